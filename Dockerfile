@@ -1,0 +1,58 @@
+FROM node:24-bookworm-slim AS base
+
+# Both npm stages leave install scripts unrun: no package needed here has to run code of its own to work, and a hijacked one would run as root with network access.
+FROM base AS build
+WORKDIR /app
+# Manifests first: a change of the source alone then reuses the installed packages.
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+# Named paths instead of `COPY . .`: a local .env, .data or node_modules cannot get into a layer.
+COPY tsconfig.json tsconfig.build.json nest-cli.json ormconfig.ts ./
+COPY scripts scripts
+COPY migrations migrations
+COPY src src
+# A checkout made under umask 077 would give files that the run-time user cannot read.
+RUN npm run build && rm -f dist/*.tsbuildinfo && chmod -R a+rX dist
+
+FROM base AS production-dependencies
+WORKDIR /app
+COPY package.json package-lock.json ./
+# npm installs TypeScript although it is only an optional peer (of @nestjs/swagger and cosmiconfig), and nothing loads it at run time.
+# Type declarations and source maps of the packages are never read either: together more than half of the tree. Licence files stay.
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
+  && rm -rf node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver node_modules/@types \
+  && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
+
+FROM base
+ENV NODE_ENV=production \
+    HOST=0.0.0.0 \
+    PORT=3000 \
+    DATA_DIR=/data
+WORKDIR /app
+# The only place the service writes to (mails without SMTP_URL). Ownership is set before VOLUME: a new volume inherits it, and later changes would be lost.
+RUN install -d -m 0700 -o node -g node /data
+VOLUME /data
+# From what changes least to what changes most. Owned by root on purpose: the service cannot change its own code.
+COPY --from=production-dependencies /app/node_modules node_modules
+COPY --chmod=0644 package.json openapi.json LICENSE ./
+COPY --from=build /app/dist dist
+# User `node`, as a number: Kubernetes' runAsNonRoot cannot verify a name.
+USER 1000:1000
+EXPOSE 3000
+STOPSIGNAL SIGTERM
+# Liveness, not readiness: an unreachable database is no reason to restart the service. slim has no curl.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + (process.env.BASE_PATH ?? '') + '/health/live', { signal: AbortSignal.timeout(4000) }).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# DATABASE_URL and APP_SECRET have no default here: the embedded database is a development dependency and not in the image.
+# Exec form, so that node itself is process 1 and gets SIGTERM; npm or a shell in between would not pass it on.
+CMD ["node", "dist/src/main.js"]
+
+# Last, because a new revision would otherwise rebuild everything below it.
+ARG VERSION=0.0.0-local
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="carrier-identity" \
+      org.opencontainers.image.description="User and session service of a carrier-services platform" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.base.name="docker.io/library/node:24-bookworm-slim"

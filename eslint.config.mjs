@@ -1,0 +1,218 @@
+import eslint from '@eslint/js';
+import { defineConfig } from 'eslint/config';
+import { builtinRules } from 'eslint/use-at-your-own-risk';
+import tseslint from 'typescript-eslint';
+import { docstrings } from './scripts/eslint-docstrings.mjs';
+
+/** Where secrets, cursors, ETags and confirm tokens are made. A new entry needs the same kind of reason. */
+const MAY_USE_CRYPTO = [
+  'src/common/{random,hash}.ts',
+  'src/common/query/cursor.ts',
+  'src/config/**',
+  'src/database/{embedded-postgres,postgres-binaries}.ts',
+  'src/auth/**',
+  'src/credentials/**',
+  'src/sessions/**',
+  'src/**/*.spec.ts',
+];
+const MAY_USE_TYPEORM = ['**/*.repository.ts', '**/*.entity.ts', 'src/database/**', 'migrations/**', 'ormconfig.ts', 'test/**'];
+const MAY_USE_NEST_TYPEORM = ['**/*.module.ts', 'test/**'];
+const MAY_READ_THE_ENVIRONMENT = ['src/config/**', 'test/**', 'bench/**', 'scripts/**'];
+const MAY_READ_THE_CLOCK = ['src/common/clock.ts', 'src/common/clock.spec.ts'];
+const MAY_USE_THE_CONSOLE = ['src/main.ts', 'src/cli/**'];
+/** TypeORM's command line and Jest take what they load from the default export. */
+const MAY_EXPORT_DEFAULT = ['ormconfig.ts', 'test/support/global-{setup,teardown}.ts'];
+
+const TYPESCRIPT = ['{src,test,migrations,bench,scripts}/**/*.ts', 'ormconfig.ts'];
+const SCRIPTS = ['*.{js,mjs}', '{scripts,bench,test}/**/*.{js,mjs}'];
+const TESTS = ['test/**/*.ts', 'src/**/*.spec.ts'];
+
+// A later block replaces the options of a rule, it does not add to them. So a rule with several concerns, each with its own
+// exceptions, is registered once for each concern: the blocks below stay independent, and the names say what was broken.
+const restrictedImports = tseslint.plugin.rules['no-restricted-imports'];
+const restrictedSyntax = builtinRules.get('no-restricted-syntax');
+const house = {
+  rules: {
+    docstrings,
+    injection: restrictedImports,
+    'typeorm-imports': restrictedImports,
+    'nest-typeorm-imports': restrictedImports,
+    'crypto-imports': restrictedImports,
+    'service-imports': restrictedImports,
+    'environment-imports': restrictedImports,
+    environment: builtinRules.get('no-restricted-properties'),
+    clock: restrictedSyntax,
+    shape: restrictedSyntax,
+    'skipped-tests': restrictedSyntax,
+  },
+};
+
+/** A block for one concern: `rules` hold in `files`, but not in `except`. */
+const only = (files, except, rules) => ({ files, ignores: except, rules });
+
+const limits = [
+  only([...TYPESCRIPT, ...SCRIPTS], [], { 'max-lines': ['error', 300] }),
+  only(['src/**/*.ts'], ['src/**/*.spec.ts'], { 'max-lines-per-function': ['error', 60] }),
+];
+
+const shape = [
+  only(TYPESCRIPT, [], {
+    'house/shape': [
+      'error',
+      {
+        selector: 'MethodDefinition[kind="constructor"] > FunctionExpression[params.length>6]',
+        message: 'At most 6 dependencies: split the class.',
+      },
+      { selector: 'ExportAllDeclaration', message: 'No barrels: import from the file that declares it.' },
+      { selector: 'TSExportAssignment', message: 'Use named exports.' },
+    ],
+    'house/injection': [
+      'error',
+      {
+        paths: [
+          {
+            name: '@nestjs/typeorm',
+            importNames: ['InjectRepository'],
+            message: 'Its repository escapes the transaction: use txHost.tx.getRepository(Entity) on each call.',
+          },
+          {
+            name: '@nestjs/common',
+            importNames: ['forwardRef'],
+            message: 'Break the circle: send an event, or register a handler at start.',
+          },
+          { name: '@nestjs/core', importNames: ['ModuleRef'], message: 'Name the dependency in the constructor.' },
+        ],
+      },
+    ],
+  }),
+  only(TYPESCRIPT, MAY_EXPORT_DEFAULT, {
+    'no-restricted-exports': [
+      'error',
+      { restrictDefaultExports: { direct: true, named: true, defaultFrom: true, namedFrom: true, namespaceFrom: true } },
+    ],
+  }),
+  only(['src/**/*.ts'], ['src/**/*.spec.ts'], { 'house/docstrings': 'error' }),
+  only(['src/**/*.ts'], MAY_USE_THE_CONSOLE, { 'no-console': 'error' }),
+];
+
+const borders = [
+  only(TYPESCRIPT, MAY_USE_TYPEORM, {
+    'house/typeorm-imports': [
+      'error',
+      { patterns: [{ regex: '^typeorm(/|$)', message: 'TypeORM stays in repositories, entities and src/database.' }] },
+    ],
+  }),
+  only(TYPESCRIPT, MAY_USE_NEST_TYPEORM, {
+    'house/nest-typeorm-imports': ['error', { paths: [{ name: '@nestjs/typeorm', message: 'Only modules register entities.' }] }],
+  }),
+  only(['src/**/*.service.ts'], [], {
+    'house/service-imports': [
+      'error',
+      {
+        patterns: [
+          {
+            regex: '^(@nestjs/(swagger|platform-fastify)|fastify|@fastify/.+)(/|$)',
+            message: 'Services know neither HTTP nor its documentation.',
+          },
+        ],
+      },
+    ],
+  }),
+  only(['src/**/*.ts', 'migrations/**', 'ormconfig.ts'], MAY_USE_CRYPTO, {
+    'house/crypto-imports': [
+      'error',
+      { paths: ['node:crypto', 'crypto'].map((name) => ({ name, message: 'Use src/common/random or src/common/hash.' })) },
+    ],
+    'no-restricted-globals': ['error', { name: 'crypto', message: 'Use src/common/random or src/common/hash.' }],
+  }),
+  only(TYPESCRIPT, MAY_READ_THE_ENVIRONMENT, {
+    'house/environment': [
+      'error',
+      { object: 'process', property: 'env', message: 'Only src/config reads the environment: it checks every value at start.' },
+    ],
+    'house/environment-imports': [
+      'error',
+      {
+        paths: ['node:process', 'process'].map((name) => ({
+          name,
+          importNames: ['env', 'default'],
+          message: 'Only src/config reads the environment.',
+        })),
+      },
+    ],
+  }),
+  only(['src/**/*.ts'], MAY_READ_THE_CLOCK, {
+    'house/clock': [
+      'error',
+      ...[
+        'NewExpression[callee.name="Date"][arguments.length=0]',
+        'CallExpression[callee.name="Date"]',
+        'MemberExpression[object.name="Date"][property.name="now"]',
+      ].map((selector) => ({ selector, message: 'Take the time from src/common/clock, so that tests can set it.' })),
+    ],
+  }),
+];
+
+const tests = [
+  only(TESTS, [], {
+    // Answers and rows come as `any`: the assertions check them.
+    '@typescript-eslint/no-unsafe-argument': 'off',
+    '@typescript-eslint/no-unsafe-assignment': 'off',
+    '@typescript-eslint/no-unsafe-call': 'off',
+    '@typescript-eslint/no-unsafe-member-access': 'off',
+    '@typescript-eslint/no-unsafe-return': 'off',
+    '@typescript-eslint/require-await': 'off',
+    '@typescript-eslint/unbound-method': 'off',
+    'house/skipped-tests': [
+      'error',
+      {
+        selector: 'MemberExpression[object.name=/^(describe|it|test)$/][property.name=/^(only|skip|todo|failing)$/]',
+        message: 'No skipped tests.',
+      },
+      { selector: 'CallExpression[callee.name=/^(fdescribe|fit|xdescribe|xit|xtest)$/]', message: 'No skipped tests.' },
+    ],
+  }),
+];
+
+const nodeGlobals = Object.fromEntries(
+  [
+    '__dirname',
+    '__filename',
+    'Buffer',
+    'URL',
+    'clearTimeout',
+    'console',
+    'exports',
+    'fetch',
+    'module',
+    'performance',
+    'process',
+    'require',
+    'setTimeout',
+  ].map((name) => [name, 'readonly']),
+);
+
+export default defineConfig(
+  { ignores: ['dist/', 'coverage/', '.data/', 'client/', 'web/', 'docs/'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  eslint.configs.recommended,
+  {
+    files: TYPESCRIPT,
+    extends: [tseslint.configs.recommendedTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    plugins: { house },
+    rules: {
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      eqeqeq: 'error',
+    },
+  },
+  { files: SCRIPTS, languageOptions: { globals: nodeGlobals } },
+  { files: ['**/*.js'], languageOptions: { sourceType: 'commonjs' } },
+  ...limits,
+  ...shape,
+  ...borders,
+  ...tests,
+);

@@ -1,0 +1,75 @@
+// `npm start`: builds when something changed since the last complete build, then runs the service in this process, so that signals reach it.
+// `--build` builds and stops there.
+const { spawnSync } = require('node:child_process');
+const { createHash } = require('node:crypto');
+const fs = require('node:fs');
+const path = require('node:path');
+
+const root = path.join(__dirname, '..');
+const at = (...names) => path.join(root, ...names);
+
+const MAIN = at('dist', 'src', 'main.js');
+const STAMP = at('dist', '.built');
+const NEST = at('node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
+const INPUTS = [
+  'src',
+  'migrations',
+  'ormconfig.ts',
+  'package-lock.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'nest-cli.json',
+  'openapi.json',
+];
+
+/** Whether `version` is in a range of `^major.minor` and `>=major.minor` joined by `||`, the form used by `engines`. */
+function satisfies(version, range) {
+  const [major, minor] = version.split('.').map(Number);
+  return range.split('||').some((alternative) => {
+    const [, operator, wantedMajor, wantedMinor] = /(\^|>=)(\d+)\.(\d+)/.exec(alternative);
+    return major === Number(wantedMajor) ? minor >= Number(wantedMinor) : operator === '>=' && major > Number(wantedMajor);
+  });
+}
+
+function filesIn(name) {
+  if (!fs.existsSync(at(name))) return [];
+  if (!fs.statSync(at(name)).isDirectory()) return [name];
+  return fs.readdirSync(at(name)).flatMap((child) => filesIn(path.join(name, child)));
+}
+
+/** Names and contents, not times: a checkout sets times anew, and a deleted file leaves none. */
+function fingerprint() {
+  const hash = createHash('sha256');
+  for (const file of INPUTS.flatMap(filesIn).sort()) hash.update(`\0${file}\0`).update(fs.readFileSync(at(file)));
+  return hash.digest('hex');
+}
+
+function isBuilt(wanted) {
+  return fs.existsSync(MAIN) && fs.existsSync(STAMP) && fs.readFileSync(STAMP, 'utf8') === wanted;
+}
+
+function build() {
+  const wanted = fingerprint();
+  if (isBuilt(wanted)) return;
+  console.error('Building: dist/ is missing, incomplete or older than the sources.');
+  // The stamp goes first and comes back last: an interrupted build leaves none, and the next start builds again.
+  fs.rmSync(STAMP, { force: true });
+  // To stderr: stdout is for the log of the service.
+  const { status } = spawnSync(process.execPath, [NEST, 'build'], { cwd: root, stdio: ['ignore', 2, 2] });
+  if (status !== 0) fail('The build failed.');
+  fs.writeFileSync(STAMP, wanted);
+}
+
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+const { node } = JSON.parse(fs.readFileSync(at('package.json'), 'utf8')).engines;
+if (!satisfies(process.versions.node, node)) fail(`Node ${process.versions.node} is not supported: this service needs ${node}.`);
+
+// An installation without development dependencies has no compiler: it runs what it was given.
+if (fs.existsSync(NEST)) build();
+else if (!fs.existsSync(MAIN)) fail('There is no build in dist/ and no compiler to make one: run `npm ci` first.');
+
+if (!process.argv.includes('--build')) require(MAIN);

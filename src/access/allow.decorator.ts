@@ -1,0 +1,36 @@
+import { applyDecorators, SetMetadata } from '@nestjs/common';
+import { ApiBearerAuth, ApiExtension, ApiSecurity } from '@nestjs/swagger';
+import type { Permission } from './permissions';
+
+/** What a route demands of its caller. */
+export interface AccessRule {
+  /** null: nobody needs to be logged in */
+  login: 'required' | null;
+  permission?: Permission;
+  /** the permission is not needed where this path parameter is the caller's own id */
+  orSelf?: string;
+  /** still works while the password must be changed */
+  duringPasswordChange?: boolean;
+  /** which limit per address a public route counts against; token checks count their failures only */
+  limit?: 'login' | 'requests' | 'failures' | 'none';
+}
+
+/** Metadata key under which the guard finds the rule of a route. */
+export const accessRule = 'access:rule';
+
+/** Demands a login, and a permission where one is named. A route without `@Allow` or `@Public` is refused by the guard. */
+export function Allow(permission?: Permission, options: Pick<AccessRule, 'orSelf' | 'duringPasswordChange'> = {}): MethodDecorator {
+  const rule: AccessRule = { login: 'required', permission, ...options };
+  return applyDecorators(
+    SetMetadata(accessRule, rule),
+    ApiBearerAuth('bearer'),
+    ApiSecurity('x-auth-token'),
+    ApiExtension('x-permission', permission ?? 'any login'),
+  );
+}
+
+/** Opens a route to everyone. The list of such routes is written out in a test. */
+export function Public(limit: NonNullable<AccessRule['limit']> = 'requests'): MethodDecorator {
+  const rule: AccessRule = { login: null, limit };
+  return applyDecorators(SetMetadata(accessRule, rule), ApiExtension('x-permission', 'none'));
+}

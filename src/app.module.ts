@@ -1,0 +1,37 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { AuthModule } from './auth/auth.module';
+import { ProblemFilter } from './common/http/problem.filter';
+import { RequestRulesInterceptor } from './common/http/request-rules.interceptor';
+import { createValidationPipe } from './common/http/validation.pipe';
+import { type Config, serviceUrl } from './config/config';
+import { ConfigModule } from './config/config.module';
+import { DatabaseModule } from './database/database.module';
+import { DocsModule } from './docs/docs.module';
+import { EventsModule } from './events/events.module';
+import { HealthModule } from './health/health.module';
+import { JobsModule } from './jobs/jobs.module';
+import { MailModule } from './mail/mail.module';
+import { RolesModule } from './roles/roles.module';
+import { SessionsModule } from './sessions/sessions.module';
+import { UsersModule } from './users/users.module';
+import { UsersBulkModule } from './users-bulk/users-bulk.module';
+
+/** The service: the list of its modules. `users-bulk` stands before `users`, so that `/user/all` is never read as an id. */
+@Module({})
+export class AppModule {
+  static forRoot(config: Config): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        ...[ConfigModule.forRoot(config), DatabaseModule, EventsModule, JobsModule, MailModule, RolesModule, SessionsModule],
+        ...[UsersBulkModule, UsersModule, AuthModule, HealthModule, DocsModule],
+      ],
+      providers: [
+        { provide: APP_PIPE, useFactory: createValidationPipe },
+        { provide: APP_INTERCEPTOR, useClass: RequestRulesInterceptor },
+        { provide: APP_FILTER, useValue: new ProblemFilter(serviceUrl(config)) },
+      ],
+    };
+  }
+}

@@ -1,0 +1,123 @@
+import type { Socket } from 'node:net';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
+import { AppModule } from './app.module';
+import { errorKind } from './common/errors/error-codes';
+import { addMethodNotAllowed } from './common/http/method-not-allowed';
+import { registerBodyParsers } from './common/http/body-parsers';
+import { createLogger, NestLog } from './common/log';
+import { newId } from './common/random';
+import { type Config, serviceUrl } from './config/config';
+import { docsPolicy, setupDocs } from './docs/docs.setup';
+
+/** Answers to everything; pages set their own policy. (OWASP ASVS 3.4, HTTP Headers Cheat Sheet) */
+const securityHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+const saneRequestId = /^[A-Za-z0-9._-]{1,64}$/;
+const nowhere = '/%';
+
+/** Builds the service without listening: for `main`, tests and scripts. */
+export async function createApp(config: Config): Promise<NestFastifyApplication> {
+  const adapter = createAdapter(config);
+  const fastify = adapter.getInstance<FastifyInstance>();
+  addHooks(fastify, config);
+  const allowed = addMethodNotAllowed(fastify);
+  const logger = new NestLog(createLogger(config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL));
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config), adapter, {
+    bodyParser: false,
+    logger,
+    abortOnError: false,
+  });
+  registerBodyParsers(fastify);
+  if (config.CORS_ORIGINS.length > 0)
+    app.enableCors({ origin: config.CORS_ORIGINS, methods: ['GET', 'POST', 'PATCH', 'DELETE'], maxAge: 600 });
+  app.setGlobalPrefix(config.BASE_PATH);
+  setupDocs(app, config.BASE_PATH);
+  await app.init();
+  allowed.register();
+  await fastify.ready();
+  return app;
+}
+
+function createAdapter(config: Config): FastifyAdapter {
+  return new FastifyAdapter({
+    loggerInstance: createLogger(config.LOG_LEVEL),
+    logController: new LogController({ disableRequestLogging: true }),
+    trustProxy: config.TRUST_PROXY.length > 0 ? config.TRUST_PROXY : false,
+    genReqId: (request: { headers: FastifyRequest['headers'] }) => {
+      const given = request.headers['x-request-id'];
+      return typeof given === 'string' && saneRequestId.test(given) ? given : newId();
+    },
+    requestIdHeader: false,
+    // no path of ours needs escapes: whatever has them leads nowhere, so that no two readings of a path can differ (CVE-2026-22031, -33804, -85184)
+    rewriteUrl: ({ url = '/' }: { url?: string }) => (isPlain(url) ? url : nowhere),
+    routerOptions: { maxParamLength: 128, ignoreTrailingSlash: false, caseSensitive: true },
+    bodyLimit: 65_536,
+    requestTimeout: 15_000,
+    connectionTimeout: 30_000,
+    keepAliveTimeout: 72_000,
+    forceCloseConnections: 'idle',
+    http: { maxHeaderSize: 65_536 },
+    clientErrorHandler: answerClientError,
+    exposeHeadRoutes: false,
+  });
+}
+
+function isPlain(url: string): boolean {
+  const path = url.split('?', 1)[0] ?? '';
+  return path.startsWith('/') && !/%|\/\/|\/\.(?!well-known\/)|\\|;/.test(path);
+}
+
+function addHooks(fastify: FastifyInstance, config: Config): void {
+  const headers = config.PUBLIC_URL.startsWith('https:')
+    ? { ...securityHeaders, 'strict-transport-security': 'max-age=31536000; includeSubDomains' }
+    : securityHeaders;
+  const docs = `${config.BASE_PATH}/docs`;
+  fastify.addHook('onRequest', (request, reply, done) => {
+    void reply.headers(headers).header('x-request-id', request.id);
+    if (request.url.startsWith(docs)) void reply.header('content-security-policy', docsPolicy);
+    done();
+  });
+  fastify.addHook('onResponse', (request, reply, done) => {
+    // the pattern of the route, never the path: a mailed link's token is in it (OWASP ASVS 16.2.5)
+    const { url: route } = request.routeOptions;
+    request.log.info(
+      {
+        method: request.method,
+        route,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+        ip: request.ip,
+        user_id: request.actor?.user_id,
+      },
+      'request',
+    );
+    done();
+  });
+}
+
+/** What is no HTTP never reaches a route: answered here, and the connection closed. */
+function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const code = error.code === 'HPE_HEADER_OVERFLOW' ? 'request.headers_too_large' : 'request.invalid';
+  const { status, title, meaning } = errorKind(code);
+  const body = JSON.stringify({ type: 'about:blank', title, status, detail: meaning, code });
+  socket.end(
+    `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** The address of the explorer. */
+export function docsUrl(config: Config): string {
+  return `${serviceUrl(config)}/docs`;
+}

@@ -1,0 +1,109 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { JwtService } from '@nestjs/jwt';
+import type { KeyObject } from 'node:crypto';
+import type { UserType } from '../access/actor';
+import { currentTime } from '../common/clock';
+import { AppError } from '../common/errors/app-error';
+import { newId } from '../common/random';
+import { CONFIG, type Config, serviceUrl } from '../config/config';
+import { SigningKeysService } from './signing-keys.service';
+
+/** What an access token says (RFC 9068): ids and technical claims only. */
+export interface AccessTokenClaims {
+  iss: string;
+  aud: string;
+  sub: string;
+  sid: string;
+  jti: string;
+  iat: number;
+  exp: number;
+  user_type: UserType;
+  roles: string[];
+  carrier_id?: string;
+}
+
+/** For whom a token is signed. */
+export interface TokenSubject {
+  user_id: string;
+  session_id: string;
+  user_type: UserType;
+  roles: string[];
+  carrier_id: string | null;
+}
+
+/** The audience of all access tokens: every module of the platform. */
+export const tokenAudience = 'carrier-platform';
+/** Clocks of instances may differ by this much. */
+const clockToleranceSeconds = 5;
+const tokenMax = 4_096;
+const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Signs and verifies access tokens. Whether the session behind one still lives is asked elsewhere, on every request. */
+@Injectable()
+export class AccessTokens {
+  /** what every verification demands */
+  readonly rules: { algorithms: ['ES256']; issuer: string; audience: string; clockTolerance: number };
+
+  constructor(
+    private readonly jwt: JwtService,
+    private readonly keys: SigningKeysService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    this.rules = { algorithms: ['ES256'], issuer: serviceUrl(config), audience: tokenAudience, clockTolerance: clockToleranceSeconds };
+  }
+
+  /** Signs a token for a session. */
+  sign({ user_id, session_id, user_type, roles, carrier_id }: TokenSubject): { access_token: string; expires_in: number } {
+    const { kid, private_key } = this.keys.signingKey();
+    const expires_in = this.config.ACCESS_TOKEN_TTL_SECONDS;
+    const iat = Math.floor(currentTime().getTime() / 1_000);
+    const times = { jti: newId(), iat, exp: iat + expires_in };
+    const claims = {
+      iss: this.rules.issuer,
+      aud: tokenAudience,
+      sub: user_id,
+      sid: session_id,
+      ...times,
+      user_type,
+      roles,
+      ...(carrier_id === null ? {} : { carrier_id }),
+    };
+    const header = { alg: 'ES256' as const, typ: 'at+jwt', kid };
+    // a KeyObject, never a text: jsonwebtoken parses texts anew on each call
+    const access_token = this.jwt.sign(claims, { privateKey: private_key as never, algorithm: 'ES256', header });
+    return { access_token, expires_in };
+  }
+
+  /** Verifies a token. @throws auth.token_invalid, whatever is wrong with it */
+  verify(token: string, { ignoreExpiration = false } = {}): AccessTokenClaims {
+    try {
+      const payload: unknown = this.jwt.verify(token, { ...this.rules, publicKey: this.keyFor(token) as never, ignoreExpiration });
+      return this.claimsOf(payload);
+    } catch {
+      throw new AppError('auth.token_invalid');
+    }
+  }
+
+  /** The key a token must be signed with. Refuses everything that is not exactly of the form that we write. @throws auth.token_invalid */
+  keyFor(token: string): KeyObject {
+    const [header = '', payload = '', signature = '', ...rest] = token.length > tokenMax ? [] : token.split('.');
+    const key = this.keys.publicKeyFor(header);
+    if (key === null || rest.length > 0 || !isCanonical(payload) || !isCanonical(signature)) throw new AppError('auth.token_invalid');
+    return key;
+  }
+
+  /** The claims of a verified payload, each of them checked for its type. @throws auth.token_invalid */
+  claimsOf(payload: unknown): AccessTokenClaims {
+    const claims = payload as AccessTokenClaims;
+    const times = [claims.iat, claims.exp].every((time) => Number.isSafeInteger(time) && time > 0);
+    const ids = [claims.sub, claims.sid].every((id) => typeof id === 'string' && uuidForm.test(id));
+    const future = claims.iat > currentTime().getTime() / 1_000 + clockToleranceSeconds;
+    if (!times || !ids || future || typeof claims.aud !== 'string') throw new AppError('auth.token_invalid');
+    return claims;
+  }
+}
+
+/** base64url has several texts for the same bytes; only the one that an encoder writes is accepted (RFC 8725 §3.14). */
+function isCanonical(part: string): boolean {
+  return part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part;
+}

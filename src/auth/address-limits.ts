@@ -1,0 +1,54 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { AppError } from '../common/errors/app-error';
+import type { ErrorCode } from '../common/errors/error-codes';
+import { addressKey } from '../common/ip';
+import { CONFIG, type Config } from '../config/config';
+
+const windowSeconds = 60;
+
+interface Limit {
+  name: string;
+  points: number;
+  code: ErrorCode;
+  limiter: RateLimiterMemory;
+}
+
+/** Limits per address, in memory of this instance. Requests with a good token never count (contract §3, Throttling). */
+@Injectable()
+export class AddressLimits {
+  private readonly logins: Limit;
+  private readonly requests: Limit;
+
+  constructor(@Inject(CONFIG) config: Config) {
+    this.logins = createLimit('login', config.LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE, 'auth.too_many_attempts');
+    this.requests = createLimit('requests', config.REQUESTS_PER_ADDRESS_PER_MINUTE, 'request.rate_limited');
+  }
+
+  /** Counts a login or reset. @throws auth.too_many_attempts */
+  countLogin(ip: string): Promise<void> {
+    return count(this.logins, ip);
+  }
+
+  /** Counts a request without a good token. @throws request.rate_limited */
+  countRequest(ip: string): Promise<void> {
+    return count(this.requests, ip);
+  }
+}
+
+function createLimit(name: string, points: number, code: ErrorCode): Limit {
+  return { name, points, code, limiter: new RateLimiterMemory({ points: Math.max(points, 1), duration: windowSeconds }) };
+}
+
+/** Answers with the headers of draft-ietf-httpapi-ratelimit-headers when the limit is used up; 0 = no limit. */
+async function count({ name, points, code, limiter }: Limit, ip: string): Promise<void> {
+  if (points === 0) return;
+  try {
+    await limiter.consume(addressKey(ip));
+  } catch (refusal) {
+    if (!(refusal instanceof RateLimiterRes)) throw refusal;
+    const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1_000));
+    const headers = { 'ratelimit-policy': `"${name}";q=${points};w=${windowSeconds}`, ratelimit: `"${name}";r=0;t=${seconds}` };
+    throw new AppError(code, { retry_after_seconds: seconds, headers });
+  }
+}

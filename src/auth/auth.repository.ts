@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import type { UserType } from '../access/actor';
+import { rawSql, sql } from '../common/query/sql';
+import { Database } from '../database/database';
+
+/** A live login: what the guard needs to know of its user, as of now. */
+export interface LiveLogin {
+  user_id: string;
+  user_type: UserType;
+  carrier_id: string | null;
+  carrier_scope: string[] | null;
+  roles: string[];
+  permissions: string[];
+  may_grant: string[];
+  must_change_password: boolean;
+  /** the last activity was noted a while ago */
+  stale: boolean;
+  /** the last login or refresh was less than an hour ago */
+  renewable: boolean;
+}
+
+/** Activity is noted at most once a minute, and in good time before a session would end. */
+const staleAfter = rawSql(`least(interval '1 minute', (sessions.expires_at - sessions.last_seen_at) / 4)`);
+
+/** The SQL behind every authenticated request. */
+@Injectable()
+export class AuthRepository {
+  constructor(private readonly database: Database) {}
+
+  /** The login behind a session, if it lives and its user may act: one read by primary keys. */
+  async findLogin(session_id: string, user_id: string): Promise<LiveLogin | null> {
+    const [row] = await this.database
+      .run<LiveLogin>(sql`select users.user_id, users.user_type, users.carrier_id, users.carrier_scope, users.roles, users.must_change_password,
+        array(select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)) as permissions,
+        array(select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)) as may_grant,
+        sessions.last_seen_at <= now() - ${staleAfter} as stale, sessions.refreshed_at > now() - interval '1 hour' as renewable
+      from sessions join users on users.user_id = sessions.user_id
+      where sessions.session_id = ${session_id}::uuid and users.user_id = ${user_id}::uuid and sessions.ended_at is null and sessions.expires_at > now()
+        and users.status = 'active' and users.deleted_at is null`);
+    return row ?? null;
+  }
+
+  /** Notes activity: moves the idle end of a session, never beyond its absolute end. */
+  async touch(session_id: string, user_id: string, idle_seconds: number): Promise<void> {
+    await this.database.run(sql`with touched as (update sessions set last_seen_at = now(),
+          expires_at = least(absolute_expires_at, now() + ${idle_seconds}::integer * interval '1 second')
+        where session_id = ${session_id}::uuid and ended_at is null and expires_at > now() returning user_id)
+      update users set last_seen_at = now() from touched where users.user_id = ${user_id}::uuid`);
+  }
+}

@@ -1,0 +1,111 @@
+import { createHmac } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import { type Actor, type Caller, systemActorFor } from '../access/actor';
+import { currentTime } from '../common/clock';
+import { AppError, invalid } from '../common/errors/app-error';
+import { deriveKey } from '../common/random';
+import { CONFIG, type Config } from '../config/config';
+import { CredentialsService } from '../credentials/credentials.service';
+import { type Changes, EventsService } from '../events/events.service';
+import { SessionsService } from '../sessions/sessions.service';
+import { UserLoginsService } from '../users/user-logins.service';
+import { AccessTokens } from './access-tokens';
+import type { LoginRequest, LoginResponse } from './auth.dto';
+
+/** Logging in and out. */
+@Injectable()
+export class AuthService {
+  private readonly loginKey: Buffer;
+
+  constructor(
+    private readonly logins: UserLoginsService,
+    private readonly credentials: CredentialsService,
+    private readonly sessions: SessionsService,
+    private readonly events: EventsService,
+    private readonly tokens: AccessTokens,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.loginKey = deriveKey(config.APP_SECRET, 'unknown-logins');
+  }
+
+  /**
+   * Logs in. Unknown, wrong, disabled, invited: one answer, and one Argon2id each, so that nobody learns who exists
+   * (OWASP ASVS 6.3.8). @throws auth.invalid_credentials, auth.ip_not_allowed
+   */
+  async login({ login, password }: LoginRequest, caller: Caller): Promise<LoginResponse> {
+    const user = await this.logins.findByLogin(login);
+    const usable = user !== null && user.status === 'active' ? user : null;
+    const right = await this.credentials.verify(usable?.user_id ?? null, password);
+    if (usable === null || !right) {
+      await this.recordFailure(login, user, caller);
+      throw new AppError('auth.invalid_credentials');
+    }
+    if (!(await this.logins.mayLoginFrom(usable.user_id, caller.ip))) throw new AppError('auth.ip_not_allowed');
+    return this.open(usable.user_id, usable.password_changed_at, caller);
+  }
+
+  /** Ends the session of an access token, or of a refresh token. @throws auth.token_missing, auth.token_invalid */
+  @Transactional()
+  async logout(access_token: string | null, refresh_token: string | undefined, caller: Caller): Promise<void> {
+    const session_id = this.sessionToEnd(access_token, refresh_token);
+    await this.sessions.endCurrent(systemActorFor(caller), session_id);
+  }
+
+  /** Verifies one's own password before a sensitive change. @throws auth.wrong_current_password */
+  async assertPassword(actor: Actor, password: string): Promise<void> {
+    if (await this.credentials.verify(actor.user_id, password)) return;
+    await this.events.record(actor, 'login.failed', { type: 'login', id: actor.user_id, carrier_id: actor.carrier_id });
+    throw new AppError('auth.wrong_current_password');
+  }
+
+  /** Sets one's own password; all other sessions end, the mailed links die. @throws auth.wrong_current_password, request.invalid */
+  async changePassword(actor: Actor, current_password: string, new_password: string): Promise<void> {
+    await this.assertPassword(actor, current_password);
+    const pointer = '/new_password';
+    if (new_password === current_password)
+      throw invalid({ pointer, code: 'password.unchanged', detail: 'must differ from the current one' });
+    const user = await this.logins.find(actor.user_id);
+    if (user === null) throw new AppError('auth.token_invalid');
+    const { name, email, carrier_id } = user;
+    const password_hash = await this.credentials.hashNewPassword(new_password, { name, email, carrier_id }, pointer);
+    await this.logins.setPassword(actor, actor.user_id, password_hash, { event: 'password.changed', except_session_id: actor.session_id });
+  }
+
+  @Transactional()
+  private async open(user_id: string, password_changed_at: Date | null, caller: Caller): Promise<LoginResponse> {
+    const user = await this.logins.noteLogin(user_id, password_changed_at, caller.ip);
+    if (user === null) throw new AppError('auth.invalid_credentials');
+    const { session_id, refresh_token, expires_at } = await this.sessions.open(user, caller);
+    const actor: Actor = { ...systemActorFor(caller), actor_type: 'user', user_id, session_id };
+    await this.events.record(actor, 'login.succeeded', { type: 'login', id: user_id, carrier_id: user.carrier_id });
+    const roles = user.must_change_password ? [] : user.roles;
+    const signed = this.tokens.sign({ user_id, session_id, user_type: user.user_type, roles, carrier_id: user.carrier_id });
+    return { ...signed, token_type: 'Bearer', refresh_token, refresh_expires_at: expires_at, session_id, user };
+  }
+
+  /** A name that nobody has may be a password typed into the wrong field: only a keyed hash of it is kept. */
+  private async recordFailure(login: string, user: { user_id: string; carrier_id: string | null } | null, caller: Caller): Promise<void> {
+    const hash = createHmac('sha256', this.loginKey).update(login.toLowerCase()).digest('base64url');
+    const changes: Changes = user === null ? { login: { after: hash } } : {};
+    await this.events.record(
+      systemActorFor(caller),
+      'login.failed',
+      { type: 'login', id: user?.user_id ?? null, carrier_id: user?.carrier_id },
+      changes,
+    );
+  }
+
+  private sessionToEnd(access_token: string | null, refresh_token: string | undefined): string {
+    if (access_token !== null) return this.tokens.verify(access_token).sid;
+    if (refresh_token === undefined) throw new AppError('auth.token_missing');
+    const session_id = this.sessions.sessionOf(refresh_token);
+    if (session_id === null) throw new AppError('auth.token_invalid');
+    return session_id;
+  }
+}
+
+/** Seconds until a token expires. */
+export function secondsUntil(exp: number): number {
+  return Math.max(0, Math.floor(exp - currentTime().getTime() / 1_000));
+}

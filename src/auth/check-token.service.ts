@@ -1,0 +1,82 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Caller } from '../access/actor';
+import { AppError, invalid } from '../common/errors/app-error';
+import { CONFIG, type Config } from '../config/config';
+import { UsersService } from '../users/users.service';
+import type { AccessTokenClaims } from './access-tokens';
+import { AccessTokens } from './access-tokens';
+import { type ActiveLogin, ActorsService } from './actors.service';
+import { AddressLimits } from './address-limits';
+import { secondsUntil } from './auth.service';
+import type { CheckTokenRequest, CheckTokenResponse } from './auth.dto';
+import { RefreshService } from './refresh.service';
+
+/** Is this token good, whose is it, what may they do: the question of every module. */
+@Injectable()
+export class CheckTokenService {
+  constructor(
+    private readonly tokens: AccessTokens,
+    private readonly actors: ActorsService,
+    private readonly users: UsersService,
+    private readonly refresher: RefreshService,
+    private readonly limits: AddressLimits,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /**
+   * A `token` in the body is checked only. A token in the header is checked, and replaced when past half its life. A
+   * `refresh_token` rotates the pair. Failures count against the address's limit. @throws auth.token_missing, auth.token_invalid
+   */
+  async check({ token, refresh_token }: CheckTokenRequest, fromHeader: () => string | null, caller: Caller): Promise<CheckTokenResponse> {
+    if (token !== undefined && refresh_token !== undefined)
+      throw invalid({ pointer: '/token', code: 'field.not_allowed', detail: 'cannot go with refresh_token' });
+    try {
+      if (token !== undefined) return await this.checkOnly(token, caller);
+      if (refresh_token !== undefined) return await this.refresh(refresh_token, fromHeader(), caller);
+      return await this.checkAndRenew(fromHeader(), caller);
+    } catch (error) {
+      if (error instanceof AppError && caller.ip !== null) await this.limits.countRequest(caller.ip);
+      throw error;
+    }
+  }
+
+  private async checkOnly(token: string, caller: Caller): Promise<CheckTokenResponse> {
+    const claims = this.tokens.verify(token);
+    return this.describe(await this.actors.get(claims.sid, claims.sub, caller), { expires_in: secondsUntil(claims.exp), refreshed: false });
+  }
+
+  private async checkAndRenew(token: string | null, caller: Caller): Promise<CheckTokenResponse> {
+    if (token === null) throw new AppError('auth.token_missing');
+    const claims = this.tokens.verify(token);
+    const login = await this.actors.get(claims.sid, claims.sub, caller);
+    if (!this.isPastHalf(claims) || !login.renewable)
+      return this.describe(login, { expires_in: secondsUntil(claims.exp), refreshed: false });
+    return this.describe(login, { ...this.sign(login), refreshed: true });
+  }
+
+  private async refresh(refresh_token: string, access_token: string | null, caller: Caller): Promise<CheckTokenResponse> {
+    const claims = access_token === null ? null : this.tokens.verify(access_token, { ignoreExpiration: true });
+    const refreshed = await this.refresher.rotate(refresh_token, claims?.sid ?? null, caller);
+    if (refreshed.outcome !== 'rotated') throw new AppError('auth.token_invalid');
+    const login = await this.actors.get(refreshed.session_id, refreshed.user_id, caller);
+    const pair = { refresh_token: refreshed.refresh_token, refresh_expires_at: refreshed.expires_at };
+    return this.describe(login, { ...this.sign(login), refreshed: true, ...pair });
+  }
+
+  private sign({ actor }: ActiveLogin): Pick<CheckTokenResponse, 'access_token' | 'token_type' | 'expires_in'> {
+    const { user_id, user_type, roles, carrier_id } = actor;
+    return { ...this.tokens.sign({ user_id, session_id: actor.session_id ?? '', user_type, roles, carrier_id }), token_type: 'Bearer' };
+  }
+
+  private async describe(
+    { actor }: ActiveLogin,
+    tokens: Omit<CheckTokenResponse, 'active' | 'user' | 'session' | 'permissions'>,
+  ): Promise<CheckTokenResponse> {
+    const [user, session] = await Promise.all([this.users.get(actor, actor.user_id), this.refresher.sessionFor(actor)]);
+    return { active: true, ...tokens, user, session, permissions: actor.permissions };
+  }
+
+  private isPastHalf(claims: AccessTokenClaims): boolean {
+    return secondsUntil(claims.exp) * 2 < this.config.ACCESS_TOKEN_TTL_SECONDS;
+  }
+}

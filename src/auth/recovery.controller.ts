@@ -1,0 +1,109 @@
+import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { Actor, Caller } from '../access/actor';
+import { Allow, Public } from '../access/allow.decorator';
+import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
+import { Endpoint } from '../common/http/endpoint.decorator';
+import { AcceptedResponse, ChangeEmailRequest, ConfirmEmailRequest, LinkResponse, ResetEmailRequest, ResetRequest } from './auth.dto';
+import { Page } from './pages';
+import { RecoveryService } from './recovery.service';
+
+const asPage = 'With `Accept: text/html` a small script-free page; its form posts back here.';
+
+/** Passwords and addresses by mailed link. */
+@ApiTags('Passwords and addresses')
+@Controller('auth')
+export class RecoveryController {
+  constructor(private readonly recovery: RecoveryService) {}
+
+  /** Starts a reset. */
+  @Post('reset_email')
+  @HttpCode(202)
+  @Public('login')
+  @Endpoint({
+    summary: 'Reset a password by e-mail',
+    description: 'Always the same answer in the same time, whether the address is known or not. One mail per address in 5 minutes.',
+    answer: { status: 202, type: AcceptedResponse, description: 'If somebody has this address, a mail is on its way' },
+    errors: ['auth.too_many_attempts'],
+  })
+  async requestReset(@Body() request: ResetEmailRequest, @CurrentCaller() caller: Caller): Promise<AcceptedResponse> {
+    await this.recovery.requestReset(request.email, caller);
+    return {};
+  }
+
+  /** Whether a link is good. */
+  @Get('reset/:token')
+  @Public()
+  @Page('reset-form')
+  @Endpoint({
+    summary: 'Check a link to set a password',
+    description: `Uses nothing up, so mail scanners do no harm. ${asPage}`,
+    answer: { status: 200, type: LinkResponse, description: 'The link is good' },
+    errors: ['reset.token_invalid'],
+  })
+  checkReset(@Param('token') token: string): Promise<LinkResponse> {
+    return this.recovery.checkReset(token);
+  }
+
+  /** Sets a password by a link. */
+  @Post('reset/:token')
+  @HttpCode(204)
+  @Public('login')
+  @RouteConfig({ form: true })
+  @Page('reset-done')
+  @Endpoint({
+    summary: 'Reset using a token',
+    description: `Sets the password; works once. All sessions end, the owner is told by mail, an invited user becomes active. A refused password does not use the link up. ${asPage}`,
+    answer: { status: 204, description: 'The password is set' },
+    errors: ['reset.token_invalid', 'auth.too_many_attempts', 'service.overloaded'],
+  })
+  reset(@Param('token') token: string, @Body() request: ResetRequest, @CurrentCaller() caller: Caller): Promise<void> {
+    return this.recovery.reset(token, request.password, caller);
+  }
+
+  /** Proposes a new address. */
+  @Post('email')
+  @HttpCode(202)
+  @Allow()
+  @Endpoint({
+    summary: 'Change the own e-mail address',
+    description: 'The new address counts once its owner confirms it by mail within 24 h; the old one is told.',
+    answer: { status: 202, type: AcceptedResponse, description: 'A mail is on its way to the new address' },
+    errors: ['auth.wrong_current_password', 'service.overloaded'],
+  })
+  async changeEmail(@CurrentActor() actor: Actor, @Body() request: ChangeEmailRequest): Promise<AcceptedResponse> {
+    await this.recovery.proposeEmail(actor, request.email, request.current_password);
+    return {};
+  }
+
+  /** Whether a link is good. */
+  @Get('email/:token')
+  @Public()
+  @Page('email-form')
+  @Endpoint({
+    summary: 'Check a link to confirm an address',
+    description: `Uses nothing up. ${asPage}`,
+    answer: { status: 200, type: LinkResponse, description: 'The link is good' },
+    errors: ['email.token_invalid'],
+  })
+  checkEmail(@Param('token') token: string): Promise<LinkResponse> {
+    return this.recovery.checkEmail(token);
+  }
+
+  /** Confirms an address by a link. */
+  @Post('email/:token')
+  @HttpCode(204)
+  @Public('login')
+  @RouteConfig({ form: true })
+  @Page('email-done')
+  @Endpoint({
+    summary: 'Confirm an e-mail address',
+    description: `Confirms exactly the address the link was mailed to; works once. ${asPage}`,
+    answer: { status: 204, description: 'The address is in force' },
+    errors: ['email.token_invalid', 'user.email_taken', 'auth.too_many_attempts'],
+  })
+  confirmEmail(@Param('token') token: string, @Body() _request: ConfirmEmailRequest, @CurrentCaller() caller: Caller): Promise<void> {
+    return this.recovery.confirmEmail(token, caller);
+  }
+}

@@ -1,0 +1,23 @@
+import { type Config, loadConfig, withDatabase } from '../config/config';
+import { findEmbeddedPostgres, startEmbeddedPostgres } from '../database/embedded-postgres';
+
+/** The configuration with a database that answers, for a command: the running embedded one, or one started for it. */
+export async function configWithDatabase(): Promise<{ config: Config; stop: () => Promise<void> }> {
+  const config = loadConfig();
+  if (!config.embedded) return { config, stop: () => Promise.resolve() };
+  const running = await findEmbeddedPostgres(config.DATA_DIR);
+  if (running !== null) return { config: withDatabase(config, running), stop: () => Promise.resolve() };
+  const started = await startEmbeddedPostgres(config.DATA_DIR);
+  return { config: withDatabase(config, started.url), stop: () => started.stop() };
+}
+
+/** Runs a command and ends the process with its status. */
+export function runCommand(command: () => Promise<void>): void {
+  command().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      console.error(error instanceof Error ? error.message : error);
+      process.exit(1);
+    },
+  );
+}

@@ -1,0 +1,9 @@
+import 'reflect-metadata';
+import { migrateDatabase } from '../database/migrate';
+import { configWithDatabase, runCommand } from './database-url';
+
+runCommand(async () => {
+  const { config, stop } = await configWithDatabase();
+  await migrateDatabase(config.DATABASE_DIRECT_URL).finally(stop);
+  console.log('The database is up to date.');
+});

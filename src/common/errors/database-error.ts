@@ -1,0 +1,42 @@
+import { AppError, invalid } from './app-error';
+import type { ErrorCode } from './error-codes';
+
+/** Constraints whose violation is a caller's fault, and the code it is answered with. */
+const constraintCodes: Record<string, ErrorCode> = {
+  users_email_key: 'user.email_taken',
+  users_name_key: 'user.name_taken',
+};
+
+/** SQLSTATE classes and codes that say "not now": connection trouble, shutdown, resources, timeouts, conflicts between transactions. */
+const temporaryStates = /^(08|53|57P|57014|55P03|40001|40P01|25006)/;
+const connectionFaults = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
+const poolFaults =
+  /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Driver not Connected|Cannot use a pool/i;
+
+interface DriverFault {
+  code?: string;
+  constraint?: string;
+  message: string;
+}
+
+/**
+ * Translates what the database driver threw: a violated constraint becomes its code, a lost or busy database
+ * `service.database_unavailable`.
+ * @returns null when the error is none of these, that is, a fault of ours
+ */
+export function fromDatabaseError(error: unknown): AppError | null {
+  const fault = driverFault(error);
+  if (fault === null) return null;
+  const taken = constraintCodes[fault.constraint ?? ''];
+  if (fault.code === '23505' && taken !== undefined) return new AppError(taken);
+  if (fault.code === '22021' || fault.code === '22P05')
+    return invalid({ code: 'field.malformed', detail: 'contains characters that cannot be stored' });
+  const temporary = temporaryStates.test(fault.code ?? '') || connectionFaults.has(fault.code ?? '') || poolFaults.test(fault.message);
+  return temporary ? new AppError('service.database_unavailable') : null;
+}
+
+function driverFault(error: unknown): DriverFault | null {
+  if (!(error instanceof Error)) return null;
+  const inner = (error as { driverError?: unknown }).driverError;
+  return (inner instanceof Error ? inner : error) as DriverFault;
+}

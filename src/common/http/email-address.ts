@@ -1,0 +1,30 @@
+import { domainToASCII } from 'node:url';
+
+const localPart = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
+const domainLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const lengthMax = 254;
+
+/**
+ * The one form of an e-mail address that is validated, stored and mailed to: trimmed, the domain in lower-case A-labels
+ * (RFC 5890), the local part as it was typed. Anything that cannot be brought into that form is returned unchanged and
+ * fails `isEmailAddress`. Canonicalised first and validated after, so that no look-alike of `@` or `.` slips through (CVE-2026-73420).
+ */
+export function canonicalEmail(text: string): string {
+  const trimmed = text.length > lengthMax * 4 ? text : text.trim();
+  const at = trimmed.lastIndexOf('@');
+  if (at < 1 || trimmed.length > lengthMax * 4) return trimmed;
+  const domain = domainToASCII(trimmed.slice(at + 1));
+  return domain === '' ? trimmed : `${trimmed.slice(0, at)}@${domain.toLowerCase()}`;
+}
+
+/**
+ * Whether a canonical address may be stored: RFC 5321 dot-atom local part in ASCII, a domain of two or more labels, 254 characters.
+ * Quoted local parts, comments, lists and address literals are refused: mailers disagree on them (GHSA-g57g-f23g-4646).
+ */
+export function isEmailAddress(text: string): boolean {
+  if (text.length > lengthMax) return false;
+  const [local = '', domain = '', ...rest] = text.split('@');
+  const labels = domain.split('.');
+  if (rest.length > 0 || local.length > 64 || !localPart.test(local)) return false;
+  return labels.length >= 2 && labels.every((label) => domainLabel.test(label)) && /[a-z]/.test(labels.at(-1) ?? '');
+}

@@ -1,0 +1,47 @@
+import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
+import { ApiExtension, ApiOperation, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import type { ErrorCode } from '../errors/error-codes';
+import type { ParameterDoc } from '../query/parameters';
+
+/** What a route promises: its text, its answer, its errors, its query parameters. */
+export interface EndpointOptions {
+  /** one line, imperative */
+  summary: string;
+  /** more, in Markdown */
+  description?: string;
+  /** the successful answer */
+  answer: { status: number; type?: Type; description: string; headers?: Record<string, string>; media?: string };
+  /** codes it can answer besides those that every route can */
+  errors?: ErrorCode[];
+  /** every query parameter it takes; all others are refused */
+  query?: ParameterDoc[];
+  /** the handler reads the query by the filter grammar, which refuses unknown parameters by itself */
+  grammar?: boolean;
+  /** takes no body although its method is one that usually does */
+  noBody?: boolean;
+}
+
+/** Metadata key of the rules that the request-rules interceptor applies. */
+export const endpointRules = 'endpoint:rules';
+/** What the interceptor needs of `EndpointOptions`. */
+export type EndpointRules = Pick<EndpointOptions, 'query' | 'grammar' | 'noBody'>;
+
+/** Declares a route's part of the contract; the document and the strictness about query and body are made from it. */
+export function Endpoint(options: EndpointOptions): MethodDecorator {
+  const { answer, query = [], grammar = false, noBody = false } = options;
+  const headers = Object.fromEntries(
+    Object.entries(answer.headers ?? {}).map(([name, description]) => [name, { description, schema: { type: 'string' as const } }]),
+  );
+  return applyDecorators(
+    ApiOperation({ summary: options.summary, description: options.description ?? '' }),
+    ApiResponse({
+      status: answer.status,
+      description: answer.description,
+      headers,
+      ...(answer.type === undefined ? {} : { type: answer.type }),
+    }),
+    ApiExtension('x-error-codes', options.errors ?? []),
+    SetMetadata(endpointRules, { query, grammar, noBody } satisfies EndpointRules),
+    ...query.map(({ name, description, schema }) => ApiQuery({ name, description, required: false, schema: schema as never })),
+  );
+}

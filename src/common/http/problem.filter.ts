@@ -1,0 +1,21 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { errorKind } from '../errors/error-codes';
+import { problemHeaders, shownPath, toAppError, toProblem } from './problem';
+
+/** Answers everything thrown as `application/problem+json`; faults of ours are logged with the request id. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  /** @param base public URL of the service, for `type` */
+  constructor(private readonly base: string) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<FastifyRequest>();
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    const error = toAppError(thrown);
+    if (errorKind(error.code).status >= 500) request.log.error({ err: thrown }, error.code);
+    if (reply.sent) return;
+    const problem = toProblem(error, this.base, shownPath(request.originalUrl), request.id);
+    void reply.status(problem.status).headers(problemHeaders(error)).send(JSON.stringify(problem));
+  }
+}

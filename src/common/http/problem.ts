@@ -1,0 +1,73 @@
+import { HttpException } from '@nestjs/common';
+import { AppError } from '../errors/app-error';
+import { fromDatabaseError } from '../errors/database-error';
+import { type ErrorCode, errorKind } from '../errors/error-codes';
+
+/** An RFC 9457 problem as it is sent. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  code: ErrorCode;
+  request_id: string;
+  errors?: AppError['extras']['errors'];
+}
+
+/** Codes for the refusals of Fastify and Nest, by Fastify's code or by HTTP status. */
+const frameworkCodes: Record<string, ErrorCode> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'request.too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'request.unsupported_media_type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'request.invalid',
+  FST_ERR_BAD_URL: 'request.not_found',
+  '400': 'request.invalid',
+  '404': 'request.not_found',
+  '405': 'request.method_not_allowed',
+  '413': 'request.too_large',
+  '415': 'request.unsupported_media_type',
+};
+
+/** Turns anything thrown into one of our errors; what nobody expected becomes `service.internal_error`. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  const fromDatabase = fromDatabaseError(error);
+  if (fromDatabase !== null) return fromDatabase;
+  const { code, statusCode } = error as { code?: string; statusCode?: number };
+  const status = error instanceof HttpException ? error.getStatus() : statusCode;
+  const known = frameworkCodes[code ?? ''] ?? frameworkCodes[String(status)];
+  return new AppError(known ?? 'service.internal_error');
+}
+
+/** The body of a refusal. Only the table's texts and our own details get in: nothing internal can (OWASP ASVS 16.5.1). */
+export function toProblem(error: AppError, base: string, path: string, request_id: string): Problem {
+  const { status, title, meaning } = errorKind(error.code);
+  const { detail = meaning, errors } = error.extras;
+  return {
+    type: `${base}/docs/errors/${error.code}`,
+    title,
+    status,
+    detail,
+    instance: path,
+    code: error.code,
+    request_id,
+    ...(errors === undefined ? {} : { errors }),
+  };
+}
+
+/** The headers of a refusal. */
+export function problemHeaders(error: AppError): Record<string, string> {
+  const { status, retry_after_seconds } = errorKind(error.code);
+  const retryAfter = error.extras.retry_after_seconds ?? retry_after_seconds;
+  return {
+    'content-type': 'application/problem+json; charset=utf-8',
+    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+    ...(status === 401 ? { 'www-authenticate': error.code === 'auth.token_invalid' ? 'Bearer error="invalid_token"' : 'Bearer' } : {}),
+    ...error.extras.headers,
+  };
+}
+
+/** The path as it may be logged and shown: without the query, and without the secret of a link (OWASP ASVS 14.2.1). */
+export function shownPath(url: string): string {
+  return (url.split('?')[0] ?? '').replace(/\/auth\/(reset|email)\/[^/]+/, '/auth/$1/{token}');
+}

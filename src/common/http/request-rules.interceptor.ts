@@ -1,0 +1,44 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
+import type { Observable } from 'rxjs';
+import { type FieldError, invalid } from '../errors/app-error';
+import type { RawQuery } from '../query/filter';
+import type { ParameterDoc } from '../query/parameters';
+import { endpointRules, type EndpointRules } from './endpoint.decorator';
+
+/**
+ * Refuses what a route does not take: unknown, repeated or empty query parameters, and bodies that are malformed or
+ * not expected. It runs after the guards, so an unauthorised caller learns nothing from it.
+ */
+@Injectable()
+export class RequestRulesInterceptor implements NestInterceptor {
+  constructor(private readonly reflector: Reflector) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const rules = this.reflector.get<EndpointRules | undefined>(endpointRules, context.getHandler());
+    if (request.bodyFault !== undefined) throw request.bodyFault;
+    if (rules?.grammar !== true) refuseQuery(request.query as RawQuery, rules?.query ?? []);
+    const takesBody = rules?.noBody !== true && (request.method === 'POST' || request.method === 'PATCH');
+    if (!takesBody && hasFields(request.body)) throw invalid({ pointer: '', code: 'field.unknown', detail: 'the operation takes no body' });
+    return next.handle();
+  }
+}
+
+function hasFields(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && Object.keys(body).length > 0;
+}
+
+function refuseQuery(query: RawQuery, known: ParameterDoc[]): void {
+  const errors: FieldError[] = [];
+  for (const [parameter, value] of Object.entries(query)) {
+    const doc = known.find(({ name }) => name === parameter);
+    if (doc === undefined) errors.push({ parameter, code: 'parameter.unknown', detail: 'is not a parameter of this operation' });
+    else if (typeof value !== 'string' || value === '')
+      errors.push({ parameter, code: 'parameter.malformed', detail: 'must be given once, with a value' });
+    else if (doc.schema.type === 'boolean' && value !== 'true' && value !== 'false')
+      errors.push({ parameter, code: 'parameter.malformed', detail: 'must be true or false' });
+  }
+  if (errors.length > 0) throw invalid(...errors);
+}

@@ -1,0 +1,105 @@
+import { AppError, type FieldError, invalid } from '../errors/app-error';
+import type { CursorCodec, CursorPosition } from './cursor';
+import { type Condition, type FilterSpec, parseFilter, type RawQuery } from './filter';
+
+/** A column that a list can be sorted by. */
+export interface SortField {
+  /** SQL expression, written in this code base */
+  column: string;
+  /** PostgreSQL type of the expression, to read the cursor's value back */
+  type: 'text' | 'timestamptz';
+  nullable?: boolean;
+}
+
+/** All that a list understands. */
+export interface ListSpec {
+  /** name of the list, part of what a cursor is bound to */
+  name: string;
+  filter: FilterSpec;
+  sorts: Record<string, SortField>;
+  defaultSort: string;
+}
+
+/** How the total is found: counted up to 10,000 and then estimated, counted whatever it costs, or not at all. */
+export type CountMode = 'estimated' | 'exact' | 'none';
+
+/** A list request that was understood completely. */
+export interface ListQuery {
+  conditions: Condition[];
+  sort: SortField;
+  descending: boolean;
+  per_page: number;
+  /** set in page mode only */
+  page?: number;
+  /** set when a cursor was given */
+  after?: CursorPosition;
+  count: CountMode;
+  /** everything a cursor of this list is bound to */
+  cursorContext: string;
+}
+
+const pagingParameters = ['order_by', 'order_dir', 'per_page', 'page', 'cursor', 'count'];
+const perPageDefault = 50;
+const perPageMax = 500;
+const depthMax = 10_000;
+const cursorMax = 1_024;
+
+/**
+ * Reads the query parameters of a list.
+ * @throws request.invalid naming each unknown or malformed parameter; page.too_deep; page.cursor_invalid
+ */
+export function parseListQuery(query: RawQuery, spec: ListSpec, callerId: string, cursors: CursorCodec): ListQuery {
+  const errors: FieldError[] = [];
+  const filters = Object.fromEntries(Object.entries(query).filter(([parameter]) => !pagingParameters.includes(parameter)));
+  const conditions = parseFilter(filters, spec.filter, errors);
+  const read = new ParameterReader(query, errors);
+  const orderBy = read.oneOf('order_by', Object.keys(spec.sorts), spec.defaultSort);
+  const descending = read.oneOf('order_dir', ['asc', 'desc'], 'desc') === 'desc';
+  const count = read.oneOf('count', ['estimated', 'exact', 'none'], 'estimated') as CountMode;
+  const per_page = read.integer('per_page', perPageMax) ?? perPageDefault;
+  const page = read.integer('page', Number.MAX_SAFE_INTEGER);
+  const cursor = read.text('cursor', cursorMax);
+  if (page !== undefined && cursor !== undefined)
+    errors.push({ parameter: 'page', code: 'parameter.conflict', detail: 'give page or cursor, not both' });
+  const sort = spec.sorts[orderBy];
+  if (errors.length > 0 || sort === undefined) throw invalid(...errors);
+  if (page !== undefined && page * per_page > depthMax) throw new AppError('page.too_deep');
+  const cursorContext = JSON.stringify([spec.name, callerId, orderBy, descending, Object.entries(filters).sort()]);
+  const after = cursor === undefined ? undefined : cursors.decode(cursor, cursorContext);
+  return { conditions, sort, descending, per_page, page, after, count, cursorContext };
+}
+
+/** Reads single parameters and notes what is wrong with them. */
+class ParameterReader {
+  constructor(
+    private readonly query: RawQuery,
+    private readonly errors: FieldError[],
+  ) {}
+
+  text(parameter: string, max: number): string | undefined {
+    const value = this.query[parameter];
+    if (value === undefined) return undefined;
+    if (typeof value === 'string' && value !== '' && value.length <= max) return value;
+    return this.refuse(parameter, `must be given once, with 1 to ${max} characters`);
+  }
+
+  oneOf(parameter: string, values: readonly string[], fallback: string): string {
+    const value = this.text(parameter, cursorMax);
+    if (value === undefined || values.includes(value)) return value ?? fallback;
+    this.refuse(parameter, `must be one of ${values.join(', ')}`);
+    return fallback;
+  }
+
+  integer(parameter: string, max: number): number | undefined {
+    const value = this.text(parameter, cursorMax);
+    if (value === undefined) return undefined;
+    const number = Number(value);
+    if (/^[1-9]\d{0,15}$/.test(value) && number <= max) return number;
+    return this.refuse(parameter, `must be an integer from 1 to ${max}`);
+  }
+
+  private refuse(parameter: string, detail: string): undefined {
+    this.errors.push({ parameter, code: 'parameter.malformed', detail });
+    return undefined;
+  }
+}

@@ -1,0 +1,22 @@
+import { createHash, hkdfSync, randomBytes } from 'node:crypto';
+import { v7 } from 'uuid';
+
+/** A new UUIDv7 (RFC 9562 §5.7): sorts by the time of its making, so that inserts stay local in the primary key. */
+export function newId(): string {
+  return v7();
+}
+
+/** 256 random bits as 43 characters of base64url: a token for a link (OWASP ASVS 11.5.1 asks for 128). */
+export function mintToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** SHA-256 of a random token, for storage. Right for tokens of 256 random bits only; passwords go through Argon2id. */
+export function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** A 256-bit key for one purpose, derived from `APP_SECRET` by HKDF-SHA256 (RFC 5869), so that no two uses share a key. */
+export function deriveKey(secret: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, 'carrier-identity', purpose, 32));
+}

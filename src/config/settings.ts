@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
+import { isAddressOrCidr } from '../common/ip';
+
+const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
+const seconds = (fallback: number, max = 31_536_000) => z.coerce.number().int().min(1).max(max).default(fallback);
+const perMinute = (fallback: number) => z.coerce.number().int().min(0).max(1_000_000).default(fallback);
+const postgresUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+  .optional();
+const list = (test: (item: string) => boolean, wants: string) =>
+  z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== ''),
+    )
+    .refine((items) => items.every(test), wants);
+const httpUrl = (text: string) => /^https?:\/\/[^\s/?#]+$/.test(text);
+const pageUrl = z
+  .string()
+  .regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')
+  .refine((url) => url.includes('{token}'), 'must contain {token}')
+  .optional();
+
+/** Every setting: name, form, default and meaning. `docs/config.md` and `.env.example` are made from this. */
+export const settings = z.object({
+  PORT: port(3000).describe('Port to listen on; 0 takes a free one'),
+  HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on (0.0.0.0 in the image)'),
+  BASE_PATH: z
+    .string()
+    .regex(/^(\/[A-Za-z0-9._-]+)*$/, 'must be empty or like /identity')
+    .default('')
+    .describe('Prefix of every path'),
+  PUBLIC_URL: z
+    .string()
+    .refine(httpUrl, 'must be like https://identity.example.net, without a path')
+    .optional()
+    .describe('The only base of links in mails and of error types; `http://localhost:PORT` when unset'),
+  DATABASE_URL: postgresUrl.describe(
+    'PostgreSQL 15 or newer, also behind PgBouncer in transaction mode; unset: an embedded one under `DATA_DIR`',
+  ),
+  DATABASE_DIRECT_URL: postgresUrl.describe('Past the pooler, for migrations and jobs; `DATABASE_URL` when unset'),
+  DATABASE_POOL_MAX: z.coerce.number().int().min(2).max(1_000).default(10).describe('Connections per instance'),
+  DATA_DIR: z.string().min(1).default('.data').describe('Embedded database, generated secret, outbox'),
+  APP_SECRET: z
+    .string()
+    .refine((text) => Buffer.byteLength(text) >= 32, 'must have at least 32 bytes')
+    .refine((text) => new Set(text).size >= 10, 'is too simple: make one with `openssl rand -base64 32`')
+    .optional()
+    .describe('At least 32 bytes: keys at rest, cursors, refresh tokens; generated into `DATA_DIR` when there is no `DATABASE_URL`'),
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://')
+    .optional()
+    .describe('Mail server; unset: mails are written to `DATA_DIR/outbox/*.eml`'),
+  MAIL_FROM: z
+    .string()
+    .min(3)
+    .max(320)
+    .regex(/^[^\r\n]+$/)
+    .default('Carrier Identity <no-reply@localhost>')
+    .describe('Sender of all mails'),
+  ADMIN_EMAIL: z
+    .string()
+    .transform(canonicalEmail)
+    .refine(isEmailAddress, 'must be an e-mail address')
+    .optional()
+    .describe('First administrator, used on an empty database only'),
+  ADMIN_PASSWORD: z
+    .string()
+    .min(1)
+    .max(256)
+    .optional()
+    .describe('Password of the first administrator; unset: a one-time link to set it is printed'),
+  PASSWORD_MIN_LENGTH: z.coerce.number().int().min(8).max(64).default(15).describe('Least number of characters of a password'),
+  ACCESS_TOKEN_TTL_SECONDS: seconds(600, 3_600).describe('Life of an access token'),
+  REFRESH_GRACE_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(60)
+    .default(10)
+    .describe('How long the token before the current one still answers with the current one'),
+  RESET_TOKEN_TTL_SECONDS: seconds(3_600, 86_400).describe('Life of a link to reset a password'),
+  INVITE_TOKEN_TTL_SECONDS: seconds(604_800, 2_592_000).describe('Life of an invitation'),
+  SYSTEM_USER_SESSION_IDLE_SECONDS: seconds(3_600).describe('A System User session ends after this long without a request'),
+  SYSTEM_USER_SESSION_ABSOLUTE_SECONDS: seconds(86_400).describe('A System User session ends this long after login'),
+  CARRIER_USER_SESSION_IDLE_SECONDS: seconds(86_400).describe('A Carrier User session ends after this long without a request'),
+  CARRIER_USER_SESSION_ABSOLUTE_SECONDS: seconds(2_592_000).describe('A Carrier User session ends this long after login'),
+  LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: perMinute(30).describe('Logins and resets per address and minute; 0 = no limit'),
+  REQUESTS_PER_ADDRESS_PER_MINUTE: perMinute(600).describe('Requests without a good token per address and minute; 0 = no limit'),
+  RESET_PAGE_URL: pageUrl.describe("A portal's own page for setting a password, with `{token}`; unset: the service's page"),
+  EMAIL_PAGE_URL: pageUrl.describe("A portal's own page for confirming an address, with `{token}`; unset: the service's page"),
+  TRUST_PROXY: list(isAddressOrCidr, 'must be a comma list of CIDRs').describe('CIDRs of proxies whose `X-Forwarded-For` counts'),
+  CORS_ORIGINS: list(httpUrl, 'must be a comma list of origins such as https://portal.example.net').describe(
+    'Browser origins that may call the service',
+  ),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('JSON lines on stdout from this level on'),
+});
+
+/** The settings as they were given, before what depends on the running service is known. */
+export type Settings = z.infer<typeof settings>;

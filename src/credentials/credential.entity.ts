@@ -1,0 +1,13 @@
+import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
+
+/** A user's password, hashed. A row of its own, so that reading users never reads it. */
+@Entity('credentials')
+export class CredentialEntity {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'credentials_pkey' })
+  @ForeignKey('users', 'user_id', { name: 'credentials_user_id_fkey', onDelete: 'CASCADE' })
+  user_id!: string;
+  /** PHC string: algorithm, parameters, salt and hash */
+  @Column('text') password_hash!: string;
+  /** an initial password dies unused at this time */
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) expires_at!: Date | null;
+}

@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from '../common/query/sql';
+import { Database } from '../database/database';
+import { CredentialEntity } from './credential.entity';
+import type { TokenPurpose } from './one-time-token.entity';
+
+/** A link that is good at this moment. */
+export interface LiveToken {
+  user_id: string;
+  purpose: TokenPurpose;
+  /** the address it was mailed to */
+  email: string;
+  expires_at: Date;
+}
+
+/** The SQL of passwords and mailed links. */
+@Injectable()
+export class CredentialsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** The hash of a user's password, or null when there is none or it has died unused. */
+  async findHash(user_id: string): Promise<string | null> {
+    const [row] = await this.database.run<{ password_hash: string }>(
+      sql`select password_hash from credentials where user_id = ${user_id}::uuid and (expires_at is null or expires_at > now())`,
+    );
+    return row?.password_hash ?? null;
+  }
+
+  /** Sets the password; an initial one dies unused after `expires_in_seconds`. */
+  async upsertHash(user_id: string, password_hash: string, expires_in_seconds: number | null): Promise<void> {
+    await this.database.run(sql`insert into credentials (user_id, password_hash, expires_at)
+      values (${user_id}, ${password_hash}, now() + ${expires_in_seconds}::integer * interval '1 second')
+      on conflict (user_id) do update set password_hash = excluded.password_hash, expires_at = excluded.expires_at`);
+  }
+
+  /** Replaces a hash by one with newer parameters, unless the password was changed meanwhile. */
+  async replaceHash(user_id: string, before: string, after: string): Promise<void> {
+    await this.database.repository(CredentialEntity).update({ user_id, password_hash: before }, { password_hash: after });
+  }
+
+  /** A password that was used does not die any more. */
+  async keep(user_id: string): Promise<void> {
+    await this.database.run(sql`update credentials set expires_at = null where user_id = ${user_id}::uuid and expires_at is not null`);
+  }
+
+  /** Notes that a link was asked for and voids the one before; false when the last was asked for less than `pause_seconds` ago. */
+  async requestToken(user_id: string, purpose: TokenPurpose, pause_seconds: number): Promise<boolean> {
+    const rows = await this.database
+      .run(sql`insert into one_time_tokens (user_id, purpose, requested_at) values (${user_id}, ${purpose}, now())
+      on conflict (user_id, purpose) do update set requested_at = now(), token_hash = null, email = null, expires_at = null
+      where one_time_tokens.requested_at <= now() - ${pause_seconds}::integer * interval '1 second' returning user_id`);
+    return rows.length > 0;
+  }
+
+  /** Puts a token's hash in place, unless the user was disabled or deleted meanwhile. */
+  async putToken(user_id: string, purpose: TokenPurpose, token_hash: Buffer, email: string, ttl_seconds: number): Promise<void> {
+    await this.database.run(sql`insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
+      select user_id, ${purpose}, ${token_hash}::bytea, ${email}::text, now(), now() + ${ttl_seconds}::integer * interval '1 second'
+      from users where user_id = ${user_id}::uuid and status <> 'disabled' and deleted_at is null for share
+      on conflict (user_id, purpose) do update set token_hash = excluded.token_hash, email = excluded.email, expires_at = excluded.expires_at`);
+  }
+
+  /** The link behind a token, if it is good; nothing is used up. */
+  async findToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
+    const [row] = await this.database.run<LiveToken>(sql`select user_id, purpose, email, expires_at from one_time_tokens
+      where token_hash = ${token_hash} and purpose = any(${purposes}::text[]) and expires_at > now()`);
+    return row ?? null;
+  }
+
+  /** Uses a link up: of many requests at once, one gets it. */
+  async consumeToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
+    const [row] = await this.database.run<LiveToken>(sql`with used as (select user_id, purpose, email, expires_at from one_time_tokens
+        where token_hash = ${token_hash} and purpose = any(${purposes}::text[]) and expires_at > now() for update)
+      update one_time_tokens set token_hash = null, expires_at = null from used
+      where one_time_tokens.user_id = used.user_id and one_time_tokens.purpose = used.purpose
+      returning used.user_id, used.purpose, used.email, used.expires_at`);
+    return row ?? null;
+  }
+
+  /** Voids the links of users. */
+  async voidTokens(user_ids: string[], purposes: TokenPurpose[]): Promise<void> {
+    await this.database.run(sql`update one_time_tokens set token_hash = null, expires_at = null
+      where user_id = any(${user_ids}::uuid[]) and purpose = any(${purposes}::text[]) and token_hash is not null`);
+  }
+}

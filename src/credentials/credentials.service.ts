@@ -1,0 +1,83 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { invalid } from '../common/errors/app-error';
+import { hashToken, mintToken } from '../common/random';
+import { CONFIG, type Config } from '../config/config';
+import { CredentialsRepository, type LiveToken } from './credentials.repository';
+import type { TokenPurpose } from './one-time-token.entity';
+import { hashPassword, needsRehash, verifyPassword } from './password-hashing';
+import { type PasswordContext, passwordFault } from './password-policy';
+
+/** Form of every token in a link: 256 bits in base64url. */
+const tokenForm = /^[A-Za-z0-9_-]{43}$/;
+const initialPasswordTtlSeconds = 7 * 86_400;
+
+/** Passwords and mailed links. Knows user ids only. */
+@Injectable()
+export class CredentialsService {
+  constructor(
+    private readonly credentials: CredentialsRepository,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Hashes a new password after checking it. Slow on purpose; never call it in a transaction. @throws request.invalid */
+  async hashNewPassword(password: string, context: PasswordContext, pointer = '/password'): Promise<string> {
+    const fault = await passwordFault(password, this.config.PASSWORD_MIN_LENGTH, context, pointer);
+    if (fault !== null) throw invalid(fault);
+    return hashPassword(password);
+  }
+
+  /** Sets a password. An initial one, set by somebody else, dies unused after 7 days (OWASP ASVS 6.4.1). Voids links that would replace it. */
+  async setPassword(user_id: string, password_hash: string, initial: boolean): Promise<void> {
+    await this.credentials.upsertHash(user_id, password_hash, initial ? initialPasswordTtlSeconds : null);
+    await this.credentials.voidTokens([user_id], ['reset', 'invite']);
+  }
+
+  /**
+   * Verifies a password. Takes as long for a user who does not exist (`null`) or has no password.
+   * A right one with old parameters is hashed anew; failing at that does not fail the login.
+   */
+  async verify(user_id: string | null, password: string): Promise<boolean> {
+    const passwordHash = user_id === null ? null : await this.credentials.findHash(user_id);
+    const right = await verifyPassword(password, passwordHash);
+    if (right && user_id !== null && passwordHash !== null && needsRehash(passwordHash)) {
+      await hashPassword(password).then(
+        (newer) => this.credentials.replaceHash(user_id, passwordHash, newer),
+        () => undefined,
+      );
+    }
+    return right;
+  }
+
+  /** A password that was used for a login does not die unused any more. */
+  async keepPassword(user_id: string): Promise<void> {
+    await this.credentials.keep(user_id);
+  }
+
+  /** Notes that a link is wanted; the mail job mints its token. False when the last one was wanted less than `pause_seconds` ago. */
+  requestToken(user_id: string, purpose: TokenPurpose, pause_seconds = 0): Promise<boolean> {
+    return this.credentials.requestToken(user_id, purpose, pause_seconds);
+  }
+
+  /** Makes the token of a link; the newest wins. Only its hash is kept. */
+  async mintToken(user_id: string, purpose: TokenPurpose, email: string): Promise<string> {
+    const ttl = { reset: this.config.RESET_TOKEN_TTL_SECONDS, invite: this.config.INVITE_TOKEN_TTL_SECONDS, email: 86_400 };
+    const token = mintToken();
+    await this.credentials.putToken(user_id, purpose, hashToken(token), email, ttl[purpose]);
+    return token;
+  }
+
+  /** The link behind a token, or null when it is used, replaced, expired or none of ours. Uses nothing up. */
+  async findToken(token: string, purposes: TokenPurpose[]): Promise<LiveToken | null> {
+    return tokenForm.test(token) ? this.credentials.findToken(hashToken(token), purposes) : null;
+  }
+
+  /** Uses a link up; null when it is not good any more. */
+  async consumeToken(token: string, purposes: TokenPurpose[]): Promise<LiveToken | null> {
+    return tokenForm.test(token) ? this.credentials.consumeToken(hashToken(token), purposes) : null;
+  }
+
+  /** Voids the links of users: disabled and deleted ones have none. */
+  async voidTokens(user_ids: string[], purposes: TokenPurpose[] = ['reset', 'invite', 'email']): Promise<void> {
+    await this.credentials.voidTokens(user_ids, purposes);
+  }
+}

@@ -1,0 +1,70 @@
+import type { FieldError } from '../common/errors/app-error';
+
+/** Longest password in code points; longer ones are refused before anything is computed (OWASP ASVS 6.2.9). */
+export const passwordMax = 256;
+
+/** What a password must not contain: the words anybody would try first for this user. */
+export interface PasswordContext {
+  name: string;
+  email: string;
+  carrier_id: string | null;
+}
+
+const productName = 'carrier-identity';
+const contextMin = 4;
+let common: Set<string> | null = null;
+
+/**
+ * What is wrong with a new password, or null. No composition rules, no expiry: length, and not one of those that are
+ * tried first (NIST SP 800-63B-4 §3.1.1.2, OWASP ASVS 6.2).
+ */
+export async function passwordFault(password: string, min: number, context: PasswordContext, pointer: string): Promise<FieldError | null> {
+  const length = [...password].length;
+  if (length < min) return { pointer, code: 'password.too_short', detail: `must have at least ${min} characters` };
+  if (length > passwordMax) return { pointer, code: 'password.too_long', detail: `must have at most ${passwordMax} characters` };
+  if (await isCommon(password)) return { pointer, code: 'password.common', detail: 'is one of the passwords that are tried first' };
+  if (containsContext(password, context)) {
+    return {
+      pointer,
+      code: 'password.contains_identity',
+      detail: 'must not contain the name, the e-mail address, the carrier or the name of the product',
+    };
+  }
+  return null;
+}
+
+function containsContext(password: string, { name, email, carrier_id }: PasswordContext): boolean {
+  const lower = password.toLowerCase();
+  const words = [name, email.split('@')[0] ?? '', carrier_id ?? '', productName, productName.replace('-', '')];
+  return words.some((word) => word.length >= contextMin && lower.includes(word.toLowerCase()));
+}
+
+/** In the list, a repetition of something short, or a run such as `1234567890123456`. */
+async function isCommon(password: string): Promise<boolean> {
+  const lower = password.toLowerCase();
+  const list = await commonPasswords();
+  return list.has(lower) || isRepetition(lower, list) || isRun(lower);
+}
+
+function isRepetition(text: string, list: Set<string>): boolean {
+  const period = (text + text).indexOf(text, 1);
+  return period < text.length && (period <= 4 || list.has(text.slice(0, period)));
+}
+
+function isRun(text: string): boolean {
+  const rows = ['01234567890123456789', 'abcdefghijklmnopqrstuvwxyz', 'qwertyuiopasdfghjklzxcvbnm', '1qaz2wsx3edc4rfv5tgb6yhn7ujm'];
+  return rows.some((row) => isPartOf(text, row) || isPartOf(text, [...row].reverse().join('')));
+}
+
+function isPartOf(text: string, row: string): boolean {
+  return row.repeat(Math.ceil(text.length / row.length) + 1).includes(text);
+}
+
+/** 50,000 common passwords, in memory from the first time one is needed. */
+async function commonPasswords(): Promise<Set<string>> {
+  if (common === null) {
+    const { dictionary } = await import('@zxcvbn-ts/language-common');
+    common = new Set(dictionary['passwords-common']);
+  }
+  return common;
+}

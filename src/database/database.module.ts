@@ -1,0 +1,41 @@
+import { Global, Module } from '@nestjs/common';
+import { ClsPluginTransactional } from '@nestjs-cls/transactional';
+import { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adapter-typeorm';
+import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
+import { ClsModule } from 'nestjs-cls';
+import { CONFIG, type Config } from '../config/config';
+import { dataSourceOptions } from './data-source';
+import { Database } from './database';
+
+const typeOrm = TypeOrmModule.forRootAsync({
+  inject: [CONFIG],
+  useFactory: (config: Config) => ({
+    ...dataSourceOptions({
+      url: config.DATABASE_URL,
+      poolMax: config.DATABASE_POOL_MAX,
+      pooled: config.DATABASE_DIRECT_URL !== config.DATABASE_URL,
+    }),
+    retryAttempts: 5,
+    retryDelay: 1_000,
+  }),
+});
+
+/** The data source, and transactions that travel with the call (`@Transactional()`). */
+@Global()
+@Module({
+  imports: [
+    typeOrm,
+    ClsModule.forRoot({
+      global: true,
+      plugins: [
+        new ClsPluginTransactional({
+          imports: [typeOrm],
+          adapter: new TransactionalAdapterTypeOrm({ dataSourceToken: getDataSourceToken() }),
+        }),
+      ],
+    }),
+  ],
+  providers: [Database],
+  exports: [Database],
+})
+export class DatabaseModule {}

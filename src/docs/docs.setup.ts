@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+
+/** The committed document. It is made by the build and checked for drift. */
+export const documentFile = join(
+  __dirname,
+  ...(__dirname.includes(`${join('dist', 'src')}`) ? ['..', '..', '..'] : ['..', '..']),
+  'openapi.json',
+);
+
+/** Policy of the explorer's pages: its own scripts and styles, no others. */
+export const docsPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/** Serves the OpenAPI explorer at `/docs` and the document at `/docs/openapi.json`. */
+export function setupDocs(app: NestFastifyApplication, basePath: string): void {
+  const document = JSON.parse(readFileSync(documentFile, 'utf8')) as OpenAPIObject;
+  document.servers = [{ url: basePath === '' ? '/' : basePath, description: 'This service' }];
+  SwaggerModule.setup('docs', app, document, {
+    useGlobalPrefix: true,
+    jsonDocumentUrl: 'docs/openapi.json',
+    yamlDocumentUrl: 'docs/openapi.yaml',
+    customSiteTitle: 'carrier-identity API',
+    swaggerOptions: { persistAuthorization: false, displayRequestDuration: true, docExpansion: 'list', filter: true },
+  });
+}

@@ -1,0 +1,97 @@
+import type { INestApplication } from '@nestjs/common';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { type ErrorCode, errorKind } from '../common/errors/error-codes';
+import { ProblemResponse } from '../common/http/problem.dto';
+
+/** An operation of the document, as far as it is completed here. */
+interface Operation {
+  operationId?: string;
+  security?: unknown[];
+  requestBody?: unknown;
+  parameters?: unknown[];
+  responses: Record<string, unknown>;
+  'x-error-codes'?: ErrorCode[];
+  'x-permission'?: string;
+  description?: string;
+}
+
+const methods = ['get', 'post', 'patch', 'delete'] as const;
+
+/** Makes the OpenAPI 3.1 document from controllers and DTOs. Only the build does this; the service serves the committed file. */
+export function createDocument(app: INestApplication): OpenAPIObject {
+  const builder = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
+    .setTitle('carrier-identity')
+    .setDescription('Users, logins, tokens and sessions of a carrier-services platform.')
+    .setVersion('1')
+    .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
+    .addServer('/', 'This service')
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'bearer')
+    .addApiKey({ type: 'apiKey', in: 'header', name: 'X-Auth-Token' }, 'x-auth-token');
+  const document = SwaggerModule.createDocument(app, builder.build(), {
+    extraModels: [ProblemResponse],
+    operationIdFactory: (controller, method) => `${controller.replace('Controller', '')}.${method}`,
+  });
+  for (const path of Object.values(document.paths)) {
+    for (const method of methods) {
+      const operation = path[method] as Operation | undefined;
+      if (operation !== undefined) complete(operation, method);
+    }
+  }
+  for (const schema of Object.values(document.components?.schemas ?? {})) closeSchema(schema as Schema);
+  return document;
+}
+
+interface Schema {
+  type?: string | string[];
+  nullable?: boolean;
+  additionalProperties?: unknown;
+  properties?: Record<string, Schema>;
+  allOf?: Schema[];
+  $ref?: string;
+}
+
+/** OpenAPI 3.1 has no `nullable`; and an object has the properties it names and no others. */
+function closeSchema(schema: Schema): void {
+  if (schema.nullable === true) {
+    delete schema.nullable;
+    if (schema.allOf !== undefined) Object.assign(schema, { anyOf: [...schema.allOf, { type: 'null' }], allOf: undefined });
+    else if (typeof schema.type === 'string') schema.type = [schema.type, 'null'];
+  }
+  if (schema.properties !== undefined) {
+    schema.additionalProperties ??= false;
+    Object.values(schema.properties).forEach(closeSchema);
+  }
+}
+
+/** Adds what every operation of its kind can answer, so that no controller has to repeat it. */
+function complete(operation: Operation, method: string): void {
+  const closed = operation.security !== undefined;
+  const codes: ErrorCode[] = [
+    ...(operation['x-error-codes'] ?? []),
+    'request.rate_limited',
+    'service.internal_error',
+    'service.database_unavailable',
+  ];
+  if (closed) codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', 'auth.password_change_required');
+  codes.push('request.invalid');
+  if (operation.requestBody !== undefined) codes.push('request.malformed_json', 'request.too_large', 'request.unsupported_media_type');
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of new Set(codes)) byStatus.set(errorKind(code).status, [...(byStatus.get(errorKind(code).status) ?? []), code]);
+  for (const [status, list] of [...byStatus].sort(([a], [b]) => a - b)) operation.responses[String(status)] = refusal(status, list);
+  const permission = operation['x-permission'];
+  if (permission !== undefined && permission !== 'none')
+    operation.description = `${operation.description ?? ''}\n\nPermission: \`${permission}\``.trim();
+  if (method === 'get' || method === 'delete') delete operation.requestBody;
+}
+
+function refusal(status: number, codes: ErrorCode[]): unknown {
+  const texts = codes.map((code) => `\`${code}\`: ${errorKind(code).title}`);
+  const retry =
+    status === 429 || status === 503 ? { headers: { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'string' } } } } : {};
+  return {
+    description: texts.join('; '),
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemResponse' } } },
+    ...retry,
+  };
+}

@@ -1,0 +1,32 @@
+import { Controller, Get, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Actor } from '../access/actor';
+import { Allow } from '../access/allow.decorator';
+import { CurrentActor } from '../access/caller.decorator';
+import { Endpoint } from '../common/http/endpoint.decorator';
+import type { RawQuery } from '../common/query/filter';
+import { listParameters } from '../common/query/parameters';
+import { auditList } from './audit-list';
+import { AuditListResponse } from './audit.dto';
+import { EventsService } from './events.service';
+
+/** The audit log. */
+@ApiTags('Audit')
+@Controller('audit')
+export class AuditController {
+  constructor(private readonly events: EventsService) {}
+
+  /** Who did what to whom. */
+  @Get('list')
+  @Allow('audit:read')
+  @Endpoint({
+    summary: 'List the events of the audit log',
+    answer: { status: 200, type: AuditListResponse, description: 'One page of events' },
+    errors: ['page.too_deep', 'page.cursor_invalid'],
+    query: listParameters(auditList),
+    grammar: true,
+  })
+  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<AuditListResponse> {
+    return this.events.list(actor, query);
+  }
+}

@@ -1,0 +1,28 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** Before and after of each changed field; never a secret. */
+export type Changes = Record<string, { before?: unknown; after?: unknown }>;
+
+/** Something that happened, written in the transaction of the change. Rows are only ever added. */
+@Entity('events')
+@Check('events_actor_type_check', `actor_type in ('user', 'key', 'system')`)
+@Index('events_occurred_at_idx', ['occurred_at', 'event_id'])
+@Index('events_target_id_idx', ['target_id', 'occurred_at'])
+@Index('events_actor_id_idx', ['actor_id', 'occurred_at'])
+@Index('events_carrier_id_idx', ['carrier_id', 'occurred_at'])
+@Index('events_operation_id_idx', ['operation_id'], { where: 'operation_id is not null' })
+export class EventEntity {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'events_pkey', default: () => 'uuid_v7()' }) event_id!: string;
+  @Column('text') event_type!: string;
+  @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) occurred_at!: Date;
+  @Column('uuid', { nullable: true }) actor_id!: string | null;
+  @Column('text') actor_type!: 'user' | 'key' | 'system';
+  @Column('text', { nullable: true }) target_type!: string | null;
+  @Column('uuid', { nullable: true }) target_id!: string | null;
+  @Column('text', { nullable: true }) carrier_id!: string | null;
+  @Column('uuid', { nullable: true }) operation_id!: string | null;
+  @Column('uuid', { nullable: true }) session_id!: string | null;
+  @Column('inet', { nullable: true }) ip!: string | null;
+  @Column('text', { nullable: true }) request_id!: string | null;
+  @Column('jsonb', { default: () => `'{}'` }) changes!: Changes;
+}

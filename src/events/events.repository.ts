@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import { CursorCodec } from '../common/query/cursor';
+import type { RawQuery } from '../common/query/filter';
+import { parseListQuery } from '../common/query/list-query';
+import { type Page, readPage } from '../common/query/page';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { Database } from '../database/database';
+import { auditList } from './audit-list';
+import type { Changes, EventEntity } from './event.entity';
+
+const columns =
+  rawSql(`events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type, events.target_type, events.target_id,
+  events.carrier_id, events.operation_id, events.session_id, host(events.ip) as ip, events.request_id, events.changes`);
+
+/** What all events of one act have in common. */
+export type EventBase = Pick<
+  EventEntity,
+  'event_type' | 'actor_id' | 'actor_type' | 'target_type' | 'operation_id' | 'session_id' | 'ip' | 'request_id'
+>;
+
+/** What an event is about. */
+export interface TargetRow {
+  id: string | null;
+  carrier_id: string | null;
+  changes?: Changes;
+}
+
+/** The SQL of the audit log. */
+@Injectable()
+export class EventsRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly cursors: CursorCodec,
+  ) {}
+
+  /** Adds one row per target; all else is the same in each. */
+  async insert(common: EventBase, targets: TargetRow[]): Promise<void> {
+    const { event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id } = common;
+    await this.database
+      .run(sql`insert into events (event_type, actor_id, actor_type, target_type, target_id, carrier_id, operation_id, session_id, ip, request_id, changes)
+      select ${event_type}, ${actor_id}::uuid, ${actor_type}, ${target_type}, target.id, target.carrier_id, ${operation_id}::uuid, ${session_id}::uuid, ${ip}::inet, ${request_id},
+        coalesce(target.changes, '{}')
+      from jsonb_to_recordset(${JSON.stringify(targets)}::jsonb) as target (id uuid, carrier_id text, changes jsonb)`);
+  }
+
+  /** One page of what the condition shows and the caller's query finds. */
+  async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<EventEntity>> {
+    const parsed = parseListQuery(query, auditList, caller_id, this.cursors);
+    const source = { columns, from: rawSql('events'), id: 'events.event_id', idName: 'event_id', visible };
+    return readPage<EventEntity>(this.database.run, source, parsed, this.cursors);
+  }
+
+  /** Takes a purged person's values out of the log; ids, event types and times stay. */
+  async eraseUsers(user_ids: string[]): Promise<void> {
+    const { run } = this.database;
+    await run(sql`select set_config('carrier_identity.erasing', 'on', true)`);
+    await run(sql`update events set changes = '{}', ip = null where target_id = any(${user_ids}::uuid[])`);
+    await run(sql`update events set ip = null where actor_id = any(${user_ids}::uuid[])`);
+    await run(sql`select set_config('carrier_identity.erasing', 'off', true)`);
+  }
+}

@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../access/actor';
+import { visibleTo } from '../access/scope';
+import type { RawQuery } from '../common/query/filter';
+import { type AuditListResponse, toEventResponse } from './audit.dto';
+import type { Changes } from './event.entity';
+
+export type { Changes } from './event.entity';
+import { EventsRepository, type TargetRow } from './events.repository';
+
+/** What can happen. The past tense of a verb after the noun it happened to. */
+export type EventType =
+  | 'user.created'
+  | 'user.changed'
+  | 'user.deleted'
+  | 'user.restored'
+  | 'user.purged'
+  | 'user.invited'
+  | 'user.email_confirmed'
+  | 'login.succeeded'
+  | 'login.failed'
+  | 'password.reset_requested'
+  | 'password.changed'
+  | 'password.reset'
+  | 'session.ended'
+  | 'session.token_reused'
+  | 'access.denied';
+
+/** What an event is about. */
+export interface EventTarget {
+  type: 'user' | 'session' | 'login' | 'route';
+  id?: string | null;
+  /** carrier of the user concerned; decides who may see the event */
+  carrier_id?: string | null;
+}
+
+/** The audit log. Written in the transaction of the change, so that there is no change without its event, nor an event without its change. */
+@Injectable()
+export class EventsService {
+  constructor(private readonly events: EventsRepository) {}
+
+  /** Records that something happened. `changes` must hold no secret. */
+  async record(actor: Actor, event_type: EventType, target: EventTarget, changes: Changes = {}): Promise<void> {
+    const { type, id = null, carrier_id = null } = target;
+    await this.recordMany(actor, event_type, type, [{ id, carrier_id, changes }]);
+  }
+
+  /** Records that the same happened to many, in one statement. */
+  async recordMany(
+    actor: Actor,
+    event_type: EventType,
+    target_type: EventTarget['type'],
+    targets: TargetRow[],
+    operation_id: string | null = null,
+  ): Promise<void> {
+    if (targets.length === 0) return;
+    const actor_id = actor.actor_type === 'system' ? null : actor.user_id;
+    const { actor_type, session_id, ip, request_id } = actor;
+    await this.events.insert({ event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id }, targets);
+  }
+
+  /** One page of the events that the actor may see. */
+  async list(actor: Actor, query: RawQuery): Promise<AuditListResponse> {
+    const visible = visibleTo(actor, { user_id: 'events.target_id', user_type: `'carrier'`, carrier_id: 'events.carrier_id' });
+    const page = await this.events.list(visible, query, actor.user_id);
+    return { ...page, items: page.items.map(toEventResponse) };
+  }
+
+  /** Takes the values of purged persons out of the log. */
+  async eraseUsers(user_ids: string[]): Promise<void> {
+    await this.events.eraseUsers(user_ids);
+  }
+}

@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '../common/errors/app-error';
+import type { HealthResponse } from './health.dto';
+import { HealthRepository } from './health.repository';
+
+const timeoutMs = 3_000;
+
+/** Tells whether this instance lives and can serve. */
+@Injectable()
+export class HealthService {
+  constructor(private readonly repository: HealthRepository) {}
+
+  /** The process answers, so it lives. */
+  live(): HealthResponse {
+    return { status: 'ok' };
+  }
+
+  /** The database answers in time. @throws service.database_unavailable */
+  async ready(): Promise<HealthResponse> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(new AppError('service.database_unavailable')), timeoutMs);
+    });
+    try {
+      await Promise.race([this.repository.ping(), late]);
+      return { status: 'ok' };
+    } catch {
+      throw new AppError('service.database_unavailable');
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

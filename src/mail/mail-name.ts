@@ -1,0 +1,13 @@
+/** The mails of the service. */
+export type MailName = 'invitation' | 'reset' | 'password-changed' | 'email-confirmation' | 'email-change-notice' | 'token-reuse';
+
+/** Text of a mail; `{name}` is filled in. */
+export interface MailText {
+  subject: string;
+  paragraphs: string[];
+  /** label of the link, where there is one */
+  button?: string;
+}
+
+/** All mails in one language. */
+export type MailTexts = Record<MailName, MailText>;

@@ -1,0 +1,26 @@
+import { join } from 'node:path';
+import { Module } from '@nestjs/common';
+import { MailerModule, type MailerOptions } from '@nestjs-modules/mailer';
+import { HandlebarsAdapter } from '@nestjs-modules/mailer/adapters/handlebars.adapter';
+import { CONFIG, type Config } from '../config/config';
+import { MailService } from './mail.service';
+
+const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
+
+/** Mail by SMTP, or into files where there is no mail server. */
+@Module({
+  imports: [
+    MailerModule.forRootAsync({
+      imports: [],
+      inject: [CONFIG],
+      useFactory: (config: Config): MailerOptions => ({
+        transport: config.SMTP_URL === undefined ? { streamTransport: true, buffer: true } : { url: config.SMTP_URL, ...timeouts },
+        defaults: { from: config.MAIL_FROM } as MailerOptions['defaults'],
+        template: { dir: join(__dirname, 'templates'), adapter: new HandlebarsAdapter(), options: { strict: false } },
+      }),
+    }),
+  ],
+  providers: [MailService],
+  exports: [MailService],
+})
+export class MailModule {}

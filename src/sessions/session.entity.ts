@@ -1,0 +1,52 @@
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import type { UserType } from '../access/actor';
+
+/** Why a session ended. */
+export const endedReasons = [
+  'logout',
+  'revoked',
+  'expired',
+  'replaced',
+  'token_reuse',
+  'password_changed',
+  'ip_not_allowed',
+  'user_disabled',
+  'user_deleted',
+] as const;
+/** Why a session ended. */
+export type EndedReason = (typeof endedReasons)[number];
+
+/** One login. It lives until it is ended, idle for too long, or too old; every request asks for it. */
+@Entity('sessions')
+@Check(
+  'sessions_ended_reason_check',
+  `ended_reason in ('logout', 'revoked', 'expired', 'replaced', 'token_reuse', 'password_changed', 'ip_not_allowed', 'user_disabled', 'user_deleted')`,
+)
+@Index('sessions_user_id_created_at_idx', ['user_id', 'created_at'])
+@Index('sessions_carrier_id_created_at_idx', ['carrier_id', 'created_at'])
+@Index('sessions_created_at_idx', ['created_at', 'session_id'])
+@Index('sessions_last_seen_at_idx', ['last_seen_at', 'session_id'])
+@Index('sessions_live_user_id_idx', ['user_id'], { where: 'ended_at is null' })
+export class SessionEntity {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'sessions_pkey' }) session_id!: string;
+  @ForeignKey('users', 'user_id', { name: 'sessions_user_id_fkey', onDelete: 'CASCADE' })
+  @Column('uuid')
+  user_id!: string;
+  @Column('text') user_type!: UserType;
+  @Column('text', { nullable: true }) carrier_id!: string | null;
+  /** SHA-256 of the refresh token in force */
+  @Column('bytea') refresh_token_hash!: Buffer;
+  /** SHA-256 of the one before it, which still answers with the current one for a few seconds */
+  @Column('bytea', { nullable: true }) previous_refresh_token_hash!: Buffer | null;
+  @Column({ type: 'timestamptz', precision: 3 }) refreshed_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) last_seen_at!: Date;
+  /** end by idleness, moved by activity, never beyond `absolute_expires_at` */
+  @Column({ type: 'timestamptz', precision: 3 }) expires_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3 }) absolute_expires_at!: Date;
+  @Column('inet', { nullable: true }) ip!: string | null;
+  @Column('text', { nullable: true }) user_agent!: string | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) ended_at!: Date | null;
+  @Column('text', { nullable: true }) ended_reason!: EndedReason | null;
+  @Column('uuid', { nullable: true }) ended_by!: string | null;
+}

@@ -1,0 +1,64 @@
+import { Controller, Delete, Get, HttpCode, Param, ParseUUIDPipe, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Actor } from '../access/actor';
+import { Allow } from '../access/allow.decorator';
+import { CurrentActor } from '../access/caller.decorator';
+import { Endpoint } from '../common/http/endpoint.decorator';
+import type { RawQuery } from '../common/query/filter';
+import { filterParameters, listParameters } from '../common/query/parameters';
+import { sessionList } from './session-list';
+import { EndedSessionsResponse, SessionListResponse } from './sessions.dto';
+import { SessionsService } from './sessions.service';
+
+/** Sessions. */
+@ApiTags('Sessions')
+@Controller('auth/session')
+export class SessionsController {
+  constructor(private readonly sessions: SessionsService) {}
+
+  /** One's own sessions; with `session:read` all within the scope. */
+  @Get('list')
+  @Allow()
+  @Endpoint({
+    summary: 'List web sessions',
+    description: "One's own; with `session:read` all that the caller may see.",
+    answer: { status: 200, type: SessionListResponse, description: 'One page of sessions' },
+    errors: ['page.too_deep', 'page.cursor_invalid'],
+    query: listParameters(sessionList),
+    grammar: true,
+  })
+  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<SessionListResponse> {
+    return this.sessions.list(actor, query);
+  }
+
+  /** Ends what the filter finds, never the current one. */
+  @Delete('all')
+  @Allow()
+  @Endpoint({
+    summary: 'End the sessions that a filter finds',
+    description: "Without a filter one's own other sessions. Those of others need `session:revoke`. The current session is never ended.",
+    answer: { status: 200, type: EndedSessionsResponse, description: 'How many were ended' },
+    query: filterParameters(sessionList.filter),
+    grammar: true,
+  })
+  endFound(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<EndedSessionsResponse> {
+    return this.sessions.endFound(actor, query);
+  }
+
+  /** Ends one session. */
+  @Delete(':session_id')
+  @HttpCode(204)
+  @Allow()
+  @Endpoint({
+    summary: 'End one session',
+    description: "One's own; those of others with `session:revoke`. One that has ended already is no error.",
+    answer: { status: 204, description: 'The session has ended' },
+    errors: ['session.not_found', 'access.protected_user'],
+  })
+  endOne(
+    @CurrentActor() actor: Actor,
+    @Param('session_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) session_id: string,
+  ): Promise<void> {
+    return this.sessions.endOne(actor, session_id);
+  }
+}

@@ -1,0 +1,173 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import type { Actor, Caller, UserType } from '../access/actor';
+import { holds } from '../access/permissions';
+import { visibleTo } from '../access/scope';
+import { AppError, type FieldError, invalid } from '../common/errors/app-error';
+import { parseFilter, type RawQuery } from '../common/query/filter';
+import { filterSql } from '../common/query/filter-sql';
+import { sql, type SqlFragment } from '../common/query/sql';
+import { hashToken, newId } from '../common/random';
+import { CONFIG, type Config } from '../config/config';
+import { EventsService } from '../events/events.service';
+import { RolesService } from '../roles/roles.service';
+import { RefreshTokens } from './refresh-token';
+import type { EndedReason } from './session.entity';
+import { sessionList } from './session-list';
+import { type EndedSessionsResponse, type SessionListResponse, type SessionResponse, toSessionResponse } from './sessions.dto';
+import { type RotatedSession, SessionsRepository } from './sessions.repository';
+
+const columns = { user_id: 'sessions.user_id', user_type: 'sessions.user_type', carrier_id: 'sessions.carrier_id' };
+
+/** What became of a refresh token: rotated, used too late or twice (its session is ended now), or not good. */
+export type Refreshed =
+  | ({ outcome: 'rotated'; session_id: string; refresh_token: string } & RotatedSession)
+  | { outcome: 'reused'; session_id: string; user_id: string; carrier_id: string | null }
+  | { outcome: 'invalid' };
+
+/** A session that has begun. */
+export interface OpenedSession {
+  session_id: string;
+  refresh_token: string;
+  /** when it ends if nothing happens */
+  expires_at: Date;
+}
+
+/** Sessions: one per login. Whatever ends one, the next request with its tokens is refused. */
+@Injectable()
+export class SessionsService {
+  private readonly refreshTokens: RefreshTokens;
+  private readonly idle: Record<UserType, number>;
+  private readonly absolute: Record<UserType, number>;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly sessions: SessionsRepository,
+    private readonly roles: RolesService,
+    private readonly events: EventsService,
+  ) {
+    this.refreshTokens = new RefreshTokens(config.APP_SECRET);
+    this.idle = { system: config.SYSTEM_USER_SESSION_IDLE_SECONDS, carrier: config.CARRIER_USER_SESSION_IDLE_SECONDS };
+    this.absolute = { system: config.SYSTEM_USER_SESSION_ABSOLUTE_SECONDS, carrier: config.CARRIER_USER_SESSION_ABSOLUTE_SECONDS };
+  }
+
+  /** Begins a session, always with a new id (session fixation, OWASP ASVS 7.2.4). */
+  async open(user: { user_id: string; user_type: UserType; carrier_id: string | null }, caller: Caller): Promise<OpenedSession> {
+    const session_id = newId();
+    const refresh_token = this.refreshTokens.mint(session_id);
+    const { user_id, user_type, carrier_id } = user;
+    const lifetime = { idle_seconds: this.idle[user_type], absolute_seconds: this.absolute[user_type] };
+    const origin = { ip: caller.ip, user_agent: caller.user_agent };
+    const expires_at = await this.sessions.insert({
+      session_id,
+      user_id,
+      user_type,
+      carrier_id,
+      refresh_token_hash: hashToken(refresh_token),
+      ...origin,
+      ...lifetime,
+    });
+    return { session_id, refresh_token, expires_at };
+  }
+
+  /** The session a refresh token belongs to, whether it is still good or not; null when it is none of ours. */
+  sessionOf(refresh_token: string): string | null {
+    return this.refreshTokens.sessionOf(refresh_token);
+  }
+
+  /**
+   * Rotates a refresh token (RFC 9700 §4.14.2). The predecessor answers with the same successor for a few seconds, for
+   * two tabs or a lost answer; any older one is reuse, which ends the session.
+   */
+  async rotate(refresh_token: string): Promise<Refreshed> {
+    const session_id = this.refreshTokens.sessionOf(refresh_token);
+    if (session_id === null) return { outcome: 'invalid' };
+    const successor = this.refreshTokens.successor(refresh_token);
+    const before = hashToken(refresh_token);
+    const rotated =
+      (await this.sessions.rotate(session_id, before, hashToken(successor), this.idle)) ??
+      (await this.sessions.findRotatedWithin(session_id, before, this.config.REFRESH_GRACE_SECONDS));
+    if (rotated !== null) return { outcome: 'rotated', session_id, refresh_token: successor, ...rotated };
+    const [ended] = await this.sessions.end([sql`sessions.session_id = ${session_id}::uuid`], 'token_reuse', null);
+    return ended === undefined ? { outcome: 'invalid' } : { outcome: 'reused', ...ended };
+  }
+
+  /** One session for its own user or whoever may see it; null when there is none. */
+  async find(actor: Actor, session_id: string): Promise<SessionResponse | null> {
+    const session = await this.sessions.find(session_id, this.visible(actor, 'session:read'));
+    return session === null ? null : toSessionResponse(session, actor.session_id);
+  }
+
+  /** One page of one's own sessions, or with `session:read` of all within the scope. */
+  async list(actor: Actor, query: RawQuery): Promise<SessionListResponse> {
+    const page = await this.sessions.list(this.visible(actor, 'session:read'), query, actor.user_id);
+    return { ...page, items: page.items.map((session) => toSessionResponse(session, actor.session_id)) };
+  }
+
+  /** Ends one session; one that has ended already stays as it is. @throws session.not_found, access.protected_user */
+  @Transactional()
+  async endOne(actor: Actor, session_id: string): Promise<void> {
+    const session = await this.sessions.find(session_id, this.visible(actor, 'session:revoke'));
+    if (session === null) throw new AppError('session.not_found');
+    const ended = await this.end(actor, [sql`sessions.session_id = ${session_id}::uuid`, await this.unprotected(actor)], 'revoked');
+    if (ended === 0 && session.active) throw new AppError('access.protected_user');
+  }
+
+  /** Ends what the filter finds, without a filter one's own others; never the current one. */
+  @Transactional()
+  async endFound(actor: Actor, query: RawQuery): Promise<EndedSessionsResponse> {
+    const errors: FieldError[] = [];
+    const conditions = parseFilter(query, sessionList.filter, errors);
+    if (errors.length > 0) throw invalid(...errors);
+    const reach = conditions.length === 0 ? this.own(actor) : this.visible(actor, 'session:revoke');
+    const notCurrent = sql`sessions.session_id <> ${actor.session_id}::uuid`;
+    const ended = await this.end(actor, [filterSql(conditions), reach, notCurrent, await this.unprotected(actor)], 'revoked');
+    return { ended };
+  }
+
+  /** Ends all live sessions of users, in the transaction of what is done to them. */
+  async endOf(actor: Actor, user_ids: string[], reason: EndedReason, except_session_id: string | null = null): Promise<void> {
+    await this.end(
+      actor,
+      [sql`sessions.user_id = any(${user_ids}::uuid[])`, sql`sessions.session_id is distinct from ${except_session_id}::uuid`],
+      reason,
+    );
+  }
+
+  /** Ends the sessions of users that come from addresses which are not allowed any more. */
+  async endOutsideAllowedIps(actor: Actor, user_ids: string[]): Promise<void> {
+    const outside = sql`cardinality(users.allowed_ips) > 0 and not (coalesce(sessions.ip, '0.0.0.0') <<= any(users.allowed_ips))`;
+    await this.end(actor, [sql`sessions.user_id = any(${user_ids}::uuid[])`, outside], 'ip_not_allowed');
+  }
+
+  /** Ends the session of a request. */
+  async endCurrent(actor: Actor, session_id: string): Promise<void> {
+    await this.end(actor, [sql`sessions.session_id = ${session_id}::uuid`], 'logout');
+  }
+
+  private own(actor: Actor): SqlFragment {
+    return sql`sessions.user_id = ${actor.user_id}::uuid`;
+  }
+
+  /** Deleted users do not exist for anybody, and neither do their sessions. */
+  private visible(actor: Actor, permission: 'session:read' | 'session:revoke'): SqlFragment {
+    const seen = holds(actor.permissions, permission) ? sql`(${visibleTo(actor, columns)} or ${this.own(actor)})` : this.own(actor);
+    return sql`${seen} and users.deleted_at is null`;
+  }
+
+  private async unprotected(actor: Actor): Promise<SqlFragment> {
+    return sql`(${this.own(actor)} or not users.roles && ${await this.roles.forbiddenTo(actor)}::text[])`;
+  }
+
+  private async end(actor: Actor, conditions: SqlFragment[], reason: EndedReason): Promise<number> {
+    const ended_by = actor.actor_type === 'system' ? null : actor.user_id;
+    const ended = await this.sessions.end(conditions, reason, ended_by);
+    const targets = ended.map(({ session_id, carrier_id }) => ({
+      id: session_id,
+      carrier_id,
+      changes: { ended_reason: { after: reason } },
+    }));
+    await this.events.recordMany(actor, 'session.ended', 'session', targets);
+    return ended.length;
+  }
+}

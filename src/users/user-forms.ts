@@ -1,0 +1,26 @@
+/** Login names. No `@`, so that no name can be somebody's e-mail address (Keycloak GHSA-j9xq-j329-2xvg). */
+export const nameForm = /^[A-Za-z0-9._-]+$/;
+/** Ids of carriers in the platform. */
+export const carrierIdForm = /^[A-Za-z0-9._-]+$/;
+/** Names of roles. */
+export const roleForm = /^[A-Za-z0-9._-]+$/;
+/** E.164 phone numbers. */
+export const phoneForm = /^\+[1-9][0-9]{6,14}$/;
+
+/** Whether a text is a language tag that BCP 47 allows. */
+export function isLocale(text: string): boolean {
+  try {
+    return /^[A-Za-z0-9-]{2,35}$/.test(text) && Intl.getCanonicalLocales(text).length === 1;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a text names a time zone of the IANA database. */
+export function isTimezone(text: string): boolean {
+  try {
+    return /^[A-Za-z][A-Za-z0-9_+/-]*$/.test(text) && new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,33 @@
+import { type CallHandler, createParamDecorator, type ExecutionContext, Inject, Injectable, type NestInterceptor } from '@nestjs/common';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { map, type Observable } from 'rxjs';
+import { CONFIG, type Config } from '../config/config';
+
+/** Adds `ETag` to answers that are one user, and `Location` to one that was created. */
+@Injectable()
+export class UserHeadersInterceptor implements NestInterceptor {
+  constructor(@Inject(CONFIG) private readonly config: Config) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    return next.handle().pipe(
+      map((answer: unknown) => {
+        const { user_id, version } = (answer ?? {}) as { user_id?: string; version?: number };
+        if (user_id === undefined || version === undefined) return answer;
+        reply.header('etag', `"${version}"`);
+        if (reply.statusCode === 201) reply.header('location', `${this.config.BASE_PATH}/user/${user_id}`);
+        return answer;
+      }),
+    );
+  }
+}
+
+/** The versions that `If-Match` names (RFC 9110 §13.1.1), or null when any will do. What is no tag of ours matches nothing. */
+export const IfMatch = createParamDecorator((_data: unknown, context: ExecutionContext): number[] | null => {
+  const header = context.switchToHttp().getRequest<FastifyRequest>().headers['if-match'];
+  if (header === undefined || header.trim() === '*') return null;
+  return header.split(',').flatMap((tag) => {
+    const version = /^"(\d{1,9})"$/.exec(tag.trim())?.[1];
+    return version === undefined ? [] : [Number(version)];
+  });
+});

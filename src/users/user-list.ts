@@ -1,0 +1,88 @@
+import type { FilterField, SpecialParameter } from '../common/query/filter';
+import { escapeLike } from '../common/query/filter-sql';
+import type { ListSpec } from '../common/query/list-query';
+import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { userStatuses } from './user.entity';
+
+/** A user is online when seen within this time. */
+const onlineWithin = rawSql(`interval '5 minutes'`);
+const wordsMax = 5;
+const searched = { searchColumn: 'users.search_text' };
+
+const fields: Record<string, FilterField> = {
+  user_id: { column: 'users.user_id', type: 'uuid', meaning: 'Id' },
+  user_type: { column: 'users.user_type', type: 'text', values: ['system', 'carrier'], meaning: 'Kind of user' },
+  status: { column: 'users.status', type: 'text', values: userStatuses, meaning: 'State' },
+  name: { column: 'users.name', type: 'text', fold: true, ...searched, meaning: 'Login name, without regard to case' },
+  email: { column: 'users.email', type: 'text', fold: true, ...searched, meaning: 'E-mail address, without regard to case' },
+  first_name: { column: 'users.first_name', type: 'text', ...searched, meaning: 'First name' },
+  last_name: { column: 'users.last_name', type: 'text', ...searched, meaning: 'Last name' },
+  phone: { column: 'users.phone', type: 'text', nullable: true, meaning: 'Phone number' },
+  locale: { column: 'users.locale', type: 'text', nullable: true, meaning: 'Language' },
+  timezone: { column: 'users.timezone', type: 'text', nullable: true, meaning: 'Time zone' },
+  carrier_id: { column: 'users.carrier_id', type: 'text', nullable: true, meaning: 'Carrier' },
+  role: {
+    column: 'users.roles',
+    type: 'text',
+    operators: ['eq', 'in'],
+    equals: (value) => sql`users.roles @> array[${value}::text]`,
+    meaning: 'A role the user has',
+  },
+  online: { column: 'users.last_seen_at', type: 'boolean', equals: (value) => onlineSql(value === true), meaning: 'Seen within 5 minutes' },
+  last_login_ip: { column: 'users.last_login_ip', type: 'address', nullable: true, meaning: 'Address of the last login (address or CIDR)' },
+  must_change_password: { column: 'users.must_change_password', type: 'boolean', meaning: 'Must change the password first' },
+  created_at: { column: 'users.created_at', type: 'time', meaning: 'When the user was created' },
+  updated_at: { column: 'users.updated_at', type: 'time', meaning: 'When a field was last changed' },
+  last_login_at: { column: 'users.last_login_at', type: 'time', nullable: true, meaning: 'Last login' },
+  last_seen_at: { column: 'users.last_seen_at', type: 'time', nullable: true, meaning: 'Last activity' },
+  password_changed_at: { column: 'users.password_changed_at', type: 'time', nullable: true, meaning: 'When the password was last set' },
+};
+
+const q: SpecialParameter = {
+  read: searchSql,
+  meaning: `Up to ${wordsMax} words, each found in name, e-mail, first or last name; words of 1 or 2 characters match beginnings`,
+};
+
+/** What users can be found by; the same for lists and bulk changes. */
+export const userFilter = { fields, specials: { q }, attributesColumn: 'users.attributes' };
+
+/** What a list of users can be filtered and sorted by. */
+export const userList: ListSpec = {
+  name: 'users',
+  filter: userFilter,
+  sorts: {
+    created_at: { column: 'users.created_at', type: 'timestamptz' },
+    updated_at: { column: 'users.updated_at', type: 'timestamptz' },
+    name: { column: 'lower(users.name)', type: 'text' },
+    email: { column: 'lower(users.email)', type: 'text' },
+    last_name: { column: 'lower(users.last_name)', type: 'text' },
+    last_login_at: { column: 'users.last_login_at', type: 'timestamptz', nullable: true },
+    last_seen_at: { column: 'users.last_seen_at', type: 'timestamptz', nullable: true },
+    status: { column: 'users.status', type: 'text' },
+    carrier_id: { column: 'users.carrier_id', type: 'text', nullable: true },
+  },
+  defaultSort: 'created_at',
+};
+
+/** SQL of "seen within 5 minutes", or of its contrary. */
+export function onlineSql(online: boolean): SqlFragment {
+  return online
+    ? sql`users.last_seen_at > now() - ${onlineWithin}`
+    : sql`(users.last_seen_at is null or users.last_seen_at <= now() - ${onlineWithin})`;
+}
+
+/** `search_text` begins with a blank and has one between its parts, so that a blank before a short word finds beginnings. */
+function searchSql(text: string): SqlFragment | { detail: string } {
+  const words = text
+    .trim()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  if (words.length === 0 || words.length > wordsMax) return { detail: `must have 1 to ${wordsMax} words` };
+  if (text.length > 256 || text.includes('\0') || !text.isWellFormed())
+    return { detail: 'must be well-formed Unicode of at most 256 characters' };
+  const conditions = words.map((word) => {
+    const pattern = [...word].length < 3 ? `% ${escapeLike(word)}%` : `%${escapeLike(word)}%`;
+    return sql`users.search_text like lower(${pattern}::text)`;
+  });
+  return joinSql(conditions, ' and ');
+}

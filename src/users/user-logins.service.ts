@@ -1,0 +1,92 @@
+import { Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import type { Actor } from '../access/actor';
+import { AppError } from '../common/errors/app-error';
+import { sql } from '../common/query/sql';
+import { CredentialsService } from '../credentials/credentials.service';
+import { EventsService } from '../events/events.service';
+import { SessionsService } from '../sessions/sessions.service';
+import { UserMailsService } from './user-mails.service';
+import { toUserResponse, type UserResponse } from './users.dto';
+import { UsersRepository } from './users.repository';
+
+/** What a new password comes from, and what it spares and proves. */
+export interface PasswordChange {
+  event: 'password.changed' | 'password.reset';
+  /** the session that goes on; all others end */
+  except_session_id?: string | null;
+  /** the address whose owner followed a mailed link */
+  proven_email?: string | null;
+}
+
+/** The users as logging in sees them: by name or address, regardless of who asks. For `auth` only; it decides what may be told. */
+@Injectable()
+export class UserLoginsService {
+  constructor(
+    private readonly users: UsersRepository,
+    private readonly credentials: CredentialsService,
+    private readonly sessions: SessionsService,
+    private readonly events: EventsService,
+    private readonly mails: UserMailsService,
+  ) {}
+
+  /** The living user with this name or address, or null. */
+  async findByLogin(login: string): Promise<UserResponse | null> {
+    const user = await this.users.findByLogin(login);
+    return user === null ? null : toUserResponse(user);
+  }
+
+  /** The living user with this id, or null. */
+  async find(user_id: string): Promise<UserResponse | null> {
+    const user = await this.users.find(sql`users.user_id = ${user_id}::uuid and users.deleted_at is null`);
+    return user === null ? null : toUserResponse(user);
+  }
+
+  /** Whether a user may log in from an address. */
+  mayLoginFrom(user_id: string, ip: string | null): Promise<boolean> {
+    return this.users.mayLoginFrom(user_id, ip);
+  }
+
+  /** Notes a login and locks the user until it is done; null when the user changed since the password was verified. */
+  async noteLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<UserResponse | null> {
+    const user = await this.users.noteLogin(user_id, password_changed_at, ip);
+    if (user === null) return null;
+    await this.credentials.keepPassword(user_id);
+    return toUserResponse(user);
+  }
+
+  /** Puts a new password in force: sessions end, links die, the owner is told. @throws reset.token_invalid when the user may not have one any more */
+  @Transactional()
+  async setPassword(
+    actor: Actor,
+    user_id: string,
+    password_hash: string,
+    { event, except_session_id = null, proven_email = null }: PasswordChange,
+  ): Promise<void> {
+    const user = await this.users.notePassword(user_id, proven_email);
+    if (user === null) throw new AppError('reset.token_invalid');
+    await this.credentials.setPassword(user_id, password_hash, false);
+    await this.sessions.endOf(actor, [user_id], 'password_changed', except_session_id);
+    await this.events.record(actor, event, { type: 'user', id: user_id, carrier_id: user.carrier_id });
+    await this.mails.enqueue({ user_id, mail: 'password-changed' });
+  }
+
+  /** Puts the proposed address in force. @throws email.token_invalid when it is not the proposed one any more, user.email_taken */
+  async confirmEmail(actor: Actor, user_id: string, email: string): Promise<void> {
+    const before = await this.find(user_id);
+    const user = await this.users.confirmEmail(user_id, email);
+    if (before === null || user === null) throw new AppError('email.token_invalid');
+    await this.credentials.voidTokens([user_id]);
+    await this.events.record(
+      actor,
+      'user.email_confirmed',
+      { type: 'user', id: user_id, carrier_id: user.carrier_id },
+      { email: { before: before.email, after: email } },
+    );
+  }
+
+  /** Whether there has never been a user. */
+  isEmpty(): Promise<boolean> {
+    return this.users.isEmpty();
+  }
+}

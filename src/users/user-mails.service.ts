@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { CredentialsService } from '../credentials/credentials.service';
+import type { Changes } from '../events/events.service';
+import { JobsService } from '../jobs/jobs.service';
+import type { MailName } from '../mail/mail.service';
+
+/** Name of the job that sends a mail to a user. */
+export const mailJob = 'send-mail';
+
+/** What the job of a mail carries: whom and what for. The token of its link is minted when it is sent, so no link lies in a queue. */
+export interface MailJob {
+  user_id: string;
+  mail: MailName;
+  /** where to, if not to the address in force */
+  email?: string;
+}
+
+/** Asks for mails to users, in the transaction of what they are about. */
+@Injectable()
+export class UserMailsService {
+  constructor(
+    private readonly credentials: CredentialsService,
+    private readonly jobs: JobsService,
+  ) {}
+
+  /** An invitation; the older link dies at once. */
+  async invite(user_id: string): Promise<void> {
+    await this.credentials.requestToken(user_id, 'invite');
+    await this.enqueue({ user_id, mail: 'invitation' });
+  }
+
+  /** What follows from a proposed address: a link to it and a notice to the one in force, or for an invited user a new invitation. */
+  async emailProposed(user: { user_id: string; email: string }, changes: Changes): Promise<void> {
+    const { user_id, email } = user;
+    await this.credentials.voidTokens([user_id]);
+    if (changes.email !== undefined) await this.invite(user_id);
+    const proposed = changes.email_pending?.after;
+    if (typeof proposed !== 'string') return;
+    await this.credentials.requestToken(user_id, 'email');
+    await this.enqueue({ user_id, mail: 'email-confirmation' });
+    await this.enqueue({ user_id, mail: 'email-change-notice', email });
+  }
+
+  /** Any other mail to a user. */
+  async enqueue(job: MailJob): Promise<void> {
+    await this.jobs.enqueue(mailJob, { ...job }, `${job.mail}:${job.user_id}`);
+  }
+}

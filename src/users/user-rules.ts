@@ -1,0 +1,57 @@
+import type { Actor } from '../access/actor';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { type Assignment, touchesPower, type UserChange, valueAfter } from './user-change';
+
+/** What is to be done to users, and what the rules need to know besides. */
+export interface Deed {
+  kind: 'change' | 'delete';
+  /** empty for a deletion */
+  change: UserChange;
+  assignments: Assignment[];
+  /** roles that the actor may neither give nor take */
+  forbidden_roles: string[];
+  /** roles that are open to each kind of user */
+  system_roles: string[];
+  carrier_roles: string[];
+}
+
+const rolesMax = 20;
+const attributesMax = 16_384;
+const hasPassword = rawSql('exists (select 1 from credentials where credentials.user_id = users.user_id)');
+
+/**
+ * Why a user may not be changed or deleted by an actor, as a code; null when they may. The one place of these rules:
+ * for a single user it becomes the refusal, in a bulk change the reason for skipping.
+ */
+export function refusalSql(actor: Actor, deed: Deed): SqlFragment {
+  const isSelf = sql`users.user_id = ${actor.user_id}::uuid`;
+  const power = deed.kind === 'delete' || touchesPower(deed.change);
+  return sql`case
+    when ${power}::boolean and ${isSelf} then 'user.self_protected'
+    when not ${isSelf} and users.roles && ${deed.forbidden_roles}::text[] then 'access.protected_user'
+    ${deed.kind === 'delete' ? rawSql('') : changeRefusals(deed)}
+    end`;
+}
+
+/** Whether a user is an administrator: an active System User with a password, everything permitted, no scope. */
+export const isAdministrator = sql`(users.user_type = 'system' and users.status = 'active' and users.carrier_scope is null and users.deleted_at is null
+  and ${hasPassword} and users.roles && array(select name from roles where '*' = any(permissions)))`;
+
+/** Whether an administrator is one still after the deed. */
+export function staysAdministrator({ kind, assignments }: Deed): SqlFragment {
+  if (kind === 'delete') return rawSql('false');
+  return sql`(${valueAfter(assignments, 'status')} = 'active' and ${valueAfter(assignments, 'carrier_scope')} is null
+    and ${valueAfter(assignments, 'roles')} && array(select name from roles where '*' = any(permissions)))`;
+}
+
+function changeRefusals({ change, assignments, system_roles, carrier_roles }: Deed): SqlFragment {
+  const roles = valueAfter(assignments, 'roles');
+  const open = sql`case users.user_type when 'system' then ${system_roles}::text[] else ${carrier_roles}::text[] end`;
+  const scoped = change.carrier_scope !== undefined && change.carrier_scope !== null;
+  return sql`
+    when ${change.status === 'active'}::boolean and not ${hasPassword} then 'user.no_password'
+    when ${change.status === 'invited'}::boolean and ${hasPassword} then 'request.invalid'
+    when ${scoped}::boolean and users.user_type = 'carrier' then 'request.invalid'
+    when not (array(select role from unnest(${roles}) role where role <> all(users.roles)) <@ (${open})) or cardinality(${roles}) > ${rolesMax} then 'request.invalid'
+    when octet_length((${valueAfter(assignments, 'attributes')})::text) > ${attributesMax} then 'request.invalid'`;
+}

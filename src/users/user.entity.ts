@@ -1,0 +1,69 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { UserType } from '../access/actor';
+
+/** The states of a user: without a password yet, able to log in, shut out. */
+export const userStatuses = ['invited', 'active', 'disabled'] as const;
+/** State of a user. */
+export type UserStatus = (typeof userStatuses)[number];
+
+/**
+ * A user. No secret lies on this row, so no code that reads users can leak one; the password hash is in `credentials`.
+ * Roles are names in an array: one row tells all there is to know of a user, in lists, bulk changes and before-images alike (ADR 0004).
+ */
+@Entity('users')
+@Check('users_user_type_check', `user_type in ('system', 'carrier')`)
+@Check('users_status_check', `status in ('invited', 'active', 'disabled')`)
+@Check('users_carrier_check', `(user_type = 'carrier') = (carrier_id is not null) and (user_type = 'system' or carrier_scope is null)`)
+@Check('users_attributes_check', `octet_length(attributes::text) <= 32768`)
+@Index('users_name_key', { synchronize: false })
+@Index('users_email_key', { synchronize: false })
+@Index('users_created_at_idx', { synchronize: false })
+@Index('users_updated_at_idx', { synchronize: false })
+@Index('users_last_name_idx', { synchronize: false })
+@Index('users_last_login_at_idx', { synchronize: false })
+@Index('users_last_seen_at_idx', { synchronize: false })
+@Index('users_status_idx', { synchronize: false })
+@Index('users_carrier_id_idx', { synchronize: false })
+@Index('users_roles_idx', { synchronize: false })
+@Index('users_attributes_idx', { synchronize: false })
+@Index('users_search_idx', { synchronize: false })
+@Index('users_deleted_at_idx', { synchronize: false })
+export class UserEntity {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'users_pkey' }) user_id!: string;
+  @Column('text') user_type!: UserType;
+  @Column('text') name!: string;
+  @Column('text') email!: string;
+  @Column('text', { nullable: true }) email_pending!: string | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) email_verified_at!: Date | null;
+  @Column('text', { default: '' }) first_name!: string;
+  @Column('text', { default: '' }) last_name!: string;
+  @Column('text', { nullable: true }) phone!: string | null;
+  @Column('text', { nullable: true }) locale!: string | null;
+  @Column('text', { nullable: true }) timezone!: string | null;
+  @Column('text', { nullable: true }) carrier_id!: string | null;
+  @Column('text', { array: true, nullable: true }) carrier_scope!: string[] | null;
+  @Column('text', { array: true, default: () => `'{}'` }) roles!: string[];
+  @Column('text') status!: UserStatus;
+  @Column('cidr', { array: true, default: () => `'{}'` }) allowed_ips!: string[];
+  @Column('jsonb', { default: () => `'{}'` }) attributes!: Record<string, unknown>;
+  @Column('boolean', { default: false }) must_change_password!: boolean;
+  @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;
+  @Column('uuid', { nullable: true }) created_by!: string | null;
+  @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) updated_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) last_login_at!: Date | null;
+  @Column('inet', { nullable: true }) last_login_ip!: string | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) last_seen_at!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) password_changed_at!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) locked_until!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) deleted_at!: Date | null;
+  @Column('integer', { default: 1 }) version!: number;
+  /** names and address in lower case, for `q` and `_like`; kept by the database */
+  @Column({
+    type: 'text',
+    generatedType: 'STORED',
+    asExpression: `lower(' ' || name || ' ' || email || ' ' || first_name || ' ' || last_name)`,
+    select: false,
+    nullable: true,
+  })
+  search_text!: string | null;
+}

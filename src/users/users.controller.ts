@@ -1,0 +1,185 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Param,
+  ParseBoolPipe,
+  ParseUUIDPipe,
+  Patch,
+  Post,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import type { Actor } from '../access/actor';
+import { Allow } from '../access/allow.decorator';
+import { CurrentActor } from '../access/caller.decorator';
+import { Endpoint } from '../common/http/endpoint.decorator';
+import type { RawQuery } from '../common/query/filter';
+import { listParameters } from '../common/query/parameters';
+import { IfMatch, UserHeadersInterceptor } from './user-headers.interceptor';
+import { userList } from './user-list';
+import { ChangeUserRequest, CreateUserRequest, CurrentUserResponse, UserListResponse, UserResponse } from './users.dto';
+import { UsersService } from './users.service';
+
+const userId = new ParseUUIDPipe({ errorHttpStatusCode: 404 });
+const etag = { ETag: '`version` of the user, for `If-Match`' };
+const ifMatch = {
+  name: 'If-Match',
+  required: false,
+  description: '`ETag` of the version that is meant; another one = 412',
+  schema: { type: 'string' as const },
+};
+const purgeParameter = {
+  name: 'purge',
+  description: 'Remove for good, deleted users too; needs `user:purge`',
+  schema: { type: 'boolean', default: false },
+};
+const deletedParameter = {
+  name: 'deleted',
+  description: '`true`: only the deleted ones; needs `user:delete`',
+  schema: { type: 'string', enum: ['true'] },
+};
+
+/** Users. */
+@ApiTags('Users')
+@Controller('user')
+@UseInterceptors(UserHeadersInterceptor)
+export class UsersController {
+  constructor(private readonly users: UsersService) {}
+
+  /** A new user. */
+  @Post('create')
+  @Allow('user:create')
+  @Endpoint({
+    summary: 'Create a new user',
+    description:
+      'Without `password` the user is `invited` and gets a mail with a link to set one; with it `active`, to be changed at the first login unless `must_change_password` is false.',
+    answer: { status: 201, type: UserResponse, description: 'The user', headers: { ...etag, Location: 'Path of the user' } },
+    errors: ['user.email_taken', 'user.name_taken', 'access.grant_exceeds_own', 'service.overloaded'],
+  })
+  create(@CurrentActor() actor: Actor, @Body() request: CreateUserRequest): Promise<UserResponse> {
+    return this.users.create(actor, request);
+  }
+
+  /** The logged-in user. */
+  @Get()
+  @Allow(undefined, { duringPasswordChange: true })
+  @Endpoint({
+    summary: 'Get the information of the current user',
+    answer: { status: 200, type: CurrentUserResponse, description: 'The user, with permissions', headers: etag },
+  })
+  current(@CurrentActor() actor: Actor): Promise<CurrentUserResponse> {
+    return this.users.current(actor);
+  }
+
+  /** A page of users. */
+  @Get('list')
+  @Allow('user:read')
+  @Endpoint({
+    summary: 'List the users that a filter finds',
+    description:
+      'Filters are joined by AND; an operator is a suffix of the field. `attributes.<key>` compares the text of a top-level attribute (at most 3).',
+    answer: { status: 200, type: UserListResponse, description: 'One page of users' },
+    errors: ['page.too_deep', 'page.cursor_invalid'],
+    query: [...listParameters(userList), deletedParameter],
+    grammar: true,
+  })
+  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<UserListResponse> {
+    return this.users.list(actor, query);
+  }
+
+  /** One user. */
+  @Get(':user_id')
+  @Allow('user:read', { orSelf: 'user_id' })
+  @Endpoint({
+    summary: 'Get one user',
+    answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
+    errors: ['user.not_found'],
+  })
+  get(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<UserResponse> {
+    return this.users.get(actor, user_id);
+  }
+
+  /** Changes one user. */
+  @Patch(':user_id')
+  @Allow('user:update', { orSelf: 'user_id' })
+  @ApiHeader(ifMatch)
+  @Endpoint({
+    summary: 'Modify one user',
+    description: 'Absent = unchanged, null = cleared. On oneself without `user:update`: `first_name last_name phone locale timezone`.',
+    answer: { status: 200, type: UserResponse, description: 'The user after the change', headers: etag },
+    errors: [
+      'user.not_found',
+      'user.version_mismatch',
+      'user.name_taken',
+      'user.email_taken',
+      'user.self_protected',
+      'access.protected_user',
+      'access.grant_exceeds_own',
+      'user.no_password',
+      'user.last_administrator',
+    ],
+  })
+  change(
+    @CurrentActor() actor: Actor,
+    @Param('user_id', userId) user_id: string,
+    @Body() request: ChangeUserRequest,
+    @IfMatch() versions: number[] | null,
+  ): Promise<UserResponse> {
+    return this.users.change(actor, user_id, request, versions);
+  }
+
+  /** Deletes one user. */
+  @Delete(':user_id')
+  @HttpCode(204)
+  @Allow('user:delete')
+  @ApiHeader(ifMatch)
+  @Endpoint({
+    summary: 'Delete one user',
+    description: 'Softly: sessions end, name and e-mail address are free again, and the user can be restored. With `purge=true` for good.',
+    answer: { status: 204, description: 'The user is deleted' },
+    errors: ['user.not_found', 'user.version_mismatch', 'user.self_protected', 'access.protected_user', 'user.last_administrator'],
+    query: [purgeParameter],
+  })
+  delete(
+    @CurrentActor() actor: Actor,
+    @Param('user_id', userId) user_id: string,
+    @IfMatch() versions: number[] | null,
+    @Query('purge', new ParseBoolPipe({ optional: true })) purge = false,
+  ): Promise<void> {
+    return this.users.delete(actor, user_id, versions, purge);
+  }
+
+  /** Brings a deleted user back. */
+  @Post(':user_id/restore')
+  @HttpCode(200)
+  @Allow('user:delete')
+  @Endpoint({
+    summary: 'Restore a deleted user',
+    description: 'With password and status as before, and roles as far as the caller may give them.',
+    answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
+    errors: ['user.not_found', 'user.email_taken', 'user.name_taken'],
+    noBody: true,
+  })
+  restore(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<UserResponse> {
+    return this.users.restore(actor, user_id);
+  }
+
+  /** Mails a new invitation. */
+  @Post(':user_id/invite')
+  @HttpCode(202)
+  @Allow('user:update')
+  @Endpoint({
+    summary: 'Invite a user again',
+    description: 'For a user without a password. The older link dies.',
+    answer: { status: 202, description: 'The invitation is on its way' },
+    errors: ['user.not_found', 'access.protected_user'],
+    noBody: true,
+  })
+  invite(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<void> {
+    return this.users.invite(actor, user_id);
+  }
+}

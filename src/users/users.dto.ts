@@ -1,0 +1,203 @@
+import type { UserType } from '../access/actor';
+import { BooleanField, EmailField, JsonObjectField, TextField, TextListField } from '../common/http/fields';
+import { PageResponse } from '../common/http/page.dto';
+import { isAddressOrCidr } from '../common/ip';
+import type { UserEntity, UserStatus } from './user.entity';
+import { carrierIdForm, isLocale, isTimezone, nameForm, phoneForm, roleForm } from './user-forms';
+
+const cidrTest = { check: isAddressOrCidr, wants: 'must be an IP address or a CIDR' };
+const localeTest = { check: isLocale, wants: 'must be a language tag such as de-AT' };
+const timezoneTest = { check: isTimezone, wants: 'must be a time zone such as Europe/Vienna' };
+const attributesLimits = { maxBytes: 16_384, maxDepth: 5 };
+const carrierForm = '1 to 64 of letters, digits, `.`, `_`, `-`';
+
+/** Fields of a person that anybody may change on themselves. */
+export class PersonalFields {
+  /** up to 100 characters; null clears it */
+  @TextField({ optional: true, nullable: true, max: 100, example: 'Ada' }) first_name?: string | null;
+  /** up to 100 characters; null clears it */
+  @TextField({ optional: true, nullable: true, max: 100, example: 'Lovelace' }) last_name?: string | null;
+  /** E.164, such as +4312345678; null clears it */
+  @TextField({ optional: true, nullable: true, max: 16, pattern: phoneForm, form: 'must be an E.164 number such as +4312345678' }) phone?:
+    string | null;
+  /** BCP 47; mails follow it; null clears it */
+  @TextField({ optional: true, nullable: true, max: 35, test: localeTest, example: 'en' }) locale?: string | null;
+  /** IANA name; null clears it */
+  @TextField({ optional: true, nullable: true, max: 64, test: timezoneTest, example: 'Europe/Vienna' }) timezone?: string | null;
+}
+
+/** A new user. */
+export class CreateUserRequest extends PersonalFields {
+  /** `system` logs in to manage the platform's modules, `carrier` uses its services; never changes */
+  @TextField({ max: 16, values: ['system', 'carrier'] }) user_type!: UserType;
+  /** login name, 3–64 of letters, digits, `.`, `_`, `-`; unique without regard to case */
+  @TextField({ min: 3, max: 64, pattern: nameForm, form: 'must be 3 to 64 of letters, digits, `.`, `_`, `-`', example: 'ada' })
+  name!: string;
+  /** unique without regard to case; at most 254 characters */
+  @EmailField({ example: 'ada@example.com' }) email!: string;
+  /** the carrier of a Carrier User, required for them and refused for System Users */
+  @TextField({ optional: true, nullable: true, min: 1, max: 64, pattern: carrierIdForm, form: `must be ${carrierForm}` }) carrier_id?:
+    string | null;
+  /** carriers that a System User is limited to; null = all, `[]` = none */
+  @TextListField({
+    optional: true,
+    nullable: true,
+    maxItems: 1_000,
+    min: 1,
+    max: 64,
+    pattern: carrierIdForm,
+    form: `must be ${carrierForm}`,
+  })
+  carrier_scope?: string[] | null;
+  /** names of roles that are open to the kind of user */
+  @TextListField({ optional: true, maxItems: 20, max: 64, pattern: roleForm, form: 'must be the name of a role' }) roles?: string[];
+  /** addresses or CIDRs from which the user may log in; empty = any */
+  @TextListField({ optional: true, maxItems: 50, max: 64, test: cidrTest }) allowed_ips?: string[];
+  /** free JSON object, at most 16 KiB and 5 levels deep */
+  @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
+  /** 15–256 characters; without it the user is invited by mail to set one. An initial password dies unused after 7 days */
+  @TextField({ optional: true, min: 1, max: 1_024, raw: true, format: 'password' }) password?: string;
+  /** whether the password must be changed at the first login; true by default when one is given */
+  @BooleanField({ optional: true }) must_change_password?: boolean;
+}
+
+/** Changes of one user: absent = unchanged, null = cleared (RFC 7396). */
+export class ChangeUserRequest extends PersonalFields {
+  /** login name, 3–64 of letters, digits, `.`, `_`, `-`; unique without regard to case */
+  @TextField({ optional: true, min: 3, max: 64, pattern: nameForm, form: 'must be 3 to 64 of letters, digits, `.`, `_`, `-`' })
+  name?: string;
+  /** becomes `email_pending` until its owner confirms it by mail; for an invited user it changes at once */
+  @EmailField({ optional: true }) email?: string;
+  /** carriers that a System User is limited to; null = all, `[]` = none */
+  @TextListField({
+    optional: true,
+    nullable: true,
+    maxItems: 1_000,
+    min: 1,
+    max: 64,
+    pattern: carrierIdForm,
+    form: `must be ${carrierForm}`,
+  })
+  carrier_scope?: string[] | null;
+  /** names of roles; replaces those the user has */
+  @TextListField({ optional: true, maxItems: 20, max: 64, pattern: roleForm, form: 'must be the name of a role' }) roles?: string[];
+  /** `active` needs a password; `invited` enables a disabled user who has none */
+  @TextField({ optional: true, max: 16, values: ['invited', 'active', 'disabled'] }) status?: UserStatus;
+  /** addresses or CIDRs from which the user may log in; empty = any. Sessions from outside end */
+  @TextListField({ optional: true, maxItems: 50, max: 64, test: cidrTest }) allowed_ips?: string[];
+  /** merged into what is there (RFC 7396): a null removes the key */
+  @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
+  /** whether the password must be changed before anything else */
+  @BooleanField({ optional: true }) must_change_password?: boolean;
+}
+
+/** A user, without any secret. */
+export class UserResponse {
+  /** UUIDv7 */
+  user_id!: string;
+  /** `system` or `carrier`; never changes */
+  user_type!: UserType;
+  /** login name */
+  name!: string;
+  /** address in force */
+  email!: string;
+  /** proposed new address, not confirmed yet */
+  email_pending!: string | null;
+  /** when the owner of the address was last proven */
+  email_verified_at!: Date | null;
+  /** first name, empty when not known */
+  first_name!: string;
+  /** last name, empty when not known */
+  last_name!: string;
+  /** E.164 */
+  phone!: string | null;
+  /** BCP 47 */
+  locale!: string | null;
+  /** IANA name */
+  timezone!: string | null;
+  /** carrier of a Carrier User */
+  carrier_id!: string | null;
+  /** carriers that a System User is limited to; null = all */
+  carrier_scope!: string[] | null;
+  /** names of roles */
+  roles!: string[];
+  /** `invited` (no password yet), `active` or `disabled` */
+  status!: UserStatus;
+  /** CIDRs from which the user may log in; empty = any */
+  allowed_ips!: string[];
+  /** free JSON object */
+  attributes!: Record<string, unknown>;
+  /** whether the password must be changed before anything else */
+  must_change_password!: boolean;
+  /** seen within 5 minutes */
+  online!: boolean;
+  /** when created, RFC 3339 in UTC */
+  created_at!: Date;
+  /** who created the user; null when the service did */
+  created_by!: string | null;
+  /** when a field was last changed */
+  updated_at!: Date;
+  /** last login */
+  last_login_at!: Date | null;
+  /** address of the last login */
+  last_login_ip!: string | null;
+  /** last activity, to the minute */
+  last_seen_at!: Date | null;
+  /** when the password was last set */
+  password_changed_at!: Date | null;
+  /** logins are refused until then */
+  locked_until!: Date | null;
+  /** when deleted; null for the living */
+  deleted_at!: Date | null;
+  /** grows with each change; the `ETag` */
+  version!: number;
+}
+
+/** The logged-in user. */
+export class CurrentUserResponse extends UserResponse {
+  /** permissions of all roles together; none while the password must be changed */
+  permissions!: string[];
+}
+
+/** A page of users. */
+export class UserListResponse extends PageResponse {
+  /** newest first unless sorted otherwise */
+  items!: UserResponse[];
+}
+
+/** A user row with what is computed. */
+export type UserRecord = Omit<UserEntity, 'search_text'> & { online: boolean };
+
+/** The public form of a user: an allow-list (OWASP API3:2023). */
+export function toUserResponse(user: UserRecord): UserResponse {
+  const { user_id, user_type, name, email, email_pending, email_verified_at, first_name, last_name, phone, locale, timezone } = user;
+  const { carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password, online } = user;
+  const {
+    created_at,
+    created_by,
+    updated_at,
+    last_login_at,
+    last_login_ip,
+    last_seen_at,
+    password_changed_at,
+    locked_until,
+    deleted_at,
+    version,
+  } = user;
+  return {
+    ...{ user_id, user_type, name, email, email_pending, email_verified_at, first_name, last_name, phone, locale, timezone },
+    ...{ carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password, online },
+    ...{
+      created_at,
+      created_by,
+      updated_at,
+      last_login_at,
+      last_login_ip,
+      last_seen_at,
+      password_changed_at,
+      locked_until,
+      deleted_at,
+      version,
+    },
+  };
+}

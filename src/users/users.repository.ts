@@ -1,0 +1,147 @@
+import { Injectable } from '@nestjs/common';
+import { CursorCodec } from '../common/query/cursor';
+import type { RawQuery } from '../common/query/filter';
+import { parseListQuery } from '../common/query/list-query';
+import { type Page, readPage } from '../common/query/page';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { Database } from '../database/database';
+import { networksSql } from './user-change';
+import type { UserEntity } from './user.entity';
+import { onlineSql, userList } from './user-list';
+import type { UserRecord } from './users.dto';
+
+const columns = sql`users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name,
+  users.phone, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes,
+  users.must_change_password, coalesce(${onlineSql(true)}, false) as online, users.created_at, users.created_by, users.updated_at, users.last_login_at,
+  host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version`;
+
+/** A user to be added. */
+export type NewUser = Pick<
+  UserEntity,
+  | 'user_id'
+  | 'user_type'
+  | 'name'
+  | 'email'
+  | 'first_name'
+  | 'last_name'
+  | 'phone'
+  | 'locale'
+  | 'timezone'
+  | 'carrier_id'
+  | 'carrier_scope'
+  | 'roles'
+  | 'status'
+  | 'allowed_ips'
+  | 'attributes'
+  | 'must_change_password'
+  | 'created_by'
+>;
+
+/** The SQL of users. */
+@Injectable()
+export class UsersRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly cursors: CursorCodec,
+  ) {}
+
+  /** The one user that a condition shows, or null. */
+  async find(condition: SqlFragment): Promise<UserRecord | null> {
+    const [row] = await this.database.run<UserRecord>(sql`select ${columns} from users where ${condition} limit 1`);
+    return row ?? null;
+  }
+
+  /** The living user with this name or e-mail address, without regard to case. Names have no `@`, addresses do. */
+  findByLogin(login: string): Promise<UserRecord | null> {
+    const column = rawSql(login.includes('@') ? 'users.email' : 'users.name');
+    return this.find(sql`lower(${column}) = lower(${login}::text) and users.deleted_at is null`);
+  }
+
+  /** One page of the living or the deleted, of what the condition shows and the caller's query finds. */
+  async list(visible: SqlFragment, query: RawQuery, caller_id: string, deleted: boolean): Promise<Page<UserRecord>> {
+    const parsed = parseListQuery(query, { ...userList, name: deleted ? 'deleted users' : 'users' }, caller_id, this.cursors);
+    const state = rawSql(deleted ? 'users.deleted_at is not null' : 'users.deleted_at is null');
+    const source = { columns, from: rawSql('users'), id: 'users.user_id', idName: 'user_id', visible: sql`${state} and ${visible}` };
+    return readPage<UserRecord>(this.database.run, source, parsed, this.cursors);
+  }
+
+  /** The first users that a condition finds, for a preview. */
+  sample(user_ids: string[]): Promise<UserRecord[]> {
+    return this.database.run(sql`select ${columns} from users where users.user_id = any(${user_ids}::uuid[]) order by users.user_id`);
+  }
+
+  /** Adds a user; uniqueness is decided by the indexes. */
+  async insert(user: NewUser): Promise<UserRecord> {
+    const [row] = await this.database
+      .run<UserRecord>(sql`insert into users (user_id, user_type, name, email, first_name, last_name, phone, locale, timezone,
+        carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password, created_by)
+      values (${user.user_id}, ${user.user_type}, ${user.name}, ${user.email}, ${user.first_name}, ${user.last_name}, ${user.phone}, ${user.locale}, ${user.timezone},
+        ${user.carrier_id}, ${user.carrier_scope}, ${user.roles}::text[], ${user.status}, ${networksSql(user.allowed_ips)}, ${JSON.stringify(user.attributes)}::jsonb,
+        ${user.must_change_password}, ${user.created_by})
+      returning ${columns}`);
+    return row as UserRecord;
+  }
+
+  /** Whether a user may log in from an address. */
+  async mayLoginFrom(user_id: string, ip: string | null): Promise<boolean> {
+    const allowed = sql`cardinality(allowed_ips) = 0 or ${ip}::inet <<= any(allowed_ips)`;
+    const rows = await this.database.run(sql`select 1 from users where user_id = ${user_id}::uuid and (${allowed})`);
+    return rows.length > 0;
+  }
+
+  /** Notes a login, unless the user was disabled, deleted or given another password since it was verified. `version` stays. */
+  async noteLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<UserRecord | null> {
+    const [row] = await this.database
+      .run<UserRecord>(sql`update users set last_login_at = now(), last_login_ip = ${ip}::inet, last_seen_at = now()
+      where user_id = ${user_id}::uuid and status = 'active' and deleted_at is null and password_changed_at is not distinct from ${password_changed_at}::timestamptz
+      returning ${columns}`);
+    return row ?? null;
+  }
+
+  /** Notes a new password. A reset proves the address and lifts the lock. */
+  async notePassword(user_id: string, proven_email: string | null): Promise<UserRecord | null> {
+    const [row] = await this.database
+      .run<UserRecord>(sql`update users set password_changed_at = now(), must_change_password = false, updated_at = now(), version = version + 1,
+        locked_until = case when ${proven_email}::text is null then locked_until end,
+        email_verified_at = case when lower(email) = lower(${proven_email}::text) then now() else email_verified_at end,
+        status = case when status = 'invited' then 'active' else status end
+      where user_id = ${user_id}::uuid and deleted_at is null and status <> 'disabled' returning ${columns}`);
+    return row ?? null;
+  }
+
+  /** Notes the time of the password that a user was created with. */
+  async notePasswordSet(user_id: string): Promise<UserRecord> {
+    const [row] = await this.database.run<UserRecord>(
+      sql`update users set password_changed_at = now() where user_id = ${user_id}::uuid returning ${columns}`,
+    );
+    return row as UserRecord;
+  }
+
+  /** Puts the proposed address in force, if it still is the one that was confirmed. */
+  async confirmEmail(user_id: string, email: string): Promise<UserRecord | null> {
+    const [row] = await this.database
+      .run<UserRecord>(sql`update users set email = email_pending, email_pending = null, email_verified_at = now(), updated_at = now(),
+        version = version + 1 where user_id = ${user_id}::uuid and email_pending = ${email} and deleted_at is null and status <> 'disabled' returning ${columns}`);
+    return row ?? null;
+  }
+
+  /** Brings a deleted user back; the indexes decide whether name and address are still free. */
+  async restore(user_id: string, forbidden_roles: string[]): Promise<UserRecord | null> {
+    const roles = sql`array(select role from unnest(roles) role where role <> all(${forbidden_roles}::text[]) order by role)`;
+    const [row] = await this.database
+      .run<UserRecord>(sql`update users set deleted_at = null, roles = ${roles}, updated_at = now(), version = version + 1
+      where user_id = ${user_id}::uuid and deleted_at is not null returning ${columns}`);
+    return row ?? null;
+  }
+
+  /** Whether there is no user at all, deleted ones included. */
+  async isEmpty(): Promise<boolean> {
+    const rows = await this.database.run(sql`select 1 from users limit 1`);
+    return rows.length === 0;
+  }
+
+  /** Removes users for good; what belongs to them goes with them. */
+  async purge(user_ids: string[]): Promise<void> {
+    await this.database.run(sql`delete from users where user_id = any(${user_ids}::uuid[])`);
+  }
+}

