@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import Ajv2020 from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+
+/** An operation of the committed document. */
+export interface Operation {
+  operationId: string;
+  summary?: string;
+  parameters?: { name: string; in: string }[];
+  responses: Record<string, { content?: Record<string, { schema: object }> }>;
+  'x-error-codes'?: string[];
+  'x-permission'?: string;
+}
+
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, { properties?: Record<string, { description?: string }> }> };
+}
+
+/** The committed OpenAPI document. */
+export const document = JSON.parse(readFileSync('openapi.json', 'utf8')) as Document;
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats(ajv);
+ajv.addSchema({ $id: 'doc', ...document });
+const routes = Object.entries(document.paths)
+  .map(([path, operations]) => ({
+    path,
+    operations,
+    pattern: new RegExp(`^${path.replace(/\./g, '\\.').replace(/\{[^}]+\}/g, '[^/]+')}$`),
+  }))
+  .sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')));
+
+/** Fails unless an answer is one that the document promises: its status, and its body by the schema. */
+export function assertDocumented(method: string, url: string, status: number, contentType: string, body: string): void {
+  const path = url.split('?')[0] ?? '';
+  const route = routes.find(({ pattern, operations }) => pattern.test(path) && operations[method.toLowerCase()] !== undefined);
+  if (route === undefined || contentType.startsWith('text/html')) return;
+  const where = `${method} ${route.path} ${status}`;
+  const response = route.operations[method.toLowerCase()]?.responses[String(status)];
+  if (response === undefined) throw new Error(`${where}: the document does not know this status. Body: ${body.slice(0, 300)}`);
+  const media = contentType.split(';')[0] ?? '';
+  const documented = response.content?.[media];
+  if (documented === undefined) {
+    if (body !== '') throw new Error(`${where}: the document does not know ${media}`);
+    return;
+  }
+  const pointer = `doc#/paths/${escape(route.path)}/${method.toLowerCase()}/responses/${status}/content/${escape(media)}/schema`;
+  const validate = ajv.getSchema(pointer);
+  if (validate === undefined) throw new Error(`${where}: no schema`);
+  if (validate(JSON.parse(body)) !== true) throw new Error(`${where}: ${ajv.errorsText(validate.errors)}. Body: ${body.slice(0, 500)}`);
+}
+
+function escape(part: string): string {
+  return encodeURIComponent(part.replace(/~/g, '~0').replace(/\//g, '~1'));
+}

@@ -1,0 +1,30 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/database/embedded-postgres';
+import { migrateDatabase } from '../../src/database/migrate';
+
+declare global {
+  var testPostgres: EmbeddedPostgres | undefined;
+}
+
+/** One real PostgreSQL per run: the one that TEST_DATABASE_URL names, else the embedded one. Test files clone its migrated template. */
+export default async function setup(): Promise<void> {
+  const given = process.env['TEST_DATABASE_URL'];
+  if (given === undefined) {
+    const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
+    globalThis.testPostgres = await startEmbeddedPostgres(mkdtempSync(join(tmpdir(), 'carrier-identity-test-')), { settings });
+  }
+  const server = given ?? globalThis.testPostgres?.url ?? '';
+  const template = `carrier_identity_template_${process.pid}`;
+  const client = new Client({ connectionString: server });
+  await client.connect();
+  await client.query(`create database ${template}`);
+  await client.end();
+  const url = new URL(server);
+  url.pathname = `/${template}`;
+  await migrateDatabase(url.href);
+  process.env['TEST_SERVER_URL'] = server;
+  process.env['TEST_TEMPLATE'] = template;
+}

@@ -1,0 +1,64 @@
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+
+/** A mail that arrived. */
+export interface ReceivedMail {
+  /** recipients of the envelope */
+  to: string[];
+  /** the whole message as it came over the wire, soft line breaks of quoted-printable undone */
+  source: string;
+  /** token of the link in it, if there is one */
+  token: string | null;
+}
+
+/** A real SMTP server on loopback that keeps what it gets. */
+export class Mailbox {
+  readonly mails: ReceivedMail[] = [];
+  private server: SMTPServer | null = null;
+  private port = 0;
+
+  get url(): string {
+    return `smtp://127.0.0.1:${this.port}`;
+  }
+
+  /** Starts, or starts again on the same port. */
+  async start(): Promise<void> {
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      onData: (stream, session, done) => {
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', () => {
+          const source = Buffer.concat(chunks).toString().replace(/=\r\n/g, '').replace(/=3D/g, '=');
+          const token = /\/auth\/(?:reset|email)\/([A-Za-z0-9_-]{43})/.exec(source)?.[1] ?? null;
+          this.mails.push({ to: session.envelope.rcptTo.map(({ address }) => address), source, token });
+          done();
+        });
+      },
+    });
+    server.on('error', () => undefined);
+    this.server = server;
+    await new Promise<void>((resolve) => server.listen(this.port, '127.0.0.1', resolve));
+    this.port = (server.server.address() as AddressInfo).port;
+  }
+
+  async stop(): Promise<void> {
+    const { server } = this;
+    this.server = null;
+    if (server !== null) await new Promise<void>((resolve) => server.close(resolve));
+  }
+
+  /** Waits for the next mail to an address whose source matches, and takes it out. */
+  async take(to: string, matching = /./, timeoutMs = 15_000): Promise<ReceivedMail> {
+    const end = Date.now() + timeoutMs;
+    for (;;) {
+      const index = this.mails.findIndex((mail) => mail.to.includes(to) && matching.test(mail.source));
+      const [mail] = index < 0 ? [] : this.mails.splice(index, 1);
+      if (mail !== undefined) return mail;
+      if (Date.now() > end)
+        throw new Error(`no mail to ${to} matching ${String(matching)}; there are: ${this.mails.map((m) => m.to.join()).join(' ')}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}

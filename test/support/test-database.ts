@@ -1,0 +1,23 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+
+/** A database of one test file. */
+export interface TestDatabase {
+  url: string;
+  drop(): Promise<void>;
+}
+
+/** Clones the migrated template, or with `empty` makes a database without any schema. */
+export async function createTestDatabase({ empty = false } = {}): Promise<TestDatabase> {
+  const server = process.env['TEST_SERVER_URL'] ?? '';
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  const run = async (sql: string) => {
+    const client = new Client({ connectionString: server });
+    await client.connect();
+    await client.query(sql).finally(() => client.end());
+  };
+  await run(empty ? `create database ${name}` : `create database ${name} template ${process.env['TEST_TEMPLATE']}`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => run(`drop database if exists ${name} with (force)`) };
+}
