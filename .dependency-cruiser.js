@@ -14,6 +14,8 @@ const LAYERS = [
 ];
 /** Folders that every feature above may use in full; of the others only the files below are public. */
 const OPEN = ['common', 'config', 'access'];
+/** The one way to the database, for repositories. */
+const DATABASE = '^src/database/database\\.ts$';
 const PUBLIC_FILES = String.raw`\.(module|service|events|dto)\.ts$`;
 
 const folders = (names) => `^src/(${names.join('|')})/`;
@@ -44,7 +46,13 @@ module.exports = {
       'features-by-their-front-door',
       'Across features only *.module, *.service, *.events and *.dto: a repository, entity or controller belongs to its feature alone.',
       { path: '^src/([^/]+)/', pathNot: '^src/cli/' },
-      { path: '^src/[^/]+/', pathNot: ['^src/$1/', folders(OPEN), PUBLIC_FILES] },
+      { path: '^src/[^/]+/', pathNot: ['^src/$1/', folders(OPEN), PUBLIC_FILES, DATABASE] },
+    ),
+    rule(
+      'database-by-repositories',
+      'SQL has one place: repositories.',
+      { path: '^src/', pathNot: ['^src/database/', String.raw`\.repository\.ts$`] },
+      { path: DATABASE },
     ),
     rule(
       'app-by-the-front-door',

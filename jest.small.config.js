@@ -1,4 +1,2 @@
-const { globalSetup, globalTeardown, ...rest } = require('./jest.config');
-
 /** Pure code only: no database. @type {import('jest').Config} */
-module.exports = { ...rest, roots: ['src'] };
+module.exports = { ...require('./jest.config'), globalSetup: undefined, globalTeardown: undefined, roots: ['src'] };

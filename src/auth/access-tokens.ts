@@ -32,7 +32,7 @@ export interface TokenSubject {
 }
 
 /** The audience of all access tokens: every module of the platform. */
-export const tokenAudience = 'carrier-platform';
+const tokenAudience = 'carrier-platform';
 /** Clocks of instances may differ by this much. */
 const clockToleranceSeconds = 5;
 const tokenMax = 4_096;

@@ -99,6 +99,6 @@ export class AuthController {
     answer: { status: 200, type: JwksResponse, description: 'The key set' },
   })
   jwks(): JwksResponse {
-    return this.keys.publicKeySet() as JwksResponse;
+    return this.keys.publicKeySet();
   }
 }

@@ -75,7 +75,7 @@ export class SigningKeysService implements OnModuleInit {
     if (stored.length > 0) return stored;
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const public_jwk = publicKey.export({ format: 'jwk' });
-    const kid = await calculateJwkThumbprint(public_jwk as Parameters<typeof calculateJwkThumbprint>[0]);
+    const kid = await calculateJwkThumbprint(public_jwk);
     await this.keys.insert({ kid, public_jwk: { ...public_jwk }, private_key: this.encrypt(privateKey) });
     return this.keys.list();
   }
@@ -100,6 +100,6 @@ export class SigningKeysService implements OnModuleInit {
 }
 
 /** The first part of every token that a key signs. */
-export function headerOf(kid: string): string {
+function headerOf(kid: string): string {
   return Buffer.from(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid })).toString('base64url');
 }

@@ -1,7 +1,7 @@
 import type { FieldError } from '../common/errors/app-error';
 
 /** Longest password in code points; longer ones are refused before anything is computed (OWASP ASVS 6.2.9). */
-export const passwordMax = 256;
+const passwordMax = 256;
 
 /** What a password must not contain: the words anybody would try first for this user. */
 export interface PasswordContext {

@@ -20,6 +20,7 @@ export interface Postmaster {
 export const PASSWORD_FILE = 'carrier_identity.password';
 
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
+const STOP_PATIENCE_MS = 60_000;
 
 /** What PostgreSQL says when the next attempt may succeed: port just taken, another start was faster, processes of a killed server still going away. */
 const PASSING_TROUBLE = /Address already in use|lock file "postmaster.pid" already exists|pre-existing shared memory block/;
@@ -171,13 +172,16 @@ async function setAsideReusedPid(cluster: string): Promise<void> {
 /** Stops the server gently (open transactions are rolled back) and waits; nothing happens if another server has taken its place. */
 export async function stopServer(place: Place, binaries: string, pid: number): Promise<void> {
   if ((await findPostmaster(place.cluster))?.pid !== pid) return;
-  // Detached: a second Ctrl-C must not end the waiting.
-  const { output } = await run(place, join(binaries, 'pg_ctl'), ['stop', '-m', 'fast', '-w', '-t', '60'], { detached: true });
-  for (let attempt = 0; attempt < 100 && (await isPostmaster(pid, place.cluster)); attempt++) await delay(10);
-  if (await isPostmaster(pid, place.cluster)) {
-    throw new EmbeddedPostgresError(
-      `PostgreSQL (process ${pid}) does not stop: ${complaint(output)}. Wait, or end it with "kill -QUIT ${pid}".`,
-    );
+  // Detached: a second Ctrl-C must not stop the stopping. The waiting is ours: pg_ctl would wait for the next server if one starts at once.
+  const { output } = await run(place, join(binaries, 'pg_ctl'), ['stop', '-m', 'fast', '-W'], { detached: true });
+  const deadline = performance.now() + STOP_PATIENCE_MS;
+  while (await isPostmaster(pid, place.cluster)) {
+    if (performance.now() > deadline) {
+      throw new EmbeddedPostgresError(
+        `PostgreSQL (process ${pid}) does not stop: ${complaint(output)}. Wait, or end it with "kill -QUIT ${pid}".`,
+      );
+    }
+    await delay(10);
   }
 }
 

@@ -38,7 +38,7 @@ export function createDocument(app: INestApplication): OpenAPIObject {
       if (operation !== undefined) complete(operation, method);
     }
   }
-  for (const schema of Object.values(document.components?.schemas ?? {})) closeSchema(schema as Schema);
+  for (const schema of Object.values(document.components?.schemas ?? {})) closeSchema(schema);
   return document;
 }
 

@@ -56,7 +56,7 @@ export class JobsService implements OnApplicationBootstrap, OnApplicationShutdow
   /** The worker's own messages repeat the payload of failed jobs; only level and job name go on. */
   private workerLogger(): WorkerLogger {
     return new WorkerLogger(() => (level, message) => {
-      if (level === 'error') this.logger.warn(`jobs: ${message.split('\n')[0]?.slice(0, 300) ?? ''}`);
+      if (String(level) === 'error') this.logger.warn(`jobs: ${message.split('\n')[0]?.slice(0, 300) ?? ''}`);
     });
   }
 }

@@ -6,9 +6,10 @@ import { CurrentActor } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
 import { filterParameters } from '../common/query/parameters';
+import { ChangeFoundUsersRequest } from '../users/users.dto';
 import { userFilter } from '../users/users.service';
 import { NoIfMatchGuard } from './no-if-match.guard';
-import { BulkResultResponse, ChangeFoundUsersRequest } from './users-bulk.dto';
+import { BulkResultResponse } from './users-bulk.dto';
 import { UsersBulkService } from './users-bulk.service';
 
 const parameters = [

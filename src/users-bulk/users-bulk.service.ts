@@ -7,8 +7,9 @@ import { filterSql } from '../common/query/filter-sql';
 import { sql, type SqlFragment } from '../common/query/sql';
 import { newId } from '../common/random';
 import { type Plan, UserChangesService } from '../users/user-changes.service';
+import type { ChangeFoundUsersRequest } from '../users/users.dto';
 import { userFilter, UsersService, visibleUsers } from '../users/users.service';
-import type { BulkResultResponse, ChangeFoundUsersRequest } from './users-bulk.dto';
+import type { BulkResultResponse } from './users-bulk.dto';
 
 /** Most users that one change may touch. */
 const foundMax = 10_000;

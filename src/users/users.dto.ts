@@ -1,3 +1,4 @@
+import { IntersectionType, PickType } from '@nestjs/swagger';
 import type { UserType } from '../access/actor';
 import { BooleanField, EmailField, JsonObjectField, TextField, TextListField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
@@ -9,7 +10,11 @@ const cidrTest = { check: isAddressOrCidr, wants: 'must be an IP address or a CI
 const localeTest = { check: isLocale, wants: 'must be a language tag such as de-AT' };
 const timezoneTest = { check: isTimezone, wants: 'must be a time zone such as Europe/Vienna' };
 const attributesLimits = { maxBytes: 16_384, maxDepth: 5 };
-const carrierForm = '1 to 64 of letters, digits, `.`, `_`, `-`';
+const nameLimits = { min: 3, max: 64, pattern: nameForm, form: 'must be 3 to 64 of letters, digits, `.`, `_`, `-`' };
+const carrierIdLimits = { min: 1, max: 64, pattern: carrierIdForm, form: 'must be 1 to 64 of letters, digits, `.`, `_`, `-`' };
+const carrierIds = { optional: true, nullable: true, maxItems: 1_000, ...carrierIdLimits };
+const roleNames = { optional: true, maxItems: 20, max: 64, pattern: roleForm, form: 'must be the name of a role' };
+const addresses = { optional: true, maxItems: 50, max: 64, test: cidrTest };
 
 /** Fields of a person that anybody may change on themselves. */
 export class PersonalFields {
@@ -31,28 +36,17 @@ export class CreateUserRequest extends PersonalFields {
   /** `system` logs in to manage the platform's modules, `carrier` uses its services; never changes */
   @TextField({ max: 16, values: ['system', 'carrier'] }) user_type!: UserType;
   /** login name, 3–64 of letters, digits, `.`, `_`, `-`; unique without regard to case */
-  @TextField({ min: 3, max: 64, pattern: nameForm, form: 'must be 3 to 64 of letters, digits, `.`, `_`, `-`', example: 'ada' })
-  name!: string;
+  @TextField({ ...nameLimits, example: 'ada' }) name!: string;
   /** unique without regard to case; at most 254 characters */
   @EmailField({ example: 'ada@example.com' }) email!: string;
   /** the carrier of a Carrier User, required for them and refused for System Users */
-  @TextField({ optional: true, nullable: true, min: 1, max: 64, pattern: carrierIdForm, form: `must be ${carrierForm}` }) carrier_id?:
-    string | null;
+  @TextField({ optional: true, nullable: true, ...carrierIdLimits }) carrier_id?: string | null;
   /** carriers that a System User is limited to; null = all, `[]` = none */
-  @TextListField({
-    optional: true,
-    nullable: true,
-    maxItems: 1_000,
-    min: 1,
-    max: 64,
-    pattern: carrierIdForm,
-    form: `must be ${carrierForm}`,
-  })
-  carrier_scope?: string[] | null;
+  @TextListField(carrierIds) carrier_scope?: string[] | null;
   /** names of roles that are open to the kind of user */
-  @TextListField({ optional: true, maxItems: 20, max: 64, pattern: roleForm, form: 'must be the name of a role' }) roles?: string[];
+  @TextListField(roleNames) roles?: string[];
   /** addresses or CIDRs from which the user may log in; empty = any */
-  @TextListField({ optional: true, maxItems: 50, max: 64, test: cidrTest }) allowed_ips?: string[];
+  @TextListField(addresses) allowed_ips?: string[];
   /** free JSON object, at most 16 KiB and 5 levels deep */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
   /** 15–256 characters; without it the user is invited by mail to set one. An initial password dies unused after 7 days */
@@ -61,34 +55,36 @@ export class CreateUserRequest extends PersonalFields {
   @BooleanField({ optional: true }) must_change_password?: boolean;
 }
 
-/** Changes of one user: absent = unchanged, null = cleared (RFC 7396). */
-export class ChangeUserRequest extends PersonalFields {
-  /** login name, 3–64 of letters, digits, `.`, `_`, `-`; unique without regard to case */
-  @TextField({ optional: true, min: 3, max: 64, pattern: nameForm, form: 'must be 3 to 64 of letters, digits, `.`, `_`, `-`' })
-  name?: string;
-  /** becomes `email_pending` until its owner confirms it by mail; for an invited user it changes at once */
-  @EmailField({ optional: true }) email?: string;
-  /** carriers that a System User is limited to; null = all, `[]` = none */
-  @TextListField({
-    optional: true,
-    nullable: true,
-    maxItems: 1_000,
-    min: 1,
-    max: 64,
-    pattern: carrierIdForm,
-    form: `must be ${carrierForm}`,
-  })
-  carrier_scope?: string[] | null;
-  /** names of roles; replaces those the user has */
-  @TextListField({ optional: true, maxItems: 20, max: 64, pattern: roleForm, form: 'must be the name of a role' }) roles?: string[];
+/** Fields that can be changed on one user and on many alike. */
+export class SharedChanges {
   /** `active` needs a password; `invited` enables a disabled user who has none */
   @TextField({ optional: true, max: 16, values: ['invited', 'active', 'disabled'] }) status?: UserStatus;
+  /** names of roles; replaces those the user has */
+  @TextListField(roleNames) roles?: string[];
+  /** carriers that a System User is limited to; null = all, `[]` = none */
+  @TextListField(carrierIds) carrier_scope?: string[] | null;
   /** addresses or CIDRs from which the user may log in; empty = any. Sessions from outside end */
-  @TextListField({ optional: true, maxItems: 50, max: 64, test: cidrTest }) allowed_ips?: string[];
-  /** merged into what is there (RFC 7396): a null removes the key */
+  @TextListField(addresses) allowed_ips?: string[];
+  /** merged into what is there (RFC 7396): a null removes the key; at most 16 KiB and 5 levels deep */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
   /** whether the password must be changed before anything else */
   @BooleanField({ optional: true }) must_change_password?: boolean;
+}
+
+/** Changes of one user: absent = unchanged, null = cleared (RFC 7396). */
+export class ChangeUserRequest extends IntersectionType(PersonalFields, SharedChanges) {
+  /** login name, 3–64 of letters, digits, `.`, `_`, `-`; unique without regard to case */
+  @TextField({ optional: true, ...nameLimits }) name?: string;
+  /** becomes `email_pending` until its owner confirms it by mail; for an invited user it changes at once */
+  @EmailField({ optional: true }) email?: string;
+}
+
+/** Changes of all found users: the fields of one user that make sense for many. */
+export class ChangeFoundUsersRequest extends IntersectionType(PickType(PersonalFields, ['locale', 'timezone']), SharedChanges) {
+  /** roles to give; not together with `roles` */
+  @TextListField(roleNames) roles_add?: string[];
+  /** roles to take; not together with `roles` */
+  @TextListField(roleNames) roles_remove?: string[];
 }
 
 /** A user, without any secret. */

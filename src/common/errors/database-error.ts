@@ -38,5 +38,5 @@ export function fromDatabaseError(error: unknown): AppError | null {
 function driverFault(error: unknown): DriverFault | null {
   if (!(error instanceof Error)) return null;
   const inner = (error as { driverError?: unknown }).driverError;
-  return (inner instanceof Error ? inner : error) as DriverFault;
+  return inner instanceof Error ? inner : error;
 }

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsObject, IsUUID, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
+import { IsBoolean, IsObject, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
 import { canonicalEmail, isEmailAddress } from './email-address';
 
 /** What every request field can say of itself. */
@@ -72,11 +72,6 @@ export function EmailField(options: FieldOptions = {}): PropertyDecorator {
 /** A boolean; the texts "true" and "false" are not booleans. */
 export function BooleanField(options: FieldOptions = {}): PropertyDecorator {
   return field(options, { type: 'boolean' }, [IsBoolean()]);
-}
-
-/** A UUID. */
-export function UuidField(options: FieldOptions = {}): PropertyDecorator {
-  return field(options, { type: 'string', format: 'uuid' }, [IsUUID()]);
 }
 
 /** A free JSON object, at most `maxDepth` levels deep. */

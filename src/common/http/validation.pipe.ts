@@ -7,7 +7,6 @@ const codes: Record<string, string> = {
   wrongType: 'field.wrong_type',
   isBoolean: 'field.wrong_type',
   isObject: 'field.wrong_type',
-  isUuid: 'field.malformed',
   tooLong: 'field.too_long',
   tooShort: 'field.too_short',
   tooMany: 'field.too_many',

@@ -65,8 +65,8 @@ export async function readPage<Row extends object>(
   };
 }
 
-/** Counts what a condition finds, as `count` asks. `estimated` never costs more than counting to 10,000. */
-export async function countRows(run: RunQuery, from: SqlFragment, where: SqlFragment, mode: CountMode): Promise<PageTotal | null> {
+/** `estimated` never costs more than counting to 10,000. */
+async function countRows(run: RunQuery, from: SqlFragment, where: SqlFragment, mode: CountMode): Promise<PageTotal | null> {
   if (mode === 'none') return null;
   const counted =
     mode === 'exact' ? sql`select 1 from ${from} where ${where}` : sql`select 1 from ${from} where ${where} limit ${countedUpTo + 1}`;

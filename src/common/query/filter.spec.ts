@@ -1,0 +1,65 @@
+import type { FieldError } from '../errors/app-error';
+import { type FilterSpec, parseFilter } from './filter';
+import { escapeLike, filterSql } from './filter-sql';
+
+const spec: FilterSpec = {
+  fields: {
+    name: { column: 't.name', type: 'text', fold: true, meaning: 'name' },
+    phone: { column: 't.phone', type: 'text', nullable: true, meaning: 'phone' },
+    state: { column: 't.state', type: 'text', values: ['on', 'off'], meaning: 'state' },
+    at: { column: 't.at', type: 'time', nullable: true, meaning: 'time' },
+    id: { column: 't.id', type: 'uuid', meaning: 'id' },
+    ip: { column: 't.ip', type: 'address', meaning: 'address' },
+  },
+  attributesColumn: 't.attributes',
+};
+
+function parse(query: Record<string, string | string[]>): { text: string; values: unknown[]; errors: FieldError[] } {
+  const errors: FieldError[] = [];
+  const conditions = parseFilter(query, spec, errors);
+  return { ...filterSql(conditions).toQuery(), errors };
+}
+
+describe('the filter grammar', () => {
+  it('turns fields and suffixes into parameterised conditions', () => {
+    expect(parse({ name: 'Ada', phone_isnull: 'true' })).toMatchObject({
+      text: '(lower(t.name) = lower($1::text)) and (t.phone is null) = $2::boolean',
+      values: ['Ada', true],
+    });
+  });
+
+  it('finds the nulls with _ne where there can be some', () => {
+    expect(parse({ phone_ne: '+431' }).text).toContain('t.phone is null or not');
+    expect(parse({ state_ne: 'on' }).text).not.toContain('is null');
+  });
+
+  it('takes % and _ of _like literally', () => {
+    expect(escapeLike('50%_\\')).toBe('50\\%\\_\\\\');
+    expect(parse({ phone_like: '%_x' }).values).toEqual(['%\\%\\_x%']);
+  });
+
+  it.each([
+    ['an unknown field', { nmae: 'x' }, 'nmae'],
+    ['a key of the prototype', { constructor: 'x' }, 'constructor'],
+    ['an operator the type does not have', { state_gt: 'on' }, 'state_gt'],
+    ['an empty value', { name: '' }, 'name'],
+    ['a repeated parameter', { name: ['a', 'b'] }, 'name'],
+    ['a value outside the list', { state: 'broken' }, 'state'],
+    ['a day that does not exist', { at_gt: '2026-02-30T00:00:00Z' }, 'at_gt'],
+    ['a time without zone', { at_gt: '2026-02-03T00:00:00' }, 'at_gt'],
+    ['a short _like', { name_like: 'ab' }, 'name_like'],
+    ['no UUID', { id: '1 or 1=1' }, 'id'],
+    ['no address', { ip: '10.0.0.0/33' }, 'ip'],
+    ['an empty item of a list', { id_in: '' }, 'id_in'],
+    ['NUL', { name: 'a\0b' }, 'name'],
+    ['a lone surrogate', { name: '\ud800' }, 'name'],
+    ['a nested attribute', { 'attributes.a.b': 'x' }, 'attributes.a.b'],
+  ])('refuses %s and names the parameter', (_what, query, parameter) => {
+    expect(parse(query as Record<string, string>).errors).toEqual([expect.objectContaining({ parameter })]);
+  });
+
+  it('refuses more than 500 values and more than 3 attributes', () => {
+    expect(parse({ state_in: Array(501).fill('on').join(',') }).errors).toHaveLength(1);
+    expect(parse({ 'attributes.a': '1', 'attributes.b': '1', 'attributes.c': '1', 'attributes.d': '1' }).errors).toHaveLength(1);
+  });
+});
