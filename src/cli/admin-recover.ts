@@ -3,7 +3,8 @@ import { NestFactory } from '@nestjs/core';
 import { AppModule } from '../app.module';
 import { FirstAdministrator } from '../auth/first-administrator.service';
 import { migrateDatabase } from '../database/migrate';
-import { configWithDatabase, runCommand } from './database-url';
+import { configWithDatabase } from './database-url';
+import { runCommand } from './run-command';
 
 /** Prints a one-time link with which an administrator sets a new password: `npm run admin:recover [-- name]`. */
 runCommand(async () => {

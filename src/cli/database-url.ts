@@ -10,14 +10,3 @@ export async function configWithDatabase(): Promise<{ config: Config; stop: () =
   const started = await startEmbeddedPostgres(config.DATA_DIR);
   return { config: withDatabase(config, started.url), stop: () => started.stop() };
 }
-
-/** Runs a command and ends the process with its status. */
-export function runCommand(command: () => Promise<void>): void {
-  command().then(
-    () => process.exit(0),
-    (error: unknown) => {
-      console.error(error instanceof Error ? error.message : error);
-      process.exit(1);
-    },
-  );
-}

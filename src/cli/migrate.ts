@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { migrateDatabase } from '../database/migrate';
-import { configWithDatabase, runCommand } from './database-url';
+import { configWithDatabase } from './database-url';
+import { runCommand } from './run-command';
 
 runCommand(async () => {
   const { config, stop } = await configWithDatabase();

@@ -1,0 +1,10 @@
+/** Runs a command and ends the process with its status. */
+export function runCommand(command: () => Promise<void>): void {
+  command().then(
+    () => process.exit(0),
+    (error: unknown) => {
+      console.error(error instanceof Error ? error.message : error);
+      process.exit(1);
+    },
+  );
+}
