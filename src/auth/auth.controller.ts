@@ -29,12 +29,11 @@ export class AuthController {
     private readonly keys: SigningKeysService,
   ) {}
 
-  /** A new session. */
+  /** Log in */
   @Post('auth/login')
   @HttpCode(200)
   @Public('login')
   @Endpoint({
-    summary: 'Log in',
     description: 'With name or e-mail address. Unknown, wrong, disabled and invited get one answer.',
     answer: { status: 200, type: LoginResponse, description: 'A new session with its tokens' },
     errors: ['auth.invalid_credentials', 'auth.ip_not_allowed', 'auth.too_many_attempts', 'service.overloaded'],
@@ -43,12 +42,11 @@ export class AuthController {
     return this.auth.login(request, caller);
   }
 
-  /** Whether a token is good. */
+  /** Check and refresh a token */
   @Post('auth/check-token')
   @HttpCode(200)
   @Public('failures')
   @Endpoint({
-    summary: 'Check and refresh a token',
     description:
       "Three ways in. `token` in the body: somebody's access token, checked only; the header is ignored. A token in the header: checked, and past half its life replaced by a new one of the same session, at most until 1 h after the last login or refresh. `refresh_token`: the pair is rotated; the access token may be absent or expired. A bad token, an ended session, a disabled user: one answer, 401.",
     answer: { status: 200, type: CheckTokenResponse, description: 'The token is good' },
@@ -62,12 +60,11 @@ export class AuthController {
     return this.tokens.check(request, () => accessTokenFrom(http.raw), caller);
   }
 
-  /** Ends the session. */
+  /** Log out */
   @Post('auth/logout')
   @HttpCode(204)
   @Public('failures')
   @Endpoint({
-    summary: 'Log out',
     description: 'Ends the session of the access token, or without one that of `refresh_token`.',
     answer: { status: 204, description: 'The session has ended' },
     errors: ['auth.token_missing', 'auth.token_invalid'],
@@ -76,12 +73,11 @@ export class AuthController {
     return this.auth.logout(accessTokenFrom(http.raw), request.refresh_token, caller);
   }
 
-  /** Changes one's own password. */
+  /** Change the own password */
   @Post('auth/password')
   @HttpCode(204)
   @Allow(undefined, { duringPasswordChange: true })
   @Endpoint({
-    summary: 'Change the own password',
     description: 'All other sessions end.',
     answer: { status: 204, description: 'The password is changed' },
     errors: ['auth.wrong_current_password', 'service.overloaded'],
@@ -90,11 +86,10 @@ export class AuthController {
     return this.auth.changePassword(actor, request.current_password, request.new_password);
   }
 
-  /** The public keys. */
+  /** Get the public keys that verify access tokens */
   @Get('.well-known/jwks.json')
   @Public('none')
   @Endpoint({
-    summary: 'Get the public keys that verify access tokens',
     description: 'JWKS (RFC 7517). Offline verification sees the end of a session only when the token expires.',
     answer: { status: 200, type: JwksResponse, description: 'The key set' },
   })

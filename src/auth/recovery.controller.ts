@@ -17,12 +17,11 @@ const asPage = 'With `Accept: text/html` a small script-free page; its form post
 export class RecoveryController {
   constructor(private readonly recovery: RecoveryService) {}
 
-  /** Starts a reset. */
+  /** Reset a password by e-mail */
   @Post('reset_email')
   @HttpCode(202)
   @Public('login')
   @Endpoint({
-    summary: 'Reset a password by e-mail',
     description: 'Always the same answer in the same time, whether the address is known or not. One mail per address in 5 minutes.',
     answer: { status: 202, type: AcceptedResponse, description: 'If somebody has this address, a mail is on its way' },
     errors: ['auth.too_many_attempts'],
@@ -32,12 +31,11 @@ export class RecoveryController {
     return {};
   }
 
-  /** Whether a link is good. */
+  /** Check a link to set a password */
   @Get('reset/:token')
   @Public()
   @Page('reset-form')
   @Endpoint({
-    summary: 'Check a link to set a password',
     description: `Uses nothing up, so mail scanners do no harm. ${asPage}`,
     answer: { status: 200, type: LinkResponse, description: 'The link is good' },
     errors: ['reset.token_invalid'],
@@ -46,14 +44,13 @@ export class RecoveryController {
     return this.recovery.checkReset(token);
   }
 
-  /** Sets a password by a link. */
+  /** Reset using a token */
   @Post('reset/:token')
   @HttpCode(204)
   @Public('login')
   @RouteConfig({ form: true })
   @Page('reset-done')
   @Endpoint({
-    summary: 'Reset using a token',
     description: `Sets the password; works once. All sessions end, the owner is told by mail, an invited user becomes active. A refused password does not use the link up. ${asPage}`,
     answer: { status: 204, description: 'The password is set' },
     errors: ['reset.token_invalid', 'auth.too_many_attempts', 'service.overloaded'],
@@ -62,12 +59,11 @@ export class RecoveryController {
     return this.recovery.reset(token, request.password, caller);
   }
 
-  /** Proposes a new address. */
+  /** Change the own e-mail address */
   @Post('email')
   @HttpCode(202)
   @Allow()
   @Endpoint({
-    summary: 'Change the own e-mail address',
     description: 'The new address counts once its owner confirms it by mail within 24 h; the old one is told.',
     answer: { status: 202, type: AcceptedResponse, description: 'A mail is on its way to the new address' },
     errors: ['auth.wrong_current_password', 'service.overloaded'],
@@ -77,12 +73,11 @@ export class RecoveryController {
     return {};
   }
 
-  /** Whether a link is good. */
+  /** Check a link to confirm an address */
   @Get('email/:token')
   @Public()
   @Page('email-form')
   @Endpoint({
-    summary: 'Check a link to confirm an address',
     description: `Uses nothing up. ${asPage}`,
     answer: { status: 200, type: LinkResponse, description: 'The link is good' },
     errors: ['email.token_invalid'],
@@ -91,14 +86,13 @@ export class RecoveryController {
     return this.recovery.checkEmail(token);
   }
 
-  /** Confirms an address by a link. */
+  /** Confirm an e-mail address */
   @Post('email/:token')
   @HttpCode(204)
   @Public('login')
   @RouteConfig({ form: true })
   @Page('email-done')
   @Endpoint({
-    summary: 'Confirm an e-mail address',
     description: `Confirms exactly the address the link was mailed to; works once. ${asPage}`,
     answer: { status: 204, description: 'The address is in force' },
     errors: ['email.token_invalid', 'user.email_taken', 'auth.too_many_attempts'],

@@ -10,20 +10,20 @@ import { DocsService } from './docs.service';
 export class DocsController {
   constructor(private readonly docs: DocsService) {}
 
-  /** All codes. */
+  /** Explain all error codes */
   @Get()
   @Public('none')
   @Header('content-type', 'text/html; charset=utf-8')
-  @Endpoint({ summary: 'Explain all error codes', answer: { status: 200, description: 'A page' } })
+  @Endpoint({ answer: { status: 200, description: 'A page' } })
   all(): string {
     return this.docs.errorPage(null);
   }
 
-  /** One code. */
+  /** Explain one error code */
   @Get(':code')
   @Public('none')
   @Header('content-type', 'text/html; charset=utf-8')
-  @Endpoint({ summary: 'Explain one error code', answer: { status: 200, description: 'A page' } })
+  @Endpoint({ answer: { status: 200, description: 'A page' } })
   one(@Param('code') code: string): string {
     return this.docs.errorPage(code);
   }

@@ -16,11 +16,10 @@ import { EventsService } from './events.service';
 export class AuditController {
   constructor(private readonly events: EventsService) {}
 
-  /** Who did what to whom. */
+  /** List the events of the audit log */
   @Get('list')
   @Allow('audit:read')
   @Endpoint({
-    summary: 'List the events of the audit log',
     answer: { status: 200, type: AuditListResponse, description: 'One page of events' },
     errors: ['page.too_deep', 'page.cursor_invalid'],
     query: listParameters(auditList),

@@ -11,19 +11,18 @@ import { HealthService } from './health.service';
 export class HealthController {
   constructor(private readonly health: HealthService) {}
 
-  /** Whether the process lives. */
+  /** Tell whether the process lives */
   @Get('live')
   @Public('none')
-  @Endpoint({ summary: 'Tell whether the process lives', answer: { status: 200, type: HealthResponse, description: 'It does' } })
+  @Endpoint({ answer: { status: 200, type: HealthResponse, description: 'It does' } })
   live(): HealthResponse {
     return this.health.live();
   }
 
-  /** Whether requests can be served. */
+  /** Tell whether requests can be served */
   @Get('ready')
   @Public('none')
   @Endpoint({
-    summary: 'Tell whether requests can be served',
     description: '503 while the database does not answer.',
     answer: { status: 200, type: HealthResponse, description: 'They can' },
   })

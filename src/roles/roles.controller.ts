@@ -11,10 +11,10 @@ import { RolesService } from './roles.service';
 export class RolesController {
   constructor(private readonly roles: RolesService) {}
 
-  /** Every role there is. */
+  /** List the roles */
   @Get('list')
   @Allow('role:read')
-  @Endpoint({ summary: 'List the roles', answer: { status: 200, type: RoleListResponse, description: 'All roles by name' } })
+  @Endpoint({ answer: { status: 200, type: RoleListResponse, description: 'All roles by name' } })
   list(): Promise<RoleListResponse> {
     return this.roles.list();
   }

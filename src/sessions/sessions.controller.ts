@@ -16,11 +16,10 @@ import { SessionsService } from './sessions.service';
 export class SessionsController {
   constructor(private readonly sessions: SessionsService) {}
 
-  /** One's own sessions; with `session:read` all within the scope. */
+  /** List web sessions */
   @Get('list')
   @Allow()
   @Endpoint({
-    summary: 'List web sessions',
     description: "One's own; with `session:read` all that the caller may see.",
     answer: { status: 200, type: SessionListResponse, description: 'One page of sessions' },
     errors: ['page.too_deep', 'page.cursor_invalid'],
@@ -31,11 +30,10 @@ export class SessionsController {
     return this.sessions.list(actor, query);
   }
 
-  /** Ends what the filter finds, never the current one. */
+  /** End the sessions that a filter finds */
   @Delete('all')
   @Allow()
   @Endpoint({
-    summary: 'End the sessions that a filter finds',
     description: "Without a filter one's own other sessions. Those of others need `session:revoke`. The current session is never ended.",
     answer: { status: 200, type: EndedSessionsResponse, description: 'How many were ended' },
     query: filterParameters(sessionList.filter),
@@ -45,12 +43,11 @@ export class SessionsController {
     return this.sessions.endFound(actor, query);
   }
 
-  /** Ends one session. */
+  /** End one session */
   @Delete(':session_id')
   @HttpCode(204)
   @Allow()
   @Endpoint({
-    summary: 'End one session',
     description: "One's own; those of others with `session:revoke`. One that has ended already is no error.",
     answer: { status: 204, description: 'The session has ended' },
     errors: ['session.not_found', 'access.protected_user'],

@@ -35,11 +35,10 @@ const answer = { status: 200, type: BulkResultResponse, description: 'What was d
 export class UsersBulkController {
   constructor(private readonly bulk: UsersBulkService) {}
 
-  /** Changes the found users. */
+  /** Modify multiple found users */
   @Patch()
   @Allow('user:update')
   @Endpoint({
-    summary: 'Modify multiple found users',
     description:
       'All found users in one transaction, at most 10,000. A filter is required, or `everyone=true`. Users that may not be changed are skipped, with the code of the rule as reason.',
     answer,
@@ -51,11 +50,10 @@ export class UsersBulkController {
     return this.bulk.change(actor, query, request);
   }
 
-  /** Deletes the found users. */
+  /** Delete multiple found users */
   @Delete()
   @Allow('user:delete')
   @Endpoint({
-    summary: 'Delete multiple found users',
     description: 'Softly, all found users in one transaction, at most 10,000. A filter is required, or `everyone=true`.',
     answer,
     errors: ['bulk.filter_required', 'bulk.too_many', 'bulk.expected_mismatch'],

@@ -50,11 +50,10 @@ const deletedParameter = {
 export class UsersController {
   constructor(private readonly users: UsersService) {}
 
-  /** A new user. */
+  /** Create a new user */
   @Post('create')
   @Allow('user:create')
   @Endpoint({
-    summary: 'Create a new user',
     description:
       'Without `password` the user is `invited` and gets a mail with a link to set one; with it `active`, to be changed at the first login unless `must_change_password` is false.',
     answer: { status: 201, type: UserResponse, description: 'The user', headers: { ...etag, Location: 'Path of the user' } },
@@ -64,22 +63,20 @@ export class UsersController {
     return this.users.create(actor, request);
   }
 
-  /** The logged-in user. */
+  /** Get the information of the current user */
   @Get()
   @Allow(undefined, { duringPasswordChange: true })
   @Endpoint({
-    summary: 'Get the information of the current user',
     answer: { status: 200, type: CurrentUserResponse, description: 'The user, with permissions', headers: etag },
   })
   current(@CurrentActor() actor: Actor): Promise<CurrentUserResponse> {
     return this.users.current(actor);
   }
 
-  /** A page of users. */
+  /** List the users that a filter finds */
   @Get('list')
   @Allow('user:read')
   @Endpoint({
-    summary: 'List the users that a filter finds',
     description:
       'Filters are joined by AND; an operator is a suffix of the field. `attributes.<key>` compares the text of a top-level attribute (at most 3).',
     answer: { status: 200, type: UserListResponse, description: 'One page of users' },
@@ -91,11 +88,10 @@ export class UsersController {
     return this.users.list(actor, query);
   }
 
-  /** One user. */
+  /** Get one user */
   @Get(':user_id')
   @Allow('user:read', { orSelf: 'user_id' })
   @Endpoint({
-    summary: 'Get one user',
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
     errors: ['user.not_found'],
   })
@@ -103,12 +99,11 @@ export class UsersController {
     return this.users.get(actor, user_id);
   }
 
-  /** Changes one user. */
+  /** Modify one user */
   @Patch(':user_id')
   @Allow('user:update', { orSelf: 'user_id' })
   @ApiHeader(ifMatch)
   @Endpoint({
-    summary: 'Modify one user',
     description: 'Absent = unchanged, null = cleared. On oneself without `user:update`: `first_name last_name phone locale timezone`.',
     answer: { status: 200, type: UserResponse, description: 'The user after the change', headers: etag },
     errors: [
@@ -132,13 +127,12 @@ export class UsersController {
     return this.users.change(actor, user_id, request, versions);
   }
 
-  /** Deletes one user. */
+  /** Delete one user */
   @Delete(':user_id')
   @HttpCode(204)
   @Allow('user:delete')
   @ApiHeader(ifMatch)
   @Endpoint({
-    summary: 'Delete one user',
     description: 'Softly: sessions end, name and e-mail address are free again, and the user can be restored. With `purge=true` for good.',
     answer: { status: 204, description: 'The user is deleted' },
     errors: ['user.not_found', 'user.version_mismatch', 'user.self_protected', 'access.protected_user', 'user.last_administrator'],
@@ -153,12 +147,11 @@ export class UsersController {
     return this.users.delete(actor, user_id, versions, purge);
   }
 
-  /** Brings a deleted user back. */
+  /** Restore a deleted user */
   @Post(':user_id/restore')
   @HttpCode(200)
   @Allow('user:delete')
   @Endpoint({
-    summary: 'Restore a deleted user',
     description: 'With password and status as before, and roles as far as the caller may give them.',
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
     errors: ['user.not_found', 'user.email_taken', 'user.name_taken'],
@@ -168,12 +161,11 @@ export class UsersController {
     return this.users.restore(actor, user_id);
   }
 
-  /** Mails a new invitation. */
+  /** Invite a user again */
   @Post(':user_id/invite')
   @HttpCode(202)
   @Allow('user:update')
   @Endpoint({
-    summary: 'Invite a user again',
     description: 'For a user without a password. The older link dies.',
     answer: { status: 202, description: 'The invitation is on its way' },
     errors: ['user.not_found', 'access.protected_user'],

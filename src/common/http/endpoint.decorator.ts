@@ -3,10 +3,8 @@ import { ApiExtension, ApiOperation, ApiQuery, ApiResponse } from '@nestjs/swagg
 import type { ErrorCode } from '../errors/error-codes';
 import type { ParameterDoc } from '../query/parameters';
 
-/** What a route promises: its text, its answer, its errors, its query parameters. */
+/** What a route promises: its text, its answer, its errors, its query parameters. The summary is the docstring of the handler. */
 export interface EndpointOptions {
-  /** one line, imperative */
-  summary: string;
   /** more, in Markdown */
   description?: string;
   /** the successful answer */
@@ -33,7 +31,7 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
     Object.entries(answer.headers ?? {}).map(([name, description]) => [name, { description, schema: { type: 'string' as const } }]),
   );
   return applyDecorators(
-    ApiOperation({ summary: options.summary, description: options.description ?? '' }),
+    ApiOperation({ description: options.description ?? '' }),
     ApiResponse({
       status: answer.status,
       description: answer.description,
