@@ -16,7 +16,16 @@ interface Operation {
 }
 
 /** The order in which the explorer shows them. */
-const tags = ['Authentication', 'Passwords and addresses', 'Users', 'Found users', 'Sessions', 'Roles', 'Audit', 'Health'];
+const tags: Record<string, string> = {
+  Authentication: 'Logging in and out, and what a token is worth',
+  'Passwords and addresses': 'Setting them, also by mailed link',
+  Users: 'One user at a time, and lists',
+  'Found users': 'Changing and deleting all that a filter finds',
+  Sessions: 'One per login',
+  Roles: 'Named sets of permissions',
+  Audit: 'Who did what to whom',
+  Health: 'For load balancers and orchestrators',
+};
 const methods = ['get', 'post', 'patch', 'delete'] as const;
 
 /** Makes the OpenAPI 3.1 document from controllers and DTOs. Only the build does this; the service serves the committed file. */
@@ -34,7 +43,7 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     extraModels: [ProblemResponse],
     operationIdFactory: (controller, method) => `${controller.replace('Controller', '')}.${method}`,
   });
-  document.tags = tags.map((name) => ({ name }));
+  document.tags = Object.entries(tags).map(([name, description]) => ({ name, description }));
   for (const path of Object.values(document.paths)) {
     for (const method of methods) {
       const operation = path[method] as Operation | undefined;
