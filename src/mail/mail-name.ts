@@ -1,7 +1,7 @@
 /** The mails of the service. */
 export type MailName = 'invitation' | 'reset' | 'password-changed' | 'email-confirmation' | 'email-change-notice' | 'token-reuse';
 
-/** Text of a mail; `{name}` is filled in. */
+/** Text of a mail; `{duration}` is filled in. */
 export interface MailText {
   subject: string;
   paragraphs: string[];

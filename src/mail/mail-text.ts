@@ -4,10 +4,19 @@ import { en } from './texts/en';
 
 const locales: Record<string, MailTexts> = { en, de };
 
-/** A mail in the nearest language there is, filled in; English when there is none. */
-export function mailText(name: MailName, locale: string | null, values: Record<string, string | number>): MailText {
-  const language = locale?.split('-')[0]?.toLowerCase() ?? '';
-  const text = (Object.hasOwn(locales, language) ? locales[language] : undefined)?.[name] ?? en[name];
-  const fill = (paragraph: string) => paragraph.replace(/\{(\w+)\}/g, (_match, key: string) => String(values[key] ?? ''));
-  return { ...text, paragraphs: text.paragraphs.map(fill) };
+/** A mail in the nearest language there is, English when there is none; `ttl_seconds` is how long its link lives. */
+export function mailText(name: MailName, locale: string | null, ttl_seconds: number): MailText & { language: string } {
+  const wanted = locale?.split('-')[0]?.toLowerCase() ?? '';
+  const language = Object.hasOwn(locales, wanted) ? wanted : 'en';
+  const text = locales[language]?.[name] ?? en[name];
+  const paragraphs = text.paragraphs.map((paragraph) => paragraph.replace('{duration}', duration(ttl_seconds, language)));
+  return { ...text, paragraphs, language };
+}
+
+/** Such as "7 days" or "60 Minuten". */
+function duration(seconds: number, language: string): string {
+  const [unit, size] = seconds >= 172_800 ? ['day', 86_400] : seconds > 3_600 ? ['hour', 3_600] : ['minute', 60];
+  return new Intl.NumberFormat(language, { style: 'unit', unit: String(unit), unitDisplay: 'long' }).format(
+    Math.round(seconds / Number(size)),
+  );
 }

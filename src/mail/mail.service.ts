@@ -32,12 +32,12 @@ export class MailService {
 
   /** An invitation with a link to set the first password. */
   async sendInvitation(to: Recipient, token: string): Promise<void> {
-    await this.send('invitation', to, { hours: Math.round(this.config.INVITE_TOKEN_TTL_SECONDS / 3_600) }, this.resetLink(token));
+    await this.send('invitation', to, this.resetLink(token), this.config.INVITE_TOKEN_TTL_SECONDS);
   }
 
   /** A link to set a new password. */
   async sendReset(to: Recipient, token: string): Promise<void> {
-    await this.send('reset', to, { minutes: Math.round(this.config.RESET_TOKEN_TTL_SECONDS / 60) }, this.resetLink(token));
+    await this.send('reset', to, this.resetLink(token), this.config.RESET_TOKEN_TTL_SECONDS);
   }
 
   /** The notice that the password was changed. */
@@ -48,7 +48,7 @@ export class MailService {
   /** A link to confirm a proposed address, to that address. */
   async sendEmailConfirmation(to: Recipient, token: string): Promise<void> {
     const page = this.config.EMAIL_PAGE_URL ?? `${serviceUrl(this.config)}/auth/email/{token}`;
-    await this.send('email-confirmation', to, { hours: 24 }, page.replace('{token}', token));
+    await this.send('email-confirmation', to, page.replace('{token}', token), 86_400);
   }
 
   /** The notice to the address in force that another was proposed. */
@@ -67,12 +67,12 @@ export class MailService {
   }
 
   /** Addresses under `.invalid` (RFC 6761) belong to nobody: the first administrator has one until it is changed. */
-  private async send(name: MailName, to: Recipient, values: Record<string, number> = {}, link?: string): Promise<void> {
+  private async send(name: MailName, to: Recipient, link?: string, ttl_seconds = 0): Promise<void> {
     if (to.email.endsWith('.invalid')) return;
-    const { subject, paragraphs, button } = mailText(name, to.locale, values);
+    const { subject, paragraphs, button, language } = mailText(name, to.locale, ttl_seconds);
     const service = serviceUrl(this.config);
     const text = [...paragraphs, ...(link === undefined ? [] : [link]), service].join('\n\n');
-    const context = { subject, paragraphs, button, link, service };
+    const context = { subject, paragraphs, button, language, link, service };
     const sent = (await this.mailer.sendMail({ to: { name: '', address: to.email }, subject, text, template: 'mail', context })) as {
       message?: Buffer;
     };

@@ -6,7 +6,7 @@ export const de: MailTexts = {
     subject: 'Ihre Einladung',
     paragraphs: [
       'Für diese E-Mail-Adresse wurde ein Zugang angelegt.',
-      'Setzen Sie Ihr Passwort über den Link. Er gilt einmal, {hours} Stunden lang.',
+      'Setzen Sie Ihr Passwort über den Link. Er gilt einmal, {duration} lang.',
     ],
     button: 'Passwort setzen',
   },
@@ -14,7 +14,7 @@ export const de: MailTexts = {
     subject: 'Neues Passwort setzen',
     paragraphs: [
       'Jemand, wahrscheinlich Sie, möchte ein neues Passwort setzen.',
-      'Der Link gilt einmal, {minutes} Minuten lang. Waren Sie es nicht, tun Sie nichts: Ihr Passwort bleibt, wie es ist.',
+      'Der Link gilt einmal, {duration} lang. Waren Sie es nicht, tun Sie nichts: Ihr Passwort bleibt, wie es ist.',
     ],
     button: 'Neues Passwort setzen',
   },
@@ -29,7 +29,7 @@ export const de: MailTexts = {
     subject: 'E-Mail-Adresse bestätigen',
     paragraphs: [
       'Diese Adresse wurde als neue Adresse eines Zugangs vorgeschlagen.',
-      'Der Link bestätigt sie. Er gilt einmal, {hours} Stunden lang. Wissen Sie davon nichts, tun Sie nichts.',
+      'Der Link bestätigt sie. Er gilt einmal, {duration} lang. Wissen Sie davon nichts, tun Sie nichts.',
     ],
     button: 'Adresse bestätigen',
   },

@@ -4,17 +4,14 @@ import type { MailTexts } from '../mail-name';
 export const en: MailTexts = {
   invitation: {
     subject: 'Your invitation',
-    paragraphs: [
-      'A login was created for this e-mail address.',
-      'Set your password with the link below. It works once, for {hours} hours.',
-    ],
+    paragraphs: ['A login was created for this e-mail address.', 'Set your password with the link below. It works once, for {duration}.'],
     button: 'Set the password',
   },
   reset: {
     subject: 'Set a new password',
     paragraphs: [
       'Somebody, probably you, asked to set a new password.',
-      'The link below works once, for {minutes} minutes. If it was not you, do nothing: your password stays as it is.',
+      'The link below works once, for {duration}. If it was not you, do nothing: your password stays as it is.',
     ],
     button: 'Set a new password',
   },
@@ -29,7 +26,7 @@ export const en: MailTexts = {
     subject: 'Confirm your e-mail address',
     paragraphs: [
       'This address was proposed as the new address of a login.',
-      'The link below confirms it. It works once, for {hours} hours. If you know nothing of it, do nothing.',
+      'The link below confirms it. It works once, for {duration}. If you know nothing of it, do nothing.',
     ],
     button: 'Confirm the address',
   },

@@ -1,0 +1,67 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { createTestDatabase } from '../support/test-database';
+import { appSecret } from '../support/service';
+
+/** A free port of four digits, so that the links in the mails are as long as the README's. */
+async function freePort(): Promise<number> {
+  for (let port = 4_000 + Math.floor(Math.random() * 5_000); ; port++) {
+    const free = await new Promise<boolean>((done) => {
+      const probe = createServer().once('error', () => done(false));
+      probe.listen(port, '127.0.0.1', () => probe.close(() => done(true)));
+    });
+    if (free) return port;
+  }
+}
+
+describe('the README', () => {
+  it('has a tour that works as it is written', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-tour-'));
+    const database = await createTestDatabase();
+    const port = await freePort();
+    const env = { PATH: process.env['PATH'], PORT: String(port), DATABASE_URL: database.url, APP_SECRET: appSecret };
+    const service = spawn(process.execPath, [resolve('dist/src/main.js')], { cwd: directory, env });
+    try {
+      let output = '';
+      const link = await new Promise<string>((done, fail) => {
+        service.once('exit', () => fail(new Error(output)));
+        service.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+        service.stdout.on('data', (chunk: Buffer) => {
+          output += chunk.toString();
+          const found = /http:\/\/localhost:\d+\/auth\/reset\/[A-Za-z0-9_-]{43}/.exec(output);
+          if (found !== null) done(found[0]);
+        });
+      });
+      const blocks = [...readFileSync('README.md', 'utf8').matchAll(/<!-- tour -->\n```sh\n([\s\S]*?)```/g)].map(([, block]) => block);
+      expect(blocks).toHaveLength(5);
+      const script = blocks
+        .join('\n')
+        .replace('http://localhost:3000/auth/reset/...', link)
+        .replaceAll('localhost:3000', `localhost:${port}`);
+      const { stdout } = await promisify(execFile)('bash', ['-eo', 'pipefail', '-c', script], {
+        cwd: directory,
+        env: { PATH: process.env['PATH'] },
+      });
+      const answers = [...stdout.matchAll(/\{"(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*\}/g)].map(
+        ([text]) => JSON.parse(text) as Record<string, unknown>,
+      );
+      const has = (fields: Record<string, unknown>) => expect(answers).toContainEqual(expect.objectContaining(fields));
+      has({ name: 'administrator', permissions: ['*'] });
+      has({ name: 'ada', status: 'invited' });
+      has({ active: true, refreshed: false });
+      has({ matched: 1, would_change: 1 });
+      has({ matched: 1, changed: 1 });
+      expect(stdout).toContain('"changes":{"attributes":{"after":{"tier":"gold"},"before":{}}}');
+      expect(answers.at(-1)).toMatchObject({ status: 401, code: 'auth.token_invalid' });
+    } finally {
+      service.kill('SIGTERM');
+      await new Promise((done) => service.once('exit', done));
+      await database.drop();
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+});
