@@ -3,6 +3,8 @@ import { domainToASCII } from 'node:url';
 const localPart = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const domainLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const lengthMax = 254;
+/** `domainToASCII` reads a URL: it cuts off, decodes or drops these, and would make an address of what is none. */
+const urlSyntax = /[\s/\\?#%]/;
 
 /**
  * The one form of an e-mail address that is validated, stored and mailed to: trimmed, the domain in lower-case A-labels
@@ -13,7 +15,8 @@ export function canonicalEmail(text: string): string {
   const trimmed = text.length > lengthMax * 4 ? text : text.trim();
   const at = trimmed.lastIndexOf('@');
   if (at < 1 || trimmed.length > lengthMax * 4) return trimmed;
-  const domain = domainToASCII(trimmed.slice(at + 1));
+  const typed = trimmed.slice(at + 1);
+  const domain = urlSyntax.test(typed) ? '' : domainToASCII(typed);
   return domain === '' ? trimmed : `${trimmed.slice(0, at)}@${domain.toLowerCase()}`;
 }
 
