@@ -55,9 +55,6 @@ export class ResetRequest {
   @TextField(newPasswordField) password!: string;
 }
 
-/** A confirmation: the link says it all. */
-export class ConfirmEmailRequest {}
-
 /** A new session. */
 export class LoginResponse {
   /** JWT; send it as `Authorization: Bearer …` */

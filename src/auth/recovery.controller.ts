@@ -5,7 +5,7 @@ import type { Actor, Caller } from '../access/actor';
 import { Allow, Public } from '../access/allow.decorator';
 import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
-import { AcceptedResponse, ChangeEmailRequest, ConfirmEmailRequest, LinkResponse, ResetEmailRequest, ResetRequest } from './auth.dto';
+import { AcceptedResponse, ChangeEmailRequest, LinkResponse, ResetEmailRequest, ResetRequest } from './auth.dto';
 import { Page } from './pages';
 import { RecoveryService } from './recovery.service';
 
@@ -96,8 +96,9 @@ export class RecoveryController {
     description: `Confirms exactly the address the link was mailed to; works once. ${asPage}`,
     answer: { status: 204, description: 'The address is in force' },
     errors: ['email.token_invalid', 'user.email_taken', 'auth.too_many_attempts'],
+    noBody: true,
   })
-  confirmEmail(@Param('token') token: string, @Body() _request: ConfirmEmailRequest, @CurrentCaller() caller: Caller): Promise<void> {
+  confirmEmail(@Param('token') token: string, @CurrentCaller() caller: Caller): Promise<void> {
     return this.recovery.confirmEmail(token, caller);
   }
 }
