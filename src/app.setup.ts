@@ -3,6 +3,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { AppModule } from './app.module';
+import { invalid } from './common/errors/app-error';
 import { errorKind } from './common/errors/error-codes';
 import { addMethodNotAllowed } from './common/http/method-not-allowed';
 import { registerBodyParsers } from './common/http/body-parsers';
@@ -20,8 +21,10 @@ const securityHeaders = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 };
+const maxHeaderSize = 65_536;
 const saneRequestId = /^[A-Za-z0-9._-]{1,64}$/;
-const nowhere = '/%';
+/** No request comes here by itself: `isPlain` lets no such path through. */
+const nowhere = '/.';
 
 /** Builds the service without listening: for `main`, tests and scripts. */
 export async function createApp(config: Config): Promise<NestFastifyApplication> {
@@ -58,13 +61,13 @@ function createAdapter(config: Config): FastifyAdapter {
     requestIdHeader: false,
     // no path of ours needs escapes: whatever has them leads nowhere, so that no two readings of a path can differ (CVE-2026-22031, -33804, -85184)
     rewriteUrl: ({ url = '/' }: { url?: string }) => (isPlain(url) ? url : nowhere),
-    routerOptions: { maxParamLength: 128, ignoreTrailingSlash: false, caseSensitive: true },
+    routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false, caseSensitive: true },
     bodyLimit: 65_536,
     requestTimeout: 15_000,
     connectionTimeout: 30_000,
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
-    http: { maxHeaderSize: 65_536 },
+    http: { maxHeaderSize },
     clientErrorHandler: answerClientError,
     exposeHeadRoutes: false,
   });
@@ -83,7 +86,11 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id);
     if (request.url.startsWith(docs)) void reply.header('content-security-policy', docsPolicy);
-    done();
+    done(
+      hasTwoHosts(request.raw.rawHeaders)
+        ? invalid({ parameter: 'Host', code: 'parameter.malformed', detail: 'must be given once' })
+        : undefined,
+    );
   });
   fastify.addHook('onResponse', (request, reply, done) => {
     // the pattern of the route, never the path: a mailed link's token is in it (OWASP ASVS 16.2.5)
@@ -101,6 +108,11 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
     );
     done();
   });
+}
+
+/** Node keeps the first of two Host headers and drops the other; a proxy may have looked at the other one (RFC 9112 §3.2). */
+function hasTwoHosts(rawHeaders: string[]): boolean {
+  return rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length > 1;
 }
 
 /** What is no HTTP never reaches a route: answered here, and the connection closed. */
