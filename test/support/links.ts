@@ -1,0 +1,33 @@
+import type { TestAnswer, TestService } from './service';
+
+/** Lets the next wish for a link be mailed at once, without the pause of 5 minutes. */
+export async function endPause(service: TestService): Promise<void> {
+  await service.rows(`update one_time_tokens set requested_at = requested_at - interval '1 hour'`);
+}
+
+/** Asks for a reset and takes the token out of the mail. */
+export async function mailedResetToken(service: TestService, email: string): Promise<string> {
+  await endPause(service);
+  await service.post('/auth/reset_email', { body: { email } });
+  return (await service.mailbox.take(email, /\/auth\/reset\//)).token ?? '';
+}
+
+/** Waits until the queue is empty: what has not been mailed by then never will be. */
+export async function queueEmpty(service: TestService): Promise<void> {
+  await until(async () => (await service.rows('select 1 from graphile_worker._private_jobs limit 1')).length === 0);
+}
+
+/** Polls until something holds. */
+export async function until(holds: () => Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+  const end = Date.now() + timeoutMs;
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error(`waited ${timeoutMs} ms in vain for: ${String(holds)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** What an answer tells whoever gets it: all of it but the id and the time of the request. */
+export function tellsOf({ status, headers, text }: TestAnswer): unknown {
+  const told = Object.entries(headers).filter(([name]) => name !== 'x-request-id' && name !== 'date');
+  return { status, told, text: text.replace(/"request_id":"[^"]*"/, '').replace(/"instance":"[^"]*"/, '') };
+}
