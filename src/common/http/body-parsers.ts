@@ -14,12 +14,15 @@ declare module 'fastify' {
 
 type Body = Record<string, unknown>;
 
-const utf8 = new TextDecoder('utf-8', { fatal: true });
+/** Keeps a byte order mark, so that JSON.parse refuses it (RFC 8259 §8.1). */
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const depthMax = 32;
+const colonFollows = /[ \t\n\r]*:/y;
 const contentType = /^application\/(json|x-www-form-urlencoded)(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
 
 /**
- * Reads bodies strictly: one JSON object in UTF-8, no prototype keys, no NUL, no lone surrogates, bounded depth.
+ * Reads bodies strictly: one JSON object in UTF-8, no prototype keys, no key twice, no NUL, no lone surrogates, no number that
+ * a double cannot hold, bounded depth.
  * All other content types are refused. Faults are kept on the request and thrown after the guards.
  */
 export function registerBodyParsers(fastify: FastifyInstance): void {
@@ -55,7 +58,7 @@ function readForm(text: string): Body {
 }
 
 function readJson(text: string): Body {
-  assertShallow(text);
+  assertUnambiguous(text);
   const body: unknown = JSON.parse(text);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw invalid({ pointer: '', code: 'field.wrong_type', detail: 'must be a JSON object' });
@@ -63,29 +66,55 @@ function readJson(text: string): Body {
   return body as Body;
 }
 
-/** Counts brackets before parsing, so that no recursive code ever meets a deep body (CVE-2026-102281). */
-function assertShallow(text: string): void {
-  let depth = 0;
-  let inText = false;
+/**
+ * Looks at the text before it is parsed. Brackets are counted, so that no recursive code ever meets a deep body
+ * (CVE-2026-102281). A repeated key is refused: some readers take the first value and others the last (RFC 8259 §4).
+ */
+function assertUnambiguous(text: string): void {
+  /** keys so far of each open object; null for a list */
+  const open: (Set<string> | null)[] = [];
   for (let index = 0; index < text.length; index++) {
     const character = text[index];
-    if (inText) {
-      if (character === '\\') index++;
-      else if (character === '"') inText = false;
-    } else if (character === '"') inText = true;
-    else if (character === '{' || character === '[') {
-      if (++depth > depthMax) throw invalid({ pointer: '', code: 'field.too_deep', detail: `must be at most ${depthMax} levels deep` });
-    } else if (character === '}' || character === ']') depth--;
+    if (character === '"') {
+      const end = endOfText(text, index);
+      const keys = open.at(-1);
+      colonFollows.lastIndex = end;
+      if (keys instanceof Set && colonFollows.test(text)) addKey(keys, text.slice(index, end));
+      index = end - 1;
+    } else if (character === '{' || character === '[') {
+      open.push(character === '{' ? new Set() : null);
+      if (open.length > depthMax) throw invalid({ pointer: '', code: 'field.too_deep', detail: `must be at most ${depthMax} levels deep` });
+    } else if (character === '}' || character === ']') open.pop();
   }
 }
 
-/** Refuses what PostgreSQL cannot store (NUL), what is not Unicode, and keys that reach prototypes (CWE-1321). */
+/** Where the text that begins with the quote at `start` is over. */
+function endOfText(text: string, start: number): number {
+  for (let index = start + 1; index < text.length; index++) {
+    if (text[index] === '\\') index++;
+    else if (text[index] === '"') return index + 1;
+  }
+  return text.length;
+}
+
+function addKey(keys: Set<string>, quoted: string): void {
+  const key = JSON.parse(quoted) as string;
+  if (keys.has(key)) throw invalid({ pointer: '', code: 'field.malformed', detail: 'must not have a key twice' });
+  keys.add(key);
+}
+
+/**
+ * Refuses what PostgreSQL cannot store (NUL), what is not Unicode, keys that reach prototypes (CWE-1321), and numbers that
+ * would be altered silently: 1e400 becomes Infinity and then null, 2^53 + 1 another number (RFC 7493 §2.2).
+ */
 function assertStorable(value: unknown, pointer: string): void {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed())
       throw invalid({ pointer, code: 'field.malformed', detail: 'must be well-formed Unicode without NUL' });
     return;
   }
+  if (typeof value === 'number' && !(Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)))
+    throw invalid({ pointer, code: 'field.malformed', detail: 'must be a number that a double holds exactly; send larger ones as text' });
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     if (key === '__proto__' || key === 'constructor' || key === 'prototype' || key.includes('\0') || !key.isWellFormed()) {
