@@ -19,6 +19,7 @@ export class RequestRulesInterceptor implements NestInterceptor {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const rules = this.reflector.get<EndpointRules | undefined>(endpointRules, context.getHandler());
     if (request.bodyFault !== undefined) throw request.bodyFault;
+    refuseEscapes(request.originalUrl);
     if (rules?.grammar !== true) refuseQuery(request.query as RawQuery, rules?.query ?? []);
     const takesBody = rules?.noBody !== true && (request.method === 'POST' || request.method === 'PATCH');
     if (!takesBody && hasFields(request.body)) throw invalid({ pointer: '', code: 'field.unknown', detail: 'the operation takes no body' });
@@ -28,6 +29,27 @@ export class RequestRulesInterceptor implements NestInterceptor {
 
 function hasFields(body: unknown): boolean {
   return typeof body === 'object' && body !== null && Object.keys(body).length > 0;
+}
+
+/** An escape that is not UTF-8 would be taken literally, and a filter such as `name_ne` then find everybody. */
+function refuseEscapes(url: string): void {
+  const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+  const wrong = query.split('&').filter((part) => !isDecodable(part));
+  const errors = wrong.map((part) => ({
+    parameter: part.split('=')[0] ?? '',
+    code: 'parameter.malformed',
+    detail: 'must be percent-encoded UTF-8',
+  }));
+  if (errors.length > 0) throw invalid(...errors);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function refuseQuery(query: RawQuery, known: ParameterDoc[]): void {
