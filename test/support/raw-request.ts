@@ -1,0 +1,29 @@
+import { connect } from 'node:net';
+
+/** Bytes over a socket of their own, for what no HTTP client would send. Resolves with all that came back when the server or the answer ends. */
+export function rawRequest(port: number, bytes: string | Buffer, timeoutMs = 5_000): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes));
+    let answer = '';
+    const done = () => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(timeoutMs, () => {
+      socket.destroy();
+      reject(new Error(`no end after ${timeoutMs} ms; so far: ${answer.slice(0, 200)}`));
+    });
+    socket.on('error', () => undefined).on('close', done);
+    socket.on('data', (chunk: Buffer) => {
+      answer += chunk.toString('latin1');
+      const [head, body] = answer.split('\r\n\r\n', 2);
+      const length = /^content-length: (\d+)/im.exec(head ?? '')?.[1];
+      if (body !== undefined && length !== undefined && body.length >= Number(length)) done();
+    });
+  });
+}
+
+/** The status of a raw answer; 0 when the connection was closed without one. */
+export function statusOf(answer: string): number {
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0);
+}
