@@ -1,0 +1,69 @@
+/** Whose the thing is that a request is about, as its caller sees it. */
+export const relations = ['own', 'same carrier', 'other carrier', 'system user', 'missing'] as const;
+/** One of `relations`. */
+export type Relation = (typeof relations)[number];
+
+/** A row of the matrix, written out by hand: what the role may do, whom it may see, and whose roles it may not give. */
+export interface Role {
+  fields: Record<string, unknown>;
+  holds: 'all' | string[];
+  sees: Relation[];
+  spares: Relation[];
+  /** until the password is changed nothing works */
+  mustChangePassword?: true;
+}
+
+/** What `operator` and `carrier_administrator` hold of what has routes. */
+const manages = ['user:read', 'user:create', 'user:update', 'user:delete', 'session:read', 'session:revoke', 'role:read'];
+const everybody: Relation[] = ['own', 'same carrier', 'other carrier', 'system user'];
+const carrierOne: Relation[] = ['own', 'same carrier'];
+const system = { user_type: 'system' };
+
+/**
+ * The roles of the matrix. Of those it is about the one of the same carrier (`c1`) is a `carrier_user`, the one of another
+ * carrier (`c2`) a `carrier_administrator`, the System User an `administrator`.
+ */
+export const roleRows: Record<string, Role> = {
+  administrator: { fields: { ...system, roles: ['administrator'] }, holds: 'all', sees: everybody, spares: [] },
+  'scoped administrator': {
+    fields: { ...system, roles: ['administrator'], carrier_scope: ['c1'] },
+    holds: 'all',
+    sees: carrierOne,
+    spares: [],
+  },
+  operator: { fields: { ...system, roles: ['operator'] }, holds: manages, sees: everybody, spares: ['system user'] },
+  'scoped operator': { fields: { ...system, roles: ['operator'], carrier_scope: ['c1'] }, holds: manages, sees: carrierOne, spares: [] },
+  auditor: {
+    fields: { ...system, roles: ['auditor'] },
+    holds: ['user:read', 'session:read', 'role:read', 'audit:read'],
+    sees: everybody,
+    spares: ['other carrier', 'system user'],
+  },
+  'System User without roles': { fields: system, holds: [], sees: everybody, spares: ['other carrier', 'system user'] },
+  'custom role support': {
+    fields: { ...system, roles: ['support'] },
+    holds: ['user:read', 'user:update', 'session:revoke'],
+    sees: everybody,
+    spares: ['other carrier', 'system user'],
+  },
+  carrier_administrator: { fields: { roles: ['carrier_administrator'] }, holds: manages, sees: carrierOne, spares: [] },
+  carrier_user: { fields: { roles: ['carrier_user'] }, holds: [], sees: carrierOne, spares: [] },
+  'custom role carrier_auditor': {
+    fields: { roles: ['carrier_auditor'] },
+    holds: ['user:read', 'session:read', 'audit:read', 'user:delete'],
+    sees: carrierOne,
+    spares: [],
+  },
+  'administrator who must change the password': {
+    fields: { ...system, roles: ['administrator'], must_change_password: true },
+    holds: 'all',
+    sees: everybody,
+    spares: [],
+    mustChangePassword: true,
+  },
+};
+
+/** Roles of the platform's own, besides the built-in ones. */
+export const customRoles = `insert into roles (name, user_types, permissions) values
+  ('support', '{system}', '{user:read,user:update,session:revoke}'),
+  ('carrier_auditor', '{carrier}', '{user:read,session:read,audit:read,user:delete}')`;
