@@ -21,6 +21,8 @@ const securityHeaders = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 };
+/** What scripts of an allowed origin may read besides the body. */
+const exposedHeaders = ['ETag', 'Location', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
 const maxHeaderSize = 65_536;
 const saneRequestId = /^[A-Za-z0-9._-]{1,64}$/;
 /** No request comes here by itself: `isPlain` lets no such path through. */
@@ -40,7 +42,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   });
   registerBodyParsers(fastify);
   if (config.CORS_ORIGINS.length > 0)
-    app.enableCors({ origin: config.CORS_ORIGINS, methods: ['GET', 'POST', 'PATCH', 'DELETE'], maxAge: 600 });
+    app.enableCors({ origin: config.CORS_ORIGINS, methods: ['GET', 'POST', 'PATCH', 'DELETE'], exposedHeaders, maxAge: 600 });
   app.setGlobalPrefix(config.BASE_PATH);
   setupDocs(app, config.BASE_PATH);
   await app.init();

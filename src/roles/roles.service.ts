@@ -5,6 +5,14 @@ import { AppError, invalid } from '../common/errors/app-error';
 import { type RoleListResponse, type RoleResponse, toRoleResponse } from './roles.dto';
 import { RolesRepository } from './roles.repository';
 
+/** The roles as an actor may handle them, by name. */
+export interface Grants {
+  /** neither to be given nor taken: whoever has one is protected from the actor */
+  forbidden: string[];
+  open_to_system: string[];
+  open_to_carrier: string[];
+}
+
 /** The roles, and what follows from them for who may do what to whom. */
 @Injectable()
 export class RolesService {
@@ -16,11 +24,15 @@ export class RolesService {
     return { items: roles.map(toRoleResponse) };
   }
 
-  /** Names of the roles that the actor may neither give nor take: whoever has one is protected from them. */
-  async forbiddenTo(actor: Actor): Promise<string[]> {
-    if (actor.permissions.includes('*')) return [];
+  /** What an actor may do with the roles there are. */
+  async grantsOf(actor: Actor): Promise<Grants> {
     const roles = await this.roles.listAll();
-    return roles.filter((role) => !mayGive(actor, role)).map(({ name }) => name);
+    const namesOf = (matches: (role: RoleResponse) => boolean) => roles.filter(matches).map(({ name }) => name);
+    return {
+      forbidden: namesOf((role) => !mayGive(actor, role)),
+      open_to_system: namesOf(({ user_types }) => user_types.includes('system')),
+      open_to_carrier: namesOf(({ user_types }) => user_types.includes('carrier')),
+    };
   }
 
   /**
@@ -36,11 +48,5 @@ export class RolesService {
     if (closed)
       throw invalid({ pointer, code: 'field.not_allowed', detail: 'names a role that does not exist or is not open to this kind of user' });
     if (wanted.some((role) => role !== undefined && !mayGive(actor, role))) throw new AppError('access.grant_exceeds_own');
-  }
-
-  /** Names of the roles that are open to a kind of user. */
-  async openTo(user_type: UserType): Promise<string[]> {
-    const roles = await this.roles.listAll();
-    return roles.filter((role) => role.user_types.includes(user_type)).map(({ name }) => name);
   }
 }

@@ -156,7 +156,8 @@ export class SessionsService {
   }
 
   private async unprotected(actor: Actor): Promise<SqlFragment> {
-    return sql`(${this.own(actor)} or not users.roles && ${await this.roles.forbiddenTo(actor)}::text[])`;
+    const { forbidden } = await this.roles.grantsOf(actor);
+    return sql`(${this.own(actor)} or not users.roles && ${forbidden}::text[])`;
   }
 
   private async end(actor: Actor, conditions: SqlFragment[], reason: EndedReason): Promise<number> {

@@ -98,11 +98,7 @@ export class UserChangesService {
   }
 
   private async deed(actor: Actor, kind: Deed['kind'], change: UserChange): Promise<Deed> {
-    // one after the other: the transaction has one connection
-    const forbidden_roles = await this.roles.forbiddenTo(actor);
-    const system_roles = await this.roles.openTo('system');
-    const carrier_roles = await this.roles.openTo('carrier');
-    return { kind, change, assignments: assignmentsOf(change), forbidden_roles, system_roles, carrier_roles };
+    return { kind, change, assignments: assignmentsOf(change), roles: await this.roles.grantsOf(actor) };
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Actor } from '../access/actor';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import type { Grants } from '../roles/roles.service';
 import { type Assignment, touchesPower, type UserChange, valueAfter } from './user-change';
 
 /** What is to be done to users, and what the rules need to know besides. */
@@ -8,11 +9,7 @@ export interface Deed {
   /** empty for a deletion */
   change: UserChange;
   assignments: Assignment[];
-  /** roles that the actor may neither give nor take */
-  forbidden_roles: string[];
-  /** roles that are open to each kind of user */
-  system_roles: string[];
-  carrier_roles: string[];
+  roles: Grants;
 }
 
 const rolesMax = 20;
@@ -28,7 +25,7 @@ export function refusalSql(actor: Actor, deed: Deed): SqlFragment {
   const power = deed.kind === 'delete' || touchesPower(deed.change);
   return sql`case
     when ${power}::boolean and ${isSelf} then 'user.self_protected'
-    when not ${isSelf} and users.roles && ${deed.forbidden_roles}::text[] then 'access.protected_user'
+    when not ${isSelf} and users.roles && ${deed.roles.forbidden}::text[] then 'access.protected_user'
     ${deed.kind === 'delete' ? rawSql('') : changeRefusals(deed)}
     end`;
 }
@@ -44,9 +41,9 @@ export function staysAdministrator({ kind, assignments }: Deed): SqlFragment {
     and ${valueAfter(assignments, 'roles')} && array(select name from roles where '*' = any(permissions)))`;
 }
 
-function changeRefusals({ change, assignments, system_roles, carrier_roles }: Deed): SqlFragment {
+function changeRefusals({ change, assignments, roles: grants }: Deed): SqlFragment {
   const roles = valueAfter(assignments, 'roles');
-  const open = sql`case users.user_type when 'system' then ${system_roles}::text[] else ${carrier_roles}::text[] end`;
+  const open = sql`case users.user_type when 'system' then ${grants.open_to_system}::text[] else ${grants.open_to_carrier}::text[] end`;
   const scoped = change.carrier_scope !== undefined && change.carrier_scope !== null;
   return sql`
     when ${change.status === 'active'}::boolean and not ${hasPassword} then 'user.no_password'

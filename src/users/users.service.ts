@@ -124,7 +124,7 @@ export class UsersService {
     const deleted = await this.users.find(
       sql`users.user_id = ${user_id}::uuid and users.deleted_at is not null and ${visibleUsers(actor)}`,
     );
-    const user = deleted === null ? null : await this.users.restore(user_id, await this.roles.forbiddenTo(actor));
+    const user = deleted === null ? null : await this.users.restore(user_id, (await this.roles.grantsOf(actor)).forbidden);
     if (deleted === null || user === null) throw new AppError('user.not_found');
     const roles: Changes = user.roles.length === deleted.roles.length ? {} : { roles: { before: deleted.roles, after: user.roles } };
     await this.events.record(actor, 'user.restored', { type: 'user', id: user_id, carrier_id: user.carrier_id }, roles);
