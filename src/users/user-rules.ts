@@ -14,7 +14,9 @@ export interface Deed {
 
 const rolesMax = 20;
 const attributesMax = 16_384;
-const hasPassword = rawSql('exists (select 1 from credentials where credentials.user_id = users.user_id)');
+/** An initial password that died unused is none: whoever has only that cannot log in. */
+const hasPassword = rawSql(`exists (select 1 from credentials where credentials.user_id = users.user_id
+  and (credentials.expires_at is null or credentials.expires_at > now()))`);
 
 /**
  * Why a user may not be changed or deleted by an actor, as a code; null when they may. The one place of these rules:
