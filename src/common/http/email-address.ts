@@ -29,5 +29,7 @@ export function isEmailAddress(text: string): boolean {
   const [local = '', domain = '', ...rest] = text.split('@');
   const labels = domain.split('.');
   if (rest.length > 0 || local.length > 64 || !localPart.test(local)) return false;
-  return labels.length >= 2 && labels.every((label) => domainLabel.test(label)) && /[a-z]/.test(labels.at(-1) ?? '');
+  const plain = labels.length >= 2 && labels.every((label) => domainLabel.test(label)) && /[a-z]/.test(labels.at(-1) ?? '');
+  // `xn--` before what is no Punycode names no domain
+  return plain && domainToASCII(domain) === domain;
 }
