@@ -52,11 +52,15 @@ export class CredentialsRepository {
     return rows.length > 0;
   }
 
-  /** Puts a token's hash in place, unless the user was disabled or deleted meanwhile. */
+  /**
+   * Puts a token's hash in place, unless the user was disabled or deleted meanwhile, or the address it goes to is not
+   * theirs any more; `''` stands for no address.
+   */
   async putToken(user_id: string, purpose: TokenPurpose, token_hash: Buffer, email: string, ttl_seconds: number): Promise<void> {
     await this.database.run(sql`insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
       select user_id, ${purpose}, ${token_hash}::bytea, ${email}::text, now(), now() + ${ttl_seconds}::integer * interval '1 second'
-      from users where user_id = ${user_id}::uuid and status <> 'disabled' and deleted_at is null for share
+      from users where user_id = ${user_id}::uuid and status <> 'disabled' and deleted_at is null
+        and ${email} in ('', case when ${purpose} = 'email' then email_pending else email end) for share
       on conflict (user_id, purpose) do update set token_hash = excluded.token_hash, email = excluded.email, expires_at = excluded.expires_at`);
   }
 
@@ -67,10 +71,12 @@ export class CredentialsRepository {
     return row ?? null;
   }
 
-  /** Uses a link up: of many requests at once, one gets it. */
+  /** Uses a link up: of many requests at once, one gets it. Locks the user first, as every change of a user does, so that the two never deadlock. */
   async consumeToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
-    const [row] = await this.database.run<LiveToken>(sql`with used as (select user_id, purpose, email, expires_at from one_time_tokens
-        where token_hash = ${token_hash} and purpose = any(${purposes}::text[]) and expires_at > now() for update)
+    const [row] = await this.database.run<LiveToken>(sql`with used as (select user_id, purpose, one_time_tokens.email, expires_at
+        from one_time_tokens join users using (user_id)
+        where token_hash = ${token_hash} and purpose = any(${purposes}::text[]) and expires_at > now()
+        for no key update of users for update of one_time_tokens)
       update one_time_tokens set token_hash = null, expires_at = null from used
       where one_time_tokens.user_id = used.user_id and one_time_tokens.purpose = used.purpose
       returning used.user_id, used.purpose, used.email, used.expires_at`);
