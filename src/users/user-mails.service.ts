@@ -29,13 +29,17 @@ export class UserMailsService {
     await this.enqueue({ user_id, mail: 'invitation' });
   }
 
-  /** What follows from a proposed address: a link to it and a notice to the one in force, or for an invited user a new invitation. */
-  async emailProposed(user: { user_id: string; email: string }, changes: Changes): Promise<void> {
-    const { user_id, email } = user;
+  /**
+   * What follows from a proposed address: a link to it and a notice to the one in force, or for an invited user a new
+   * invitation. The same address proposed once more gets another link, since the first may be lost or expired; the
+   * address in force, repeated among other changes, leaves the links alone.
+   */
+  async emailProposed(user: { user_id: string; email: string; email_pending: string | null }, changes: Changes): Promise<void> {
+    const { user_id, email, email_pending } = user;
+    if (changes.email === undefined && changes.email_pending === undefined && email_pending === null) return;
     await this.credentials.voidTokens([user_id]);
     if (changes.email !== undefined) await this.invite(user_id);
-    const proposed = changes.email_pending?.after;
-    if (typeof proposed !== 'string') return;
+    if (email_pending === null) return;
     await this.credentials.requestToken(user_id, 'email');
     await this.enqueue({ user_id, mail: 'email-confirmation' });
     await this.enqueue({ user_id, mail: 'email-change-notice', email });

@@ -181,7 +181,7 @@ export class UsersService {
     const plan = await this.planOne(actor, user_id, versions, oneUser(user_id, visible), deed);
     const [changed] = await this.changes.carryOut(actor, deed, plan);
     const user = await this.get(actor, user_id);
-    if (changed !== undefined && change.email !== undefined) await this.mails.emailProposed(user, changed.changes);
+    if (change.email !== undefined) await this.mails.emailProposed(user, changed?.changes ?? {});
     return user;
   }
 
