@@ -3,10 +3,10 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { AppModule } from './app.module';
-import { invalid } from './common/errors/app-error';
-import { errorKind } from './common/errors/error-codes';
+import { AppError, invalid } from './common/errors/app-error';
 import { addMethodNotAllowed } from './common/http/method-not-allowed';
 import { registerBodyParsers } from './common/http/body-parsers';
+import { problemHeaders, toProblem } from './common/http/problem';
 import { createLogger, NestLog } from './common/log';
 import { newId } from './common/random';
 import { type Config, serviceUrl } from './config/config';
@@ -63,6 +63,7 @@ function createAdapter(config: Config): FastifyAdapter {
     requestIdHeader: false,
     // no path of ours needs escapes: whatever has them leads nowhere, so that no two readings of a path can differ (CVE-2026-22031, -33804, -85184)
     rewriteUrl: ({ url = '/' }: { url?: string }) => (isPlain(url) ? url : nowhere),
+    // no parameter is too long for the router, which would repeat it in an answer of its own: a long id is an unknown one
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false, caseSensitive: true },
     bodyLimit: 65_536,
     requestTimeout: 15_000,
@@ -70,20 +71,18 @@ function createAdapter(config: Config): FastifyAdapter {
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
     http: { maxHeaderSize },
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: (error, socket) => answerClientError(config, error, socket),
     exposeHeadRoutes: false,
   });
 }
 
 function isPlain(url: string): boolean {
   const path = url.split('?', 1)[0] ?? '';
-  return path.startsWith('/') && !/%|\/\/|\/\.(?!well-known\/)|\\|;/.test(path);
+  return path.startsWith('/') && !/%|\/\/|\/\.(?!well-known\/)|\\|;|#/.test(path);
 }
 
 function addHooks(fastify: FastifyInstance, config: Config): void {
-  const headers = config.PUBLIC_URL.startsWith('https:')
-    ? { ...securityHeaders, 'strict-transport-security': 'max-age=31536000; includeSubDomains' }
-    : securityHeaders;
+  const headers = securityHeadersOf(config);
   const docs = `${config.BASE_PATH}/docs`;
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id);
@@ -117,18 +116,32 @@ function hasTwoHosts(rawHeaders: string[]): boolean {
   return rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length > 1;
 }
 
-/** What is no HTTP never reaches a route: answered here, and the connection closed. */
-function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+function securityHeadersOf({ PUBLIC_URL }: Config): Record<string, string> {
+  if (!PUBLIC_URL.startsWith('https:')) return securityHeaders;
+  return { ...securityHeaders, 'strict-transport-security': 'max-age=31536000; includeSubDomains' };
+}
+
+/** What is no HTTP never reaches a route: answered here like any other refusal, and the connection closed. */
+function answerClientError(config: Config, error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const code = error.code === 'HPE_HEADER_OVERFLOW' ? 'request.headers_too_large' : 'request.invalid';
-  const { status, title, meaning } = errorKind(code);
-  const body = JSON.stringify({ type: 'about:blank', title, status, detail: meaning, code });
-  socket.end(
-    `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const refusal =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? new AppError('request.headers_too_large')
+      : new AppError('request.invalid', { detail: 'The request is not complete, or not HTTP/1.1.' });
+  const problem = toProblem(refusal, serviceUrl(config), '', newId());
+  const body = JSON.stringify(problem);
+  const headers = {
+    ...securityHeadersOf(config),
+    'x-request-id': problem.request_id,
+    ...problemHeaders(refusal),
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join('')}\r\n${body}`);
 }
 
 /** The address of the explorer. */
