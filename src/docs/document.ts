@@ -88,7 +88,7 @@ function complete(operation: Operation, method: string): void {
   ];
   if (closed) codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', 'auth.password_change_required');
   codes.push('request.invalid');
-  if (operation.requestBody !== undefined) codes.push('request.malformed_json', 'request.too_large', 'request.unsupported_media_type');
+  if (method !== 'get') codes.push('request.malformed_json', 'request.too_large', 'request.unsupported_media_type');
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set(codes)) byStatus.set(errorKind(code).status, [...(byStatus.get(errorKind(code).status) ?? []), code]);
   for (const [status, list] of [...byStatus].sort(([a], [b]) => a - b)) operation.responses[String(status)] = refusal(status, list);
