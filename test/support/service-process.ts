@@ -1,0 +1,112 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { assertDocumented } from './document';
+import type { TestAnswer, TestRequest, TestService } from './service';
+
+const main = join(__dirname, '../../dist/src/main.js');
+const startWithinMs = 60_000;
+
+/** The built service in a process of its own: another instance, or one that can be killed. Needs `npm run build`. */
+export class ServiceProcess {
+  /** everything it wrote on stdout and stderr */
+  output = '';
+  /** its exit code, null when a signal ended it */
+  readonly exit: Promise<number | null>;
+  private readonly child: ChildProcess;
+  private readonly dataDir = mkdtempSync(join(tmpdir(), 'carrier-identity-process-'));
+
+  private constructor(
+    readonly url: string,
+    env: Record<string, string>,
+  ) {
+    if (!existsSync(main)) throw new Error('dist/ is missing: npm run build');
+    // nothing is inherited: neither the environment nor a .env file of the working directory
+    const environment = { PATH: process.env['PATH'], DATA_DIR: this.dataDir, ...env };
+    this.child = spawn(process.execPath, [main], { cwd: this.dataDir, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [this.child.stdout, this.child.stderr]) stream?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+    this.exit = once(this.child, 'close').then(([code]) => {
+      rmSync(this.dataDir, { recursive: true, force: true });
+      return code as number | null;
+    });
+  }
+
+  /** Starts it on a free port without waiting for anything. */
+  static async spawn(env: Record<string, string>): Promise<ServiceProcess> {
+    const port = await freePort();
+    return new ServiceProcess(`http://127.0.0.1:${port}`, { ...env, PORT: String(port) });
+  }
+
+  /** Starts it and waits until it is ready. */
+  static async start(env: Record<string, string>): Promise<ServiceProcess> {
+    const service = await ServiceProcess.spawn(env);
+    await service.ready();
+    return service;
+  }
+
+  /** Another instance of a running service: same database, same secret, same public address. */
+  static async beside({ config }: TestService, env: Record<string, string> = {}): Promise<ServiceProcess> {
+    const { DATABASE_URL, APP_SECRET, PUBLIC_URL, SMTP_URL = '' } = config;
+    const limits = { LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0', REQUESTS_PER_ADDRESS_PER_MINUTE: '0' };
+    return ServiceProcess.start({ DATABASE_URL, APP_SECRET, PUBLIC_URL, SMTP_URL, ...limits, ...env });
+  }
+
+  /** Waits until it answers that requests can be served. */
+  async ready(): Promise<void> {
+    const deadline = performance.now() + startWithinMs;
+    for (;;) {
+      if (this.child.exitCode !== null || this.child.signalCode !== null) throw new Error(`the service ended: ${this.output}`);
+      const ready = await fetch(`${this.url}/health/ready`).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+      if (ready) return;
+      if (performance.now() > deadline) throw new Error(`the service is not ready: ${this.output}`);
+      await delay(50);
+    }
+  }
+
+  /** Sends a request over a real socket; its answer is checked against the document. */
+  async send(method: string, path: string, { token, body, headers = {} }: Omit<TestRequest, 'ip'> = {}): Promise<TestAnswer> {
+    const response = await fetch(this.url + path, {
+      method,
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const type = response.headers.get('content-type') ?? '';
+    assertDocumented(method, path, response.status, type, text);
+    const parsed: unknown = type.includes('json') ? JSON.parse(text) : undefined;
+    return { status: response.status, headers: Object.fromEntries(response.headers), text, body: parsed };
+  }
+
+  /** kill -9 */
+  async kill(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.exit;
+  }
+
+  /** Asks it to stop, and returns its exit code. */
+  async stop(): Promise<number | null> {
+    this.child.kill('SIGTERM');
+    return this.exit;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
