@@ -1,0 +1,96 @@
+// What the service is compared with, in a process of its own on the same core: the least that could do the same work. Started by bench.js.
+require('reflect-metadata');
+const { createHash, createHmac, generateKeyPairSync, randomUUID } = require('node:crypto');
+const { Controller, Get, Module } = require('@nestjs/common');
+const { NestFactory } = require('@nestjs/core');
+const { JwtService } = require('@nestjs/jwt');
+const { FastifyAdapter } = require('@nestjs/platform-fastify');
+const { hash } = require('@node-rs/argon2');
+const { fastify } = require('fastify');
+const { Pool } = require('pg');
+const { ARGON2, PASSWORD } = require('./fill');
+const { answerParent } = require('./processes');
+
+/** What the service answers of a user. */
+const COLUMNS = `user_id, user_type, name, email, email_pending, email_verified_at, first_name, last_name, phone, locale, timezone, carrier_id,
+  carrier_scope, roles, status, allowed_ips, attributes, must_change_password, coalesce(last_seen_at > now() - interval '5 minutes', false) as online,
+  created_at, created_by, updated_at, last_login_at, host(last_login_ip) as last_login_ip, last_seen_at, password_changed_at, locked_until, deleted_at, version`;
+
+const ONE = { name: 'one', text: `select ${COLUMNS} from users where user_id = $1 and deleted_at is null` };
+const NEWEST = {
+  name: 'newest',
+  text: `select ${COLUMNS} from users where deleted_at is null order by created_at desc, user_id desc limit 51`,
+};
+const BY_NAME = {
+  name: 'by-name',
+  text: `select ${COLUMNS} from users where deleted_at is null and status = $1 and carrier_id = $2 order by lower(name), user_id limit 51`,
+};
+const REFRESH = {
+  name: 'refresh',
+  text: `update sessions set previous_refresh_token_hash = refresh_token_hash, refresh_token_hash = $3, refreshed_at = now(), last_seen_at = now(),
+    expires_at = least(absolute_expires_at, now() + interval '1 day')
+    where session_id = $1 and refresh_token_hash = $2 and ended_at is null and expires_at > now() returning user_id, expires_at`,
+};
+
+/** Nest with nothing in it: what a request costs before anybody does anything. */
+async function startHello() {
+  class HelloController {
+    hello() {
+      return { hello: 'world' };
+    }
+  }
+  const { prototype } = HelloController;
+  Get('hello')(prototype, 'hello', Object.getOwnPropertyDescriptor(prototype, 'hello'));
+  Controller()(HelloController);
+  class HelloModule {}
+  Module({ controllers: [HelloController] })(HelloModule);
+  const app = await NestFactory.create(HelloModule, new FastifyAdapter(), { logger: false });
+  await app.listen(0, '127.0.0.1');
+  return `http://127.0.0.1:${app.getHttpServer().address().port}`;
+}
+
+/** Fastify and named prepared statements: what the wire and the database cost. */
+async function startPlain(databaseUrl) {
+  const pool = new Pool({ connectionString: databaseUrl, max: 10 });
+  const server = fastify();
+  const page = ({ rows }) => ({ items: rows.slice(0, 50), per_page: 50, next_cursor: rows.length > 50 ? rows[49].user_id : null });
+  server.get('/user/:user_id', async ({ params }) => (await pool.query({ ...ONE, values: [params.user_id] })).rows[0]);
+  server.get('/user/list', async () => page(await pool.query(NEWEST)));
+  server.get('/user/by-name', async ({ query }) => page(await pool.query({ ...BY_NAME, values: [query.status, query.carrier_id] })));
+  server.post('/refresh', refreshWith(pool));
+  return server.listen({ port: 0, host: '127.0.0.1' });
+}
+
+/** One UPDATE … RETURNING and one ES256 signature: the least that a rotation can be. A token is `session_id.secret`. */
+function refreshWith(pool) {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwt = new JwtService({});
+  const digest = (token) => createHash('sha256').update(token).digest();
+  return async ({ body }, reply) => {
+    const [session_id] = body.refresh_token.split('.');
+    const refresh_token = `${session_id}.${createHmac('sha256', 'chain').update(body.refresh_token).digest('base64url')}`;
+    const { rows } = await pool.query({ ...REFRESH, values: [session_id, digest(body.refresh_token), digest(refresh_token)] });
+    if (rows.length === 0) return reply.code(401).send({});
+    const claims = { sub: rows[0].user_id, sid: session_id, jti: randomUUID(), user_type: 'carrier', roles: ['carrier_user'] };
+    const access_token = jwt.sign(claims, { privateKey, algorithm: 'ES256', expiresIn: 600 });
+    return { access_token, refresh_token, refresh_expires_at: rows[0].expires_at };
+  };
+}
+
+/** Argon2id as the service does it, one hash at a time. */
+async function hashFor(seconds) {
+  const latencies = [];
+  const start = performance.now();
+  for (let before = start; before - start < seconds * 1000;) {
+    await hash(PASSWORD, ARGON2);
+    const after = performance.now();
+    latencies.push(after - before);
+    before = after;
+  }
+  return { requests: latencies.length, seconds: (performance.now() - start) / 1000, latencies, failed: 0 };
+}
+
+answerParent({
+  start: async (databaseUrl) => ({ hello: await startHello(), plain: await startPlain(databaseUrl) }),
+  hash: hashFor,
+});

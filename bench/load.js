@@ -1,0 +1,39 @@
+// The load generator: autocannon in a process of its own, on the core of the database. Started by bench.js.
+const autocannon = require('autocannon');
+const { answerParent } = require('./processes');
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
+/**
+ * Keeps `requests.length` connections busy; each sends its own requests in turn, one at a time. In a chain, each request is the first one with the
+ * refresh token of the answer before.
+ */
+async function run({ url, seconds, method, headers = {}, requests, chain = false }) {
+  const latencies = [];
+  let next = 0;
+  const setupClient = (client) => {
+    const own = requests[next++].map((request) => ({ ...request, method, headers: { ...JSON_HEADERS, ...headers } }));
+    client.setRequests(chain ? [linked(own[0])] : own);
+  };
+  const options = { url, connections: requests.length, duration: seconds, sampleInt: 100, setupClient, headers: {} };
+  const running = autocannon(options);
+  running.on('response', (_client, _status, _bytes, ms) => latencies.push(ms));
+  const result = await running;
+  const failed = result.non2xx + result.errors + result.timeouts;
+  return { requests: result.requests.total, seconds: result.duration, latencies, failed, statuses: result.statusCodeStats };
+}
+
+/** A request that takes its refresh token from the answer before. */
+function linked(first) {
+  let { body } = first;
+  return {
+    ...first,
+    setupRequest: (request) => ({ ...request, body }),
+    onResponse: (_status, answer) => {
+      const [, refresh_token] = /"refresh_token":"([^"]+)"/.exec(answer) ?? [];
+      if (refresh_token !== undefined) body = JSON.stringify({ refresh_token });
+    },
+  };
+}
+
+answerParent({ run });

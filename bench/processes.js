@@ -1,0 +1,100 @@
+// Processes of a run: on which core they work, how they are asked, what they use, and that none is left behind.
+const { execFileSync, spawn, spawnSync } = require('node:child_process');
+const fs = require('node:fs');
+const { createServer } = require('node:net');
+
+/** What is measured has a core of its own; the load, PostgreSQL and this process share the other. */
+const MEASURED_CORE = '0';
+const OTHER_CORE = '1';
+const STOP_PATIENCE_MS = 10_000;
+const TICKS_PER_SECOND = 100;
+
+const children = new Set();
+
+/** Puts this process, and whatever it starts, on the second core; false where that is not possible. */
+function pinSelf() {
+  const possible = [MEASURED_CORE, OTHER_CORE].every((core) => spawnSync('taskset', ['-c', core, 'true']).status === 0);
+  if (possible) execFileSync('taskset', ['-acp', OTHER_CORE, String(process.pid)], { stdio: 'ignore' });
+  return possible;
+}
+
+/** Starts a Node process. `measured`: on the first core, if processes are pinned at all. */
+function startNode(args, { measured, pinned, ipc = false, env = process.env, cwd = process.cwd(), stdout = 'inherit' }) {
+  const command = measured && pinned ? ['taskset', '-c', MEASURED_CORE, process.execPath] : [process.execPath];
+  const child = spawn(command[0], [...command.slice(1), ...args], {
+    env,
+    cwd,
+    stdio: ['ignore', stdout, 'inherit', ipc ? 'ipc' : 'ignore'],
+  });
+  children.add(child);
+  child.ended = new Promise((resolve) => {
+    child.once('error', resolve);
+    child.once('exit', resolve);
+  }).then(() => children.delete(child));
+  return child;
+}
+
+/** Ends all processes that were started, gently first. */
+async function stopChildren() {
+  await Promise.all(
+    [...children].map(async (child) => {
+      child.kill('SIGTERM');
+      const impatient = setTimeout(() => child.kill('SIGKILL'), STOP_PATIENCE_MS);
+      await child.ended;
+      clearTimeout(impatient);
+    }),
+  );
+}
+
+/** Has a process do a command of its own, and returns what it answers. */
+function ask(child, command, argument) {
+  return new Promise((resolve, reject) => {
+    const gone = () => reject(new Error(`${child.spawnargs.join(' ')} ended`));
+    child.once('exit', gone);
+    child.once('message', ({ answer, error }) => {
+      child.off('exit', gone);
+      if (error === undefined) resolve(answer);
+      else reject(new Error(error));
+    });
+    child.send({ command, argument });
+  });
+}
+
+/** The other end of `ask`. The process ends with its parent, however that ends. */
+function answerParent(commands) {
+  process.on('message', ({ command, argument }) => {
+    Promise.resolve(argument)
+      .then(commands[command])
+      .then(
+        (answer) => process.send({ answer }),
+        (error) => process.send({ error: String(error.stack) }),
+      );
+  });
+  process.once('disconnect', () => process.exit());
+}
+
+/** Processor time that a process has used, in seconds; not known outside Linux. */
+function cpuSeconds({ pid }) {
+  try {
+    const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+  } catch {
+    return NaN;
+  }
+}
+
+/** Memory that a process occupies. */
+function rssMiB({ pid }) {
+  return Math.round(Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) / 1024);
+}
+
+/** A port that nobody listens on. */
+async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+module.exports = { answerParent, ask, cpuSeconds, freePort, pinSelf, rssMiB, startNode, stopChildren };

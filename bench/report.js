@@ -1,0 +1,94 @@
+// Figures and the table.
+const os = require('node:os');
+
+/** The value below which a share of the values lies. */
+function quantile(values, share) {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
+}
+
+/** The middle value; of an even number of them, the mean of the middle two. */
+function median(values) {
+  const sorted = [...values].sort((one, other) => one - other);
+  const middle = sorted.length / 2;
+  return sorted.length % 2 === 1 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** What one round measured. */
+function sample({ requests, seconds, latencies }, cpuSeconds) {
+  return { rate: requests / seconds, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), cpu: (cpuSeconds / requests) * 1e6 };
+}
+
+function count(value) {
+  return Number.isNaN(value) ? '–' : Math.round(value).toLocaleString('en');
+}
+
+function rates(samples) {
+  const all = samples.map(({ rate }) => rate);
+  return `${count(median(all))} (${count(Math.min(...all))}..${count(Math.max(...all))})`;
+}
+
+function milliseconds(values) {
+  const value = median(values);
+  return value.toFixed(value < 10 ? 1 : 0);
+}
+
+/** One line for each path; ratios are taken within a round, since a machine is not equally fast in all of them. */
+function table(paths) {
+  const of = (samples, field) => samples.map((one) => one[field]);
+  const ratio = ({ samples, baseline }, field) =>
+    median(
+      samples.map((one, round) => (field === 'rate' ? one.rate / baseline.samples[round].rate : baseline.samples[round].cpu / one.cpu)),
+    );
+  const share = (value) => (Number.isNaN(value) ? '–' : value.toFixed(2));
+  const head = [
+    'path',
+    'requests/s',
+    'p50 ms',
+    'p99 ms',
+    'CPU µs',
+    'baseline',
+    'requests/s',
+    'CPU µs',
+    'ratio',
+    'of CPU',
+    'target',
+    'peers',
+  ];
+  const lines = paths.map((path) => [
+    path.name,
+    rates(path.samples),
+    milliseconds(of(path.samples, 'p50')),
+    milliseconds(of(path.samples, 'p99')),
+    count(median(of(path.samples, 'cpu'))),
+    path.baseline.name,
+    rates(path.baseline.samples),
+    count(median(of(path.baseline.samples, 'cpu'))),
+    share(ratio(path, 'rate')),
+    share(ratio(path, 'cpu')),
+    path.target.toFixed(2),
+    path.peers,
+  ]);
+  const widths = head.map((title, column) => Math.max(...[head, ...lines].map((line) => line[column].length)));
+  const isText = (column) => column === 0 || column === 5;
+  const row = (line) =>
+    line.map((cell, column) => (isText(column) ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('  ');
+  return [row(head), widths.map((width) => '-'.repeat(width)).join('  '), ...lines.map(row)].join('\n');
+}
+
+/** The machine and the versions that the figures belong to. */
+async function machine(client, { pinned, embedded, users }) {
+  const { rows } = await client.query('show server_version');
+  const cpus = os.cpus();
+  const memory = Math.round(os.totalmem() / 2 ** 30);
+  const load = os.loadavg()[0].toFixed(1);
+  const cores = pinned
+    ? `pinned: what is measured on core 0, load and ${embedded ? 'PostgreSQL' : 'this process'} on core 1`
+    : 'not pinned (no taskset, or one core): the load competes with what is measured';
+  return [
+    `${cpus[0]?.model.trim()}, ${cpus.length} cores, ${memory} GiB, ${os.platform()} ${os.release()}, load ${load} at the start`,
+    `Node ${process.versions.node}, PostgreSQL ${rows[0].server_version} (${embedded ? 'embedded' : 'BENCH_DATABASE_URL'}), ${count(users)} users; ${cores}`,
+  ].join('\n');
+}
+
+module.exports = { count, machine, sample, table };
