@@ -50,16 +50,16 @@ describe('the token of a reset link', () => {
   });
 
   describe('R11 skipping the step of the mail', () => {
-    it.each(['', 'null', 'undefined', '0', '%00', '..', '{}', '*', 'true', '%E2%80%8B', 'A'.repeat(42), `${'A'.repeat(43)}=`])(
-      'by the token "%s"',
-      async (token) => {
-        await mailedResetToken(service, user.email);
+    it('by guessing what an unset token looks like', async () => {
+      await mailedResetToken(service, user.email);
+      const texts = ['', 'null', 'undefined', '0', '%00', '..', '{}', '*', 'true', '%E2%80%8B', 'A'.repeat(42), `${'A'.repeat(43)}=`];
+      for (const token of texts) {
         const { status, body } = await reset(token);
-        expect(status).toBe(404);
+        expect([token, status]).toEqual([token, 404]);
         expect(['reset.token_invalid', 'request.not_found']).toContain(body.code);
-        expect(await loginStatus(password)).toBe(200);
-      },
-    );
+      }
+      expect(await loginStatus(password)).toBe(200);
+    });
 
     it('by writing the password into the own user, or to one found', async () => {
       const { token } = await service.login(user.name);
