@@ -52,5 +52,5 @@ function changeRefusals({ change, assignments, roles: grants }: Deed): SqlFragme
     when ${change.status === 'invited'}::boolean and ${hasPassword} then 'request.invalid'
     when ${scoped}::boolean and users.user_type = 'carrier' then 'request.invalid'
     when not (array(select role from unnest(${roles}) role where role <> all(users.roles)) <@ (${open})) or cardinality(${roles}) > ${rolesMax} then 'request.invalid'
-    when octet_length((${valueAfter(assignments, 'attributes')})::text) > ${attributesMax} then 'request.invalid'`;
+    when ${change.attributes !== undefined}::boolean and octet_length((${valueAfter(assignments, 'attributes')})::text) > ${attributesMax} then 'request.invalid'`;
 }

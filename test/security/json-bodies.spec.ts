@@ -186,6 +186,21 @@ describe('hostile JSON bodies', () => {
     expect(await patch('{"first_name":"after"}')).toMatchObject({ status: 200 });
   });
 
+  it('I6 attributes at the limit, and ones that grow when stored, never make a user unchangeable', async () => {
+    const create = (name: string, attributes: string) =>
+      send(
+        { method: 'POST', url: '/user/create' },
+        `{"user_type":"carrier","carrier_id":"c1","name":"${name}","email":"${name}@example.com","attributes":${attributes}}`,
+      );
+    const full = await create('full', `{"k":[${'1,'.repeat(8_100)}1]}`);
+    expect(full.status).toBe(201);
+    const disabled = await send({ method: 'PATCH', url: `/user/${full.body.user_id}` }, '{"status":"disabled"}');
+    expect(disabled).toMatchObject({ status: 200 });
+    const growing = `{"k":[${'1e-300,'.repeat(300)}1]}`;
+    expect(await create('growing', growing)).toMatchObject({ status: 400 });
+    expect(await patch(`{"attributes":${growing}}`)).toMatchObject({ status: 400 });
+  });
+
   it('I8 duplicate keys: refused, at any depth and however they are written', async () => {
     const bodies = [
       '{"first_name":"a","first_name":"b"}',

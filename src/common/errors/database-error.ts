@@ -29,6 +29,8 @@ export function fromDatabaseError(error: unknown): AppError | null {
   if (fault === null) return null;
   const taken = constraintCodes[fault.constraint ?? ''];
   if (fault.code === '23505' && taken !== undefined) return new AppError(taken);
+  if (fault.code === '23514' && fault.constraint === 'users_attributes_check')
+    return invalid({ pointer: '/attributes', code: 'field.too_long', detail: 'take too much room once stored; send long numbers as text' });
   if (fault.code === '22021' || fault.code === '22P05')
     return invalid({ code: 'field.malformed', detail: 'contains characters that cannot be stored' });
   const temporary = temporaryStates.test(fault.code ?? '') || connectionFaults.has(fault.code ?? '') || poolFaults.test(fault.message);
