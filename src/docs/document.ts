@@ -8,12 +8,19 @@ interface Operation {
   operationId?: string;
   security?: unknown[];
   requestBody?: unknown;
-  parameters?: unknown[];
+  parameters?: { in: string; name: string; description?: string }[];
   responses: Record<string, unknown>;
   'x-error-codes'?: ErrorCode[];
   'x-permission'?: string;
   description?: string;
 }
+
+/** What the parameters of paths mean: one name, one meaning. */
+const pathParameters: Record<string, string> = {
+  user_id: 'Id of the user, a UUID; anything else is 404',
+  session_id: 'Id of the session, a UUID; anything else is 404',
+  token: 'Token of the mailed link',
+};
 
 /** The order in which the explorer shows them. */
 const tags: Record<string, string> = {
@@ -88,6 +95,7 @@ function complete(operation: Operation, method: string): void {
   ];
   if (closed) codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', 'auth.password_change_required');
   codes.push('request.invalid');
+  // a body that nobody asked for is read and refused like any other
   if (method !== 'get') codes.push('request.malformed_json', 'request.too_large', 'request.unsupported_media_type');
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set(codes)) byStatus.set(errorKind(code).status, [...(byStatus.get(errorKind(code).status) ?? []), code]);
@@ -95,6 +103,10 @@ function complete(operation: Operation, method: string): void {
   const permission = operation['x-permission'];
   if (permission !== undefined && permission !== 'none')
     operation.description = `${operation.description ?? ''}\n\nPermission: \`${permission}\``.trim();
+  for (const parameter of operation.parameters ?? []) {
+    const description = parameter.in === 'path' ? pathParameters[parameter.name] : undefined;
+    if (description !== undefined) parameter.description ??= description;
+  }
   if (method === 'get' || method === 'delete') delete operation.requestBody;
 }
 
