@@ -40,10 +40,9 @@ export class CredentialsService {
     const passwordHash = user_id === null ? null : await this.credentials.findHash(user_id);
     const right = await verifyPassword(password, passwordHash);
     if (right && user_id !== null && passwordHash !== null && needsRehash(passwordHash)) {
-      await hashPassword(password).then(
-        (newer) => this.credentials.replaceHash(user_id, passwordHash, newer),
-        () => undefined,
-      );
+      await hashPassword(password)
+        .then((newer) => this.credentials.replaceHash(user_id, passwordHash, newer))
+        .catch(() => undefined);
     }
     return right;
   }
