@@ -52,7 +52,13 @@ function isRepetition(text: string, list: Set<string>): boolean {
 }
 
 function isRun(text: string): boolean {
-  const rows = ['01234567890123456789', 'abcdefghijklmnopqrstuvwxyz', 'qwertyuiopasdfghjklzxcvbnm', '1qaz2wsx3edc4rfv5tgb6yhn7ujm'];
+  const rows = [
+    '01234567890123456789',
+    'abcdefghijklmnopqrstuvwxyz',
+    'qwertyuiopasdfghjklzxcvbnm',
+    '1qaz2wsx3edc4rfv5tgb6yhn7ujm',
+    '1q2w3e4r5t6y7u8i9o0p',
+  ];
   return rows.some((row) => isPartOf(text, row) || isPartOf(text, [...row].reverse().join('')));
 }
 
