@@ -30,7 +30,7 @@ export class AuthRepository {
   /** The login behind a session, if it lives and its user may act: one read by primary keys. */
   async findLogin(session_id: string, user_id: string): Promise<LiveLogin | null> {
     const [row] = await this.database
-      .run<LiveLogin>(sql`select users.user_id, users.user_type, users.carrier_id, users.carrier_scope, users.roles, users.must_change_password,
+      .runPrepared<LiveLogin>(sql`select users.user_id, users.user_type, users.carrier_id, users.carrier_scope, users.roles, users.must_change_password,
         array(select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)) as permissions,
         array(select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)) as may_grant,
         sessions.last_seen_at <= now() - ${staleAfter} as stale, sessions.refreshed_at > now() - interval '1 hour' as renewable

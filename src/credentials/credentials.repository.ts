@@ -20,7 +20,7 @@ export class CredentialsRepository {
 
   /** The hash of a user's password, or null when there is none or it has died unused. */
   async findHash(user_id: string): Promise<string | null> {
-    const [row] = await this.database.run<{ password_hash: string }>(
+    const [row] = await this.database.runPrepared<{ password_hash: string }>(
       sql`select password_hash from credentials where user_id = ${user_id}::uuid and (expires_at is null or expires_at > now())`,
     );
     return row?.password_hash ?? null;
@@ -40,7 +40,9 @@ export class CredentialsRepository {
 
   /** A password that was used does not die any more. */
   async keep(user_id: string): Promise<void> {
-    await this.database.run(sql`update credentials set expires_at = null where user_id = ${user_id}::uuid and expires_at is not null`);
+    await this.database.runPrepared(
+      sql`update credentials set expires_at = null where user_id = ${user_id}::uuid and expires_at is not null`,
+    );
   }
 
   /** Notes that a link was asked for and voids the one before; false when the last was asked for less than `pause_seconds` ago. */

@@ -1,13 +1,22 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { TransactionHost } from '@nestjs-cls/transactional';
 import type { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adapter-typeorm';
 import type { EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import type { SqlFragment } from '../common/query/sql';
+import { CONFIG, type Config } from '../config/config';
 
 /** The only way to the database: whatever goes through here is part of the transaction of the call, if there is one. */
 @Injectable()
 export class Database {
-  constructor(private readonly txHost: TransactionHost<TransactionalAdapterTypeOrm>) {}
+  private readonly names = new Map<string, string>();
+  private readonly pooled: boolean;
+
+  constructor(
+    private readonly txHost: TransactionHost<TransactionalAdapterTypeOrm>,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.pooled = config.DATABASE_DIRECT_URL !== config.DATABASE_URL;
+  }
 
   /** The TypeORM repository of an entity, bound to the current transaction. Ask anew each time; never keep it. */
   repository<Entity extends ObjectLiteral>(entity: EntityTarget<Entity>): Repository<Entity> {
@@ -15,10 +24,28 @@ export class Database {
   }
 
   /** Runs a query and returns its rows, those of `returning` too. */
-  readonly run = async <Row>(query: SqlFragment): Promise<Row[]> => {
+  readonly run = <Row>(query: SqlFragment): Promise<Row[]> => {
     const { text, values } = query.toQuery();
-    const result = await this.txHost.tx.query<Row[] | [Row[], number]>(text, values);
+    return this.send<Row>(text, values);
+  };
+
+  /**
+   * As `run`, for a query that comes with every request: each connection parses and plans it once. Only for queries with few texts, since each
+   * text stays in memory; never for what a caller's filter is part of, whose plan depends on the values.
+   */
+  readonly runPrepared = <Row>(query: SqlFragment): Promise<Row[]> => {
+    const { text, values } = query.toQuery();
+    // a transaction pooler hands each transaction another connection, which may not know the statement
+    if (this.pooled) return this.send<Row>(text, values);
+    const name = this.names.get(text) ?? `prepared_${this.names.size + 1}`;
+    this.names.set(text, name);
+    // TypeORM hands it to the driver as it is, and the driver knows named statements
+    return this.send<Row>({ name, text } as never, values);
+  };
+
+  private async send<Row>(query: string, values: unknown[]): Promise<Row[]> {
+    const result = await this.txHost.tx.query<Row[] | [Row[], number]>(query, values);
     // TypeORM answers UPDATE and DELETE with [rows, count], everything else with rows
     return (Array.isArray(result[0]) && typeof result[1] === 'number' ? result[0] : result) as Row[];
-  };
+  }
 }

@@ -37,7 +37,7 @@ export class EventsRepository {
   async insert(common: EventBase, targets: TargetRow[]): Promise<void> {
     const { event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id } = common;
     await this.database
-      .run(sql`insert into events (event_type, actor_id, actor_type, target_type, target_id, carrier_id, operation_id, session_id, ip, request_id, changes)
+      .runPrepared(sql`insert into events (event_type, actor_id, actor_type, target_type, target_id, carrier_id, operation_id, session_id, ip, request_id, changes)
       select ${event_type}, ${actor_id}::uuid, ${actor_type}, ${target_type}, target.id, target.carrier_id, ${operation_id}::uuid, ${session_id}::uuid, ${ip}::inet, ${request_id},
         coalesce(target.changes, '{}')
       from jsonb_to_recordset(${JSON.stringify(targets)}::jsonb) as target (id uuid, carrier_id text, changes jsonb)`);

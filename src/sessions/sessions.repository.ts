@@ -40,7 +40,7 @@ export class SessionsRepository {
   /** Adds a session; returns when it ends if nothing happens. */
   async insert(session: NewSession): Promise<Date> {
     const { session_id, user_id, user_type, carrier_id, refresh_token_hash, ip, user_agent, idle_seconds, absolute_seconds } = session;
-    const [row] = await this.database.run<{ expires_at: Date }>(sql`insert into sessions
+    const [row] = await this.database.runPrepared<{ expires_at: Date }>(sql`insert into sessions
         (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, ip, user_agent, expires_at, absolute_expires_at)
       values (${session_id}, ${user_id}, ${user_type}, ${carrier_id}, ${refresh_token_hash}, now(), ${ip}, ${user_agent},
         now() + least(${idle_seconds}::integer, ${absolute_seconds}::integer) * interval '1 second', now() + ${absolute_seconds}::integer * interval '1 second')
@@ -50,7 +50,7 @@ export class SessionsRepository {
 
   /** One session that the condition shows, or null. */
   async find(session_id: string, visible: SqlFragment): Promise<SessionRecord | null> {
-    const [row] = await this.database.run<SessionRecord>(
+    const [row] = await this.database.runPrepared<SessionRecord>(
       sql`select ${columns} from ${from} where sessions.session_id = ${session_id}::uuid and ${visible}`,
     );
     return row ?? null;
@@ -75,7 +75,7 @@ export class SessionsRepository {
     idle: Record<SessionEntity['user_type'], number>,
   ): Promise<RotatedSession | null> {
     const [row] = await this.database
-      .run<RotatedSession>(sql`update sessions set previous_refresh_token_hash = refresh_token_hash, refresh_token_hash = ${after},
+      .runPrepared<RotatedSession>(sql`update sessions set previous_refresh_token_hash = refresh_token_hash, refresh_token_hash = ${after},
         refreshed_at = now(), last_seen_at = now(), expires_at = least(absolute_expires_at, now() +
           (case user_type when 'system' then ${idle.system}::integer else ${idle.carrier}::integer end) * interval '1 second')
       where session_id = ${session_id}::uuid and refresh_token_hash = ${before} and ${liveSession} returning user_id, expires_at`);

@@ -47,7 +47,7 @@ export class UsersRepository {
 
   /** The one user that a condition shows, or null. */
   async find(condition: SqlFragment): Promise<UserRecord | null> {
-    const [row] = await this.database.run<UserRecord>(sql`select ${columns} from users where ${condition} limit 1`);
+    const [row] = await this.database.runPrepared<UserRecord>(sql`select ${columns} from users where ${condition} limit 1`);
     return row ?? null;
   }
 
@@ -85,14 +85,14 @@ export class UsersRepository {
   /** Whether a user may log in from an address. */
   async mayLoginFrom(user_id: string, ip: string | null): Promise<boolean> {
     const allowed = sql`cardinality(allowed_ips) = 0 or ${ip}::inet <<= any(allowed_ips)`;
-    const rows = await this.database.run(sql`select 1 from users where user_id = ${user_id}::uuid and (${allowed})`);
+    const rows = await this.database.runPrepared(sql`select 1 from users where user_id = ${user_id}::uuid and (${allowed})`);
     return rows.length > 0;
   }
 
   /** Notes a login, unless the user was disabled, deleted or given another password since it was verified. `version` stays. */
   async noteLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<UserRecord | null> {
     const [row] = await this.database
-      .run<UserRecord>(sql`update users set last_login_at = now(), last_login_ip = ${ip}::inet, last_seen_at = now()
+      .runPrepared<UserRecord>(sql`update users set last_login_at = now(), last_login_ip = ${ip}::inet, last_seen_at = now()
       where user_id = ${user_id}::uuid and status = 'active' and deleted_at is null and password_changed_at is not distinct from ${password_changed_at}::timestamptz
       returning ${columns}`);
     return row ?? null;
