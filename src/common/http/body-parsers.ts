@@ -18,7 +18,7 @@ type Body = Record<string, unknown>;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const depthMax = 32;
 const colonFollows = /[ \t\n\r]*:/y;
-const contentType = /^application\/(json|x-www-form-urlencoded)(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
+const contentType = /^application\/(json|x-www-form-urlencoded)(?:[ \t]*;[ \t]*charset="?utf-8"?)?[ \t]*$/i;
 
 /**
  * Reads bodies strictly: one JSON object in UTF-8, no prototype keys, no key twice, no NUL, no lone surrogates, no number that
