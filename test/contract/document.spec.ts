@@ -1,0 +1,111 @@
+import { type ErrorCode, errorCodes } from '../../src/common/errors/error-codes';
+import { ownPermissions } from '../../src/access/permissions';
+import { document, type Operation } from '../support/document';
+
+interface Schema {
+  type?: string | string[];
+  description?: string;
+  properties?: Record<string, Schema>;
+  additionalProperties?: unknown;
+  maxLength?: number;
+  maxItems?: number;
+  enum?: string[];
+  items?: Schema;
+}
+interface Parameter {
+  name: string;
+  in: string;
+  description?: string;
+  schema?: Schema;
+}
+
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ route: `${method.toUpperCase()} ${path}`, path, method, operation })),
+);
+const schemas = Object.entries(document.components.schemas) as [string, Schema][];
+const requests = schemas.filter(([name]) => name.endsWith('Request'));
+
+/** Codes that an operation can answer, by status. */
+function codesOf(operation: Operation): [status: number, code: string][] {
+  return Object.entries(operation.responses).flatMap(([status, response]) =>
+    [...((response as { description?: string }).description ?? '').matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(
+      ([, code = '']): [number, string] => [Number(status), code],
+    ),
+  );
+}
+
+describe('the OpenAPI document', () => {
+  it.each(operations)('$route has a summary and an operationId of its own', ({ operation }) => {
+    expect(operation.summary).toMatch(/^[A-Z][^.]{3,70}$/);
+    expect(operations.filter((other) => other.operation.operationId === operation.operationId)).toHaveLength(1);
+    expect(operations.filter((other) => other.operation.summary === operation.summary)).toHaveLength(1);
+  });
+
+  it.each(operations)('$route describes each parameter, once, and those of its path', ({ path, operation }) => {
+    const parameters = (operation.parameters ?? []) as Parameter[];
+    expect(parameters.filter(({ description = '' }) => description.length < 3).map(({ name }) => name)).toEqual([]);
+    expect(new Set(parameters.map((parameter) => `${parameter.in} ${parameter.name}`)).size).toBe(parameters.length);
+    const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
+    expect(inPath.sort()).toEqual([...path.matchAll(/\{[^}]+\}/g)].map(([name]) => name).sort());
+  });
+
+  it.each(operations)('$route promises refusals from the table of codes only, each under its status', ({ operation }) => {
+    const promised = codesOf(operation);
+    for (const [status, code] of promised) expect([code, errorCodes[code as ErrorCode]?.status]).toEqual([code, status]);
+    const refusals = Object.keys(operation.responses)
+      .map(Number)
+      .filter((status) => status >= 400);
+    expect(refusals.filter((status) => !promised.some(([other]) => other === status))).toEqual([]);
+    for (const status of refusals)
+      expect(operation.responses[String(status)]?.content?.['application/problem+json']?.schema).toEqual({
+        $ref: '#/components/schemas/ProblemResponse',
+      });
+  });
+
+  it.each(operations)('$route lists known codes, without repeats, and they are among its refusals', ({ operation }) => {
+    const listed = operation['x-error-codes'] ?? [];
+    expect(listed.filter((code) => !Object.hasOwn(errorCodes, code))).toEqual([]);
+    expect(new Set(listed).size).toBe(listed.length);
+    const promised = codesOf(operation).map(([, code]) => code);
+    expect(listed.filter((code) => !promised.includes(code))).toEqual([]);
+  });
+
+  it.each(operations)('$route names a known permission, and security exactly where a login is needed', ({ operation }) => {
+    const permission = operation['x-permission'] ?? '';
+    expect(['none', 'any login', ...Object.keys(ownPermissions)]).toContain(permission);
+    const { security = [] } = operation as { security?: object[] };
+    expect(security.flatMap(Object.keys)).toEqual(permission === 'none' ? [] : ['bearer', 'x-auth-token']);
+  });
+
+  it.each(operations)('$route promises one success, with a schema unless it is empty', ({ operation }) => {
+    const successes = Object.keys(operation.responses)
+      .map(Number)
+      .filter((status) => status < 400);
+    expect(successes).toHaveLength(1);
+    const [status = 0] = successes;
+    const { content } = operation.responses[String(status)] ?? {};
+    expect(content === undefined).toBe(status === 204 || (status === 202 && operation.operationId === 'Users.invite'));
+  });
+
+  it.each(schemas)('%s describes each property and has no others', (_name, schema) => {
+    const properties = Object.entries(schema.properties ?? {});
+    expect(properties.filter(([, { description = '' }]) => description.length < 3).map(([name]) => name)).toEqual([]);
+    expect(properties.filter(([name]) => !/^[a-z][a-z0-9_]*$/.test(name)).map(([name]) => name)).toEqual([]);
+    expect(schema.additionalProperties).toBe(false);
+  });
+
+  it.each(requests)('%s limits every text and list', (_name, schema) => {
+    const unlimited = Object.entries(schema.properties ?? {}).filter(([, { type, maxLength, maxItems, items }]) => {
+      const types = [type ?? []].flat();
+      if (types.includes('string')) return maxLength === undefined;
+      return types.includes('array') && (maxItems === undefined || items?.maxLength === undefined);
+    });
+    expect(unlimited.map(([name]) => name)).toEqual([]);
+  });
+
+  it('no answer has a field for a password, a hash or what only the database needs', () => {
+    const answers = schemas.filter(([name]) => !name.endsWith('Request'));
+    const fields = answers.flatMap(([, { properties = {} }]) => Object.keys(properties));
+    expect(fields.filter((field) => /hash|secret|search_text|^password$|current_password|new_password/.test(field))).toEqual([]);
+  });
+});

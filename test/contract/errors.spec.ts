@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorCodes } from '../../src/common/errors/error-codes';
+import { document } from '../support/document';
+import { TestService } from '../support/service';
+
+const table = Object.keys(errorCodes).sort();
+
+/** Codes that belong to no operation: they are answered before a route is found, or on a path that has none. */
+const ofNoOperation = ['request.headers_too_large', 'request.method_not_allowed', 'request.not_found'];
+
+describe('error codes', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await TestService.start();
+  });
+  afterAll(() => service.close());
+
+  it('the page of all codes shows exactly the table', async () => {
+    const { text } = await service.get('/docs/errors');
+    const shown = [...text.matchAll(/<dt id="([^"]+)">/g)].map(([, code]) => code);
+    expect(shown.sort()).toEqual(table);
+    for (const [code, { status, title }] of Object.entries(errorCodes)) expect(text).toContain(`<code>${code}</code> – ${status} ${title}`);
+  });
+
+  it('docs/errors.md shows exactly the table', () => {
+    const text = readFileSync('docs/errors.md', 'utf8');
+    const shown = [...text.matchAll(/`([a-z]+\.[a-z_]+)`/g)].map(([, code = '']) => code).filter((code) => code in errorCodes);
+    expect([...new Set(shown)].sort()).toEqual(table);
+  });
+
+  it('the document mentions exactly the table, but for what belongs to no operation', () => {
+    const mentioned = new Set<string>(ofNoOperation);
+    for (const operation of Object.values(document.paths).flatMap((operations) => Object.values(operations)))
+      for (const [status, response] of Object.entries(operation.responses))
+        for (const [, code = ''] of ((response as { description?: string }).description ?? '').matchAll(/`([a-z]+\.[a-z_]+)`/g))
+          if (Number(status) >= 400) mentioned.add(code);
+    expect([...mentioned].sort()).toEqual(table);
+    expect(ofNoOperation.filter((code) => operationsText().includes(`\`${code}\``))).toEqual([]);
+  });
+
+  it('each code is used by the code, and none that is not in the table', () => {
+    const sources = sourcesOf('src')
+      .filter((file) => !file.endsWith('error-codes.ts') && !file.endsWith('.spec.ts'))
+      .map((file) => readFileSync(file, 'utf8').replace(/^\s*(errors: \[[^\]]*\],|\/?\*.*)$/gm, ''));
+    const text = sources.join('\n');
+    expect(table.filter((code) => !text.includes(`'${code}'`))).toEqual([]);
+    const thrown = [...text.matchAll(/new AppError\(\s*'([^']+)'/g)].map(([, code]) => code);
+    expect(thrown.length).toBeGreaterThan(20);
+    expect(thrown.filter((code) => !table.includes(code ?? ''))).toEqual([]);
+  });
+
+  it.each(table)('the type of %s leads to a page about it', async (code) => {
+    const { status, headers, text } = await service.get(`/docs/errors/${code}`);
+    expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(text.match(/<dt /g)).toHaveLength(1);
+    expect(text).toContain(`<dt id="${code}">`);
+  });
+
+  it('the type of a real refusal is such a page, and a code there is not has none', async () => {
+    const { body } = await service.get('/user');
+    expect(body).toMatchObject({
+      code: 'auth.token_missing',
+      status: 401,
+      type: `${service.config.PUBLIC_URL}/docs/errors/auth.token_missing`,
+    });
+    expect((await service.get(new URL(body.type as string).pathname)).status).toBe(200);
+    for (const code of ['x', 'request', 'auth.token', 'constructor', '__proto__', 'toString'])
+      expect((await service.get(`/docs/errors/${code}`)).status).toBe(404);
+  });
+
+  it('each code is of the form area.what_is_wrong, with texts for people and a retry where it passes', () => {
+    for (const [code, kind] of Object.entries(errorCodes)) {
+      expect(code).toMatch(/^[a-z]+\.[a-z][a-z_]*$/);
+      expect([code, kind.title]).toEqual([code, expect.stringMatching(/^[A-Z].{4,60}[^.]$/)]);
+      expect([code, kind.meaning]).toEqual([code, expect.stringMatching(/^[A-Z`].{10,}\.$/)]);
+      expect([code, 'retry_after_seconds' in kind]).toEqual([code, [429, 503].includes(kind.status)]);
+    }
+  });
+});
+
+function operationsText(): string {
+  return JSON.stringify(document.paths);
+}
+
+function sourcesOf(directory: string): string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    return entry.isDirectory() ? sourcesOf(path) : path.endsWith('.ts') ? [path] : [];
+  });
+}

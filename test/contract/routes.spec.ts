@@ -1,0 +1,140 @@
+import { RequestMethod } from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
+import { ModulesContainer, Reflector } from '@nestjs/core';
+import type { FastifyInstance } from 'fastify';
+import { accessRule, type AccessRule } from '../../src/access/allow.decorator';
+import { document } from '../support/document';
+import { TestService } from '../support/service';
+
+/** Everything that can be asked without a login. A route that is not written here must demand one. */
+const publicRoutes = [
+  'GET /.well-known/jwks.json',
+  'GET /auth/email/{token}',
+  'GET /auth/reset/{token}',
+  'GET /docs/errors',
+  'GET /docs/errors/{code}',
+  'GET /health/live',
+  'GET /health/ready',
+  'POST /auth/check-token',
+  'POST /auth/email/{token}',
+  'POST /auth/login',
+  'POST /auth/logout',
+  'POST /auth/reset/{token}',
+  'POST /auth/reset_email',
+];
+
+/** What the product was asked for: methods and paths never change. */
+const promised = [
+  'DELETE /user/all',
+  'DELETE /user/{user_id}',
+  'GET /auth/session/list',
+  'GET /user',
+  'GET /user/list',
+  'GET /user/{user_id}',
+  'PATCH /user/all',
+  'PATCH /user/{user_id}',
+  'POST /auth/check-token',
+  'POST /auth/reset/{token}',
+  'POST /auth/reset_email',
+  'POST /user/create',
+];
+
+/** Pages about the interface: not part of it. */
+const pages = ['GET /docs/errors', 'GET /docs/errors/{code}'];
+/** Files of the explorer, put into the router by Swagger and not by a controller. */
+const explorerFiles = /^\/docs(\/|$)/;
+
+describe('routes', () => {
+  let service: TestService;
+  let declared: Map<string, AccessRule | undefined>;
+  beforeAll(async () => {
+    service = await TestService.start();
+    declared = declaredRoutes(service);
+  });
+  afterAll(() => service.close());
+
+  it('each one says who may call it', () => {
+    expect(declared.size).toBeGreaterThan(25);
+    expect([...declared].filter(([, rule]) => rule === undefined)).toEqual([]);
+  });
+
+  it('the public ones are exactly these', () => {
+    const open = [...declared].filter(([, rule]) => rule?.login === null).map(([route]) => route);
+    expect(open.sort()).toEqual(publicRoutes);
+  });
+
+  it('the document has exactly them, with the same demands', () => {
+    const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const),
+    );
+    expect(documented.map(([route]) => route).sort()).toEqual([...declared.keys()].filter((route) => !pages.includes(route)).sort());
+    for (const [route, operation] of documented) {
+      const rule = declared.get(route);
+      const demand = rule?.login === null ? 'none' : (rule?.permission ?? 'any login');
+      expect([route, operation['x-permission']]).toEqual([route, demand]);
+    }
+  });
+
+  it('the router answers nothing else: every other method of every path is 405 with Allow', async () => {
+    const table = routerTable(service.app.getHttpAdapter().getInstance() as unknown as FastifyInstance);
+    expect(table.length).toBeGreaterThan(100);
+    const reached: string[] = [];
+    for (const { method, path } of table.filter((route) => !explorerFiles.test(route.path) || declared.has(`GET ${route.path}`))) {
+      if (declared.has(`${method} ${path}`)) continue;
+      const { statusCode, headers } = await service.app.inject({ method: method as 'GET', url: path.replace(/\{[^}]+\}/g, 'x') });
+      const allowed = [...declared.keys()].filter((route) => route.endsWith(` ${path}`)).map((route) => route.split(' ')[0]);
+      if (statusCode !== 405 || headers.allow !== allowed.sort().join(', '))
+        reached.push(`${method} ${path} → ${statusCode} ${headers.allow}`);
+    }
+    expect(reached).toEqual([]);
+    const missing = [...declared.keys()].filter((route) => !table.some(({ method, path }) => `${method} ${path}` === route));
+    expect(missing).toEqual([]);
+  });
+
+  it('the twelve operations that were asked for are there', () => {
+    expect(promised).toHaveLength(12);
+    expect(promised.filter((route) => !declared.has(route))).toEqual([]);
+  });
+});
+
+/** The routes of all controllers with their access rules, paths written as in the document. */
+function declaredRoutes(service: TestService): Map<string, AccessRule | undefined> {
+  const reflector = service.app.get(Reflector);
+  const routes = new Map<string, AccessRule | undefined>();
+  for (const module of service.app.get(ModulesContainer).values()) {
+    for (const { metatype } of module.controllers.values()) {
+      const { prototype } = metatype as { prototype: Record<string, () => void> };
+      for (const name of Object.getOwnPropertyNames(prototype)) {
+        const handler = prototype[name];
+        const method = typeof handler === 'function' ? (Reflect.getMetadata(METHOD_METADATA, handler) as number | undefined) : undefined;
+        if (handler === undefined || method === undefined) continue;
+        const parts = [Reflect.getMetadata(PATH_METADATA, metatype as object), Reflect.getMetadata(PATH_METADATA, handler)] as string[];
+        const path = `/${parts
+          .flatMap((part) => part.split('/'))
+          .filter(Boolean)
+          .join('/')}`;
+        routes.set(`${RequestMethod[method]} ${braced(path)}`, reflector.get<AccessRule | undefined>(accessRule, handler));
+      }
+    }
+  }
+  return routes;
+}
+
+/** What Fastify's router knows, read from the tree that it prints. */
+function routerTable(fastify: FastifyInstance): { method: string; path: string }[] {
+  const above: string[] = [];
+  return fastify
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .filter((line) => line.includes('('))
+    .flatMap((line) => {
+      const [, indent = '', part = '', methods = ''] = /^([│ ]*[├└]── )(.*?) \(([A-Z, -]+)\)$/.exec(line) ?? [];
+      const depth = indent.length / 4 - 1;
+      above.splice(depth, above.length, part);
+      return methods.split(', ').map((method) => ({ method, path: braced(above.join('')) }));
+    });
+}
+
+function braced(path: string): string {
+  return path.replace(/:([a-z_]+)/g, '{$1}');
+}
