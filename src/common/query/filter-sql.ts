@@ -42,8 +42,7 @@ function conditionSql(condition: Condition): SqlFragment {
 /** The containment can use the GIN index; the text comparison after it decides. */
 function attributeSql(column: string, key: string, value: string): SqlFragment {
   const candidates = [JSON.stringify({ [key]: value })];
-  if (/^(true|false|-?\d{1,15}(\.\d{1,15})?)$/.test(value))
-    candidates.push(`{${JSON.stringify(key)}:${value.replace(/^(-?)0+(?=\d)/, '$1')}}`);
+  if (/^(true|false|-?\d+(\.\d+)?)$/.test(value)) candidates.push(`{${JSON.stringify(key)}:${value.replace(/^(-?)0+(?=\d)/, '$1')}}`);
   const contained = candidates.map((candidate) => sql`${rawSql(column)} @> ${candidate}::jsonb`);
   return sql`((${joinSql(contained, ' or ')}) and ${rawSql(column)} ->> ${key}::text = ${value}::text)`;
 }
@@ -54,7 +53,8 @@ function fieldSql(field: FilterField, operator: Operator, value: unknown): SqlFr
     case 'eq':
       return equalsSql(field, value);
     case 'ne':
-      return field.nullable === true ? sql`(${column} is null or not ${equalsSql(field, value)})` : sql`(not ${equalsSql(field, value)})`;
+      // null-safe, so that whoever has no value is found too
+      return sql`(${equalsSql(field, value)} is not true)`;
     case 'in':
       return inSql(field, value as unknown[]);
     case 'isnull':
