@@ -20,6 +20,9 @@ const list = (test: (item: string) => boolean, wants: string) =>
         .filter((item) => item !== ''),
     )
     .refine((items) => items.every(test), wants);
+/** What published examples of secrets have in common (OWASP ASVS 13.2.3); a random text never has it. */
+const published = /256.?bit|change.?me|password|your.?secret/i;
+const isRepetition = (text: string) => (text + text).indexOf(text, 1) < text.length;
 const httpUrl = (text: string) => /^https?:\/\/[^\s/?#]+$/.test(text);
 const pageUrl = z
   .string()
@@ -50,7 +53,7 @@ export const settings = z.object({
   APP_SECRET: z
     .string()
     .refine((text) => Buffer.byteLength(text) >= 32, 'must have at least 32 bytes')
-    .refine((text) => new Set(text).size >= 10, 'is too simple: make one with `openssl rand -base64 32`')
+    .refine((text) => new Set(text).size >= 10 && !isRepetition(text) && !published.test(text), 'is too simple: make one with `openssl rand -base64 32`')
     .optional()
     .describe('At least 32 bytes: keys at rest, cursors, refresh tokens; generated into `DATA_DIR` when there is no `DATABASE_URL`'),
   SMTP_URL: z
