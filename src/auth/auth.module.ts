@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
 import { CredentialsModule } from '../credentials/credentials.module';
@@ -16,6 +16,7 @@ import { AuthGuard } from './auth.guard';
 import { AuthRepository } from './auth.repository';
 import { AuthService } from './auth.service';
 import { CheckTokenService } from './check-token.service';
+import { FailureLimitInterceptor } from './failure-limit.interceptor';
 import { FirstAdministrator } from './first-administrator.service';
 import { JwtStrategy } from './jwt.strategy';
 import { MailJobsService } from './mail-jobs.service';
@@ -31,6 +32,7 @@ import { SigningKeysService } from './signing-keys.service';
   controllers: [AuthController, RecoveryController],
   providers: [
     { provide: APP_GUARD, useClass: AuthGuard },
+    { provide: APP_INTERCEPTOR, useClass: FailureLimitInterceptor },
     ...[AuthService, CheckTokenService, RefreshService, RecoveryService, MailJobsService, FirstAdministrator],
     ...[AccessTokens, ActorsService, AddressLimits, AuthRepository, JwtStrategy, SigningKeysService, SigningKeysRepository],
   ],

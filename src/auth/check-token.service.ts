@@ -6,7 +6,6 @@ import { UsersService } from '../users/users.service';
 import type { AccessTokenClaims } from './access-tokens';
 import { AccessTokens } from './access-tokens';
 import { type ActiveLogin, ActorsService } from './actors.service';
-import { AddressLimits } from './address-limits';
 import { secondsUntil } from './auth.service';
 import type { CheckTokenRequest, CheckTokenResponse } from './auth.dto';
 import { RefreshService } from './refresh.service';
@@ -19,25 +18,19 @@ export class CheckTokenService {
     private readonly actors: ActorsService,
     private readonly users: UsersService,
     private readonly refresher: RefreshService,
-    private readonly limits: AddressLimits,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
    * A `token` in the body is checked only. A token in the header is checked, and replaced when past half its life. A
-   * `refresh_token` rotates the pair. Failures count against the address's limit. @throws auth.token_missing, auth.token_invalid
+   * `refresh_token` rotates the pair. @throws auth.token_missing, auth.token_invalid
    */
   async check({ token, refresh_token }: CheckTokenRequest, fromHeader: () => string | null, caller: Caller): Promise<CheckTokenResponse> {
     if (token !== undefined && refresh_token !== undefined)
       throw invalid({ pointer: '/token', code: 'field.not_allowed', detail: 'cannot go with refresh_token' });
-    try {
-      if (token !== undefined) return await this.checkOnly(token, caller);
-      if (refresh_token !== undefined) return await this.refresh(refresh_token, fromHeader(), caller);
-      return await this.checkAndRenew(fromHeader(), caller);
-    } catch (error) {
-      if (error instanceof AppError && caller.ip !== null) await this.limits.countRequest(caller.ip);
-      throw error;
-    }
+    if (token !== undefined) return this.checkOnly(token, caller);
+    if (refresh_token !== undefined) return this.refresh(refresh_token, fromHeader(), caller);
+    return this.checkAndRenew(fromHeader(), caller);
   }
 
   private async checkOnly(token: string, caller: Caller): Promise<CheckTokenResponse> {
