@@ -1,0 +1,124 @@
+import { type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { ServiceProcess } from '../support/service-process';
+
+describe('refresh tokens', () => {
+  let service: TestService;
+  let other: ServiceProcess;
+  let name: string;
+  let email: string;
+  beforeAll(async () => {
+    service = await TestService.start();
+    other = await ServiceProcess.beside(service);
+    ({ name, email } = await service.createUser());
+  });
+  afterAll(async () => {
+    await other.kill();
+    await service.close();
+  });
+
+  const here = (refresh_token: string, token?: string): Promise<TestAnswer> =>
+    service.post('/auth/check-token', { body: { refresh_token }, ...(token === undefined ? {} : { token }) });
+  const there = (refresh_token: string): Promise<TestAnswer> => other.send('POST', '/auth/check-token', { body: { refresh_token } });
+  const works = async (token: string) => (await service.get('/user', { token })).status;
+  const passGrace = ({ session_id }: TestLogin) =>
+    service.rows(`update sessions set refreshed_at = refreshed_at - interval '10 s' where session_id = $1`, [session_id]);
+  const state = async ({ session_id }: TestLogin) => {
+    const [row] = await service.rows<{ ended_reason: string | null; reuses: number }>(
+      `select ended_reason, (select count(*)::integer from events where event_type = 'session.token_reused' and target_id = sessions.session_id) as reuses
+      from sessions where session_id = $1`,
+      [session_id],
+    );
+    return row;
+  };
+
+  it('S8 reuse by a thief: an old token ends the session for both, is recorded, and the owner is told', async () => {
+    const login = await service.login(name);
+    const r1 = (await here(login.refresh_token)).body;
+    const r2 = (await here(r1.refresh_token)).body;
+    await passGrace(login);
+    expect((await here(login.refresh_token)).status).toBe(401);
+    expect((await here(r2.refresh_token)).status).toBe(401);
+    for (const token of [login.token, r1.access_token, r2.access_token]) expect(await works(token)).toBe(401);
+    expect(await state(login)).toEqual({ ended_reason: 'token_reuse', reuses: 1 });
+    const mail = await service.mailbox.take(email);
+    for (const secret of [login.refresh_token, r2.refresh_token, login.session_id]) expect(mail.source).not.toContain(secret);
+    // what nobody ever made ends nothing
+    const next = await service.login(name);
+    const guess = Buffer.from(next.refresh_token, 'base64url');
+    for (const index of [16, 40, 63]) {
+      const changed = Buffer.from(guess);
+      changed[index] = (changed[index] ?? 0) ^ 1;
+      expect((await here(changed.toString('base64url'))).status).toBe(401);
+    }
+    expect((await here(next.refresh_token)).status).toBe(200);
+  });
+
+  it('S8 token of another session beside it: nothing is rotated', async () => {
+    const [a, b] = [await service.login(name), await service.login(name)];
+    expect((await here(a.refresh_token, b.token)).status).toBe(401);
+    expect((await here(a.refresh_token, `${a.token.slice(0, -4)}AAAA`)).status).toBe(401);
+    const [row] = await service.rows('select previous_refresh_token_hash from sessions where session_id = $1', [a.session_id]);
+    expect(row).toEqual({ previous_refresh_token_hash: null });
+    expect((await here(a.refresh_token, a.token)).status).toBe(200);
+  });
+
+  it('S9 refresh race: 20 tabs over two instances get the same successor, and the session has one line', async () => {
+    const login = await service.login(name);
+    let current = login.refresh_token;
+    const line = [current];
+    for (let round = 0; round < 10; round++) {
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? here(current) : there(current))));
+      expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+      const successors = new Set(answers.map(({ body }) => body.refresh_token as string));
+      expect(successors.size).toBe(1);
+      for (const { body } of [answers[0], answers[19]] as TestAnswer[]) expect(await works(body.access_token)).toBe(200);
+      [current = ''] = successors;
+      expect(line).not.toContain(current);
+      line.push(current);
+    }
+    expect(await state(login)).toEqual({ ended_reason: null, reuses: 0 });
+    expect((await here(current)).status).toBe(200);
+  });
+
+  it('S10 lost answer: the same successor again within the grace, reuse after it', async () => {
+    const login = await service.login(name);
+    const first = (await here(login.refresh_token)).body;
+    await service.rows(`update sessions set refreshed_at = refreshed_at - interval '5 s' where session_id = $1`, [login.session_id]);
+    const second = await here(login.refresh_token);
+    expect([second.status, second.body.refresh_token]).toEqual([200, first.refresh_token]);
+    await service.rows(`update sessions set refreshed_at = refreshed_at - interval '5 s' where session_id = $1`, [login.session_id]);
+    expect((await here(login.refresh_token)).status).toBe(401);
+    expect(await state(login)).toEqual({ ended_reason: 'token_reuse', reuses: 1 });
+    expect((await here(first.refresh_token)).status).toBe(401);
+  });
+
+  it('S10 reuse by many at once: one end, one event', async () => {
+    const login = await service.login(name);
+    await here(login.refresh_token);
+    await passGrace(login);
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? here : there)(login.refresh_token)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(401));
+    expect(await state(login)).toEqual({ ended_reason: 'token_reuse', reuses: 1 });
+  });
+
+  it('S11 abuse of the grace: for the immediate predecessor only, and it revives nothing', async () => {
+    const login = await service.login(name);
+    const r1 = (await here(login.refresh_token)).body;
+    const r2 = (await here(r1.refresh_token)).body;
+    expect((await here(login.refresh_token)).status).toBe(401);
+    expect([await works(r2.access_token), (await here(r2.refresh_token)).status]).toEqual([401, 401]);
+    expect(await state(login)).toEqual({ ended_reason: 'token_reuse', reuses: 1 });
+
+    const ended = await service.login(name);
+    const e1 = (await here(ended.refresh_token)).body;
+    await service.post('/auth/logout', { token: e1.access_token, body: {} });
+    for (const token of [ended.refresh_token, e1.refresh_token]) expect((await there(token)).status).toBe(401);
+    expect(await state(ended)).toEqual({ ended_reason: 'logout', reuses: 0 });
+
+    const expired = await service.login(name);
+    const x1 = (await here(expired.refresh_token)).body;
+    await service.rows(`update sessions set expires_at = now() - interval '1 ms' where session_id = $1`, [expired.session_id]);
+    for (const token of [expired.refresh_token, x1.refresh_token]) expect((await here(token)).status).toBe(401);
+    expect(await state(expired)).toEqual({ ended_reason: null, reuses: 0 });
+  });
+});
