@@ -53,7 +53,10 @@ export const settings = z.object({
   APP_SECRET: z
     .string()
     .refine((text) => Buffer.byteLength(text) >= 32, 'must have at least 32 bytes')
-    .refine((text) => new Set(text).size >= 10 && !isRepetition(text) && !published.test(text), 'is too simple: make one with `openssl rand -base64 32`')
+    .refine(
+      (text) => new Set(text).size >= 10 && !isRepetition(text) && !published.test(text),
+      'is too simple: make one with `openssl rand -base64 32`',
+    )
     .optional()
     .describe('At least 32 bytes: keys at rest, cursors, refresh tokens; generated into `DATA_DIR` when there is no `DATABASE_URL`'),
   SMTP_URL: z
