@@ -36,6 +36,8 @@ export interface ListSource {
 }
 
 const countedUpTo = 10_000;
+/** The planner may be wrong by this much before a set of fewer than 10,000 is not counted. */
+const plannerFactor = 5;
 
 /**
  * Reads one page. Keyset on `(sort column, id)` with nulls last, so that a deep page costs as much as the first and
@@ -65,18 +67,24 @@ export async function readPage<Row extends object>(
   };
 }
 
-/** `estimated` never costs more than counting to 10,000. */
+/** `estimated` never costs more than counting to 10,000, and asks the planner alone where it is sure of many more. */
 async function countRows(run: RunQuery, from: SqlFragment, where: SqlFragment, mode: CountMode): Promise<PageTotal | null> {
   if (mode === 'none') return null;
+  const planned = mode === 'exact' ? 0 : await plannedRows(run, from, where);
+  if (planned > countedUpTo * plannerFactor) return { value: planned, relation: 'approx' };
   const counted =
     mode === 'exact' ? sql`select 1 from ${from} where ${where}` : sql`select 1 from ${from} where ${where} limit ${countedUpTo + 1}`;
   const [row] = await run<{ value: number }>(sql`select count(*)::int as value from (${counted}) counted`);
   const value = row?.value ?? 0;
   if (mode === 'exact' || value <= countedUpTo) return { value, relation: 'eq' };
+  return { value: Math.max(planned, value), relation: 'approx' };
+}
+
+async function plannedRows(run: RunQuery, from: SqlFragment, where: SqlFragment): Promise<number> {
   const [plan] = await run<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
     sql`explain (format json) select 1 from ${from} where ${where}`,
   );
-  return { value: Math.max(plan?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0, value), relation: 'approx' };
+  return plan?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
 }
 
 function pageSql(source: ListSource, query: ListQuery, where: SqlFragment): SqlFragment {
