@@ -30,7 +30,11 @@ export class ServiceProcess {
     const environment = { PATH: process.env['PATH'], DATA_DIR: this.dataDir, ...env };
     this.child = spawn(process.execPath, [main], { cwd: this.dataDir, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [this.child.stdout, this.child.stderr]) stream?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+    // a test that fails before it stops its instance leaves none behind
+    const end = () => this.child.kill('SIGKILL');
+    process.once('exit', end);
     this.exit = once(this.child, 'close').then(([code]) => {
+      process.off('exit', end);
       rmSync(this.dataDir, { recursive: true, force: true });
       return code as number | null;
     });
