@@ -73,7 +73,7 @@ function refreshWith(pool) {
     if (rows.length === 0) return reply.code(401).send({});
     const claims = { sub: rows[0].user_id, sid: session_id, jti: randomUUID(), user_type: 'carrier', roles: ['carrier_user'] };
     const access_token = jwt.sign(claims, { privateKey, algorithm: 'ES256', expiresIn: 600 });
-    return { access_token, refresh_token, refresh_expires_at: rows[0].expires_at };
+    return { access_token, refresh_token, refresh_expires_in: Math.floor((rows[0].expires_at - Date.now()) / 1000) };
   };
 }
 

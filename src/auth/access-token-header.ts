@@ -13,7 +13,7 @@ export function accessTokenFrom(request: Pick<IncomingMessage, 'headers' | 'rawH
   if (repeats(request.rawHeaders)) throw new AppError('auth.token_invalid');
   const fromBearer = authorization === undefined ? null : (bearer.exec(authorization)?.[1] ?? null);
   const fromOlder = typeof older === 'string' && older !== '' ? older : null;
-  if (fromBearer !== null && fromOlder !== null && fromBearer !== fromOlder) throw new AppError('auth.token_invalid');
+  if (authorization !== undefined && older !== undefined && fromBearer !== fromOlder) throw new AppError('auth.token_invalid');
   return fromBearer ?? fromOlder;
 }
 

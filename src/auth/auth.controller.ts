@@ -65,7 +65,7 @@ export class AuthController {
   @HttpCode(204)
   @Public('failures')
   @Endpoint({
-    description: 'Ends the session of the access token, or without one that of `refresh_token`.',
+    description: 'Ends the session of `refresh_token`, or without one that of the access token.',
     answer: { status: 204, description: 'The session has ended' },
     errors: ['auth.token_missing', 'auth.token_invalid'],
   })

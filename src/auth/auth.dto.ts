@@ -65,8 +65,8 @@ export class LoginResponse {
   expires_in!: number;
   /** opaque; good for one refresh */
   refresh_token!: string;
-  /** when the session ends if nothing happens */
-  refresh_expires_at!: Date;
+  /** seconds until the session ends if nothing happens */
+  refresh_expires_in!: number;
   /** the new session */
   session_id!: string;
   /** who logged in */
@@ -87,8 +87,8 @@ export class CheckTokenResponse {
   refreshed!: boolean;
   /** the next refresh token, after a refresh */
   refresh_token?: string;
-  /** when the session ends if nothing happens, after a refresh */
-  refresh_expires_at?: Date;
+  /** seconds until the session ends if nothing happens, after a refresh */
+  refresh_expires_in?: number;
   /** whose token it is */
   user!: UserResponse;
   /** the session behind it */

@@ -81,7 +81,14 @@ export class AuthService {
     await this.events.record(actor, 'login.succeeded', { type: 'login', id: user_id, carrier_id: user.carrier_id });
     const roles = user.must_change_password ? [] : user.roles;
     const signed = this.tokens.sign({ user_id, session_id, user_type: user.user_type, roles, carrier_id: user.carrier_id });
-    return { ...signed, token_type: 'Bearer', refresh_token, refresh_expires_at: expires_at, session_id, user };
+    return {
+      ...signed,
+      token_type: 'Bearer',
+      refresh_token,
+      refresh_expires_in: secondsUntil(expires_at.getTime() / 1_000),
+      session_id,
+      user,
+    };
   }
 
   /** A name that nobody has may be a password typed into the wrong field: only a keyed hash of it is kept. */
@@ -97,11 +104,10 @@ export class AuthService {
   }
 
   private sessionToEnd(access_token: string | null, refresh_token: string | undefined): string {
-    if (access_token !== null) return this.tokens.verify(access_token).sid;
-    if (refresh_token === undefined) throw new AppError('auth.token_missing');
-    const session_id = this.sessions.sessionOf(refresh_token);
-    if (session_id === null) throw new AppError('auth.token_invalid');
-    return session_id;
+    const session_id = refresh_token === undefined ? null : this.sessions.sessionOf(refresh_token);
+    if (session_id !== null) return session_id;
+    if (access_token === null) throw new AppError(refresh_token === undefined ? 'auth.token_missing' : 'auth.token_invalid');
+    return this.tokens.verify(access_token).sid;
   }
 }
 

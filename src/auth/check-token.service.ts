@@ -52,7 +52,7 @@ export class CheckTokenService {
     const refreshed = await this.refresher.rotate(refresh_token, claims?.sid ?? null, caller);
     if (refreshed.outcome !== 'rotated') throw new AppError('auth.token_invalid');
     const login = await this.actors.get(refreshed.session_id, refreshed.user_id, caller);
-    const pair = { refresh_token: refreshed.refresh_token, refresh_expires_at: refreshed.expires_at };
+    const pair = { refresh_token: refreshed.refresh_token, refresh_expires_in: secondsUntil(refreshed.expires_at.getTime() / 1_000) };
     return this.describe(login, { ...this.sign(login), refreshed: true, ...pair });
   }
 
