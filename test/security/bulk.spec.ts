@@ -243,16 +243,21 @@ describe('changes of all that a filter finds', () => {
       await service.rows('select * from sessions order by session_id'),
       await service.rows('select count(*) from events'),
     ];
-    // the third one cannot be written, as when another transaction wins
-    await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin
-      if new.user_id = '${ids[2]}' then raise exception 'no' using errcode = '40001'; end if; return new; end $$`);
-    await service.rows('create trigger refuse before update on users for each row execute function refuse()');
-    const before = await all();
-    const failed = await send(method, '?carrier_id=c14', body);
-    expect([failed.status, failed.body.code]).toEqual([503, 'service.database_unavailable']);
-    expect(await all()).toEqual(before);
-    for (const login of logins) expect((await service.get('/user', login)).status).toBe(200);
-    await service.rows('drop trigger refuse on users; drop function refuse()');
+    // the third one cannot be written, as when another transaction wins; or its event cannot, after all four were written
+    for (const [table, deed, column] of [
+      ['users', 'update', 'user_id'],
+      ['events', 'insert', 'target_id'],
+    ]) {
+      await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin
+        if new.${column} = '${ids[2]}' then raise exception 'no' using errcode = '40001'; end if; return new; end $$`);
+      await service.rows(`create trigger refuse before ${deed} on ${table} for each row execute function refuse()`);
+      const before = await all();
+      const failed = await send(method, '?carrier_id=c14', body);
+      expect([table, failed.status, failed.body.code]).toEqual([table, 503, 'service.database_unavailable']);
+      expect(await all()).toEqual(before);
+      for (const login of logins) expect((await service.get('/user', login)).status).toBe(200);
+      await service.rows(`drop trigger refuse on ${table}; drop function refuse()`);
+    }
     expect((await send(method, '?carrier_id=c14', body)).body.changed).toBe(4);
     if (method === 'PATCH') await send('DELETE', '?carrier_id=c14');
   });
