@@ -102,8 +102,8 @@ function isOnline({ last_seen_at }: ModelUser): boolean {
 }
 
 function searchText({ name, email, first_name, last_name }: ModelUser): string {
-  return [name, email, first_name, last_name]
-    .map((part) => ` ${String(part)}`)
+  return ([name, email, first_name, last_name] as string[])
+    .map((part) => ` ${part}`)
     .join('')
     .toLowerCase();
 }

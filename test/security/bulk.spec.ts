@@ -244,10 +244,8 @@ describe('changes of all that a filter finds', () => {
       await service.rows('select count(*) from events'),
     ];
     // the third one cannot be written, as when another transaction wins; or its event cannot, after all four were written
-    for (const [table, deed, column] of [
-      ['users', 'update', 'user_id'],
-      ['events', 'insert', 'target_id'],
-    ]) {
+    for (const write of ['users update user_id', 'events insert target_id']) {
+      const [table, deed, column] = write.split(' ');
       await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin
         if new.${column} = '${ids[2]}' then raise exception 'no' using errcode = '40001'; end if; return new; end $$`);
       await service.rows(`create trigger refuse before ${deed} on ${table} for each row execute function refuse()`);
@@ -294,9 +292,8 @@ describe('changes of all that a filter finds', () => {
     expect(await live()).toEqual([]);
     expect((await service.get('/user', login)).body.code).toBe('auth.token_invalid');
     expect((await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } })).status).toBe(401);
-    const times = await service.rows(
-      `select distinct ended_at, users.updated_at from sessions join users using (user_id) where sessions.carrier_id = 'c17'`,
-    );
+    const end = 'select distinct ended_at, users.updated_at from sessions join users using (user_id) where sessions.carrier_id = $1';
+    const times = await service.rows(end, ['c17']);
     expect(times).toHaveLength(1);
     expect(times[0]?.['ended_at']).toEqual(times[0]?.['updated_at']);
   });
