@@ -10,12 +10,14 @@ import { assertDocumented } from './document';
 import type { TestAnswer, TestRequest, TestService } from './service';
 
 const main = join(__dirname, '../../dist/src/main.js');
-const startWithinMs = 60_000;
+const waitMs = 60_000;
 
 /** The built service in a process of its own: another instance, or one that can be killed. Needs `npm run build`. */
 export class ServiceProcess {
-  /** everything it wrote on stdout and stderr */
-  output = '';
+  stdout = '';
+  stderr = '';
+  /** requests that got an answer */
+  answered = 0;
   /** its exit code, null when a signal ended it */
   readonly exit: Promise<number | null>;
   private readonly child: ChildProcess;
@@ -29,7 +31,8 @@ export class ServiceProcess {
     // nothing is inherited: neither the environment nor a .env file of the working directory
     const environment = { PATH: process.env['PATH'], DATA_DIR: this.dataDir, ...env };
     this.child = spawn(process.execPath, [main], { cwd: this.dataDir, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const stream of [this.child.stdout, this.child.stderr]) stream?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+    this.child.stdout?.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()));
+    this.child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
     // a test that fails before it stops its instance leaves none behind
     const end = () => this.child.kill('SIGKILL');
     process.once('exit', end);
@@ -38,6 +41,11 @@ export class ServiceProcess {
       rmSync(this.dataDir, { recursive: true, force: true });
       return code as number | null;
     });
+  }
+
+  /** everything it wrote */
+  get output(): string {
+    return this.stdout + this.stderr;
   }
 
   /** Starts it on a free port without waiting for anything. */
@@ -62,16 +70,20 @@ export class ServiceProcess {
 
   /** Waits until it answers that requests can be served. */
   async ready(): Promise<void> {
-    const deadline = performance.now() + startWithinMs;
+    await this.until(async () => (await this.send('GET', '/health/ready')).status === 200);
+  }
+
+  /** Waits for a condition; what cannot be reached yet counts as not true. */
+  async until(condition: () => boolean | Promise<boolean>): Promise<void> {
+    const deadline = performance.now() + waitMs;
     for (;;) {
+      const holds = await Promise.resolve()
+        .then(condition)
+        .catch(() => false);
+      if (holds) return;
       if (this.child.exitCode !== null || this.child.signalCode !== null) throw new Error(`the service ended: ${this.output}`);
-      const ready = await fetch(`${this.url}/health/ready`).then(
-        ({ status }) => status === 200,
-        () => false,
-      );
-      if (ready) return;
-      if (performance.now() > deadline) throw new Error(`the service is not ready: ${this.output}`);
-      await delay(50);
+      if (performance.now() > deadline) throw new Error(`never came true: ${condition.toString()}: ${this.output}`);
+      await delay(30);
     }
   }
 
@@ -84,8 +96,9 @@ export class ServiceProcess {
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
+    this.answered++;
     const text = await response.text();
     const type = response.headers.get('content-type') ?? '';
     assertDocumented(method, path, response.status, type, text);

@@ -7,8 +7,8 @@ const constraintCodes: Record<string, ErrorCode> = {
   users_name_key: 'user.name_taken',
 };
 
-/** SQLSTATE classes and codes that say "not now": connection trouble, shutdown, resources, timeouts, conflicts between transactions. */
-const temporaryStates = /^(08|53|57P|57014|55P03|40001|40P01|25006)/;
+/** SQLSTATE classes and codes that say "not now": no way in, connection trouble, shutdown, resources, timeouts, conflicts between transactions. */
+const temporaryStates = /^(08|28|3D000|53|55000|57P|57014|55P03|40001|40P01|25006)/;
 const connectionFaults = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
 const poolFaults =
   /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Driver not Connected|Cannot use a pool/i;
