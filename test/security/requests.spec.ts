@@ -191,6 +191,7 @@ describe('requests that are not what they seem', () => {
         'user/all',
         '*',
         '/../user/all',
+        '/user/all#',
       ],
     ];
     const before = await everybody();
@@ -200,7 +201,7 @@ describe('requests that are not what they seem', () => {
         expect([path, status, refused.some((one) => one === status)]).toEqual([path, status, true]);
       }
     }
-    for (const path of ['/user/all', '/user/all?', '/user/all?#everyone=true', '/user/all#?everyone=true']) {
+    for (const path of ['/user/all', '/user/all?', '/user/all?#everyone=true']) {
       expect([path, await sendRaw('DELETE', path, user.token)]).toEqual([path, 403]);
       expect([path, await sendRaw('DELETE', path, service.admin.token)]).toEqual([path, 400]);
     }
