@@ -12,7 +12,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { calculateJwkThumbprint } from 'jose';
 import { deriveKey } from '../common/random';
-import { CONFIG, type Config } from '../config/config';
+import { CONFIG, type Config, ConfigError } from '../config/config';
 import type { SigningKeyEntity } from './signing-key.entity';
 import { SigningKeysRepository } from './signing-keys.repository';
 
@@ -94,7 +94,7 @@ export class SigningKeysService implements OnModuleInit {
       const key = Buffer.concat([decipher.update(stored.subarray(nonceBytes + tagBytes)), decipher.final()]);
       return createPrivateKey({ key, format: 'der', type: 'pkcs8' });
     } catch {
-      throw new Error('The signing key cannot be decrypted: APP_SECRET is not the one it was encrypted with.');
+      throw new ConfigError(['APP_SECRET: is not the one with which the signing key in this database was encrypted']);
     }
   }
 }

@@ -20,7 +20,12 @@ export type Config = Omit<Settings, 'PUBLIC_URL' | 'DATABASE_URL' | 'DATABASE_DI
 export const CONFIG = Symbol('CONFIG');
 
 /** The environment is wrong. The message names every fault at once. */
-export class ConfigError extends Error {}
+export class ConfigError extends Error {
+  /** @param faults each beginning with the name of its variable */
+  constructor(faults: string[]) {
+    super(`The configuration is wrong:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+  }
+}
 
 /**
  * Reads and validates the environment, `.env` included (what is set in the environment wins).
@@ -30,8 +35,7 @@ export function loadConfig(environment?: NodeJS.ProcessEnv): Config {
   const given = withoutEmpty(environment ?? readEnvironment());
   const read = settings.safeParse(given);
   const faults = read.success ? crossFaults(read.data) : read.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
-  if (!read.success || faults.length > 0)
-    throw new ConfigError(`The configuration is wrong:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+  if (!read.success || faults.length > 0) throw new ConfigError(faults);
   const { DATABASE_URL = '', APP_SECRET, PUBLIC_URL, DATABASE_DIRECT_URL, ...rest } = read.data;
   return {
     ...rest,

@@ -2,9 +2,15 @@ import { z } from 'zod';
 import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
 import { isAddressOrCidr } from '../common/ip';
 
-const port = (fallback: number) => z.coerce.number().int().min(0).max(65_535).default(fallback);
-const seconds = (fallback: number, max = 31_536_000) => z.coerce.number().int().min(1).max(max).default(fallback);
-const perMinute = (fallback: number) => z.coerce.number().int().min(0).max(1_000_000).default(fallback);
+/** Digits only: what JavaScript takes for a number besides (blanks, `1e3`, `0x10`) is a mistake here. */
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,10}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
+const seconds = (fallback: number, max = 31_536_000) => whole(1, max).default(fallback);
+const perMinute = (fallback: number) => whole(0, 1_000_000).default(fallback);
 const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
@@ -20,9 +26,10 @@ const list = (test: (item: string) => boolean, wants: string) =>
         .filter((item) => item !== ''),
     )
     .refine((items) => items.every(test), wants);
-/** What published examples of secrets have in common (OWASP ASVS 13.2.3); a random text never has it. */
-const published = /256.?bit|change.?me|password|your.?secret/i;
-const isRepetition = (text: string) => (text + text).indexOf(text, 1) < text.length;
+/** What stands in examples and generators' templates, and one piece said over and over: long enough, and known to everybody. */
+const placeholder =
+  /256.?bit|change.?(me|this|it)|replace.?(me|this)|your.{0,20}(secret|key)|(super|my|top|very).?secret|example|placeholder|default|passw(or)?d/i;
+const repetition = /^(.{1,16})\1+.{0,15}$/;
 const httpUrl = (text: string) => /^https?:\/\/[^\s/?#]+$/.test(text);
 const pageUrl = z
   .string()
@@ -32,7 +39,7 @@ const pageUrl = z
 
 /** Every setting: name, form, default and meaning. `docs/config.md` and `.env.example` are made from this. */
 export const settings = z.object({
-  PORT: port(3000).describe('Port to listen on; 0 takes a free one'),
+  PORT: whole(0, 65_535).default(3000).describe('Port to listen on; 0 takes a free one'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on (0.0.0.0 in the image)'),
   BASE_PATH: z
     .string()
@@ -48,13 +55,13 @@ export const settings = z.object({
     'PostgreSQL 15 or newer, also behind PgBouncer in transaction mode; unset: an embedded one under `DATA_DIR`',
   ),
   DATABASE_DIRECT_URL: postgresUrl.describe('Past the pooler, for migrations and jobs; `DATABASE_URL` when unset'),
-  DATABASE_POOL_MAX: z.coerce.number().int().min(2).max(1_000).default(10).describe('Connections per instance'),
+  DATABASE_POOL_MAX: whole(2, 1_000).default(10).describe('Connections per instance'),
   DATA_DIR: z.string().min(1).default('.data').describe('Embedded database, generated secret, outbox'),
   APP_SECRET: z
     .string()
     .refine((text) => Buffer.byteLength(text) >= 32, 'must have at least 32 bytes')
     .refine(
-      (text) => new Set(text).size >= 10 && !isRepetition(text) && !published.test(text),
+      (text) => new Set(text).size >= 10 && !placeholder.test(text) && !repetition.test(text),
       'is too simple: make one with `openssl rand -base64 32`',
     )
     .optional()
@@ -83,15 +90,9 @@ export const settings = z.object({
     .max(256)
     .optional()
     .describe('Password of the first administrator; unset: a one-time link to set it is printed'),
-  PASSWORD_MIN_LENGTH: z.coerce.number().int().min(8).max(64).default(15).describe('Least number of characters of a password'),
+  PASSWORD_MIN_LENGTH: whole(8, 64).default(15).describe('Least number of characters of a password'),
   ACCESS_TOKEN_TTL_SECONDS: seconds(600, 3_600).describe('Life of an access token'),
-  REFRESH_GRACE_SECONDS: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(60)
-    .default(10)
-    .describe('How long the token before the current one still answers with the current one'),
+  REFRESH_GRACE_SECONDS: whole(0, 60).default(10).describe('How long the token before the current one still answers with the current one'),
   RESET_TOKEN_TTL_SECONDS: seconds(3_600, 86_400).describe('Life of a link to reset a password'),
   INVITE_TOKEN_TTL_SECONDS: seconds(604_800, 2_592_000).describe('Life of an invitation'),
   SYSTEM_USER_SESSION_IDLE_SECONDS: seconds(3_600).describe('A System User session ends after this long without a request'),
