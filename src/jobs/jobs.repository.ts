@@ -13,4 +13,12 @@ export class JobsRepository {
       sql`select graphile_worker.add_job(${name}, payload => ${JSON.stringify(payload)}::json, job_key => ${key}, max_attempts => 25)`,
     );
   }
+
+  /** Lets jobs run again whose process has died, or could not tell that it was done with them. */
+  async releaseAbandoned(afterSeconds: number): Promise<void> {
+    await this.database.run(
+      sql`select graphile_worker.force_unlock_workers(array(
+        select distinct locked_by from graphile_worker.jobs where locked_at < now() - make_interval(secs => ${afterSeconds})))`,
+    );
+  }
 }
