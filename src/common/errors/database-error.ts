@@ -12,8 +12,11 @@ const temporaryStates = /^(08|28|3D000|53|55000|57P|57014|55P03|40001|40P01|2500
 const connectionFaults = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
 const poolFaults =
   /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Driver not Connected|Cannot use a pool/i;
+/** TypeORM gives a transaction's connection back as soon as it is lost: whatever the transaction does next fails with one of these. */
+const lostInTransaction = /^QueryRunner(Provider)?AlreadyReleasedError$/;
 
 interface DriverFault {
+  name: string;
   code?: string;
   constraint?: string;
   message: string;
@@ -33,8 +36,11 @@ export function fromDatabaseError(error: unknown): AppError | null {
     return invalid({ pointer: '/attributes', code: 'field.too_long', detail: 'take too much room once stored; send long numbers as text' });
   if (fault.code === '22021' || fault.code === '22P05')
     return invalid({ code: 'field.malformed', detail: 'contains characters that cannot be stored' });
-  const temporary = temporaryStates.test(fault.code ?? '') || connectionFaults.has(fault.code ?? '') || poolFaults.test(fault.message);
-  return temporary ? new AppError('service.database_unavailable') : null;
+  return isTemporary(fault) ? new AppError('service.database_unavailable') : null;
+}
+
+function isTemporary({ name, code = '', message }: DriverFault): boolean {
+  return temporaryStates.test(code) || connectionFaults.has(code) || poolFaults.test(message) || lostInTransaction.test(name);
 }
 
 function driverFault(error: unknown): DriverFault | null {
