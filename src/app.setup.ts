@@ -7,6 +7,7 @@ import { AppError, invalid } from './common/errors/app-error';
 import { addMethodNotAllowed } from './common/http/method-not-allowed';
 import { registerBodyParsers } from './common/http/body-parsers';
 import { problemHeaders, toProblem } from './common/http/problem';
+import { addDrain } from './common/http/drain';
 import { createLogger, NestLog } from './common/log';
 import { newId } from './common/random';
 import { type Config, serviceUrl } from './config/config';
@@ -27,12 +28,15 @@ const maxHeaderSize = 65_536;
 const saneRequestId = /^[A-Za-z0-9._-]{1,64}$/;
 /** No request comes here by itself: `isPlain` lets no such path through. */
 const nowhere = '/.';
+/** Requests under way when the service stops have this long; what follows must fit into the ten seconds that Docker gives. */
+const drainMs = 6_000;
 
 /** Builds the service without listening: for `main`, tests and scripts. */
 export async function createApp(config: Config): Promise<NestFastifyApplication> {
   const adapter = createAdapter(config);
   const fastify = adapter.getInstance<FastifyInstance>();
   addHooks(fastify, config);
+  addDrain(fastify, drainMs);
   const allowed = addMethodNotAllowed(fastify);
   const logger = new NestLog(createLogger(config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL));
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config), adapter, {
@@ -70,6 +74,8 @@ function createAdapter(config: Config): FastifyAdapter {
     connectionTimeout: 30_000,
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
+    // what still comes in over a connection that is being closed is answered: the database goes last
+    return503OnClosing: false,
     http: { maxHeaderSize },
     clientErrorHandler: (error, socket) => answerClientError(config, error, socket),
     exposeHeadRoutes: false,

@@ -1,12 +1,14 @@
 import 'reflect-metadata';
+import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp, docsUrl } from './app.setup';
 import { FirstAdministrator } from './auth/first-administrator.service';
-import { type Config, ConfigError, loadConfig, serviceUrl, withDatabase } from './config/config';
-import { type EmbeddedPostgres, EmbeddedPostgresError, startEmbeddedPostgres } from './database/embedded-postgres';
+import { type Config, loadConfig, serviceUrl, withDatabase } from './config/config';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './database/embedded-postgres';
 import { migrateDatabase } from './database/migrate';
+import { explainStartFault } from './start-fault';
 
-const stopWithinMs = 9_000;
+const stopWithinMs = 9_500;
 let app: NestFastifyApplication | null = null;
 let postgres: EmbeddedPostgres | null = null;
 let stopping: Promise<void> | null = null;
@@ -17,17 +19,22 @@ async function start(): Promise<void> {
     postgres = await startEmbeddedPostgres(config.DATA_DIR);
     config = withDatabase(config, postgres.url);
   }
-  await migrateDatabase(config.DATABASE_DIRECT_URL);
+  if (stopping === null) await migrateDatabase(config.DATABASE_DIRECT_URL);
+  if (stopping === null) await serve(config);
+}
+
+/** The link comes last: made before the port is known to be free, it would be lost with the start. */
+async function serve(config: Config): Promise<void> {
   app = await createApp(config);
-  const link = await app.get(FirstAdministrator).ensure();
   await app.listen(config.PORT, config.HOST);
-  announce(config, link);
+  announce(config, await app.get(FirstAdministrator).ensure());
 }
 
 /** For people; the log goes on as JSON lines. The link is shown once and to whoever started the service only. */
 function announce(config: Config, link: string | null): void {
+  const { port } = app?.getHttpServer().address() as AddressInfo;
   const lines = [
-    `carrier-identity listens on ${config.HOST}:${config.PORT}`,
+    `carrier-identity listens on ${config.HOST}:${port}`,
     `  API       ${serviceUrl(config)}`,
     `  explorer  ${docsUrl(config)}`,
   ];
@@ -41,25 +48,29 @@ function announce(config: Config, link: string | null): void {
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** Finishes what is running, then stops everything that was started; after 9 seconds without any more patience. */
+/** Lets a start under way come to where it can be undone, finishes what is running, then stops everything; after 9.5 seconds without any more patience. */
 function stop(code: number): Promise<void> {
   stopping ??= (async () => {
     const impatient = setTimeout(() => process.exit(1), stopWithinMs);
+    await started.catch(() => undefined);
     await app?.close();
     await postgres?.stop();
     clearTimeout(impatient);
     process.exit(code);
-  })();
+  })().catch((error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  });
   return stopping;
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stop(0));
 process.on('unhandledRejection', (reason) =>
-  console.error(JSON.stringify({ level: 50, msg: 'unhandled rejection', error: String(reason) })),
+  console.error(JSON.stringify({ level: 50, msg: 'unhandled rejection', error: String(reason), stack: (reason as Error).stack })),
 );
 
-start().catch((error: unknown) => {
-  const expected = error instanceof ConfigError || error instanceof EmbeddedPostgresError;
-  console.error(expected ? error.message : error);
+const started = start();
+started.catch((error: unknown) => {
+  console.error(explainStartFault(error) ?? error);
   return stop(1);
 });

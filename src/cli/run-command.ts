@@ -1,9 +1,11 @@
+import { explainStartFault } from '../start-fault';
+
 /** Runs a command and ends the process with its status. */
 export function runCommand(command: () => Promise<void>): void {
   command().then(
     () => process.exit(0),
     (error: unknown) => {
-      console.error(error instanceof Error ? error.message : error);
+      console.error(explainStartFault(error) ?? (error instanceof Error ? error.message : error));
       process.exit(1);
     },
   );

@@ -1,0 +1,31 @@
+import { AppError } from './common/errors/app-error';
+import { fromDatabaseError } from './common/errors/database-error';
+import { ConfigError } from './config/config';
+import { EmbeddedPostgresError } from './database/embedded-postgres';
+
+/** SQLSTATE classes of a refused connection: wrong user or password, no such database, may not do that. */
+const refusedStates = /^(28|3D|42501)/;
+
+/**
+ * What stands in the way of a start, in a form that an operator can act on.
+ * @returns null when it is none of the known troubles, but a fault of ours, to be shown whole
+ */
+export function explainStartFault(error: unknown): string | null {
+  if (error instanceof ConfigError || error instanceof EmbeddedPostgresError) return error.message;
+  if (error instanceof AppError && error.extras.errors !== undefined) {
+    const faults = error.extras.errors.map(({ pointer, detail }) => `  - ${variables[pointer ?? ''] ?? pointer}: ${detail}`);
+    return `The first administrator cannot be created:\n${faults.join('\n')}`;
+  }
+  const { code = '', syscall, message } = firstOf(error);
+  if (syscall === 'listen') return `The service cannot listen on HOST and PORT: ${message}`;
+  if (fromDatabaseError(firstOf(error)) === null && !refusedStates.test(code) && message !== 'timeout expired') return null;
+  return `The database of DATABASE_URL cannot be used: ${message}`;
+}
+
+const variables: Record<string, string> = { '/email': 'ADMIN_EMAIL', '/password': 'ADMIN_PASSWORD' };
+
+/** A host with several addresses fails once for each. */
+function firstOf(error: unknown): NodeJS.ErrnoException {
+  const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : [error];
+  return first instanceof Error ? first : new Error(String(first));
+}
