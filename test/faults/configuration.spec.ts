@@ -1,0 +1,121 @@
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { appSecret } from '../support/service';
+import { freePort, runBuilt, startServiceProcess } from '../support/built-program';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+
+const nowhere = 'postgres://user:not-to-be-shown@127.0.0.1:1/nowhere';
+let dataDir: string;
+
+beforeEach(() => {
+  dataDir = join(mkdtempSync(join(tmpdir(), 'carrier-identity-start-')), 'data');
+});
+
+afterEach(() => rmSync(join(dataDir, '..'), { recursive: true, force: true }));
+
+const start = (env: Record<string, string>) => runBuilt('src/main.js', { DATA_DIR: dataDir, ...env });
+
+/** The variables that the message names, in its order. Everything written must be the message. */
+function namedFaults({ stdout, stderr }: { stdout: string; stderr: string }): string[] {
+  expect(stdout).toBe('');
+  const [heading, ...faults] = stderr.trimEnd().split('\n');
+  expect(heading).toBe('The configuration is wrong:');
+  return faults.map((fault) => /^ {2}- ([A-Z_]+): \S.{5,}$/.exec(fault)?.[1] ?? `not understood: ${fault}`);
+}
+
+/** The rest is in `src/config/config.spec.ts`: here it is the process that counts, and each takes a second to start. */
+const wrong: [Record<string, string>, string[]][] = [
+  [{ PORT: 'abc' }, ['PORT']],
+  [{ PORT: '0' }, ['PUBLIC_URL']],
+  [{ TRUST_PROXY: 'true' }, ['TRUST_PROXY']],
+  [{ DATABASE_URL: nowhere }, ['APP_SECRET']],
+  [{ DATABASE_URL: nowhere, APP_SECRET: '' }, ['APP_SECRET']],
+  [{ DATABASE_URL: nowhere, APP_SECRET: 'changeme1234567890changeme1234567890' }, ['APP_SECRET']],
+  [{ APP_SECRET: 'secret-not-to-be-shown' }, ['APP_SECRET']],
+  [{ DATABASE_DIRECT_URL: nowhere }, ['DATABASE_DIRECT_URL']],
+  [{ ADMIN_PASSWORD: 'not-to-be-shown-to-anybody' }, ['ADMIN_EMAIL']],
+  [{ LOG_LEVEL: 'verbose' }, ['LOG_LEVEL']],
+  [
+    { PORT: 'abc', BASE_PATH: 'x', DATABASE_URL: 'x', APP_SECRET: 'secret', TRUST_PROXY: 'true', LOG_LEVEL: 'loud' },
+    ['PORT', 'BASE_PATH', 'DATABASE_URL', 'APP_SECRET', 'APP_SECRET', 'TRUST_PROXY', 'LOG_LEVEL'],
+  ],
+];
+
+it('F27 wrong environment: it ends with status 1, names every fault and nothing else, and touches nothing', async () => {
+  for (let index = 0; index < wrong.length; index += 4) {
+    const batch = wrong.slice(index, index + 4);
+    const ends = await Promise.all(batch.map(([env]) => start(env)));
+    expect(ends.map((end) => [end.code, namedFaults(end)])).toEqual(batch.map(([, faults]) => [1, faults]));
+    expect(ends.map(({ stderr }) => stderr).join('')).not.toContain('not-to-be-shown');
+  }
+  expect(existsSync(dataDir)).toBe(false);
+});
+
+describe('what only shows on the way up', () => {
+  let database: TestDatabase;
+  const env = () => ({ DATABASE_URL: database.url, APP_SECRET: appSecret, LOG_LEVEL: 'silent' });
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+  });
+  afterEach(() => database.drop());
+
+  it('is told in a sentence: a database that is not there, a wrong password, an unknown database', async () => {
+    const [wrongPassword, unknown] = [new URL(database.url), new URL(database.url)];
+    [wrongPassword.password, unknown.pathname] = ['wrong-and-not-to-be-shown', '/no_such_database'];
+    const urls = [nowhere, wrongPassword.href, unknown.href, 'postgres://user:not-to-be-shown@nowhere.invalid/x'];
+    const ends = await Promise.all(urls.map((DATABASE_URL) => start({ ...env(), DATABASE_URL })));
+    const reasons = [/ECONNREFUSED/, /password authentication failed/, /"no_such_database" does not exist/, /nowhere\.invalid/];
+    for (const [index, { code, stdout, stderr }] of ends.entries()) {
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(/^The database of DATABASE_URL cannot be used: .+\n$/);
+      expect(stderr).toMatch(reasons[index]!);
+      expect(stderr).not.toContain('not-to-be-shown');
+    }
+  });
+
+  it('is told in a sentence: another APP_SECRET than the first time', async () => {
+    const first = await startServiceProcess(env());
+    expect(await first.stop()).toBe(0);
+    const end = await start({ ...env(), APP_SECRET: 'another-0123456789-abcdefghijklmnopqrs', PORT: String(await freePort()) });
+    expect(end.code).toBe(1);
+    expect(namedFaults(end)).toEqual(['APP_SECRET']);
+  });
+
+  it('is told in a sentence: an ADMIN_PASSWORD that breaks the rules; the next start creates the administrator', async () => {
+    const admin = { ADMIN_EMAIL: 'ada@example.com', PORT: String(await freePort()) };
+    const end = await start({ ...env(), ...admin, ADMIN_PASSWORD: 'short' });
+    expect([end.code, end.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^The first administrator cannot be created:\n {2}- ADMIN_PASSWORD: .+15.+\n$/),
+    ]);
+    const next = await startServiceProcess({ ...env(), ...admin });
+    expect(next.output()).toMatch(/\/auth\/reset\/[A-Za-z0-9_-]{43}/);
+    expect(await next.stop()).toBe(0);
+  });
+
+  it('is told in a sentence: a port in use, which uses up nothing', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const PORT = String((taken.address() as AddressInfo).port);
+    const end = await start({ ...env(), PORT });
+    expect([end.code, end.stdout]).toEqual([1, '']);
+    expect(end.stderr).toMatch(new RegExp(`^The service cannot listen on HOST and PORT: .*EADDRINUSE.*127\\.0\\.0\\.1:${PORT}\n$`));
+    taken.close();
+    // The link to the first administrator is still to come.
+    const next = await startServiceProcess({ ...env(), PORT });
+    expect(next.output()).toMatch(/\/auth\/reset\/[A-Za-z0-9_-]{43}/);
+    expect(await next.stop()).toBe(0);
+  });
+
+  it('tells the port it took when it was free to choose', async () => {
+    const service = await startServiceProcess({ ...env(), PORT: '0', PUBLIC_URL: 'http://identity.example.net' });
+    const port = Number(/listens on 127\.0\.0\.1:(\d+)/.exec(service.output())?.[1]);
+    expect((await fetch(`http://127.0.0.1:${port}/health/ready`)).status).toBe(200);
+    expect(await service.stop()).toBe(0);
+  });
+});

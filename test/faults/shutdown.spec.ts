@@ -1,0 +1,188 @@
+import { once } from 'node:events';
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { connect, createServer, type Socket } from 'node:net';
+import { Client } from 'pg';
+import { query, until } from '../support/embedded-postgres-sandbox';
+import { Mailbox } from '../support/mailbox';
+import { appSecret, password } from '../support/service';
+import { type ServiceProcess, startServiceProcess } from '../support/built-program';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+
+interface Answered {
+  status: number;
+  connection: string;
+  body: string;
+}
+
+const inFlight = 20;
+let database: TestDatabase;
+let sql: Client;
+let mailbox: Mailbox;
+let service: ServiceProcess;
+let token: string;
+let agent: Agent;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  mailbox = new Mailbox();
+  await mailbox.start();
+  sql = new Client({ connectionString: database.url });
+  await sql.connect();
+  agent = new Agent({ keepAlive: true });
+  await start(mailbox.url);
+});
+
+afterEach(async () => {
+  await service.kill();
+  agent.destroy();
+  await mailbox.stop();
+  await sql.end();
+  await database.drop();
+});
+
+async function start(SMTP_URL: string): Promise<void> {
+  const admin = { ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: password };
+  service = await startServiceProcess({ DATABASE_URL: database.url, DATABASE_POOL_MAX: '30', APP_SECRET: appSecret, SMTP_URL, ...admin });
+  const answer = await send('POST', '/auth/login', { login: 'administrator', password });
+  token = (JSON.parse(answer.body) as { access_token: string }).access_token;
+}
+
+function open(method: string, path: string, body?: object): ClientRequest {
+  const headers = { 'content-type': 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
+  const call = request(`${service.url}${path}`, {
+    method,
+    agent,
+    headers: body === undefined ? { authorization: `Bearer ${token}` } : headers,
+  });
+  call.end(body === undefined ? undefined : JSON.stringify(body));
+  return call;
+}
+
+async function send(method: string, path: string, body?: object): Promise<Answered> {
+  const [response] = (await once(open(method, path, body), 'response')) as [IncomingMessage];
+  let text = '';
+  for await (const chunk of response) text += String(chunk);
+  return { status: response.statusCode ?? 0, connection: response.headers.connection ?? '', body: text };
+}
+
+/** Changes of users, each stopped half-way by a lock on its row until `sql` commits. */
+async function holdChanges(): Promise<Promise<Answered>[]> {
+  await sql.query(`
+    insert into users (user_id, user_type, name, email, carrier_id, status)
+    select uuid_v7(), 'carrier', 'held' || n, 'held' || n || '@example.com', 'c1', 'active' from generate_series(1, ${inFlight}) n`);
+  await sql.query('begin');
+  const { rows } = await sql.query<{ user_id: string }>("select user_id from users where name like 'held%' for update");
+  const changes = rows.map(({ user_id }) => send('PATCH', `/user/${user_id}`, { first_name: 'Changed' }));
+  // over another connection: a transaction sees the activity as it was when it first looked
+  const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await until(async () => (await query(database.url, waiting)).length === inFlight);
+  return changes;
+}
+
+async function openSockets(count: number, text: string): Promise<Socket[]> {
+  const port = Number(new URL(service.url).port);
+  const sockets = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      await once(socket, 'connect');
+      if (text !== '') await new Promise((answered) => socket.once('data', answered).write(text));
+      return socket;
+    }),
+  );
+  return sockets;
+}
+
+async function refusesConnections(): Promise<boolean> {
+  const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
+  return new Promise((resolve) => {
+    socket.once('connect', () => resolve(false)).once('error', () => resolve(true));
+  }).finally(() => socket.destroy()) as Promise<boolean>;
+}
+
+async function timed<T>(work: Promise<T>): Promise<{ result: T; ms: number }> {
+  const began = performance.now();
+  return { result: await work, ms: performance.now() - began };
+}
+
+describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+  it('lets requests under way finish with their answers, takes no new ones, and a second signal changes nothing', async () => {
+    const changes = await holdChanges();
+    const ended = timed(service.stop(signal));
+    await until(refusesConnections);
+    process.kill(service.pid, signal);
+    process.kill(service.pid, signal === 'SIGINT' ? 'SIGTERM' : 'SIGINT');
+    await sql.query('commit');
+    const answers = await Promise.all(changes);
+    expect(answers.map(({ status }) => status)).toEqual(Array(inFlight).fill(200));
+    // Kept alive, these connections would hold up the end.
+    expect(new Set(answers.map(({ connection }) => connection))).toEqual(new Set(['close']));
+    const { result, ms } = await ended;
+    expect(result).toBe(0);
+    expect(ms).toBeLessThan(10_000);
+    expect((await sql.query("select from users where first_name = 'Changed'")).rowCount).toBe(inFlight);
+    expect(service.output()).not.toMatch(/"level":(50|60)|unhandled/);
+  });
+
+  it('is not held up by connections that are idle or have never sent anything', async () => {
+    const idle = await openSockets(100, 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const silent = await openSockets(100, '');
+    const closed = Promise.all([...idle, ...silent].map((socket) => new Promise((done) => socket.once('close', done))));
+    const { result, ms } = await timed(service.stop(signal));
+    expect(result).toBe(0);
+    expect(ms).toBeLessThan(3_000);
+    await closed;
+  });
+});
+
+it('answers all that it has taken on when it is stopped amid steady load', async () => {
+  let stopping = false;
+  const answers: number[] = [];
+  const lost: string[] = [];
+  const work = async () => {
+    for (;;) {
+      try {
+        answers.push((await send('GET', '/user')).status);
+      } catch (error) {
+        // No answer has begun: the client may send the request again, to another instance (RFC 9112 §9.3.1).
+        if (!stopping || !/ECONN(REFUSED|RESET)|EPIPE/.test(String(error))) lost.push(String(error));
+        if (stopping) return;
+      }
+    }
+  };
+  const workers = Array.from({ length: 16 }, work);
+  await until(() => answers.length > 100);
+  stopping = true;
+  expect(await service.stop()).toBe(0);
+  await Promise.all(workers);
+  expect(lost).toEqual([]);
+  expect(new Set(answers)).toEqual(new Set([200]));
+  // what was worked on, by the service's own log
+  expect(service.output().match(/"route":"\/user"/g)).toHaveLength(answers.length);
+});
+
+it('cuts off after seconds who never finishes a request, and still ends well', async () => {
+  const slow = await openSockets(1, '');
+  slow[0]!.write('POST /auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{');
+  const headers = await openSockets(1, '');
+  headers[0]!.write('GET /health/live HTTP/1.1\r\nHost');
+  const { result, ms } = await timed(service.stop());
+  expect(result).toBe(0);
+  expect(ms).toBeLessThan(10_000);
+});
+
+it('gives a mail back to the queue when the mail server hangs', async () => {
+  const hanging = createServer().listen(0, '127.0.0.1');
+  await once(hanging, 'listening');
+  const reached = once(hanging, 'connection');
+  await service.stop();
+  await start(`smtp://127.0.0.1:${(hanging.address() as { port: number }).port}`);
+  const body = { user_type: 'carrier', name: 'ada', email: 'ada@example.com', carrier_id: 'c1' };
+  expect((await send('POST', '/user/create', body)).status).toBe(201);
+  await reached;
+  const { result, ms } = await timed(service.stop());
+  hanging.close();
+  expect(result).toBe(0);
+  expect(ms).toBeLessThan(10_000);
+  const { rows } = await sql.query('select locked_at, attempts from graphile_worker.jobs');
+  expect(rows).toEqual([{ locked_at: null, attempts: 1 }]);
+});

@@ -1,0 +1,172 @@
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { findEmbeddedPostgres } from '../../src/database/embedded-postgres';
+import { openBrowser } from '../support/browser';
+import { isAlive, killServer, serverProcesses, until } from '../support/embedded-postgres-sandbox';
+import { password } from '../support/service';
+import { freePort, runBuilt, type ServiceProcess, spawnBuilt, startServiceProcess } from '../support/built-program';
+
+const linkForm = /http:\/\/localhost:\d+\/auth\/reset\/[A-Za-z0-9_-]{43}/;
+
+jest.setTimeout(90_000);
+
+/** One installation, lived through in order: each test finds what the one before has left. */
+describe('the service with its embedded database', () => {
+  let dataDir: string;
+  let port: string;
+  let browser: Browser;
+  let service: ServiceProcess | null = null;
+  let processes: number[] = [];
+
+  beforeAll(async () => {
+    dataDir = join(mkdtempSync(join(tmpdir(), 'carrier-identity-start-')), '.data');
+    // PostgreSQL does not run as root: its account has to be able to pass.
+    chmodSync(dirname(dataDir), 0o755);
+    port = String(await freePort());
+    browser = await openBrowser();
+  });
+
+  afterAll(async () => {
+    await service?.kill();
+    await killServer(cluster());
+    await browser.close();
+    rmSync(dirname(dataDir), { recursive: true, force: true });
+  });
+
+  const cluster = () => join(dataDir, 'postgres');
+  const env = (more: Record<string, string> = {}) => ({ DATA_DIR: dataDir, PORT: port, ...more });
+
+  async function start(): Promise<ServiceProcess> {
+    service = await startServiceProcess(env());
+    processes = serverProcesses(cluster());
+    expect(processes.length).toBeGreaterThan(3);
+    return service;
+  }
+
+  /** By all that is known of this directory: no process of its server is left, and nobody can be reached. */
+  async function assertNoServer(): Promise<void> {
+    expect(processes.filter(isAlive)).toEqual([]);
+    expect(await findEmbeddedPostgres(dataDir)).toBeNull();
+  }
+
+  async function logIn(login: string, secret: string): Promise<number> {
+    const body = JSON.stringify({ login, password: secret });
+    return (await fetch(`http://127.0.0.1:${port}/auth/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }))
+      .status;
+  }
+
+  async function setPasswordByPage(link: string, secret: string): Promise<void> {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const faults: string[] = [];
+    page.on('console', (message) => ['error', 'warning'].includes(message.type()) && faults.push(message.text()));
+    page.on('pageerror', (error) => faults.push(error.message));
+    await page.goto(link);
+    expect(await page.title()).toBe('Set your password');
+    expect(await page.locator('script').count()).toBe(0);
+    await page.getByLabel('New password').fill('too short');
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    expect(await page.getByRole('alert').innerText()).toContain('15 characters');
+    await page.getByLabel('New password').fill(secret);
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('heading', { name: 'Your password is set' }).waitFor();
+    await page.goto(link);
+    expect(await page.getByRole('alert').innerText()).toContain('used');
+    // the refusals are logged by the browser as failed loads; nothing else is wrong with the pages
+    expect(faults.filter((fault) => !/status of (400|404)/.test(fault))).toEqual([]);
+    await context.close();
+  }
+
+  it('starts in an empty directory, says where it is, and lets the first administrator in by a link that a real browser can use', async () => {
+    const { url, output } = await start();
+    expect(output()).toContain(`API       http://localhost:${port}\n`);
+    expect(output()).toContain(`explorer  http://localhost:${port}/docs\n`);
+    expect((await fetch(`${url}/docs`)).status).toBe(200);
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+    const links = output().match(new RegExp(linkForm, 'g')) ?? [];
+    expect(links).toHaveLength(1);
+    await setPasswordByPage(links[0]!, password);
+    expect(await logIn('administrator', password)).toBe(200);
+    // not a line of the log has the link's token, or the password
+    const log = output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'));
+    expect(log.length).toBeGreaterThan(3);
+    expect(log.join('\n')).not.toMatch(new RegExp(`${links[0]!.slice(-43)}|${password}`));
+  });
+
+  it('refuses a second start on the same DATA_DIR, and goes on', async () => {
+    const second = await runBuilt('src/main.js', env({ PORT: String(await freePort()) }));
+    expect([second.code, second.stdout]).toEqual([1, '']);
+    expect(second.stderr).toMatch(/^Another process uses this DATA_DIR .*\n$/);
+    expect(await logIn('administrator', password)).toBe(200);
+    expect(isAlive(processes[0]!)).toBe(true);
+  });
+
+  it('gives a lost administrator a new link beside the running service, which works', async () => {
+    const recovered = await runBuilt('src/cli/admin-recover.js', env());
+    expect([recovered.code, recovered.stderr]).toEqual([0, '']);
+    expect(recovered.stdout.trim()).toMatch(new RegExp(`^${linkForm.source}$`));
+    await setPasswordByPage(recovered.stdout.trim(), `${password} 2`);
+    expect(await logIn('administrator', password)).toBe(401);
+    expect(await logIn('administrator', `${password} 2`)).toBe(200);
+    const unknown = await runBuilt('src/cli/admin-recover.js', env(), ['nobody']);
+    expect([unknown.code, unknown.stdout, unknown.stderr]).toEqual([1, '', 'user.not_found: No such user\n']);
+  });
+
+  it('takes over after kill -9, with everything that was acknowledged', async () => {
+    await service?.kill();
+    expect(processes.filter(isAlive).length).toBeGreaterThan(0);
+    const postmaster = processes[0];
+    const { output } = await start();
+    expect(processes[0]).toBe(postmaster);
+    expect(output()).not.toMatch(linkForm);
+    expect(await logIn('administrator', `${password} 2`)).toBe(200);
+  });
+
+  it('stops on SIGTERM without leaving a process', async () => {
+    expect(await service?.stop()).toBe(0);
+    await assertNoServer();
+  });
+
+  it('gives a lost administrator a new link while the service is stopped, and leaves the database stopped', async () => {
+    const recovered = await runBuilt('src/cli/admin-recover.js', env());
+    expect([recovered.code, recovered.stderr]).toEqual([0, '']);
+    await assertNoServer();
+    await start();
+    await setPasswordByPage(recovered.stdout.trim(), `${password} 3`);
+    expect(await logIn('administrator', `${password} 3`)).toBe(200);
+    expect(await service?.stop('SIGINT')).toBe(0);
+    await assertNoServer();
+  });
+
+  it('stops the database again when the port is in use', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const end = await runBuilt('src/main.js', env({ PORT: String((taken.address() as AddressInfo).port), LOG_LEVEL: 'silent' }));
+    taken.close();
+    expect([end.code, end.stdout]).toEqual([1, '']);
+    expect(end.stderr).toMatch(/^The service cannot listen on HOST and PORT: .*EADDRINUSE.*\n$/);
+    await assertNoServer();
+  });
+
+  it('leaves no process when it is stopped while it is still starting', async () => {
+    const child = spawnBuilt('src/main.js', env()).child;
+    const ended = once(child, 'exit');
+    // as soon as the server runs, and long before the service listens
+    await until(() => existsSync(join(cluster(), 'postmaster.pid')));
+    child.kill('SIGTERM');
+    expect((await ended)[0]).toBe(0);
+    await assertNoServer();
+  });
+
+  it('keeps secrets to its owner', () => {
+    expect(readFileSync(join(dataDir, 'app-secret'), 'utf8')).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(statSync(join(dataDir, 'app-secret')).mode & 0o777).toBe(0o600);
+  });
+});

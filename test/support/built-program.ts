@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** The service in a process of its own. */
+export interface ServiceProcess {
+  /** where it listens */
+  url: string;
+  pid: number;
+  /** what it has written so far, to both streams */
+  output(): string;
+  /** Sends a signal, SIGTERM unless another is named, and waits for the end. Returns the exit code, null after a signal that killed it. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+  /** kill -9 */
+  kill(): Promise<void>;
+}
+
+/** How a program ended, and what it wrote. */
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const root = join(__dirname, '../..');
+
+/**
+ * Starts the built service (`node dist/src/main.js`) and waits until it listens.
+ * @param env all that it gets, apart from PATH; without PORT a free one is taken
+ * @throws with its output when it ends instead, or does not listen within 40 s
+ */
+export async function startServiceProcess(env: Record<string, string>): Promise<ServiceProcess> {
+  const port = env['PORT'] ?? String(await freePort());
+  const { child, output } = spawnBuilt('src/main.js', { ...env, PORT: port });
+  const ended = once(child, 'exit').then(() => child.exitCode);
+  await new Promise<void>((listens, fail) => {
+    const late = setTimeout(() => fail(new Error(`The service does not listen:\n${output()}`)), 40_000);
+    void ended.then((code) => fail(new Error(`The service ended with status ${code}:\n${output()}`)));
+    child.stdout?.on('data', () => {
+      if (!output().includes('carrier-identity listens on ')) return;
+      clearTimeout(late);
+      listens();
+    });
+  }).catch((error: Error) => {
+    child.kill('SIGKILL');
+    throw error;
+  });
+  const end = async (signal: NodeJS.Signals) => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    return ended;
+  };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    pid: child.pid!,
+    output,
+    stop: (signal = 'SIGTERM') => end(signal),
+    kill: async () => void (await end('SIGKILL')),
+  };
+}
+
+/** Runs a built program below dist/ to its end; after 40 s it is killed, and its code is null. */
+export async function runBuilt(program: string, env: Record<string, string>, args: string[] = []): Promise<Ended> {
+  const { child } = spawnBuilt(program, env, args);
+  const ended: Ended = { code: null, stdout: '', stderr: '' };
+  child.stdout?.on('data', (chunk) => (ended.stdout += chunk));
+  child.stderr?.on('data', (chunk) => (ended.stderr += chunk));
+  const late = setTimeout(() => child.kill('SIGKILL'), 40_000);
+  [ended.code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(late);
+  return ended;
+}
+
+/** A port of 127.0.0.1 on which nobody listens. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+/** Starts a built program below dist/ and looks after nothing. */
+export function spawnBuilt(
+  program: string,
+  env: Record<string, string>,
+  args: string[] = [],
+): { child: ChildProcess; output: () => string } {
+  const path = join(root, 'dist', program);
+  if (!existsSync(path)) throw new Error(`${path} is missing: run \`npm run build\` before this test.`);
+  // Elsewhere than in the repository, where a developer's .env may lie.
+  const child = spawn(process.execPath, [path, ...args], { cwd: tmpdir(), env: { PATH: process.env['PATH'], ...env } });
+  let written = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (written += chunk));
+  return { child, output: () => written };
+}
