@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/** A TCP proxy on 127.0.0.1 that can fail as networks do. */
+export class TcpProxy {
+  private readonly sockets = new Set<Socket>();
+  private server: Server | null = null;
+  private port = 0;
+  private frozen = false;
+
+  private constructor(private readonly target: URL) {}
+
+  /** @param target URL of the server behind it, such as `postgres://user:password@127.0.0.1:5432/db` */
+  static async start(target: string): Promise<TcpProxy> {
+    const proxy = new TcpProxy(new URL(target));
+    await proxy.restore();
+    return proxy;
+  }
+
+  /** The target's URL, with this proxy in between. */
+  get url(): string {
+    const url = new URL(this.target);
+    [url.hostname, url.port] = ['127.0.0.1', String(this.port)];
+    return url.href;
+  }
+
+  /** Open connections, counted on the client's side. */
+  get connections(): number {
+    return this.sockets.size / 2;
+  }
+
+  /** Resets every connection and refuses new ones, as a server does that is gone. */
+  async cut(): Promise<void> {
+    const { server } = this;
+    this.server = null;
+    const closed = server === null ? null : once(server.close(), 'close');
+    // A reset amid a shutdown fails in libuv and leaves a handle for which the process then waits at its end, for ever.
+    for (const socket of this.sockets)
+      if (socket.writableEnded) socket.destroy();
+      else socket.resetAndDestroy();
+    await closed;
+  }
+
+  /** Lets nothing through any more, but keeps the connections and accepts new ones, as a server does that hangs. */
+  freeze(): void {
+    this.frozen = true;
+    for (const socket of this.sockets) socket.pause();
+  }
+
+  /** Works (again), on the same port. */
+  async restore(): Promise<void> {
+    this.frozen = false;
+    for (const socket of this.sockets) socket.resume();
+    if (this.server !== null) return;
+    this.server = createServer({ noDelay: true }, (client) => this.join(client)).listen(this.port, '127.0.0.1');
+    await once(this.server, 'listening');
+    this.port = (this.server.address() as AddressInfo).port;
+  }
+
+  private join(client: Socket): void {
+    const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432), noDelay: true });
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      this.sockets.add(from);
+      from.on('data', (chunk) => to.write(chunk));
+      from.on('end', () => to.end());
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        this.sockets.delete(from);
+        to.destroy();
+      });
+      if (this.frozen) from.pause();
+    }
+  }
+}
