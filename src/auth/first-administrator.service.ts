@@ -54,6 +54,8 @@ export class FirstAdministrator {
 
   /** The link is shown, not mailed: using it proves no address, and an invitation by mail does not replace it. */
   private async linkFor(user_id: string): Promise<string> {
-    return this.mail.resetLink(await this.credentials.mintToken(user_id, 'reset', ''));
+    const token = await this.credentials.mintToken(user_id, 'reset', '');
+    if (token === null) throw new AppError('user.not_found');
+    return this.mail.resetLink(token);
   }
 }

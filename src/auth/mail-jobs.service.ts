@@ -51,11 +51,9 @@ export class MailJobsService implements OnModuleInit {
     const to: Recipient = { email: email ?? user.email, locale: user.locale };
     switch (mail) {
       case 'invitation':
-        return user.status === 'invited'
-          ? this.mail.sendInvitation(to, await this.credentials.mintToken(user_id, 'invite', to.email))
-          : undefined;
+        return user.status === 'invited' ? this.sendLink(user_id, 'invite', to, (token) => this.mail.sendInvitation(to, token)) : undefined;
       case 'reset':
-        return user.status === 'active' ? this.mail.sendReset(to, await this.credentials.mintToken(user_id, 'reset', to.email)) : undefined;
+        return user.status === 'active' ? this.sendLink(user_id, 'reset', to, (token) => this.mail.sendReset(to, token)) : undefined;
       case 'email-confirmation':
         return this.sendConfirmation(user);
       case 'email-change-notice':
@@ -69,9 +67,18 @@ export class MailJobsService implements OnModuleInit {
 
   private async sendConfirmation({ user_id, email_pending, locale }: UserResponse): Promise<void> {
     if (email_pending === null) return;
-    await this.mail.sendEmailConfirmation(
-      { email: email_pending, locale },
-      await this.credentials.mintToken(user_id, 'email', email_pending),
-    );
+    const to = { email: email_pending, locale };
+    await this.sendLink(user_id, 'email', to, (token) => this.mail.sendEmailConfirmation(to, token));
+  }
+
+  /** No mail goes out whose link would be dead: the user was disabled, or the address given up, while the job was waiting. */
+  private async sendLink(
+    user_id: string,
+    purpose: 'invite' | 'reset' | 'email',
+    to: Recipient,
+    send: (token: string) => Promise<void>,
+  ): Promise<void> {
+    const token = await this.credentials.mintToken(user_id, purpose, to.email);
+    if (token !== null) await send(token);
   }
 }

@@ -56,14 +56,16 @@ export class CredentialsRepository {
 
   /**
    * Puts a token's hash in place, unless the user was disabled or deleted meanwhile, or the address it goes to is not
-   * theirs any more; `''` stands for no address.
+   * theirs any more: then false. `''` stands for no address.
    */
-  async putToken(user_id: string, purpose: TokenPurpose, token_hash: Buffer, email: string, ttl_seconds: number): Promise<void> {
-    await this.database.run(sql`insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
+  async putToken(user_id: string, purpose: TokenPurpose, token_hash: Buffer, email: string, ttl_seconds: number): Promise<boolean> {
+    const rows = await this.database.run(sql`insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
       select user_id, ${purpose}, ${token_hash}::bytea, ${email}::text, now(), now() + ${ttl_seconds}::integer * interval '1 second'
       from users where user_id = ${user_id}::uuid and status <> 'disabled' and deleted_at is null
         and ${email} in ('', case when ${purpose} = 'email' then email_pending else email end) for share
-      on conflict (user_id, purpose) do update set token_hash = excluded.token_hash, email = excluded.email, expires_at = excluded.expires_at`);
+      on conflict (user_id, purpose) do update set token_hash = excluded.token_hash, email = excluded.email, expires_at = excluded.expires_at
+      returning user_id`);
+    return rows.length > 0;
   }
 
   /** The link behind a token, if it is good; nothing is used up. */

@@ -57,12 +57,11 @@ export class CredentialsService {
     return this.credentials.requestToken(user_id, purpose, pause_seconds);
   }
 
-  /** Makes the token of a link; the newest wins. Only its hash is kept. */
-  async mintToken(user_id: string, purpose: TokenPurpose, email: string): Promise<string> {
+  /** Makes the token of a link; the newest wins, only its hash is kept. Null when the user may have none any more, or not at this address. */
+  async mintToken(user_id: string, purpose: TokenPurpose, email: string): Promise<string | null> {
     const ttl = { reset: this.config.RESET_TOKEN_TTL_SECONDS, invite: this.config.INVITE_TOKEN_TTL_SECONDS, email: 86_400 };
     const token = mintToken();
-    await this.credentials.putToken(user_id, purpose, hashToken(token), email, ttl[purpose]);
-    return token;
+    return (await this.credentials.putToken(user_id, purpose, hashToken(token), email, ttl[purpose])) ? token : null;
   }
 
   /** The link behind a token, or null when it is used, replaced, expired or none of ours. Uses nothing up. */

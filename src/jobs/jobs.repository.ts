@@ -14,6 +14,11 @@ export class JobsRepository {
     );
   }
 
+  /** Takes a job that has not run yet out of the queue again. */
+  async remove(key: string): Promise<void> {
+    await this.database.run(sql`select graphile_worker.remove_job(${key})`);
+  }
+
   /** Lets jobs run again whose process has died, or could not tell that it was done with them. */
   async releaseAbandoned(afterSeconds: number): Promise<void> {
     await this.database.run(

@@ -40,6 +40,11 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     await this.jobs.add(name, payload, key ?? null);
   }
 
+  /** Takes back a job that was enqueued with this key and has not run yet. */
+  async cancel(key: string): Promise<void> {
+    await this.jobs.remove(key);
+  }
+
   async onApplicationBootstrap(): Promise<void> {
     this.pool = new JobsPool({ connectionString: this.config.DATABASE_DIRECT_URL, max: 4, application_name: 'carrier-identity jobs' });
     const onError = (error: Error) => this.logger.warn(`jobs: lost a connection: ${error.message}`);

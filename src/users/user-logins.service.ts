@@ -66,6 +66,7 @@ export class UserLoginsService {
     const user = await this.users.notePassword(user_id, proven_email);
     if (user === null) throw new AppError('reset.token_invalid');
     await this.credentials.setPassword(user_id, password_hash, false);
+    await this.mails.cancelPasswordLinks(user_id);
     await this.sessions.endOf(actor, [user_id], 'password_changed', except_session_id);
     await this.events.record(actor, event, { type: 'user', id: user_id, carrier_id: user.carrier_id });
     await this.mails.enqueue({ user_id, mail: 'password-changed' });

@@ -45,6 +45,12 @@ export class UserMailsService {
     await this.enqueue({ user_id, mail: 'email-change-notice', email });
   }
 
+  /** Takes back the mails that would bring a link for a password which was set meanwhile. */
+  async cancelPasswordLinks(user_id: string): Promise<void> {
+    await this.jobs.cancel(`reset:${user_id}`);
+    await this.jobs.cancel(`invitation:${user_id}`);
+  }
+
   /** Any other mail to a user. */
   async enqueue(job: MailJob): Promise<void> {
     await this.jobs.enqueue(mailJob, { ...job }, `${job.mail}:${job.user_id}`);

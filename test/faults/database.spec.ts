@@ -1,7 +1,7 @@
 import { query, until } from '../support/embedded-postgres-sandbox';
 import { Mailbox } from '../support/mailbox';
 import { adminEmail, appSecret, password } from '../support/service';
-import { type ServiceProcess, startServiceProcess } from '../support/service-process';
+import { type ServiceProcess, startServiceProcess } from '../support/built-program';
 import { TcpProxy } from '../support/tcp-proxy';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
