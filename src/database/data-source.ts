@@ -7,8 +7,11 @@ export interface ConnectionSettings {
   url: string;
   /** connections per instance */
   poolMax: number;
-  /** a pooler such as PgBouncer stands between: it refuses timeouts as start-up parameters */
-  pooled: boolean;
+  /**
+   * `requests`: nothing waits for long. `pooled`: likewise, but a pooler such as PgBouncer stands between, which refuses timeouts as start-up
+   * parameters. `migrations`: a statement may take as long as it needs.
+   */
+  purpose: 'requests' | 'pooled' | 'migrations';
 }
 
 /** No request waits longer for a connection, a statement or a lock; the database's faults become 503 instead of a pile-up. */
@@ -17,8 +20,10 @@ const timeouts = { statement_timeout: 15_000, lock_timeout: 5_000, idle_in_trans
 /** Longer than any statement may take, and than the pool keeps an idle connection (10 s). */
 const silenceMs = 16_000;
 
+const limits = { requests: { stream: createSocket, ...timeouts }, pooled: { stream: createSocket }, migrations: {} };
+
 /** The options of the one data source, shared by the service, the tests and `ormconfig.ts`. */
-export function dataSourceOptions({ url, poolMax, pooled }: ConnectionSettings): DataSourceOptions {
+export function dataSourceOptions({ url, poolMax, purpose }: ConnectionSettings): DataSourceOptions {
   const root = join(__dirname, '..', '..');
   return {
     type: 'postgres',
@@ -30,7 +35,7 @@ export function dataSourceOptions({ url, poolMax, pooled }: ConnectionSettings):
     migrationsTransactionMode: 'each',
     synchronize: false,
     logging: false,
-    extra: { max: poolMax, connectionTimeoutMillis: 5_000, keepAlive: true, stream: createSocket, ...(pooled ? {} : timeouts) },
+    extra: { max: poolMax, connectionTimeoutMillis: 5_000, keepAlive: true, ...limits[purpose] },
   };
 }
 

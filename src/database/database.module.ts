@@ -13,7 +13,7 @@ const typeOrm = TypeOrmModule.forRootAsync({
     ...dataSourceOptions({
       url: config.DATABASE_URL,
       poolMax: config.DATABASE_POOL_MAX,
-      pooled: config.DATABASE_DIRECT_URL !== config.DATABASE_URL,
+      purpose: config.DATABASE_DIRECT_URL !== config.DATABASE_URL ? 'pooled' : 'requests',
     }),
     retryAttempts: 5,
     retryDelay: 1_000,

@@ -20,7 +20,7 @@ export async function migrateDatabase(
   await lock.connect();
   try {
     await lock.query('select pg_advisory_lock($1)', [migrationLock]);
-    const dataSource = await new DataSource({ ...dataSourceOptions({ url, poolMax: 2, pooled: true }) }).initialize();
+    const dataSource = await new DataSource({ ...dataSourceOptions({ url, poolMax: 2, purpose: 'migrations' }) }).initialize();
     try {
       await dataSource.runMigrations();
       await migrateJobs({ connectionString: url });

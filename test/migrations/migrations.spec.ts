@@ -14,7 +14,7 @@ let client: Client;
 
 beforeEach(async () => {
   database = await createTestDatabase({ empty: true });
-  dataSource = await new DataSource(dataSourceOptions({ url: database.url, poolMax: 2, pooled: true })).initialize();
+  dataSource = await new DataSource(dataSourceOptions({ url: database.url, poolMax: 2, purpose: 'migrations' })).initialize();
   client = new Client({ connectionString: database.url });
   await client.connect();
 });
