@@ -1,34 +1,41 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Actor, Caller } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
-import { CONFIG, type Config } from '../config/config';
-import { AuthRepository } from './auth.repository';
+import { type LiveLogin, LiveLoginsService } from '../users/live-logins.service';
 
-/** An actor, and whether their token may be renewed without a refresh token. */
-export interface ActiveLogin {
+/** A live login, and who acts in it. */
+export interface ActiveLogin extends LiveLogin {
   actor: Actor;
-  renewable: boolean;
 }
 
 /** Turns a session into who acts: the user's state, roles and permissions as they are at this moment. */
 @Injectable()
 export class ActorsService {
-  constructor(
-    private readonly auth: AuthRepository,
-    @Inject(CONFIG) private readonly config: Config,
-  ) {}
+  constructor(private readonly logins: LiveLoginsService) {}
 
   /** @throws auth.token_invalid when the session has ended or its user may not act (OWASP ASVS 7.4.2) */
   async get(session_id: string, user_id: string, caller: Caller): Promise<ActiveLogin> {
-    const login = await this.auth.findLogin(session_id, user_id);
+    const login = await this.logins.find(session_id, user_id);
     if (login === null) throw new AppError('auth.token_invalid');
-    const { stale, renewable, ...user } = login;
-    if (stale) await this.auth.touch(session_id, user_id, this.idleSeconds(user.user_type));
-    const rights = user.must_change_password ? { roles: [], permissions: [], may_grant: [] } : { permissions: user.permissions.sort() };
-    return { actor: { ...caller, actor_type: 'user', ...user, ...rights, session_id }, renewable };
+    return { ...login, actor: actorOf(login, session_id, caller) };
   }
+}
 
-  private idleSeconds(user_type: Actor['user_type']): number {
-    return user_type === 'system' ? this.config.SYSTEM_USER_SESSION_IDLE_SECONDS : this.config.CARRIER_USER_SESSION_IDLE_SECONDS;
-  }
+/** Whoever must change their password has no roles and permissions until they have. */
+function actorOf({ user, permissions, may_grant }: LiveLogin, session_id: string, { ip, user_agent, request_id }: Caller): Actor {
+  const { user_id, user_type, carrier_id, carrier_scope, roles, must_change_password } = user;
+  const rights = must_change_password ? { roles: [], permissions: [], may_grant: [] } : { roles, permissions, may_grant };
+  return {
+    actor_type: 'user',
+    user_id,
+    user_type,
+    carrier_id,
+    carrier_scope,
+    ...rights,
+    must_change_password,
+    session_id,
+    ip,
+    user_agent,
+    request_id,
+  };
 }

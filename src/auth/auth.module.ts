@@ -13,7 +13,6 @@ import { ActorsService } from './actors.service';
 import { AddressLimits } from './address-limits';
 import { AuthController } from './auth.controller';
 import { AuthGuard } from './auth.guard';
-import { AuthRepository } from './auth.repository';
 import { AuthService } from './auth.service';
 import { CheckTokenService } from './check-token.service';
 import { FailureLimitInterceptor } from './failure-limit.interceptor';
@@ -34,7 +33,7 @@ import { SigningKeysService } from './signing-keys.service';
     { provide: APP_GUARD, useClass: AuthGuard },
     { provide: APP_INTERCEPTOR, useClass: FailureLimitInterceptor },
     ...[AuthService, CheckTokenService, RefreshService, RecoveryService, MailJobsService, FirstAdministrator],
-    ...[AccessTokens, ActorsService, AddressLimits, AuthRepository, JwtStrategy, SigningKeysService, SigningKeysRepository],
+    ...[AccessTokens, ActorsService, AddressLimits, JwtStrategy, SigningKeysService, SigningKeysRepository],
   ],
   exports: [FirstAdministrator],
 })

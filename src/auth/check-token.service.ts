@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../access/actor';
 import { AppError, invalid } from '../common/errors/app-error';
 import { CONFIG, type Config } from '../config/config';
-import { UsersService } from '../users/users.service';
 import type { AccessTokenClaims } from './access-tokens';
 import { AccessTokens } from './access-tokens';
 import { type ActiveLogin, ActorsService } from './actors.service';
@@ -10,13 +9,15 @@ import { secondsUntil } from './auth.service';
 import type { CheckTokenRequest, CheckTokenResponse } from './auth.dto';
 import { RefreshService } from './refresh.service';
 
+/** What an answer says of the token itself. */
+type TokenPart = Omit<CheckTokenResponse, 'active' | 'user' | 'session' | 'permissions'>;
+
 /** Is this token good, whose is it, what may they do: the question of every module. */
 @Injectable()
 export class CheckTokenService {
   constructor(
     private readonly tokens: AccessTokens,
     private readonly actors: ActorsService,
-    private readonly users: UsersService,
     private readonly refresher: RefreshService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -61,11 +62,7 @@ export class CheckTokenService {
     return { ...this.tokens.sign({ user_id, session_id: actor.session_id ?? '', user_type, roles, carrier_id }), token_type: 'Bearer' };
   }
 
-  private async describe(
-    { actor }: ActiveLogin,
-    tokens: Omit<CheckTokenResponse, 'active' | 'user' | 'session' | 'permissions'>,
-  ): Promise<CheckTokenResponse> {
-    const [user, session] = await Promise.all([this.users.get(actor, actor.user_id), this.refresher.sessionFor(actor)]);
+  private describe({ user, session, actor }: ActiveLogin, tokens: TokenPart): CheckTokenResponse {
     return { active: true, ...tokens, user, session, permissions: actor.permissions };
   }
 

@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import { type Actor, type Caller, systemActorFor } from '../access/actor';
-import { AppError } from '../common/errors/app-error';
+import { type Caller, systemActorFor } from '../access/actor';
 import { EventsService } from '../events/events.service';
-import type { SessionResponse } from '../sessions/sessions.dto';
 import { type Refreshed, SessionsService } from '../sessions/sessions.service';
 import { UserMailsService } from '../users/user-mails.service';
 
@@ -30,12 +28,5 @@ export class RefreshService {
       await this.mails.enqueue({ user_id: refreshed.user_id, mail: 'token-reuse' });
     }
     return refreshed;
-  }
-
-  /** The session of an actor. @throws auth.token_invalid */
-  async sessionFor(actor: Actor): Promise<SessionResponse> {
-    const session = actor.session_id === null ? null : await this.sessions.find(actor, actor.session_id);
-    if (session === null) throw new AppError('auth.token_invalid');
-    return session;
   }
 }

@@ -49,7 +49,10 @@ export class EndedSessionsResponse {
 }
 
 /** A session row with what is joined and computed. */
-export type SessionRecord = Omit<SessionEntity, 'refresh_token_hash' | 'previous_refresh_token_hash' | 'refreshed_at'> & {
+export type SessionRecord = Omit<
+  SessionEntity,
+  'refresh_token_hash' | 'previous_refresh_token_hash' | 'refreshed_at' | 'absolute_expires_at'
+> & {
   name: string;
   active: boolean;
 };

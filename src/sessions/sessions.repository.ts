@@ -10,7 +10,7 @@ import { liveSession, sessionList } from './session-list';
 import type { SessionRecord } from './sessions.dto';
 
 const columns = sql`sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id, sessions.created_at, sessions.last_seen_at,
-  sessions.expires_at, sessions.absolute_expires_at, host(sessions.ip) as ip, sessions.user_agent, ${liveSession} as active, sessions.ended_at,
+  sessions.expires_at, host(sessions.ip) as ip, sessions.user_agent, ${liveSession} as active, sessions.ended_at,
   sessions.ended_reason, sessions.ended_by`;
 const from = rawSql('sessions join users on users.user_id = sessions.user_id');
 

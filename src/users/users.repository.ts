@@ -10,7 +10,8 @@ import type { UserEntity } from './user.entity';
 import { onlineSql, userList } from './user-list';
 import type { UserRecord } from './users.dto';
 
-const columns = sql`users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name,
+/** All columns of a user but `search_text`. */
+export const userColumns = sql`users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name,
   users.phone, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes,
   users.must_change_password, coalesce(${onlineSql(true)}, false) as online, users.created_at, users.created_by, users.updated_at, users.last_login_at,
   host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version`;
@@ -47,7 +48,7 @@ export class UsersRepository {
 
   /** The one user that a condition shows, or null. */
   async find(condition: SqlFragment): Promise<UserRecord | null> {
-    const [row] = await this.database.runPrepared<UserRecord>(sql`select ${columns} from users where ${condition} limit 1`);
+    const [row] = await this.database.runPrepared<UserRecord>(sql`select ${userColumns} from users where ${condition} limit 1`);
     return row ?? null;
   }
 
@@ -61,13 +62,19 @@ export class UsersRepository {
   async list(visible: SqlFragment, query: RawQuery, caller_id: string, deleted: boolean): Promise<Page<UserRecord>> {
     const parsed = parseListQuery(query, { ...userList, name: deleted ? 'deleted users' : 'users' }, caller_id, this.cursors);
     const state = rawSql(deleted ? 'users.deleted_at is not null' : 'users.deleted_at is null');
-    const source = { columns, from: rawSql('users'), id: 'users.user_id', idName: 'user_id', visible: sql`${state} and ${visible}` };
+    const source = {
+      columns: userColumns,
+      from: rawSql('users'),
+      id: 'users.user_id',
+      idName: 'user_id',
+      visible: sql`${state} and ${visible}`,
+    };
     return readPage<UserRecord>(this.database.run, source, parsed, this.cursors);
   }
 
   /** The first users that a condition finds, for a preview. */
   sample(user_ids: string[]): Promise<UserRecord[]> {
-    return this.database.run(sql`select ${columns} from users where users.user_id = any(${user_ids}::uuid[]) order by users.user_id`);
+    return this.database.run(sql`select ${userColumns} from users where users.user_id = any(${user_ids}::uuid[]) order by users.user_id`);
   }
 
   /** Adds a user; uniqueness is decided by the indexes. */
@@ -78,7 +85,7 @@ export class UsersRepository {
       values (${user.user_id}, ${user.user_type}, ${user.name}, ${user.email}, ${user.first_name}, ${user.last_name}, ${user.phone}, ${user.locale}, ${user.timezone},
         ${user.carrier_id}, ${user.carrier_scope}, ${user.roles}::text[], ${user.status}, ${networksSql(user.allowed_ips)}, ${JSON.stringify(user.attributes)}::jsonb,
         ${user.must_change_password}, ${user.created_by})
-      returning ${columns}`);
+      returning ${userColumns}`);
     return row as UserRecord;
   }
 
@@ -94,7 +101,7 @@ export class UsersRepository {
     const [row] = await this.database
       .runPrepared<UserRecord>(sql`update users set last_login_at = now(), last_login_ip = ${ip}::inet, last_seen_at = now()
       where user_id = ${user_id}::uuid and status = 'active' and deleted_at is null and password_changed_at is not distinct from ${password_changed_at}::timestamptz
-      returning ${columns}`);
+      returning ${userColumns}`);
     return row ?? null;
   }
 
@@ -105,14 +112,14 @@ export class UsersRepository {
         locked_until = case when ${proven_email}::text is null then locked_until end,
         email_verified_at = case when lower(email) = lower(${proven_email}::text) then now() else email_verified_at end,
         status = case when status = 'invited' then 'active' else status end
-      where user_id = ${user_id}::uuid and deleted_at is null and status <> 'disabled' returning ${columns}`);
+      where user_id = ${user_id}::uuid and deleted_at is null and status <> 'disabled' returning ${userColumns}`);
     return row ?? null;
   }
 
   /** Notes the time of the password that a user was created with. */
   async notePasswordSet(user_id: string): Promise<UserRecord> {
     const [row] = await this.database.run<UserRecord>(
-      sql`update users set password_changed_at = now() where user_id = ${user_id}::uuid returning ${columns}`,
+      sql`update users set password_changed_at = now() where user_id = ${user_id}::uuid returning ${userColumns}`,
     );
     return row as UserRecord;
   }
@@ -121,7 +128,7 @@ export class UsersRepository {
   async confirmEmail(user_id: string, email: string): Promise<UserRecord | null> {
     const [row] = await this.database
       .run<UserRecord>(sql`update users set email = email_pending, email_pending = null, email_verified_at = now(), updated_at = now(),
-        version = version + 1 where user_id = ${user_id}::uuid and email_pending = ${email} and deleted_at is null and status <> 'disabled' returning ${columns}`);
+        version = version + 1 where user_id = ${user_id}::uuid and email_pending = ${email} and deleted_at is null and status <> 'disabled' returning ${userColumns}`);
     return row ?? null;
   }
 
@@ -130,7 +137,7 @@ export class UsersRepository {
     const roles = sql`array(select role from unnest(roles) role where role <> all(${forbidden_roles}::text[]) order by role)`;
     const [row] = await this.database
       .run<UserRecord>(sql`update users set deleted_at = null, roles = ${roles}, updated_at = now(), version = version + 1
-      where user_id = ${user_id}::uuid and deleted_at is not null returning ${columns}`);
+      where user_id = ${user_id}::uuid and deleted_at is not null returning ${userColumns}`);
     return row ?? null;
   }
 

@@ -1,18 +1,20 @@
 import { Injectable } from '@nestjs/common';
-import type { UserType } from '../access/actor';
 import { rawSql, sql } from '../common/query/sql';
 import { Database } from '../database/database';
+import type { UserRecord } from './users.dto';
+import { userColumns } from './users.repository';
 
-/** A live login: what the guard needs to know of its user, as of now. */
-export interface LiveLogin {
-  user_id: string;
-  user_type: UserType;
-  carrier_id: string | null;
-  carrier_scope: string[] | null;
-  roles: string[];
+/** The user and the session behind a request, as of now. Names of columns that both have are prefixed for the session. */
+export interface LiveLoginRecord extends UserRecord {
+  session_id: string;
+  session_created_at: Date;
+  session_last_seen_at: Date;
+  session_expires_at: Date;
+  session_ip: string | null;
+  session_user_agent: string | null;
+  /** of all roles together */
   permissions: string[];
   may_grant: string[];
-  must_change_password: boolean;
   /** the last activity was noted a while ago */
   stale: boolean;
   /** the last login or refresh was less than an hour ago */
@@ -24,13 +26,14 @@ const staleAfter = rawSql(`least(interval '1 minute', (sessions.expires_at - ses
 
 /** The SQL behind every authenticated request. */
 @Injectable()
-export class AuthRepository {
+export class LiveLoginsRepository {
   constructor(private readonly database: Database) {}
 
   /** The login behind a session, if it lives and its user may act: one read by primary keys. */
-  async findLogin(session_id: string, user_id: string): Promise<LiveLogin | null> {
-    const [row] = await this.database
-      .runPrepared<LiveLogin>(sql`select users.user_id, users.user_type, users.carrier_id, users.carrier_scope, users.roles, users.must_change_password,
+  async find(session_id: string, user_id: string): Promise<LiveLoginRecord | null> {
+    const [row] = await this.database.runPrepared<LiveLoginRecord>(sql`select ${userColumns},
+        sessions.session_id, sessions.created_at as session_created_at, sessions.last_seen_at as session_last_seen_at,
+        sessions.expires_at as session_expires_at, host(sessions.ip) as session_ip, sessions.user_agent as session_user_agent,
         array(select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)) as permissions,
         array(select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)) as may_grant,
         sessions.last_seen_at <= now() - ${staleAfter} as stale, sessions.refreshed_at > now() - interval '1 hour' as renewable
