@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp, docsUrl } from './app.setup';
 import { FirstAdministrator } from './auth/first-administrator.service';
+import { currentTime } from './common/clock';
 import { type Config, loadConfig, serviceUrl, withDatabase } from './config/config';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './database/embedded-postgres';
 import { migrateDatabase } from './database/migrate';
@@ -30,7 +31,7 @@ async function serve(config: Config): Promise<void> {
   announce(config, await app.get(FirstAdministrator).ensure());
 }
 
-/** For people; the log goes on as JSON lines. The link is shown once and to whoever started the service only. */
+/** Text at a terminal, else lines of the log. */
 function announce(config: Config, link: string | null): void {
   const { port } = app?.getHttpServer().address() as AddressInfo;
   const lines = [
@@ -38,14 +39,19 @@ function announce(config: Config, link: string | null): void {
     `  API       ${serviceUrl(config)}`,
     `  explorer  ${docsUrl(config)}`,
   ];
-  if (link !== null)
-    lines.push(
-      '',
-      'The first administrator is called "administrator". Set the password with this link; it works once, for an hour:',
-      `  ${link}`,
-      '(a new one: npm run admin:recover)',
-    );
-  process.stdout.write(`${lines.join('\n')}\n`);
+  const asLog = (line: string) => JSON.stringify({ level: 30, time: currentTime().toISOString(), msg: line.trim() });
+  process.stdout.write(`${(process.stdout.isTTY ? lines : lines.map(asLog)).join('\n')}\n`);
+  if (link !== null) show(link);
+}
+
+/** Never a line of the log: shown once, to whoever started the service. */
+function show(link: string): void {
+  const lines = [
+    '',
+    'The first administrator is called "administrator". Set the password with this link; it works once, for an hour:',
+    `  ${link}`,
+  ];
+  process.stdout.write(`${lines.join('\n')}\n(a new one: npm run admin:recover)\n`);
 }
 
 /** Lets a start under way come to where it can be undone, finishes what is running, then stops everything; after 9.5 seconds without any more patience. */

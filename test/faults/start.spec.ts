@@ -84,8 +84,8 @@ describe('the service with its embedded database', () => {
 
   it('starts in an empty directory, says where it is, and lets the first administrator in by a link that a real browser can use', async () => {
     const { url, output } = await start();
-    expect(output()).toContain(`API       http://localhost:${port}\n`);
-    expect(output()).toContain(`explorer  http://localhost:${port}/docs\n`);
+    expect(output()).toContain(`"API       http://localhost:${port}"`);
+    expect(output()).toContain(`"explorer  http://localhost:${port}/docs"`);
     expect((await fetch(`${url}/docs`)).status).toBe(200);
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     const links = output().match(new RegExp(linkForm, 'g')) ?? [];
