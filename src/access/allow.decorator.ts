@@ -11,7 +11,7 @@ export interface AccessRule {
   orSelf?: string;
   /** still works while the password must be changed */
   duringPasswordChange?: boolean;
-  /** which limit per address a public route counts against; token checks count their failures only */
+  /** which limit per address a route counts against: public ones always, others where they verify a password; token checks count their failures only */
   limit?: 'login' | 'requests' | 'failures' | 'none';
 }
 
@@ -19,7 +19,10 @@ export interface AccessRule {
 export const accessRule = 'access:rule';
 
 /** Demands a login, and a permission where one is named. A route without `@Allow` or `@Public` is refused by the guard. */
-export function Allow(permission?: Permission, options: Pick<AccessRule, 'orSelf' | 'duringPasswordChange'> = {}): MethodDecorator {
+export function Allow(
+  permission?: Permission,
+  options: Pick<AccessRule, 'orSelf' | 'duringPasswordChange' | 'limit'> = {},
+): MethodDecorator {
   const rule: AccessRule = { login: 'required', permission, ...options };
   return applyDecorators(
     SetMetadata(accessRule, rule),

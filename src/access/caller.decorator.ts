@@ -1,5 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { clientAddress } from '../common/ip';
 import type { Actor, Caller } from './actor';
 
 declare module 'fastify' {
@@ -16,7 +17,7 @@ export function callerOf(request: FastifyRequest): Caller {
   // eslint-disable-next-line no-control-regex -- control characters are what is removed
   const user_agent = request.headers['user-agent']?.replace(/[\x00-\x1f\x7f-\x9f]/g, '').slice(0, userAgentMax);
   return {
-    ip: request.ip,
+    ip: clientAddress(request.ip),
     user_agent: user_agent === undefined || user_agent === '' ? null : user_agent.toWellFormed(),
     request_id: request.id,
   };

@@ -76,11 +76,11 @@ export class AuthController {
   /** Change the own password */
   @Post('auth/password')
   @HttpCode(204)
-  @Allow(undefined, { duringPasswordChange: true })
+  @Allow(undefined, { duringPasswordChange: true, limit: 'login' })
   @Endpoint({
     description: 'All other sessions end.',
     answer: { status: 204, description: 'The password is changed' },
-    errors: ['auth.wrong_current_password', 'service.overloaded'],
+    errors: ['auth.wrong_current_password', 'auth.too_many_attempts', 'service.overloaded'],
   })
   changePassword(@CurrentActor() actor: Actor, @Body() request: ChangePasswordRequest): Promise<void> {
     return this.auth.changePassword(actor, request.current_password, request.new_password);

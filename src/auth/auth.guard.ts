@@ -26,6 +26,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     if (rule.login === null) return this.admitPublic(rule, request.ip);
     request.actor = await this.authenticate(context, request);
     assertAllowed(rule, request.actor, request.params as Record<string, string>);
+    if (rule.limit === 'login') await this.limits.countLogin(request.ip);
     return true;
   }
 

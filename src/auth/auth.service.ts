@@ -10,6 +10,7 @@ import { CredentialsService } from '../credentials/credentials.service';
 import { type Changes, EventsService } from '../events/events.service';
 import { SessionsService } from '../sessions/sessions.service';
 import { UserLoginsService } from '../users/user-logins.service';
+import type { UserResponse } from '../users/users.dto';
 import { AccessTokens } from './access-tokens';
 import type { LoginRequest, LoginResponse } from './auth.dto';
 
@@ -49,27 +50,33 @@ export class AuthService {
   @Transactional()
   async logout(access_token: string | null, refresh_token: string | undefined, caller: Caller): Promise<void> {
     const session_id = this.sessionToEnd(access_token, refresh_token);
-    await this.sessions.endCurrent(systemActorFor(caller), session_id);
+    await this.sessions.endCurrent(caller, session_id);
   }
 
-  /** Verifies one's own password before a sensitive change. @throws auth.wrong_current_password */
-  async assertPassword(actor: Actor, password: string): Promise<void> {
-    if (await this.credentials.verify(actor.user_id, password)) return;
+  /**
+   * Verifies one's own password before a sensitive change. The change must hold on to what is returned: a reset that comes
+   * in between must win. @throws auth.wrong_current_password
+   */
+  async verifyOwn(actor: Actor, password: string): Promise<UserResponse> {
+    const user = await this.logins.find(actor.user_id);
+    if (user === null) throw new AppError('auth.token_invalid');
+    if (await this.credentials.verify(actor.user_id, password)) return user;
     await this.events.record(actor, 'login.failed', { type: 'login', id: actor.user_id, carrier_id: actor.carrier_id });
     throw new AppError('auth.wrong_current_password');
   }
 
   /** Sets one's own password; all other sessions end, the mailed links die. @throws auth.wrong_current_password, request.invalid */
   async changePassword(actor: Actor, current_password: string, new_password: string): Promise<void> {
-    await this.assertPassword(actor, current_password);
+    const verified = await this.verifyOwn(actor, current_password);
     const pointer = '/new_password';
     if (new_password === current_password)
       throw invalid({ pointer, code: 'password.unchanged', detail: 'must differ from the current one' });
-    const user = await this.logins.find(actor.user_id);
-    if (user === null) throw new AppError('auth.token_invalid');
-    const { name, email, carrier_id } = user;
-    const password_hash = await this.credentials.hashNewPassword(new_password, { name, email, carrier_id }, pointer);
-    await this.logins.setPassword(actor, actor.user_id, password_hash, { event: 'password.changed', except_session_id: actor.session_id });
+    const password_hash = await this.credentials.hashNewPassword(new_password, verified, pointer);
+    await this.logins.setPassword(actor, actor.user_id, password_hash, {
+      event: 'password.changed',
+      except_session_id: actor.session_id,
+      verified,
+    });
   }
 
   @Transactional()

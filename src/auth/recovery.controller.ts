@@ -62,11 +62,11 @@ export class RecoveryController {
   /** Change the own e-mail address */
   @Post('email')
   @HttpCode(202)
-  @Allow()
+  @Allow(undefined, { limit: 'login' })
   @Endpoint({
     description: 'The new address counts once its owner confirms it by mail within 24 h; the old one is told.',
     answer: { status: 202, type: AcceptedResponse, description: 'A mail is on its way to the new address' },
-    errors: ['auth.wrong_current_password', 'service.overloaded'],
+    errors: ['auth.wrong_current_password', 'auth.too_many_attempts', 'service.overloaded'],
   })
   async changeEmail(@CurrentActor() actor: Actor, @Body() request: ChangeEmailRequest): Promise<AcceptedResponse> {
     await this.recovery.proposeEmail(actor, request.email, request.current_password);

@@ -63,8 +63,8 @@ export class RecoveryService {
 
   /** Proposes a new address for oneself. @throws auth.wrong_current_password */
   async proposeEmail(actor: Actor, email: string, current_password: string): Promise<void> {
-    await this.auth.assertPassword(actor, current_password);
-    await this.users.proposeEmail(actor, email);
+    const verified = await this.auth.verifyOwn(actor, current_password);
+    await this.users.proposeEmail(actor, email, verified.password_changed_at);
   }
 
   @Transactional()

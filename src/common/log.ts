@@ -7,7 +7,7 @@ export function createLogger(level: string): Logger {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    redact: { paths: ['*.password', '*.token', 'err.parameters', 'err.driverError', 'err.query'], remove: true },
+    redact: { paths: ['*.password', '*.token', 'err.parameters', 'err.driverError', 'err.query', 'err.detail', 'err.where'], remove: true },
   });
 }
 

@@ -29,7 +29,7 @@ export class CredentialsService {
   /** Sets a password. An initial one, set by somebody else, dies unused after 7 days (OWASP ASVS 6.4.1). Voids links that would replace it. */
   async setPassword(user_id: string, password_hash: string, initial: boolean): Promise<void> {
     await this.credentials.upsertHash(user_id, password_hash, initial ? initialPasswordTtlSeconds : null);
-    await this.credentials.voidTokens([user_id], ['reset', 'invite']);
+    await this.voidTokens([user_id]);
   }
 
   /**

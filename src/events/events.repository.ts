@@ -12,6 +12,9 @@ const columns =
   rawSql(`events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type, events.target_type, events.target_id,
   events.carrier_id, events.operation_id, events.session_id, host(events.ip) as ip, events.request_id, events.changes`);
 
+/** Changed fields that say nothing of a person. */
+const impersonal = ['user_type', 'roles', 'carrier_id', 'carrier_scope', 'status', 'must_change_password', 'deleted_at', 'ended_reason'];
+
 /** What all events of one act have in common. */
 export type EventBase = Pick<
   EventEntity,
@@ -50,12 +53,17 @@ export class EventsRepository {
     return readPage<EventEntity>(this.database.run, source, parsed, this.cursors);
   }
 
-  /** Takes a purged person's values out of the log; ids, event types and times stay. */
+  /**
+   * Takes the values of persons who are about to be purged out of the log: what they were called, and where they came from. Ids, event types, times,
+   * and who gave them which power stay, and so does the address of others who acted on them. Call it before their sessions are gone.
+   */
   async eraseUsers(user_ids: string[]): Promise<void> {
     const { run } = this.database;
+    const theirs = sql`(target_id = any(${user_ids}::uuid[]) or target_id in (select session_id from sessions where user_id = any(${user_ids}::uuid[])))`;
     await run(sql`select set_config('carrier_identity.erasing', 'on', true)`);
-    await run(sql`update events set changes = '{}', ip = null where target_id = any(${user_ids}::uuid[])`);
-    await run(sql`update events set ip = null where actor_id = any(${user_ids}::uuid[])`);
+    await run(sql`update events set ip = null where actor_id = any(${user_ids}::uuid[]) or (actor_id is null and ${theirs})`);
+    await run(sql`update events set changes = (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(changes) where key = any(${impersonal}::text[]))
+      where ${theirs}`);
     await run(sql`select set_config('carrier_identity.erasing', 'off', true)`);
   }
 }

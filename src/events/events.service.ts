@@ -23,12 +23,11 @@ export type EventType =
   | 'password.changed'
   | 'password.reset'
   | 'session.ended'
-  | 'session.token_reused'
-  | 'access.denied';
+  | 'session.token_reused';
 
 /** What an event is about. */
 export interface EventTarget {
-  type: 'user' | 'session' | 'login' | 'route';
+  type: 'user' | 'session' | 'login';
   id?: string | null;
   /** carrier of the user concerned; decides who may see the event */
   carrier_id?: string | null;

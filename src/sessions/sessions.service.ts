@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import type { Actor, Caller, UserType } from '../access/actor';
+import { type Actor, type Caller, systemActorFor, type UserType } from '../access/actor';
 import { holds } from '../access/permissions';
 import { visibleTo } from '../access/scope';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
@@ -140,8 +140,11 @@ export class SessionsService {
     await this.end(actor, [sql`sessions.user_id = any(${user_ids}::uuid[])`, outside], 'ip_not_allowed');
   }
 
-  /** Ends the session of a request. */
-  async endCurrent(actor: Actor, session_id: string): Promise<void> {
+  /** Ends a session at the wish of its own user, who has shown one of its tokens. */
+  async endCurrent(caller: Caller, session_id: string): Promise<void> {
+    const session = await this.sessions.find(session_id, sql`true`);
+    if (session === null) return;
+    const actor: Actor = { ...systemActorFor(caller), actor_type: 'user', user_id: session.user_id, session_id };
     await this.end(actor, [sql`sessions.session_id = ${session_id}::uuid`], 'logout');
   }
 

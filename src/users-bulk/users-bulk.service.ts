@@ -68,7 +68,12 @@ export class UsersBulkService {
 }
 
 function counts({ found, unchanged, skipped }: Plan): Pick<BulkResultResponse, 'matched' | 'unchanged' | 'skipped_count' | 'skipped'> {
-  return { matched: found.length, unchanged, skipped_count: skipped.length, skipped: skipped.slice(0, skippedShown) };
+  return {
+    matched: found.length,
+    unchanged,
+    skipped_count: skipped.length,
+    skipped: skipped.slice(0, skippedShown).map(({ user_id, reason }) => ({ user_id, reason })),
+  };
 }
 
 /** Never all by omission: without a filter `everyone=true` is demanded, and with one it is refused. */

@@ -43,11 +43,15 @@ export class LiveLoginsRepository {
     return row ?? null;
   }
 
-  /** Notes activity: moves the idle end of a session, never beyond its absolute end. */
+  /**
+   * Notes activity: moves the idle end of a session, never beyond its absolute end. The user is locked before the session, as everywhere, and nothing
+   * is waited for: while somebody changes the user, the activity stays unnoted until the next request.
+   */
   async touch(session_id: string, user_id: string, idle_seconds: number): Promise<void> {
-    await this.database.run(sql`with touched as (update sessions set last_seen_at = now(),
-          expires_at = least(absolute_expires_at, now() + ${idle_seconds}::integer * interval '1 second')
-        where session_id = ${session_id}::uuid and ended_at is null and expires_at > now() returning user_id)
-      update users set last_seen_at = now() from touched where users.user_id = ${user_id}::uuid`);
+    await this.database.run(sql`with free as (select user_id from users where user_id = ${user_id}::uuid for no key update skip locked),
+        touched as (update sessions set last_seen_at = now(), expires_at = least(absolute_expires_at, now() + ${idle_seconds}::integer * interval '1 second')
+          from free where sessions.session_id = ${session_id}::uuid and sessions.user_id = free.user_id and ended_at is null and expires_at > now()
+          returning sessions.user_id)
+      update users set last_seen_at = now() from touched where users.user_id = touched.user_id`);
   }
 }

@@ -63,6 +63,13 @@ export class UserChangesRepository {
       returning users.user_id, users.carrier_id, ${joinSql(assignments.map(changeSql), ' || ')} as changes`);
   }
 
+  /** Drops addresses that were proposed and not confirmed yet. */
+  async dropProposals(user_ids: string[]): Promise<void> {
+    await this.database.run(
+      sql`update users set email_pending = null where user_id = any(${user_ids}::uuid[]) and email_pending is not null`,
+    );
+  }
+
   /** Deletes users softly: name and address are free again, everything else is kept for a restore. */
   delete(user_ids: string[]): Promise<ChangedUser[]> {
     return this.database.run(sql`update users set deleted_at = now(), updated_at = now(), version = version + 1

@@ -11,6 +11,8 @@ import { assignmentsOf, touchesPower, type UserChange } from './user-change';
 import { type ChangedUser, type FoundUser, UserChangesRepository } from './user-changes.repository';
 import type { Deed } from './user-rules';
 
+export type { Deed } from './user-rules';
+
 /** What was found, and what is to become of each. */
 export interface Plan {
   /** all that were found */
@@ -20,7 +22,7 @@ export interface Plan {
   /** those that may be changed but already are as wanted */
   unchanged: number;
   /** those that may not be changed, with the code of the rule */
-  skipped: { user_id: string; reason: string }[];
+  skipped: { user_id: string; reason: string; field?: string }[];
 }
 
 /**
@@ -61,7 +63,7 @@ export class UserChangesService {
     await this.protectLastAdministrator(found);
     const allowed = found.filter(({ refusal }) => refusal === null);
     const to_change = allowed.filter(({ differs }) => differs).map(({ user_id }) => user_id);
-    const skipped = found.flatMap(({ user_id, refusal }) => (refusal === null ? [] : [{ user_id, reason: refusal }]));
+    const skipped = found.flatMap(({ user_id, refusal }) => (refusal === null ? [] : [{ user_id, ...reasonOf(refusal) }]));
     return { found, to_change, unchanged: allowed.length - to_change.length, skipped };
   }
 
@@ -80,9 +82,16 @@ export class UserChangesService {
       operation_id,
     );
     if (deed.kind === 'delete') await this.shutOut(actor, user_ids, 'user_deleted');
+    if (touchesPower(deed.change)) await this.dropProposals(user_ids);
     if (deed.change.status === 'disabled') await this.shutOut(actor, user_ids, 'user_disabled');
     if (deed.change.allowed_ips !== undefined) await this.sessions.endOutsideAllowedIps(actor, user_ids);
     return changed;
+  }
+
+  /** An address that was proposed for somebody with less power must not be confirmed into more (privilege escalation). */
+  private async dropProposals(user_ids: string[]): Promise<void> {
+    await this.changes.dropProposals(user_ids);
+    await this.credentials.voidTokens(user_ids, ['email']);
   }
 
   private async shutOut(actor: Actor, user_ids: string[], reason: 'user_deleted' | 'user_disabled'): Promise<void> {
@@ -100,6 +109,12 @@ export class UserChangesService {
   private async deed(actor: Actor, kind: Deed['kind'], change: UserChange): Promise<Deed> {
     return { kind, change, assignments: assignmentsOf(change), roles: await this.roles.grantsOf(actor) };
   }
+}
+
+/** A refusal is a code, and for `request.invalid` the field after a slash. */
+function reasonOf(refusal: string): { reason: string; field?: string } {
+  const [reason = refusal, field] = refusal.split('/');
+  return field === undefined ? { reason } : { reason, field };
 }
 
 /** The condition that finds one living user whom the actor may see. */

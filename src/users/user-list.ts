@@ -24,7 +24,7 @@ const fields: Record<string, FilterField> = {
   role: {
     column: 'users.roles',
     type: 'text',
-    operators: ['eq', 'in'],
+    operators: ['eq', 'ne', 'in'],
     equals: (value) => sql`users.roles @> array[${value}::text]`,
     meaning: 'A role the user has',
   },

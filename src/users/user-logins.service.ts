@@ -17,6 +17,8 @@ export interface PasswordChange {
   except_session_id?: string | null;
   /** the address whose owner followed a mailed link */
   proven_email?: string | null;
+  /** the state in which the password in force was verified; another one since then = nothing is changed */
+  verified?: { password_changed_at: Date | null } | null;
 }
 
 /** The users as logging in sees them: by name or address, regardless of who asks. For `auth` only; it decides what may be told. */
@@ -61,12 +63,12 @@ export class UserLoginsService {
     actor: Actor,
     user_id: string,
     password_hash: string,
-    { event, except_session_id = null, proven_email = null }: PasswordChange,
+    { event, except_session_id = null, proven_email = null, verified = null }: PasswordChange,
   ): Promise<void> {
-    const user = await this.users.notePassword(user_id, proven_email);
-    if (user === null) throw new AppError('reset.token_invalid');
+    const user = await this.users.notePassword(user_id, proven_email, verified);
+    if (user === null) throw new AppError(event === 'password.reset' ? 'reset.token_invalid' : 'auth.token_invalid');
     await this.credentials.setPassword(user_id, password_hash, false);
-    await this.mails.cancelPasswordLinks(user_id);
+    await this.mails.cancelLinks(user_id);
     await this.sessions.endOf(actor, [user_id], 'password_changed', except_session_id);
     await this.events.record(actor, event, { type: 'user', id: user_id, carrier_id: user.carrier_id });
     await this.mails.enqueue({ user_id, mail: 'password-changed' });

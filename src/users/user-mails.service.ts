@@ -45,10 +45,11 @@ export class UserMailsService {
     await this.enqueue({ user_id, mail: 'email-change-notice', email });
   }
 
-  /** Takes back the mails that would bring a link for a password which was set meanwhile. */
-  async cancelPasswordLinks(user_id: string): Promise<void> {
+  /** Takes back the mails whose links a new password has made void. */
+  async cancelLinks(user_id: string): Promise<void> {
     await this.jobs.cancel(`reset:${user_id}`);
     await this.jobs.cancel(`invitation:${user_id}`);
+    await this.jobs.cancel(`email-confirmation:${user_id}`);
   }
 
   /** Any other mail to a user. */

@@ -101,18 +101,28 @@ export class UsersRepository {
     const [row] = await this.database
       .runPrepared<UserRecord>(sql`update users set last_login_at = now(), last_login_ip = ${ip}::inet, last_seen_at = now()
       where user_id = ${user_id}::uuid and status = 'active' and deleted_at is null and password_changed_at is not distinct from ${password_changed_at}::timestamptz
+        and (cardinality(allowed_ips) = 0 or ${ip}::inet <<= any(allowed_ips))
       returning ${userColumns}`);
     return row ?? null;
   }
 
-  /** Notes a new password. A reset proves the address and lifts the lock. */
-  async notePassword(user_id: string, proven_email: string | null): Promise<UserRecord | null> {
+  /**
+   * Notes a new password; null when it is not the one that was verified that it takes the place of. A proposed address is dropped: whoever knew the
+   * old password may have proposed it. A reset proves the address and lifts the lock.
+   */
+  async notePassword(
+    user_id: string,
+    proven_email: string | null,
+    verified: { password_changed_at: Date | null } | null,
+  ): Promise<UserRecord | null> {
+    const unchanged =
+      verified === null ? sql`true` : sql`password_changed_at is not distinct from ${verified.password_changed_at}::timestamptz`;
     const [row] = await this.database
-      .run<UserRecord>(sql`update users set password_changed_at = now(), must_change_password = false, updated_at = now(), version = version + 1,
+      .run<UserRecord>(sql`update users set password_changed_at = now(), must_change_password = false, email_pending = null, updated_at = now(), version = version + 1,
         locked_until = case when ${proven_email}::text is null then locked_until end,
         email_verified_at = case when lower(email) = lower(${proven_email}::text) then now() else email_verified_at end,
         status = case when status = 'invited' then 'active' else status end
-      where user_id = ${user_id}::uuid and deleted_at is null and status <> 'disabled' returning ${userColumns}`);
+      where user_id = ${user_id}::uuid and deleted_at is null and status <> 'disabled' and ${unchanged} returning ${userColumns}`);
     return row ?? null;
   }
 

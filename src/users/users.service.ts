@@ -12,7 +12,7 @@ import { CredentialsService } from '../credentials/credentials.service';
 import { type Changes, EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import type { UserChange } from './user-change';
-import { oneUser, UserChangesService } from './user-changes.service';
+import { type Deed, oneUser, type Plan, UserChangesService } from './user-changes.service';
 import { UserMailsService } from './user-mails.service';
 import {
   type ChangeUserRequest,
@@ -94,13 +94,15 @@ export class UsersService {
     const ofSelf = user_id === actor.user_id;
     if (!holds(actor.permissions, 'user:update') && Object.keys(change).some((field) => !selfFields.includes(field)))
       throw new AppError('access.denied');
-    return this.apply(actor, user_id, change, versions, ofSelf ? sql`true` : visibleUsers(actor));
+    return this.apply(actor, user_id, await this.changes.changeDeed(actor, change), versions, ofSelf ? sql`true` : visibleUsers(actor));
   }
 
-  /** Proposes a new address for oneself. */
+  /** Proposes a new address for oneself, unless the password was changed since it was verified. @throws auth.token_invalid */
   @Transactional()
-  async proposeEmail(actor: Actor, email: string): Promise<void> {
-    await this.apply(actor, actor.user_id, { email }, null, sql`true`);
+  async proposeEmail(actor: Actor, email: string, password_changed_at: Date | null): Promise<void> {
+    const unchanged = sql`users.password_changed_at is not distinct from ${password_changed_at}::timestamptz`;
+    const deed = { ...(await this.changes.changeDeed(actor, { email })), reauthenticated: true };
+    await this.apply(actor, actor.user_id, deed, null, unchanged, 'auth.token_invalid');
   }
 
   /** Deletes one user softly, or for good. @throws user.not_found, user.version_mismatch and what the rules refuse */
@@ -110,11 +112,11 @@ export class UsersService {
     const state = purge ? sql`true` : sql`users.deleted_at is null`;
     const condition = sql`users.user_id = ${user_id}::uuid and ${state} and ${visibleUsers(actor)}`;
     const deed = await this.changes.deleteDeed(actor);
-    const plan = await this.planOne(actor, user_id, versions, condition, deed);
+    const plan = await this.planOne(actor, versions, condition, deed);
     await this.changes.carryOut(actor, deed, plan);
     if (!purge) return;
-    await this.users.purge([user_id]);
     await this.events.eraseUsers([user_id]);
+    await this.users.purge([user_id]);
     await this.events.record(actor, 'user.purged', { type: 'user', id: user_id, carrier_id: plan.found[0]?.carrier_id });
   }
 
@@ -135,7 +137,7 @@ export class UsersService {
   @Transactional()
   async invite(actor: Actor, user_id: string): Promise<void> {
     const deed = await this.changes.changeDeed(actor, {});
-    await this.planOne(actor, user_id, null, oneUser(user_id, visibleUsers(actor)), deed);
+    await this.planOne(actor, null, oneUser(user_id, visibleUsers(actor)), deed);
     const user = await this.get(actor, user_id);
     if (user.status !== 'invited') throw invalid({ pointer: '', code: 'field.not_allowed', detail: 'the user is not invited any more' });
     await this.events.record(actor, 'user.invited', { type: 'user', id: user_id, carrier_id: user.carrier_id });
@@ -173,32 +175,33 @@ export class UsersService {
   private async apply(
     actor: Actor,
     user_id: string,
-    change: UserChange,
+    deed: Deed,
     versions: number[] | null,
     visible: SqlFragment,
+    missing: ErrorCode = 'user.not_found',
   ): Promise<UserResponse> {
-    const deed = await this.changes.changeDeed(actor, change);
-    const plan = await this.planOne(actor, user_id, versions, oneUser(user_id, visible), deed);
+    const plan = await this.planOne(actor, versions, oneUser(user_id, visible), deed, missing);
     const [changed] = await this.changes.carryOut(actor, deed, plan);
     const user = await this.get(actor, user_id);
-    if (change.email !== undefined) await this.mails.emailProposed(user, changed?.changes ?? {});
+    if (deed.change.email !== undefined) await this.mails.emailProposed(user, changed?.changes ?? {});
     return user;
   }
 
   private async planOne(
     actor: Actor,
-    user_id: string,
     versions: number[] | null,
     condition: SqlFragment,
-    deed: Parameters<UserChangesService['plan']>[2],
-  ) {
+    deed: Deed,
+    missing: ErrorCode = 'user.not_found',
+  ): Promise<Plan> {
     const plan = await this.changes.plan(actor, condition, deed, 1);
     const [found] = plan.found;
-    if (found === undefined) throw new AppError('user.not_found');
+    if (found === undefined) throw new AppError(missing);
     if (versions !== null && !versions.includes(found.version)) throw new AppError('user.version_mismatch');
     const [refused] = plan.skipped;
-    if (refused !== undefined) throw new AppError(refused.reason as ErrorCode, { detail: `User ${user_id}: the change is not possible.` });
-    return plan;
+    if (refused === undefined) return plan;
+    if (refused.field === undefined) throw new AppError(refused.reason as ErrorCode);
+    throw invalid({ pointer: `/${refused.field}`, code: 'field.not_allowed', detail: 'is not possible for this user' });
   }
 }
 
