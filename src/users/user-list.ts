@@ -24,7 +24,7 @@ const fields: Record<string, FilterField> = {
   role: {
     column: 'users.roles',
     type: 'text',
-    operators: ['eq', 'ne', 'in'],
+    operators: ['eq', 'in'],
     equals: (value) => sql`users.roles @> array[${value}::text]`,
     meaning: 'A role the user has',
   },

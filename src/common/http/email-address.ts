@@ -1,4 +1,4 @@
-import { domainToASCII } from 'node:url';
+import { domainToASCII, domainToUnicode } from 'node:url';
 
 const localPart = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const domainLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -30,6 +30,6 @@ export function isEmailAddress(text: string): boolean {
   const labels = domain.split('.');
   if (rest.length > 0 || local.length > 64 || !localPart.test(local)) return false;
   const plain = labels.length >= 2 && labels.every((label) => domainLabel.test(label)) && /[a-z]/.test(labels.at(-1) ?? '');
-  // `xn--` before what is no Punycode names no domain
-  return plain && domainToASCII(domain) === domain;
+  // `xn--` before what is no Punycode names no domain: versions of Node differ in what they make of it
+  return plain && domainToASCII(domain) === domain && !/(^|\.)xn--/.test(domainToUnicode(domain));
 }
