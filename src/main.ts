@@ -24,11 +24,13 @@ async function start(): Promise<void> {
   if (stopping === null) await serve(config);
 }
 
-/** The link comes last: made before the port is known to be free, it would be lost with the start. */
+/** With a password the first administrator is there before anybody can ask; a link comes last, else it would be lost with a start that finds its port taken. */
 async function serve(config: Config): Promise<void> {
   app = await createApp(config);
+  const administrators = app.get(FirstAdministrator);
+  if (config.ADMIN_PASSWORD !== undefined) await administrators.ensure();
   await app.listen(config.PORT, config.HOST);
-  announce(config, await app.get(FirstAdministrator).ensure());
+  announce(config, await administrators.ensure());
 }
 
 /** Text at a terminal, else lines of the log. */
