@@ -33,7 +33,7 @@ async function serve(config: Config): Promise<void> {
   announce(config, await administrators.ensure());
 }
 
-/** Text at a terminal, else lines of the log. */
+/** Text at a terminal, else lines of the log. The link is never one: it is shown once, to whoever started the service. */
 function announce(config: Config, link: string | null): void {
   const { port } = app?.getHttpServer().address() as AddressInfo;
   const lines = [
@@ -42,18 +42,14 @@ function announce(config: Config, link: string | null): void {
     `  explorer  ${docsUrl(config)}`,
   ];
   const asLog = (line: string) => JSON.stringify({ level: 30, time: currentTime().toISOString(), msg: line.trim() });
-  process.stdout.write(`${(process.stdout.isTTY ? lines : lines.map(asLog)).join('\n')}\n`);
-  if (link !== null) show(link);
-}
-
-/** Never a line of the log: shown once, to whoever started the service. */
-function show(link: string): void {
-  const lines = [
+  const invitation = [
     '',
     'The first administrator is called "administrator". Set the password with this link; it works once, for an hour:',
     `  ${link}`,
+    '(a new one: npm run admin:recover)',
   ];
-  process.stdout.write(`${lines.join('\n')}\n(a new one: npm run admin:recover)\n`);
+  const shown = process.stdout.isTTY ? lines : lines.map(asLog);
+  process.stdout.write(`${[...shown, ...(link === null ? [] : invitation)].join('\n')}\n`);
 }
 
 /** Lets a start under way come to where it can be undone, finishes what is running, then stops everything; after 9.5 seconds without any more patience. */
