@@ -6,8 +6,8 @@ const LAYERS = [
   ['common'],
   ['config'],
   ['database', 'access'],
-  ['events', 'jobs', 'mail'],
-  ['sessions', 'roles', 'credentials'],
+  ['events', 'jobs', 'mail', 'idempotency'],
+  ['sessions', 'roles', 'credentials', 'operations'],
   ['users'],
   ['users-bulk', 'users-transfer', 'auth', 'docs', 'health'],
   ['cli'],
@@ -16,7 +16,7 @@ const LAYERS = [
 const OPEN = ['common', 'config', 'access'];
 /** The one way to the database, for repositories. */
 const DATABASE = '^src/database/database\\.ts$';
-const PUBLIC_FILES = String.raw`\.(module|service|events|dto)\.ts$`;
+const PUBLIC_FILES = String.raw`\.(module|service|events|dto|decorator|interceptor)\.ts$`;
 
 const folders = (names) => `^src/(${names.join('|')})/`;
 const ROOT_FILES = '^src/[^/]+$';
@@ -44,7 +44,7 @@ module.exports = {
     ),
     rule(
       'features-by-their-front-door',
-      'Across features only *.module, *.service, *.events and *.dto: a repository, entity or controller belongs to its feature alone.',
+      'Across features only *.module, *.service, *.events, *.dto, *.decorator and *.interceptor: a repository, entity or controller belongs to its feature alone.',
       { path: '^src/([^/]+)/', pathNot: '^src/cli/' },
       { path: '^src/[^/]+/', pathNot: ['^src/$1/', folders(OPEN), PUBLIC_FILES, DATABASE] },
     ),

@@ -4,6 +4,9 @@ import type { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adap
 import type { EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import type { SqlFragment } from '../common/query/sql';
 import { CONFIG, type Config } from '../config/config';
+import { Snapshot } from './snapshot';
+
+export type { Snapshot } from './snapshot';
 
 /** The only way to the database: whatever goes through here is part of the transaction of the call, if there is one. */
 @Injectable()
@@ -13,7 +16,7 @@ export class Database {
 
   constructor(
     private readonly txHost: TransactionHost<TransactionalAdapterTypeOrm>,
-    @Inject(CONFIG) config: Config,
+    @Inject(CONFIG) private readonly config: Config,
   ) {
     this.pooled = config.DATABASE_DIRECT_URL !== config.DATABASE_URL;
   }
@@ -42,6 +45,11 @@ export class Database {
     // TypeORM hands it to the driver as it is, and the driver knows named statements
     return this.send<Row>({ name, text } as never, values);
   };
+
+  /** What is there at this moment, for reading more than fits into memory. The signal ends it. @throws service.overloaded */
+  openSnapshot(signal: AbortSignal): Promise<Snapshot> {
+    return Snapshot.open(this.config.DATABASE_URL, (pid) => this.send('select pg_cancel_backend($1)', [pid]), signal);
+  }
 
   private async send<Row>(query: string, values: unknown[]): Promise<Row[]> {
     const result = await this.txHost.tx.query<Row[] | [Row[], number]>(query, values);

@@ -10,7 +10,7 @@ export type Changes = Record<string, { before?: unknown; after?: unknown }>;
 @Index('events_target_id_idx', ['target_id', 'occurred_at'])
 @Index('events_actor_id_idx', ['actor_id', 'occurred_at'])
 @Index('events_carrier_id_idx', ['carrier_id', 'occurred_at'])
-@Index('events_operation_id_idx', ['operation_id'], { where: 'operation_id is not null' })
+@Index('events_operation_id_idx', ['operation_id', 'target_id'], { where: 'operation_id is not null' })
 export class EventEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'events_pkey', default: () => 'uuid_v7()' }) event_id!: string;
   @Column('text') event_type!: string;
@@ -25,4 +25,6 @@ export class EventEntity {
   @Column('inet', { nullable: true }) ip!: string | null;
   @Column('text', { nullable: true }) request_id!: string | null;
   @Column('jsonb', { default: () => `'{}'` }) changes!: Changes;
+  /** `version` that a change of a user left; an undo asks whether it still is that one */
+  @Column('integer', { nullable: true }) target_version!: number | null;
 }

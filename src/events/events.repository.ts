@@ -6,7 +6,7 @@ import { type Page, readPage } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
 import { auditList } from './audit-list';
-import type { Changes, EventEntity } from './event.entity';
+import type { EventEntity } from './event.entity';
 
 const columns =
   rawSql(`events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type, events.target_type, events.target_id,
@@ -21,11 +21,12 @@ export type EventBase = Pick<
   'event_type' | 'actor_id' | 'actor_type' | 'target_type' | 'operation_id' | 'session_id' | 'ip' | 'request_id'
 >;
 
-/** What an event is about. */
-export interface TargetRow {
-  id: string | null;
-  carrier_id: string | null;
-  changes?: Changes;
+/** The statement that adds one event per target; all else is the same in each. */
+export function insertEventsSql(common: EventBase, targets: SqlFragment): SqlFragment {
+  const { event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id } = common;
+  return sql`insert into events (event_type, actor_id, actor_type, target_type, target_id, carrier_id, operation_id, session_id, ip, request_id, changes, target_version)
+    select ${event_type}, ${actor_id}::uuid, ${actor_type}, ${target_type}, target.id, target.carrier_id, ${operation_id}::uuid, ${session_id}::uuid, ${ip}::inet, ${request_id},
+      target.changes, target.version from ${targets}`;
 }
 
 /** The SQL of the audit log. */
@@ -36,21 +37,16 @@ export class EventsRepository {
     private readonly cursors: CursorCodec,
   ) {}
 
-  /** Adds one row per target; all else is the same in each. */
-  async insert(common: EventBase, targets: TargetRow[]): Promise<void> {
-    const { event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id } = common;
-    await this.database
-      .runPrepared(sql`insert into events (event_type, actor_id, actor_type, target_type, target_id, carrier_id, operation_id, session_id, ip, request_id, changes)
-      select ${event_type}, ${actor_id}::uuid, ${actor_type}, ${target_type}, target.id, target.carrier_id, ${operation_id}::uuid, ${session_id}::uuid, ${ip}::inet, ${request_id},
-        coalesce(target.changes, '{}')
-      from jsonb_to_recordset(${JSON.stringify(targets)}::jsonb) as target (id uuid, carrier_id text, changes jsonb)`);
+  /** Adds events. */
+  async insert(events: SqlFragment): Promise<void> {
+    await this.database.runPrepared(events);
   }
 
   /** One page of what the condition shows and the caller's query finds. */
   async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<EventEntity>> {
     const parsed = parseListQuery(query, auditList, caller_id, this.cursors);
     const source = { columns, from: rawSql('events'), id: 'events.event_id', idName: 'event_id', visible };
-    return readPage<EventEntity>(this.database.run, source, parsed, this.cursors);
+    return readPage<EventEntity>(this.database, source, parsed, this.cursors);
   }
 
   /**
@@ -59,10 +55,11 @@ export class EventsRepository {
    */
   async eraseUsers(user_ids: string[]): Promise<void> {
     const { run } = this.database;
-    const theirs = sql`(target_id = any(${user_ids}::uuid[]) or target_id in (select session_id from sessions where user_id = any(${user_ids}::uuid[])))`;
+    // one list: of two conditions joined by OR the planner would read the whole log
+    const theirs = sql`target_id = any(array(select unnest(${user_ids}::uuid[]) union all select session_id from sessions where user_id = any(${user_ids}::uuid[])))`;
     await run(sql`select set_config('carrier_identity.erasing', 'on', true)`);
     await run(sql`update events set ip = null where actor_id = any(${user_ids}::uuid[]) or (actor_id is null and ${theirs})`);
-    await run(sql`update events set changes = (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(changes) where key = any(${impersonal}::text[]))
+    await run(sql`update events set changes = (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(changes) where key = any(${impersonal}::text[])), target_version = null
       where ${theirs}`);
     await run(sql`select set_config('carrier_identity.erasing', 'off', true)`);
   }

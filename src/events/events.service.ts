@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
 import { visibleTo } from '../access/scope';
 import type { RawQuery } from '../common/query/filter';
+import { sql, type SqlFragment } from '../common/query/sql';
 import { type AuditListResponse, toEventResponse } from './audit.dto';
 import type { Changes } from './event.entity';
 
 export type { Changes } from './event.entity';
-import { EventsRepository, type TargetRow } from './events.repository';
+import { EventsRepository, insertEventsSql } from './events.repository';
 
 /** What can happen. The past tense of a verb after the noun it happened to. */
 export type EventType =
@@ -16,19 +17,24 @@ export type EventType =
   | 'user.restored'
   | 'user.purged'
   | 'user.invited'
+  | 'user.exported'
   | 'user.email_confirmed'
   | 'login.succeeded'
   | 'login.failed'
   | 'password.reset_requested'
   | 'password.changed'
   | 'password.reset'
+  | 'operation.accepted'
+  | 'operation.canceled'
   | 'session.ended'
   | 'session.token_reused';
 
 /** What an event is about. */
 export interface EventTarget {
-  type: 'user' | 'session' | 'login';
+  type: 'user' | 'session' | 'login' | 'operation';
   id?: string | null;
+  /** operation that it is part of */
+  operation_id?: string | null;
   /** carrier of the user concerned; decides who may see the event */
   carrier_id?: string | null;
 }
@@ -40,22 +46,25 @@ export class EventsService {
 
   /** Records that something happened. `changes` must hold no secret. */
   async record(actor: Actor, event_type: EventType, target: EventTarget, changes: Changes = {}): Promise<void> {
-    const { type, id = null, carrier_id = null } = target;
-    await this.recordMany(actor, event_type, type, [{ id, carrier_id, changes }]);
+    const { type, id = null, carrier_id = null, operation_id = null } = target;
+    const targets = sql`(select ${id}::uuid as id, ${carrier_id}::text as carrier_id, ${JSON.stringify(changes)}::jsonb as changes, null::integer as version) target`;
+    await this.events.insert(this.recordAll(actor, event_type, type, targets, operation_id));
   }
 
-  /** Records that the same happened to many, in one statement. */
-  async recordMany(
+  /**
+   * The SQL that records the same of many, to be part of the statement that does it to them.
+   * @param targets what comes after FROM: a relation called `target` with `id`, `carrier_id`, `changes` and `version` (of the user after a change, else null)
+   */
+  recordAll(
     actor: Actor,
     event_type: EventType,
     target_type: EventTarget['type'],
-    targets: TargetRow[],
+    targets: SqlFragment,
     operation_id: string | null = null,
-  ): Promise<void> {
-    if (targets.length === 0) return;
+  ): SqlFragment {
     const actor_id = actor.actor_type === 'system' ? null : actor.user_id;
     const { actor_type, session_id, ip, request_id } = actor;
-    await this.events.insert({ event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id }, targets);
+    return insertEventsSql({ event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id }, targets);
   }
 
   /** One page of the events that the actor may see. */

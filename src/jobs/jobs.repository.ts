@@ -14,6 +14,13 @@ export class JobsRepository {
     );
   }
 
+  /** Adds many jobs of a name in the current transaction. */
+  async addMany(name: string, jobs: { payload: object; key: string }[]): Promise<void> {
+    await this.database
+      .run(sql`select count(graphile_worker.add_job(${name}, payload => job.payload, job_key => job.key, max_attempts => 25))
+      from json_to_recordset(${JSON.stringify(jobs)}::json) as job (payload json, key text)`);
+  }
+
   /** Takes a job that has not run yet out of the queue again. */
   async remove(key: string): Promise<void> {
     await this.database.run(sql`select graphile_worker.remove_job(${key})`);

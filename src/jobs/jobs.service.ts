@@ -40,6 +40,11 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     await this.jobs.add(name, payload, key ?? null);
   }
 
+  /** Enqueues many jobs of a name, each with its key. */
+  async enqueueMany(name: string, jobs: { payload: object; key: string }[]): Promise<void> {
+    await this.jobs.addMany(name, jobs);
+  }
+
   /** Takes back a job that was enqueued with this key and has not run yet. */
   async cancel(key: string): Promise<void> {
     await this.jobs.remove(key);

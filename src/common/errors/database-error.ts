@@ -5,6 +5,7 @@ import type { ErrorCode } from './error-codes';
 const constraintCodes: Record<string, ErrorCode> = {
   users_email_key: 'user.email_taken',
   users_name_key: 'user.name_taken',
+  operations_confirm_id_key: 'bulk.set_changed',
 };
 
 /** SQLSTATE classes and codes that say "not now": no way in, connection trouble, shutdown, resources, timeouts, conflicts between transactions. */

@@ -29,7 +29,7 @@ export const errorCodes = {
   'bulk.too_many': {
     status: 400,
     title: 'Too many users found',
-    meaning: 'The filter finds more users than one change may touch. Narrow it.',
+    meaning: 'The filter finds more than 5,000,000 users, the most that one operation may touch. Narrow it.',
   },
   'page.too_deep': {
     status: 400,
@@ -94,6 +94,11 @@ export const errorCodes = {
   'request.not_found': { status: 404, title: 'Nothing here', meaning: 'The path leads nowhere.' },
   'user.not_found': { status: 404, title: 'No such user', meaning: 'There is no such user, or the caller may not see them.' },
   'session.not_found': { status: 404, title: 'No such session', meaning: 'There is no such session, or the caller may not see it.' },
+  'operation.not_found': {
+    status: 404,
+    title: 'No such operation',
+    meaning: 'There is no such operation, or the caller may not see it.',
+  },
   'reset.token_invalid': {
     status: 404,
     title: 'The link is not valid',
@@ -126,6 +131,27 @@ export const errorCodes = {
     title: 'Another number of users than expected',
     meaning: 'The filter finds another number of users than `expected` says. Nothing was changed.',
   },
+  'bulk.set_changed': {
+    status: 409,
+    title: 'Not what was previewed any more',
+    meaning: 'The filter finds other users than the preview showed, or the preview is used or too old. Nothing was changed; preview again.',
+  },
+  'operation.not_undoable': {
+    status: 409,
+    title: 'The operation cannot be undone',
+    meaning: 'It is still running, was undone already, is too old, changed nobody, or is of a kind that cannot be undone.',
+  },
+  'operation.overlaps': {
+    status: 409,
+    title: 'Another operation is at these users',
+    meaning: 'A longer operation still has some of these users before it. Wait for its end, or cancel it.',
+  },
+  'idempotency.in_progress': {
+    status: 409,
+    title: 'The first request is still running',
+    meaning: 'A request with this `Idempotency-Key` has not been answered yet. Repeat it after `Retry-After` for its answer.',
+    retry_after_seconds: 2,
+  },
   'user.version_mismatch': {
     status: 412,
     title: 'The user has changed',
@@ -136,6 +162,11 @@ export const errorCodes = {
     status: 415,
     title: 'Unsupported media type',
     meaning: 'Send `Content-Type: application/json`, in UTF-8.',
+  },
+  'idempotency.key_reused': {
+    status: 422,
+    title: 'The key belongs to another request',
+    meaning: 'This `Idempotency-Key` came with another query or body before. Take a new key for a new request.',
   },
   'request.headers_too_large': {
     status: 431,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, invalid } from '../errors/app-error';
+import { registerUploads } from './upload';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -27,6 +28,7 @@ const contentType = /^application\/(json|x-www-form-urlencoded)(?:[ \t]*;[ \t]*c
  */
 export function registerBodyParsers(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
+  registerUploads(fastify);
   fastify.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     try {
       done(null, readBody(request, body as Buffer));
@@ -57,7 +59,8 @@ function readForm(text: string): Body {
   return fields;
 }
 
-function readJson(text: string): Body {
+/** One JSON object, read strictly. @throws AppError or SyntaxError */
+export function readJson(text: string): Body {
   assertUnambiguous(text);
   const body: unknown = JSON.parse(text);
   if (typeof body !== 'object' || body === null || Array.isArray(body))

@@ -1,5 +1,5 @@
 import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
-import { ApiExtension, ApiOperation, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import { ApiExtension, ApiExtraModels, ApiOperation, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
 import type { ErrorCode } from '../errors/error-codes';
 import type { ParameterDoc } from '../query/parameters';
 
@@ -8,7 +8,17 @@ export interface EndpointOptions {
   /** more, in Markdown */
   description?: string;
   /** the successful answer */
-  answer: { status: number; type?: Type; description: string; headers?: Record<string, string>; media?: string };
+  answer: {
+    status: number;
+    /** several: one of them */
+    type?: Type | Type[];
+    description: string;
+    headers?: Record<string, string>;
+    /** it can also be 202 with `Location`, and goes on after the answer */
+    accepted?: { type: Type; description: string };
+    /** media types of an answer that is not JSON */
+    media?: string[];
+  };
   /** codes it can answer besides those that every route can */
   errors?: ErrorCode[];
   /** every query parameter it takes; all others are refused */
@@ -32,14 +42,26 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
   );
   return applyDecorators(
     ApiOperation({ description: options.description ?? '' }),
-    ApiResponse({
-      status: answer.status,
-      description: answer.description,
-      headers,
-      ...(answer.type === undefined ? {} : { type: answer.type }),
-    }),
+    ApiResponse({ status: answer.status, description: answer.description, headers, ...typeOf(answer.type), ...contentOf(answer.media) }),
+    ...acceptedResponse(answer.accepted),
+    ...(Array.isArray(answer.type) ? [ApiExtraModels(...answer.type)] : []),
     ApiExtension('x-error-codes', options.errors ?? []),
     SetMetadata(endpointRules, { query, grammar, noBody } satisfies EndpointRules),
     ...query.map(({ name, description, schema }) => ApiQuery({ name, description, required: false, schema: schema as never })),
   );
+}
+
+function typeOf(type: Type | Type[] | undefined): object {
+  if (Array.isArray(type)) return { schema: { oneOf: type.map((one) => ({ $ref: getSchemaPath(one) })) } };
+  return type === undefined ? {} : { type };
+}
+
+function contentOf(media: string[] | undefined): object {
+  return media === undefined ? {} : { content: Object.fromEntries(media.map((type) => [type, { schema: { type: 'string' } }])) };
+}
+
+function acceptedResponse(accepted: EndpointOptions['answer']['accepted']): MethodDecorator[] {
+  if (accepted === undefined) return [];
+  const headers = { Location: { description: 'Path of the operation', schema: { type: 'string' as const } } };
+  return [ApiResponse({ status: 202, ...accepted, headers })];
 }

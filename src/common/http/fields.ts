@@ -1,8 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsObject, ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
+import { ValidateBy, ValidateIf } from 'class-validator';
 import { canonicalEmail, isEmailAddress } from './email-address';
+import { type FieldRules, type Rule, registerField } from './field-rules';
 
 /** What every request field can say of itself. */
 export interface FieldOptions {
@@ -32,11 +33,13 @@ export interface TextOptions extends FieldOptions {
 
 /** Characters that make a name look like another, or turn its text around (Unicode TR 36; Trojan Source). */
 const deceptive = /[\p{Cc}\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/u;
-type Rule = { code: string; wants: string; passes: (value: unknown) => boolean };
+
+/** Of a double, as JSON writes it. */
+const significantDigits = 17;
 
 /** A text field. Length is counted in code points by ourselves: libraries overlook variation selectors (CVE-2025-12758). */
 export function TextField(options: TextOptions): PropertyDecorator {
-  return field(options, textSchema(options), rules(textRules(options)));
+  return field(options, textSchema(options), textRules(options));
 }
 
 /** A list of different texts. */
@@ -44,16 +47,20 @@ export function TextListField(options: TextOptions & { maxItems: number }): Prop
   const schema: ApiPropertyOptions = { type: 'array', items: textSchema(options) as never, maxItems: options.maxItems, uniqueItems: true };
   const { maxItems } = options;
   const listRules: Rule[] = [
-    { code: 'wrongType', wants: 'must be a list', passes: Array.isArray },
-    { code: 'tooMany', wants: `must have at most ${maxItems} items`, passes: (value) => Array.isArray(value) && value.length <= maxItems },
+    { code: 'field.wrong_type', wants: 'must be a list', passes: Array.isArray },
     {
-      code: 'malformed',
+      code: 'field.too_many',
+      wants: `must have at most ${maxItems} items`,
+      passes: (value) => Array.isArray(value) && value.length <= maxItems,
+    },
+    {
+      code: 'field.malformed',
       wants: 'must not repeat an item',
       passes: (value) => Array.isArray(value) && new Set(value).size === value.length,
     },
     ...textRules(options).map((rule) => ({ ...rule, passes: (value: unknown) => Array.isArray(value) && value.every(rule.passes) })),
   ];
-  return field(options, schema, rules(listRules));
+  return field(options, schema, listRules);
 }
 
 /** An e-mail address; canonicalised before it is validated. */
@@ -65,29 +72,41 @@ export function EmailField(options: FieldOptions = {}): PropertyDecorator {
     format: 'email',
     test: { check: isEmailAddress, wants: 'must be an e-mail address' },
   };
-  const canonicalise = Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? canonicalEmail(value) : value));
-  return applyDecorators(canonicalise, TextField(text));
+  const canonical = (value: unknown) => (typeof value === 'string' ? canonicalEmail(value) : value);
+  const canonicalise = Transform(({ value }: { value: unknown }) => canonical(value));
+  return applyDecorators(canonicalise, field(text, textSchema(text), textRules(text), canonical));
 }
 
 /** A boolean; the texts "true" and "false" are not booleans. */
 export function BooleanField(options: FieldOptions = {}): PropertyDecorator {
-  return field(options, { type: 'boolean' }, [IsBoolean()]);
+  return field(options, { type: 'boolean' }, [
+    { code: 'field.wrong_type', wants: 'must be true or false', passes: (value) => typeof value === 'boolean' },
+  ]);
 }
 
 /** A free JSON object, at most `maxDepth` levels deep. */
 export function JsonObjectField(options: FieldOptions & { maxBytes: number; maxDepth: number }): PropertyDecorator {
   const fits: Rule[] = [
-    { code: 'tooDeep', wants: `must be at most ${options.maxDepth} levels deep`, passes: (value) => depthWithin(value, options.maxDepth) },
     {
-      code: 'tooLong',
+      code: 'field.wrong_type',
+      wants: 'must be an object',
+      passes: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    },
+    {
+      code: 'field.too_deep',
+      wants: `must be at most ${options.maxDepth} levels deep`,
+      passes: (value) => depthWithin(value, options.maxDepth),
+    },
+    {
+      code: 'field.too_long',
       wants: `must be at most ${options.maxBytes} bytes of JSON`,
-      passes: (value) => Buffer.byteLength(JSON.stringify(value)) <= options.maxBytes,
+      passes: (value) => Buffer.byteLength(JSON.stringify(value, writtenOut)) <= options.maxBytes,
     },
   ];
-  return field(options, { type: 'object', additionalProperties: true }, [IsObject(), ...rules(fits)]);
+  return field(options, { type: 'object', additionalProperties: true }, fits);
 }
 
-function field(options: FieldOptions, schema: ApiPropertyOptions, validators: PropertyDecorator[]): PropertyDecorator {
+function field(options: FieldOptions, schema: ApiPropertyOptions, rules: Rule[], canonical?: FieldRules['canonical']): PropertyDecorator {
   const { optional = false, nullable = false, example } = options;
   const skip = ValidateIf((_object, value: unknown) => !(optional && value === undefined) && !(nullable && value === null));
   const documented = {
@@ -96,7 +115,8 @@ function field(options: FieldOptions, schema: ApiPropertyOptions, validators: Pr
     ...(nullable ? { nullable } : {}),
     ...(example === undefined ? {} : { example }),
   } as ApiPropertyOptions;
-  return applyDecorators(ApiProperty(documented), skip, ...validators);
+  const register: PropertyDecorator = (prototype, name) => registerField(prototype, String(name), { optional, nullable, rules, canonical });
+  return applyDecorators(ApiProperty(documented), register, skip, ...validators(rules));
 }
 
 function textSchema({ min, max, pattern, values, format }: TextOptions): ApiPropertyOptions {
@@ -113,34 +133,43 @@ function textRules(options: TextOptions): Rule[] {
   const { min = 0, max, pattern, form, values, test, raw = false } = options;
   const text = (check: (value: string) => boolean) => (value: unknown) => typeof value === 'string' && check(value);
   const found: Rule[] = [
-    { code: 'wrongType', wants: 'must be a text', passes: (value) => typeof value === 'string' },
+    { code: 'field.wrong_type', wants: 'must be a text', passes: (value) => typeof value === 'string' },
     {
-      code: 'tooLong',
+      code: 'field.too_long',
       wants: `must have at most ${max} characters`,
       passes: text((value) => value.length <= max * 2 && [...value].length <= max),
     },
-    { code: 'tooShort', wants: `must have at least ${min} characters`, passes: text((value) => [...value].length >= min) },
+    { code: 'field.too_short', wants: `must have at least ${min} characters`, passes: text((value) => [...value].length >= min) },
   ];
   if (!raw)
     found.push({
-      code: 'malformed',
+      code: 'field.malformed',
       wants: 'must not have control or invisible characters',
       passes: text((value) => !deceptive.test(value)),
     });
   if (values !== undefined)
-    found.push({ code: 'notAllowed', wants: `must be one of ${values.join(', ')}`, passes: text((value) => values.includes(value)) });
+    found.push({
+      code: 'field.not_allowed',
+      wants: `must be one of ${values.join(', ')}`,
+      passes: text((value) => values.includes(value)),
+    });
   if (pattern !== undefined)
-    found.push({ code: 'malformed', wants: form ?? 'has the wrong form', passes: text((value) => pattern.test(value)) });
-  if (test !== undefined) found.push({ code: 'malformed', wants: test.wants, passes: text(test.check) });
+    found.push({ code: 'field.malformed', wants: form ?? 'has the wrong form', passes: text((value) => pattern.test(value)) });
+  if (test !== undefined) found.push({ code: 'field.malformed', wants: test.wants, passes: text(test.check) });
   return found;
 }
 
-/** One validator per rule, in order; the pipe stops at the first that fails. */
-function rules(list: Rule[]): PropertyDecorator[] {
-  return list.map(({ code, wants, passes }, index) => {
-    const options: ValidationOptions = { message: wants };
-    return ValidateBy({ name: `${code}${index}`, validator: { validate: passes } }, options);
-  });
+/** One validator per rule, in order; the pipe stops at the first that fails. Each has a name of its own, else a later one would take its place. */
+function validators(rules: Rule[]): PropertyDecorator[] {
+  return rules.map(({ code, wants, passes }, index) =>
+    ValidateBy({ name: `${code}${index}`, validator: { validate: passes } }, { message: wants }),
+  );
+}
+
+/** PostgreSQL keeps 1e-300 with all its zeros: as a text that is as long as the number is there. */
+function writtenOut(_key: string, value: unknown): unknown {
+  const size = typeof value === 'number' ? Math.abs(value) : 1;
+  return size > 0 && size < 1e-6 ? '0'.repeat(Math.ceil(-Math.log10(size)) + significantDigits) : value;
 }
 
 function depthWithin(value: unknown, left: number): boolean {

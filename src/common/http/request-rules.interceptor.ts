@@ -59,8 +59,10 @@ function refuseQuery(query: RawQuery, known: ParameterDoc[]): void {
     if (doc === undefined) errors.push({ parameter, code: 'parameter.unknown', detail: 'is not a parameter of this operation' });
     else if (typeof value !== 'string' || value === '')
       errors.push({ parameter, code: 'parameter.malformed', detail: 'must be given once, with a value' });
-    else if (doc.schema.type === 'boolean' && value !== 'true' && value !== 'false')
+    else if (doc.schema['type'] === 'boolean' && value !== 'true' && value !== 'false')
       errors.push({ parameter, code: 'parameter.malformed', detail: 'must be true or false' });
+    else if (Array.isArray(doc.schema['enum']) && !doc.schema['enum'].includes(value))
+      errors.push({ parameter, code: 'parameter.malformed', detail: `must be one of ${doc.schema['enum'].join(', ')}` });
   }
   if (errors.length > 0) throw invalid(...errors);
 }

@@ -1,19 +1,7 @@
 import { ValidationPipe } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
 import { type FieldError, invalid } from '../errors/app-error';
-
-const codes: Record<string, string> = {
-  whitelistValidation: 'field.unknown',
-  wrongType: 'field.wrong_type',
-  isBoolean: 'field.wrong_type',
-  isObject: 'field.wrong_type',
-  tooLong: 'field.too_long',
-  tooShort: 'field.too_short',
-  tooMany: 'field.too_many',
-  tooDeep: 'field.too_deep',
-  notAllowed: 'field.not_allowed',
-  malformed: 'field.malformed',
-};
+import { pointerTo } from './field-rules';
 
 /** The global pipe for bodies: what no DTO declares is refused, and each wrong field is named (OWASP ASVS 15.3.3). */
 export function createValidationPipe(): ValidationPipe {
@@ -30,8 +18,8 @@ export function createValidationPipe(): ValidationPipe {
 
 function toFieldError(error: ValidationError): FieldError {
   const [constraint, message] = Object.entries(error.constraints ?? {})[0] ?? ['malformed', 'is not valid'];
-  const pointer = `/${error.property.replace(/~/g, '~0').replace(/\//g, '~1')}`;
+  const pointer = pointerTo(error.property);
   if (constraint === 'whitelistValidation') return { pointer, code: 'field.unknown', detail: 'is not a field of this operation' };
   if (error.value === undefined) return { pointer, code: 'field.required', detail: 'is required' };
-  return { pointer, code: codes[constraint.replace(/\d+$/, '')] ?? 'field.malformed', detail: message };
+  return { pointer, code: constraint.startsWith('field.') ? constraint.replace(/\d+$/, '') : 'field.malformed', detail: message };
 }

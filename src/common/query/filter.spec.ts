@@ -1,9 +1,12 @@
 import type { FieldError } from '../errors/app-error';
-import { type FilterSpec, parseFilter } from './filter';
+import { type FilterSpec, parseFilter, type Reach } from './filter';
 import { escapeLike, filterSql } from './filter-sql';
+import { sql } from './sql';
 
+const reach: Reach = (condition) => sql`t.id in (select id from b where ${condition})`;
 const spec: FilterSpec = {
   fields: {
+    beside: { column: 'b.beside', reach, type: 'text', like: { condition: (value) => sql`b.texts like ${value}`, reach }, meaning: 'text' },
     name: { column: 't.name', type: 'text', fold: true, meaning: 'name' },
     phone: { column: 't.phone', type: 'text', nullable: true, meaning: 'phone' },
     state: { column: 't.state', type: 'text', values: ['on', 'off'], meaning: 'state' },
@@ -23,14 +26,25 @@ function parse(query: Record<string, string | string[]>): { text: string; values
 describe('the filter grammar', () => {
   it('turns fields and suffixes into parameterised conditions', () => {
     expect(parse({ name: 'Ada', phone_isnull: 'true' })).toMatchObject({
-      text: '(lower(t.name) = lower($1::text)) and (t.phone is null) = $2::boolean',
-      values: ['Ada', true],
+      text: '(lower(t.name) = lower($1::text)) and t.phone is null',
+      values: ['Ada'],
     });
   });
 
   it('finds the nulls with _ne', () => {
-    expect(parse({ phone_ne: '+431' }).text).toContain('is not true');
-    expect(parse({ state_ne: 'on' }).text).toContain('is not true');
+    expect(parse({ phone_ne: '+431' }).text).toBe('(t.phone < $1::text or t.phone > $2::text or t.phone is null)');
+    expect(parse({ ip_ne: '10.0.0.1' }).text).toContain('is not true');
+  });
+
+  it('turns _ne into the other values where there is a list of them', () => {
+    expect(parse({ state_ne: 'on' })).toMatchObject({ text: '((t.state = $1::text))', values: ['off'] });
+  });
+
+  it('makes one condition of all those on another table', () => {
+    expect(parse({ beside: 'a', state: 'on', beside_like: 'abc' })).toMatchObject({
+      text: 't.id in (select id from b where (b.beside = $1::text) and b.texts like $2) and (t.state = $3::text)',
+      values: ['a', 'abc', 'on'],
+    });
   });
 
   it('takes % and _ of _like literally', () => {

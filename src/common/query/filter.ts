@@ -2,10 +2,15 @@ import type { FieldError } from '../errors/app-error';
 import { type Operator, readValue, type ValueType } from './filter-value';
 import type { SqlFragment } from './sql';
 
+/** Makes a condition on another table's row into one on the listed row that it belongs to. */
+export type Reach = (condition: SqlFragment) => SqlFragment;
+
 /** A field that a list can be filtered by. */
 export interface FilterField {
   /** SQL expression of the field, written in this code base */
   column: string;
+  /** set when `column` is one of another table */
+  reach?: Reach;
   type: ValueType;
   /** allows `_isnull`, and lets `_ne` find the nulls too */
   nullable?: boolean;
@@ -15,8 +20,12 @@ export interface FilterField {
   values?: readonly string[];
   /** replaces `column = value` where a comparison is not that simple */
   equals?: (value: unknown) => SqlFragment;
-  /** lower-case column with a trigram index that contains this one; lets `_like` find candidates by index */
-  searchColumn?: string;
+  /** replaces the comparison with several values at once */
+  equalsAny?: (values: readonly unknown[]) => SqlFragment;
+  /** set when the planner can but guess how many rows have a value */
+  guessed?: boolean;
+  /** replaces `column ilike …`, where an index can do better */
+  like?: { condition: (value: string) => SqlFragment; reach?: Reach };
   /** narrower than what the type allows, where a comparison makes no sense */
   operators?: readonly Operator[];
   /** what the field means, for the document */
@@ -26,6 +35,8 @@ export interface FilterField {
 /** A parameter with a grammar of its own, such as `q`. Returns null and adds to `errors` when the value is wrong. */
 export interface SpecialParameter {
   read: (value: string) => SqlFragment | { detail: string };
+  /** set when the condition is on another table */
+  reach?: Reach;
   /** what it finds, for the document */
   meaning: string;
 }
@@ -42,7 +53,7 @@ export interface FilterSpec {
 export type Condition =
   | { kind: 'field'; field: FilterField; operator: Operator; value: unknown }
   | { kind: 'attribute'; column: string; key: string; value: string }
-  | { kind: 'special'; fragment: SqlFragment };
+  | { kind: 'special'; fragment: SqlFragment; reach?: Reach };
 
 /** The query parameters as the server read them: a repeated one is an array. */
 export type RawQuery = Record<string, string | string[] | undefined>;
@@ -95,7 +106,9 @@ function readCondition(parameter: string, value: string, spec: FilterSpec): Cond
   const special = own(spec.specials ?? {}, parameter);
   if (special !== undefined) {
     const fragment = special.read(value);
-    return 'detail' in fragment ? { code: 'parameter.malformed', detail: fragment.detail } : { kind: 'special', fragment };
+    return 'detail' in fragment
+      ? { code: 'parameter.malformed', detail: fragment.detail }
+      : { kind: 'special', fragment, reach: special.reach };
   }
   const found = findField(parameter, spec);
   if (found === null) return { code: 'parameter.unknown', detail: 'is not a parameter of this operation' };

@@ -9,6 +9,8 @@ export interface SortField {
   /** PostgreSQL type of the expression, to read the cursor's value back */
   type: 'text' | 'timestamptz';
   nullable?: boolean;
+  /** set when `column` is one of another table: how it is joined, and its copy of the listed table's id, so that one index has both */
+  join?: { sql: string; id: string };
 }
 
 /** All that a list understands. */
@@ -39,7 +41,8 @@ export interface ListQuery {
 }
 
 const pagingParameters = ['order_by', 'order_dir', 'per_page', 'page', 'cursor', 'count'];
-const perPageDefault = 50;
+/** Rows per page unless told otherwise. */
+export const perPageDefault = 50;
 const perPageMax = 500;
 const depthMax = 10_000;
 const cursorMax = 1_024;

@@ -1,10 +1,16 @@
 import type { CursorCodec } from './cursor';
-import { filterSql } from './filter-sql';
-import type { CountMode, ListQuery } from './list-query';
+import { filterSql, isGuess } from './filter-sql';
+import { type CountMode, type ListQuery, perPageDefault } from './list-query';
 import { joinSql, rawSql, sql, type SqlFragment } from './sql';
 
-/** Runs a query and returns its rows. */
-export type RunQuery = <Row>(query: SqlFragment) => Promise<Row[]>;
+type RunQuery = <Row>(query: SqlFragment) => Promise<Row[]>;
+
+/** Where queries are run. */
+export interface Queries {
+  run: RunQuery;
+  /** for a query whose text comes again and again, and whose plan does not depend on its values */
+  runPrepared: RunQuery;
+}
 
 /** One page of rows, with what the answer needs besides. */
 export interface Page<Row> {
@@ -44,13 +50,17 @@ const plannerFactor = 5;
  * rows that do not change meanwhile appear exactly once.
  */
 export async function readPage<Row extends object>(
-  run: RunQuery,
+  queries: Queries,
   source: ListSource,
   query: ListQuery,
   cursors: CursorCodec,
 ): Promise<Page<Row>> {
+  const { run } = queries;
   const where = joinSql([source.visible, filterSql(query.conditions)], ' and ');
-  const rows = await run<Row & { cursor_value: string | null }>(pageSql(source, query, where));
+  const offset = query.page === undefined ? 0 : (query.page - 1) * query.per_page;
+  const planned = isGuess(query.conditions) ? await planFor(run, source, where) : undefined;
+  const findFirst = planned !== undefined && planned.rows <= countedUpTo && planned.byIndex;
+  const rows = await readRows<Row>(queries, { source, query, where, findFirst }, offset);
   const hasMore = rows.length > query.per_page;
   const kept = hasMore ? rows.slice(0, query.per_page) : rows;
   const last = kept.at(-1);
@@ -58,51 +68,105 @@ export async function readPage<Row extends object>(
     hasMore && last !== undefined
       ? cursors.encode({ value: last.cursor_value, id: String(last[source.idName as keyof typeof last]) }, query.cursorContext)
       : null;
-  return {
-    items: kept,
-    per_page: query.per_page,
-    page: query.page,
-    next_cursor,
-    total: await countRows(run, source.from, where, query.count),
+  const seenAll = !hasMore && query.after === undefined && (kept.length > 0 || offset === 0);
+  const total =
+    seenAll && query.count !== 'none' ? exactly(offset + kept.length) : await countRows(run, source, where, query.count, planned?.rows);
+  return { items: kept, per_page: query.per_page, page: query.page, next_cursor, total };
+}
+
+type KeyedRow<Row> = Row & { cursor_value: string | null };
+
+interface Reading {
+  source: ListSource;
+  query: ListQuery;
+  where: SqlFragment;
+  /** find all rows and sort them, instead of walking in order until there are enough: the way that a wrong guess makes no slower than the set is large */
+  findFirst: boolean;
+}
+
+/**
+ * The rows of a page and one more. Where the sort column has nulls they are read on their own, after the rest, so that a plain index on
+ * `(column, id)` gives both directions.
+ */
+async function readRows<Row>({ run, runPrepared }: Queries, reading: Reading, offset: number): Promise<KeyedRow<Row>[]> {
+  const { source, query, where } = reading;
+  const { sort, after, per_page } = query;
+  // few texts, and all that their plans depend on is in them: planned once, a page costs little more than half
+  const isUsual = where.values.length === 0 && per_page === perPageDefault;
+  const read = (condition: SqlFragment, limit: number, skip: number) => {
+    const page = joinSql([condition, ...afterSql(source, query)], ' and ');
+    return isUsual && skip === 0
+      ? runPrepared<KeyedRow<Row>>(pageSql(reading, page, rawSql(`limit ${perPageDefault + 1}`)))
+      : run<KeyedRow<Row>>(pageSql(reading, page, windowSql(limit, skip)));
   };
+  if (sort.nullable !== true) return read(where, per_page + 1, offset);
+  const nulls = sql`${where} and ${rawSql(sort.column)} is null`;
+  if (after?.value === null) return read(nulls, per_page + 1, 0);
+  const values = sql`${where} and ${rawSql(sort.column)} is not null`;
+  const rows = await read(values, per_page + 1, offset);
+  if (rows.length > per_page) return rows;
+  const before = rows.length > 0 || offset === 0 ? offset : await countUpTo(run, source.from, values, offset);
+  const rest = await run<KeyedRow<Row>>(pageSql(reading, nulls, windowSql(per_page + 1 - rows.length, offset - before)));
+  return [...rows, ...rest];
+}
+
+function windowSql(limit: number, offset: number): SqlFragment {
+  return offset === 0 ? sql`limit ${limit}` : sql`limit ${limit} offset ${offset}`;
+}
+
+function pageSql({ source, query, findFirst }: Reading, where: SqlFragment, window: SqlFragment): SqlFragment {
+  const { column, join } = query.sort;
+  const [key, id] = [rawSql(column), rawSql(join?.id ?? source.id)];
+  const direction = rawSql(query.descending ? 'desc' : 'asc');
+  const from = sql`${source.from} ${rawSql(join?.sql ?? '')}`;
+  const row = sql`${source.columns}, (${key})::text as cursor_value`;
+  if (!findFirst) return sql`select ${row} from ${from} where ${where} order by ${key} ${direction}, ${id} ${direction} ${window}`;
+  // OFFSET keeps the sort out of the inner query
+  return sql`select * from (select ${row}, ${key} as sort_value, ${id} as sort_id from ${from} where ${where} offset 0) found
+    order by sort_value ${direction}, sort_id ${direction} ${window}`;
+}
+
+function afterSql(source: ListSource, { after, sort, descending }: ListQuery): SqlFragment[] {
+  if (after === undefined) return [];
+  const id = rawSql(sort.join?.id ?? source.id);
+  const beyond = rawSql(descending ? '<' : '>');
+  if (after.value === null) return [sql`${id} ${beyond} ${after.id}::uuid`];
+  return [sql`(${rawSql(sort.column)}, ${id}) ${beyond} (${after.value}::${rawSql(sort.type)}, ${after.id}::uuid)`];
 }
 
 /** `estimated` never costs more than counting to 10,000, and asks the planner alone where it is sure of many more. */
-async function countRows(run: RunQuery, from: SqlFragment, where: SqlFragment, mode: CountMode): Promise<PageTotal | null> {
+async function countRows(
+  run: RunQuery,
+  source: ListSource,
+  where: SqlFragment,
+  mode: CountMode,
+  known?: number,
+): Promise<PageTotal | null> {
   if (mode === 'none') return null;
-  const planned = mode === 'exact' ? 0 : await plannedRows(run, from, where);
+  if (mode === 'exact') return exactly(await countUpTo(run, source.from, where, null));
+  const planned = known ?? (await planFor(run, source, where)).rows;
   if (planned > countedUpTo * plannerFactor) return { value: planned, relation: 'approx' };
-  const counted =
-    mode === 'exact' ? sql`select 1 from ${from} where ${where}` : sql`select 1 from ${from} where ${where} limit ${countedUpTo + 1}`;
-  const [row] = await run<{ value: number }>(sql`select count(*)::int as value from (${counted}) counted`);
-  const value = row?.value ?? 0;
-  if (mode === 'exact' || value <= countedUpTo) return { value, relation: 'eq' };
-  return { value: Math.max(planned, value), relation: 'approx' };
+  const value = await countUpTo(run, source.from, where, countedUpTo + 1);
+  return value <= countedUpTo ? exactly(value) : { value: Math.max(planned, value), relation: 'approx' };
 }
 
-async function plannedRows(run: RunQuery, from: SqlFragment, where: SqlFragment): Promise<number> {
-  const [plan] = await run<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
-    sql`explain (format json) select 1 from ${from} where ${where}`,
+async function countUpTo(run: RunQuery, from: SqlFragment, where: SqlFragment, limit: number | null): Promise<number> {
+  const limited = limit === null ? sql`` : sql` limit ${limit}`;
+  const [row] = await run<{ value: number }>(
+    sql`select count(*)::int as value from (select 1 from ${from} where ${where}${limited}) counted`,
   );
-  return plan?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0;
+  return row?.value ?? 0;
 }
 
-function pageSql(source: ListSource, query: ListQuery, where: SqlFragment): SqlFragment {
-  const column = rawSql(query.sort.column);
-  const id = rawSql(source.id);
-  const direction = rawSql(query.descending ? 'desc' : 'asc');
-  const nulls = rawSql(query.sort.nullable === true ? ' nulls last' : '');
-  const all = query.after === undefined ? where : sql`${where} and ${afterSql(source, query)}`;
-  const offset = query.page === undefined ? rawSql('') : sql` offset ${(query.page - 1) * query.per_page}`;
-  return sql`select ${source.columns}, (${column})::text as cursor_value from ${source.from} where ${all}
-    order by ${column} ${direction}${nulls}, ${id} ${direction} limit ${query.per_page + 1}${offset}`;
+/** What the planner thinks of finding all rows: how many they are, and whether no table need be read as a whole. */
+async function planFor(run: RunQuery, { columns, from }: ListSource, where: SqlFragment): Promise<{ rows: number; byIndex: boolean }> {
+  const [answer] = await run<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
+    sql`explain (format json) select ${columns} from ${from} where ${where}`,
+  );
+  const plan = answer?.['QUERY PLAN'][0].Plan;
+  return { rows: plan?.['Plan Rows'] ?? 0, byIndex: !JSON.stringify(plan).includes('"Seq Scan"') };
 }
 
-function afterSql(source: ListSource, query: ListQuery): SqlFragment {
-  const { value, id } = query.after ?? { value: null, id: '' };
-  const column = rawSql(query.sort.column);
-  const beyond = rawSql(query.descending ? '<' : '>');
-  if (value === null) return sql`(${column} is null and ${rawSql(source.id)} ${beyond} ${id}::uuid)`;
-  const row = sql`(${column}, ${rawSql(source.id)}) ${beyond} (${value}::${rawSql(query.sort.type)}, ${id}::uuid)`;
-  return query.sort.nullable === true ? sql`(${row} or ${column} is null)` : row;
+function exactly(value: number): PageTotal {
+  return { value, relation: 'eq' };
 }

@@ -1,0 +1,24 @@
+import fc from 'fast-check';
+import { types } from 'pg';
+import { registerTimeParser } from './time-parser';
+
+const parserOf = () => types.getTypeParser(types.builtins.TIMESTAMPTZ) as (text: string) => Date | number;
+const original = parserOf();
+registerTimeParser();
+
+describe('times as PostgreSQL writes them', () => {
+  it('are the same as the driver reads them', () => {
+    const text = fc
+      .date({ min: new Date('0100-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
+      .chain((date) =>
+        fc.constantFrom('.000', '', `.${String(date.getUTCMilliseconds()).padStart(3, '0')}`, '.5').map((end) => [date, end]),
+      )
+      .map(([date, end]) => `${(date as Date).toISOString().slice(0, 19).replace('T', ' ')}${String(end)}+00`);
+    fc.assert(fc.property(text, (time) => expect(parserOf()(time)).toEqual(original(time))));
+  });
+
+  it.each(['infinity', '-infinity', '0044-03-15 12:00:00+00 BC', '2026-11-20 13:00:00.1+05:30', '12026-11-20 13:00:00+00'])(
+    '%s is left to the driver',
+    (time) => expect(parserOf()(time)).toEqual(original(time)),
+  );
+});
