@@ -28,6 +28,22 @@ export interface Actor extends Caller {
   session_id: string | null;
 }
 
+/** What is known of a user who acts: their row, and what their roles give at this moment. */
+export interface ActingUser {
+  user: Pick<Actor, 'user_id' | 'user_type' | 'carrier_id' | 'carrier_scope' | 'roles' | 'must_change_password'>;
+  permissions: string[];
+  may_grant: string[];
+}
+
+/** A user as an actor. Whoever must change their password has no roles and permissions until they have. */
+export function actorOf({ user, permissions, may_grant }: ActingUser, session_id: string | null, origin: Caller): Actor {
+  const { user_id, user_type, carrier_id, carrier_scope, roles, must_change_password } = user;
+  const rights = must_change_password ? { roles: [], permissions: [], may_grant: [] } : { roles, permissions, may_grant };
+  const { ip, user_agent, request_id } = origin;
+  const who = { user_id, user_type, carrier_id, carrier_scope, must_change_password };
+  return { actor_type: 'user', ...who, ...rights, session_id, ip, user_agent, request_id };
+}
+
 const nobody = '00000000-0000-0000-0000-000000000000';
 
 /** The service itself, acting without a request: first start, command line, expiry. */

@@ -54,6 +54,12 @@ export class CredentialsRepository {
     return rows.length > 0;
   }
 
+  /** Notes the same for many who have none yet. */
+  async requestTokens(user_ids: string[], purpose: TokenPurpose): Promise<void> {
+    await this.database.run(sql`insert into one_time_tokens (user_id, purpose, requested_at)
+      select user_id, ${purpose}, now() from unnest(${user_ids}::uuid[]) user_id`);
+  }
+
   /**
    * Puts a token's hash in place, unless the user was disabled or deleted meanwhile, or the address it goes to is not
    * theirs any more: then false. `''` stands for no address.

@@ -4,8 +4,10 @@ import { hashToken, mintToken } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { CredentialsRepository, type LiveToken } from './credentials.repository';
 import type { TokenPurpose } from './one-time-token.entity';
-import { hashPassword, needsRehash, verifyPassword } from './password-hashing';
+import { hashPassword, needsRehash, verifyPassword, wrapMd5 } from './password-hashing';
 import { type PasswordContext, passwordFault } from './password-policy';
+
+export { readHash as importableHash } from './stored-hash';
 
 /** Form of every token in a link: 256 bits in base64url. */
 const tokenForm = /^[A-Za-z0-9_-]{43}$/;
@@ -24,6 +26,11 @@ export class CredentialsService {
     const fault = await passwordFault(password, this.config.PASSWORD_MIN_LENGTH, context, pointer);
     if (fault !== null) throw invalid(fault);
     return hashPassword(password);
+  }
+
+  /** The hash to keep for a user whose password is known by its MD5 only. Slow on purpose, and patient: never call it in a transaction. */
+  wrapMd5(md5: string): Promise<string> {
+    return wrapMd5(md5);
   }
 
   /** Sets a password. An initial one, set by somebody else, dies unused after 7 days (OWASP ASVS 6.4.1). Voids links that would replace it. */
@@ -55,6 +62,11 @@ export class CredentialsService {
   /** Notes that a link is wanted; the mail job mints its token. False when the last one was wanted less than `pause_seconds` ago. */
   requestToken(user_id: string, purpose: TokenPurpose, pause_seconds = 0): Promise<boolean> {
     return this.credentials.requestToken(user_id, purpose, pause_seconds);
+  }
+
+  /** Notes for many who have none yet that a link is wanted. */
+  async requestTokens(user_ids: string[], purpose: TokenPurpose): Promise<void> {
+    await this.credentials.requestTokens(user_ids, purpose);
   }
 
   /** Makes the token of a link; the newest wins, only its hash is kept. Null when the user may have none any more, or not at this address. */

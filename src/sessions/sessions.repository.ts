@@ -5,7 +5,7 @@ import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
-import type { EndedReason, SessionEntity } from './session.entity';
+import type { SessionEntity } from './session.entity';
 import { liveSession, sessionList } from './session-list';
 import type { SessionRecord } from './sessions.dto';
 
@@ -27,6 +27,13 @@ export type NewSession = Pick<
 export interface RotatedSession {
   user_id: string;
   expires_at: Date;
+}
+
+/** A session that was ended. */
+export interface EndedSession {
+  session_id: string;
+  user_id: string;
+  carrier_id: string | null;
 }
 
 /** The SQL of sessions. */
@@ -60,7 +67,7 @@ export class SessionsRepository {
   async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<SessionRecord>> {
     const parsed = parseListQuery(query, sessionList, caller_id, this.cursors);
     return readPage<SessionRecord>(
-      this.database.run,
+      this.database,
       { columns, from, id: 'sessions.session_id', idName: 'session_id', visible },
       parsed,
       this.cursors,
@@ -90,14 +97,32 @@ export class SessionsRepository {
     return row ?? null;
   }
 
-  /** Ends the live sessions that all conditions find; returns whose they were. */
-  end(
+  /** Ends the live sessions that all conditions find, and records it in the same statement; returns how many there were. */
+  async end(
     conditions: SqlFragment[],
-    reason: EndedReason,
+    reason: SqlFragment,
     ended_by: string | null,
-  ): Promise<{ session_id: string; user_id: string; carrier_id: string | null }[]> {
-    return this.database.run(sql`update sessions set ended_at = now(), ended_reason = ${reason}, ended_by = ${ended_by}::uuid
-      from users where users.user_id = sessions.user_id and ${liveSession} and ${joinSql(conditions, ' and ')}
-      returning sessions.session_id, sessions.user_id, sessions.carrier_id`);
+    record: (targets: SqlFragment) => SqlFragment,
+  ): Promise<number> {
+    const changes = rawSql(`jsonb_build_object('ended_reason', jsonb_build_object('after', ended_reason))`);
+    const targets = sql`(select session_id as id, carrier_id, ${changes} as changes, null::integer as version from ended) target`;
+    const [row] = await this.database.run<{ count: number }>(sql`with ended as (${endSql(conditions, reason, ended_by)}),
+      recorded as (${record(targets)})
+      select count(*)::integer as count from ended`);
+    return row?.count ?? 0;
   }
+
+  /** Ends a session whose refresh token came too late or twice; null when it had ended already. */
+  async endReused(session_id: string): Promise<EndedSession | null> {
+    const [row] = await this.database.run<EndedSession>(
+      endSql([sql`sessions.session_id = ${session_id}::uuid`], rawSql(`'token_reuse'`), null),
+    );
+    return row ?? null;
+  }
+}
+
+function endSql(conditions: SqlFragment[], reason: SqlFragment, ended_by: string | null): SqlFragment {
+  return sql`update sessions set ended_at = now(), ended_reason = ${reason}, ended_by = ${ended_by}::uuid
+    from users where users.user_id = sessions.user_id and ${liveSession} and ${joinSql(conditions, ' and ')}
+    returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason`;
 }

@@ -88,8 +88,8 @@ export class SessionsService {
       (await this.sessions.rotate(session_id, before, hashToken(successor), this.idle)) ??
       (await this.sessions.findRotatedWithin(session_id, before, this.config.REFRESH_GRACE_SECONDS));
     if (rotated !== null) return { outcome: 'rotated', session_id, refresh_token: successor, ...rotated };
-    const [ended] = await this.sessions.end([sql`sessions.session_id = ${session_id}::uuid`], 'token_reuse', null);
-    return ended === undefined ? { outcome: 'invalid' } : { outcome: 'reused', ...ended };
+    const ended = await this.sessions.endReused(session_id);
+    return ended === null ? { outcome: 'invalid' } : { outcome: 'reused', ...ended };
   }
 
   /** One session for its own user or whoever may see it; null when there is none. */
@@ -134,10 +134,14 @@ export class SessionsService {
     );
   }
 
-  /** Ends the sessions of users that come from addresses which are not allowed any more. */
-  async endOutsideAllowedIps(actor: Actor, user_ids: string[]): Promise<void> {
-    const outside = sql`cardinality(users.allowed_ips) > 0 and not (coalesce(sessions.ip, '0.0.0.0') <<= any(users.allowed_ips))`;
-    await this.end(actor, [sql`sessions.user_id = any(${user_ids}::uuid[])`, outside], 'ip_not_allowed');
+  /** Ends the sessions of users who may not have them any more: deleted, disabled, or from an address that is not allowed. */
+  async endForbidden(actor: Actor, user_ids: string[], operation_id: string | null): Promise<void> {
+    const outside = sql`(cardinality(users.allowed_ips) > 0 and not (coalesce(sessions.ip, '0.0.0.0') <<= any(users.allowed_ips)))`;
+    const forbidden = sql`(users.deleted_at is not null or users.status = 'disabled' or ${outside})`;
+    const reason = sql`case when users.deleted_at is not null then 'user_deleted' when users.status = 'disabled' then 'user_disabled' else 'ip_not_allowed' end`;
+    // of the users too, although they are the same: else the planner reads the whole table for a batch of a bulk change
+    const theirs = sql`sessions.user_id = any(${user_ids}::uuid[]) and users.user_id = any(${user_ids}::uuid[])`;
+    await this.endAll(actor, [theirs, forbidden], reason, operation_id);
   }
 
   /** Ends a session at the wish of its own user, who has shown one of its tokens. */
@@ -163,15 +167,13 @@ export class SessionsService {
     return sql`(${this.own(actor)} or not users.roles && ${forbidden}::text[])`;
   }
 
-  private async end(actor: Actor, conditions: SqlFragment[], reason: EndedReason): Promise<number> {
+  private end(actor: Actor, conditions: SqlFragment[], reason: EndedReason): Promise<number> {
+    return this.endAll(actor, conditions, sql`${reason}::text`, null);
+  }
+
+  private endAll(actor: Actor, conditions: SqlFragment[], reason: SqlFragment, operation_id: string | null): Promise<number> {
     const ended_by = actor.actor_type === 'system' ? null : actor.user_id;
-    const ended = await this.sessions.end(conditions, reason, ended_by);
-    const targets = ended.map(({ session_id, carrier_id }) => ({
-      id: session_id,
-      carrier_id,
-      changes: { ended_reason: { after: reason } },
-    }));
-    await this.events.recordMany(actor, 'session.ended', 'session', targets);
-    return ended.length;
+    const record = (targets: SqlFragment) => this.events.recordAll(actor, 'session.ended', 'session', targets, operation_id);
+    return this.sessions.end(conditions, reason, ended_by, record);
   }
 }

@@ -1,0 +1,116 @@
+import { createHash, pbkdf2, scrypt, timingSafeEqual } from 'node:crypto';
+import { promisify } from 'node:util';
+import { verify as verifyArgon2 } from '@node-rs/argon2';
+import { verify as verifyBcrypt } from '@node-rs/bcrypt';
+
+/** How a password can be hashed. `md5` is that of another system, which is not kept as it is. */
+export type HashForm = 'argon2' | 'bcrypt' | 'scrypt' | 'pbkdf2' | 'md5' | 'md5-in-argon2';
+
+/** A hash that was understood. */
+export interface StoredHash {
+  form: HashForm;
+  /** slow on purpose; a second of one core and 128 MiB at most */
+  verify: (password: string) => Promise<boolean>;
+}
+
+/** Why a hash is not taken. */
+export type HashFault = 'unknown form' | 'malformed' | 'too costly';
+
+/** Stands before an Argon2 hash that is not of the password, but of its MD5 in lower-case hexadecimal. */
+export const md5Mark = '$md5';
+
+/** A hash is computed at every login, and its cost was chosen by whoever brought it (CWE-400). OWASP recommends up to 128 MiB (scrypt, N=2^17, r=8). */
+const memoryMaxKib = 131_072;
+const argon2WorkMaxKib = 1_048_576;
+const bcryptCostMax = 14;
+const scryptWorkMax = 2 ** 21;
+/** Each lane costs something of its own, however little it does. */
+const scryptLanesMax = 1_024;
+const pbkdf2WorkMax = 2_000_000;
+/** A short hash is right for many passwords, an empty one for all. */
+const hashBytesMin = 16;
+const bytesMax = 64;
+
+const argon2Form = /^\$argon2(?:id|i|d)\$v=(?:16|19)\$m=(\d{1,9}),t=(\d{1,9}),p=(\d{1,3})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+const bcryptForm = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+const scryptForm = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,9}),p=(\d{1,9})\$([A-Za-z0-9+/]*)\$([A-Za-z0-9+/]+)$/;
+/** As the PHC form has it (`i=600000,l=32`), and as passlib writes it (`29000`, with `.` for `+`). */
+const pbkdf2Form = /^\$pbkdf2(?:-(sha1|sha256|sha512))?\$(?:i=(\d{1,9})(?:,l=(\d{1,2}))?|(\d{1,9}))\$([A-Za-z0-9+/.]*)\$([A-Za-z0-9+/.]+)$/;
+const md5Form = /^[0-9a-f]{32}$/i;
+
+type Derive = (password: string, salt: Buffer, length: number) => Promise<Buffer>;
+type ScryptCost = { N: number; r: number; p: number; maxmem: number };
+const deriveScrypt = promisify<string, Buffer, number, ScryptCost, Buffer>(scrypt);
+const derivePbkdf2 = promisify(pbkdf2);
+const digestBytes = { sha1: 20, sha256: 32, sha512: 64 };
+
+/**
+ * Reads a hash in one of the standard text forms, strictly: what two libraries could read differently is refused, and what would cost too much.
+ * @see https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
+ */
+export function readHash(text: string): StoredHash | HashFault {
+  if (text.startsWith(`${md5Mark}$`)) return readMd5InArgon2(text.slice(md5Mark.length));
+  if (text.startsWith('$argon2')) return readArgon2(text);
+  if (text.startsWith('$2')) return readBcrypt(text);
+  if (text.startsWith('$scrypt$')) return readScrypt(text);
+  if (text.startsWith('$pbkdf2')) return readPbkdf2(text);
+  // it is wrapped before it is kept; by itself it lets nobody in
+  return md5Form.test(text) ? { form: 'md5', verify: () => Promise.resolve(false) } : 'unknown form';
+}
+
+function readArgon2(text: string): StoredHash | HashFault {
+  const [, memory, time, lanes, salt = '', hash = ''] = argon2Form.exec(text) ?? [];
+  const [m, t, p] = [Number(memory), Number(time), Number(lanes)];
+  const bytes = readBytes(salt, hash);
+  if (bytes === null || bytes.salt.length < 8 || t < 1 || p < 1 || m < 8 * p) return 'malformed';
+  if (m > memoryMaxKib || m * t > argon2WorkMaxKib) return 'too costly';
+  return { form: 'argon2', verify: (password) => verifyArgon2(text, password) };
+}
+
+function readMd5InArgon2(text: string): StoredHash | HashFault {
+  const inner = readArgon2(text);
+  if (typeof inner === 'string') return inner;
+  const md5 = (password: string) => createHash('md5').update(password).digest('hex');
+  return { form: 'md5-in-argon2', verify: (password) => inner.verify(md5(password)) };
+}
+
+/** It looks at 72 bytes only (no password of ours has NUL, its other trap); the hash that takes its place at the first login is of them all. */
+function readBcrypt(text: string): StoredHash | HashFault {
+  const cost = Number(bcryptForm.exec(text)?.[1]);
+  if (!(cost >= 4 && cost <= 31)) return 'malformed';
+  return cost > bcryptCostMax ? 'too costly' : { form: 'bcrypt', verify: (password) => verifyBcrypt(password, text) };
+}
+
+function readScrypt(text: string): StoredHash | HashFault {
+  const [, ln, blocks, lanes, salt = '', hash = ''] = scryptForm.exec(text) ?? [];
+  const [log2N, r, p] = [Number(ln), Number(blocks), Number(lanes)];
+  const bytes = readBytes(salt, hash);
+  // RFC 7914 §2: N is less than 2^(16 r); OpenSSL throws otherwise
+  if (bytes === null || log2N < 1 || log2N >= 16 * r || r < 1 || p < 1) return 'malformed';
+  const N = 2 ** log2N;
+  if ((N * r) / 8 > memoryMaxKib || N * r * p > scryptWorkMax || p > scryptLanesMax) return 'too costly';
+  const maxmem = 128 * r * (N + p + 2) + 1_024;
+  return { form: 'scrypt', verify: verifier(bytes, (password, ...rest) => deriveScrypt(password, ...rest, { N, r, p, maxmem })) };
+}
+
+function readPbkdf2(text: string): StoredHash | HashFault {
+  const [, digest = 'sha1', named, length, plain, salt = '', hash = ''] = pbkdf2Form.exec(text) ?? [];
+  const bytes = plain === undefined ? readBytes(salt, hash) : readBytes(salt.replace(/\./g, '+'), hash.replace(/\./g, '+'));
+  const iterations = Number(named ?? plain);
+  if (bytes === null || !(iterations >= 1) || (length !== undefined && bytes.hash.length !== Number(length))) return 'malformed';
+  const rounds = Math.ceil(bytes.hash.length / digestBytes[digest as keyof typeof digestBytes]);
+  if (iterations * rounds > pbkdf2WorkMax) return 'too costly';
+  return { form: 'pbkdf2', verify: verifier(bytes, (password, ...rest) => derivePbkdf2(password, rest[0], iterations, rest[1], digest)) };
+}
+
+/** Salt and hash from Base64 without padding; null when they are of no length to trust, or written in a way that others read differently. */
+function readBytes(salt: string, hash: string): { salt: Buffer; hash: Buffer } | null {
+  const [saltBytes, hashBytes] = [Buffer.from(salt, 'base64'), Buffer.from(hash, 'base64')];
+  const canonical = (text: string, bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '') === text;
+  const fits = hashBytes.length >= hashBytesMin && Math.max(saltBytes.length, hashBytes.length) <= bytesMax;
+  return fits && canonical(salt, saltBytes) && canonical(hash, hashBytes) ? { salt: saltBytes, hash: hashBytes } : null;
+}
+
+function verifier({ salt, hash }: { salt: Buffer; hash: Buffer }, derive: Derive): StoredHash['verify'] {
+  return async (password) => timingSafeEqual(await derive(password, salt, hash.length), hash);
+}

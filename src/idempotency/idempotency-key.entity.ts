@@ -1,0 +1,23 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** A request with an `Idempotency-Key`: first who works on it, then how it was answered. */
+@Entity('idempotency_keys')
+@Index('idempotency_keys_created_at_idx', ['created_at'])
+export class IdempotencyKeyEntity {
+  /** the caller; no foreign key, since not every caller need be a user */
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'idempotency_keys_pkey' }) user_id!: string;
+  @PrimaryColumn('text', { primaryKeyConstraintName: 'idempotency_keys_pkey' }) method!: string;
+  @PrimaryColumn('text', { primaryKeyConstraintName: 'idempotency_keys_pkey' }) path!: string;
+  /** callers make keys of what they like, names and addresses too */
+  @PrimaryColumn('bytea', { primaryKeyConstraintName: 'idempotency_keys_pkey' }) key_hash!: Buffer;
+  /** what query and body were; null as long as a streamed body is being read */
+  @Column('bytea', { nullable: true }) request_hash!: Buffer | null;
+  /** whoever works on it; another one once its lease was over and it was taken over */
+  @Column('uuid') claim_id!: string;
+  @Column({ type: 'timestamptz', precision: 3 }) claimed_until!: Date;
+  /** null as long as there is no answer */
+  @Column('integer', { nullable: true }) status!: number | null;
+  /** null as long as there is no answer, and again when it mentioned a user who was purged */
+  @Column('json', { nullable: true }) answer!: unknown;
+  @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;
+}

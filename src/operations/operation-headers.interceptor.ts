@@ -1,0 +1,22 @@
+import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestInterceptor } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { map, type Observable } from 'rxjs';
+import { CONFIG, type Config } from '../config/config';
+
+/** An answer that is an operation, and not its result, is 202 with `Location` of the operation. */
+@Injectable()
+export class OperationHeadersInterceptor implements NestInterceptor {
+  constructor(@Inject(CONFIG) private readonly config: Config) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    return next.handle().pipe(
+      map((answer: unknown) => {
+        const { operation_id, kind } = (answer ?? {}) as { operation_id?: string; kind?: string };
+        if (operation_id === undefined || kind === undefined) return answer;
+        void reply.status(202).header('location', `${this.config.BASE_PATH}/user/operation/${operation_id}`);
+        return answer;
+      }),
+    );
+  }
+}

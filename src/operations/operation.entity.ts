@@ -1,0 +1,56 @@
+import { Check, Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
+
+/** What can be done to many users at once. */
+export const operationKinds = ['change', 'delete', 'undo', 'import'] as const;
+/** Kind of an operation. */
+export type OperationKind = (typeof operationKinds)[number];
+/** How an operation stands: still uploaded, accepted, begun, and the three ends. */
+export const operationStatuses = ['receiving', 'waiting', 'running', 'done', 'canceled', 'failed'] as const;
+/** State of an operation. */
+export type OperationStatus = (typeof operationStatuses)[number];
+
+/**
+ * Work on many users that somebody asked for. What is still to be done is in `operation_batches`: a batch is done, counted here and removed in one
+ * transaction, so that whatever is killed at whatever moment, each user is done exactly once (ADR 0008).
+ */
+@Entity('operations')
+@Check('operations_kind_check', `kind in ('change', 'delete', 'undo', 'import')`)
+@Check('operations_status_check', `status in ('receiving', 'waiting', 'running', 'done', 'canceled', 'failed')`)
+@Unique('operations_confirm_id_key', ['confirm_id'])
+@Index('operations_created_at_idx', ['created_at', 'operation_id'])
+@Index('operations_actor_id_idx', ['actor_id', 'created_at'])
+@Index('operations_unfinished_idx', ['operation_id'], { where: 'finished_at is null' })
+export class OperationEntity {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'operations_pkey' }) operation_id!: string;
+  @Column('text') kind!: OperationKind;
+  /** what its caller needed, and whoever wants to see, cancel or undo it needs too */
+  @Column('text') permission!: string;
+  @Column('text') status!: OperationStatus;
+  @Column('uuid') actor_id!: string;
+  @Column('uuid', { nullable: true }) session_id!: string | null;
+  @Column('inet', { nullable: true }) ip!: string | null;
+  @Column('text', { nullable: true }) request_id!: string | null;
+  /** filters and change, or the options of an import; never a secret */
+  @Column('jsonb') request!: Record<string, unknown>;
+  /** users found, or rows of a file */
+  @Column('integer', { default: 0 }) total!: number;
+  @Column('integer', { default: 0 }) processed!: number;
+  @Column('integer', { default: 0 }) changed!: number;
+  @Column('integer', { default: 0 }) unchanged!: number;
+  @Column('integer', { default: 0 }) skipped_count!: number;
+  /** how many were skipped for which reason */
+  @Column('jsonb', { default: () => `'{}'` }) skipped_reasons!: Record<string, number>;
+  /** the first of them */
+  @Column('jsonb', { default: () => `'[]'` }) skipped!: Record<string, unknown>[];
+  /** why it failed */
+  @Column('text', { nullable: true }) error_code!: string | null;
+  /** the preview it confirms: each can be confirmed once */
+  @Column('uuid', { nullable: true }) confirm_id!: string | null;
+  @Column('uuid', { nullable: true }) undo_of!: string | null;
+  @Column('uuid', { nullable: true }) undone_by!: string | null;
+  @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) started_at!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) progressed_at!: Date;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) finished_at!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) undo_until!: Date | null;
+}

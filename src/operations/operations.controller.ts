@@ -1,0 +1,61 @@
+import { Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Actor } from '../access/actor';
+import { Allow } from '../access/allow.decorator';
+import { CurrentActor } from '../access/caller.decorator';
+import { Endpoint } from '../common/http/endpoint.decorator';
+import type { RawQuery } from '../common/query/filter';
+import { listParameters } from '../common/query/parameters';
+import { operationList } from './operation-list';
+import { OperationListResponse, OperationResponse } from './operations.dto';
+import { OperationsService } from './operations.service';
+
+const operationId = new ParseUUIDPipe({ errorHttpStatusCode: 404 });
+const visibility = 'Needs the permission of what the operation does. One sees one’s own; System Users without scope see all.';
+
+/** Following and ending operations. */
+@ApiTags('Operations')
+@Controller('user/operation')
+export class OperationsController {
+  constructor(private readonly operations: OperationsService) {}
+
+  /** List operations */
+  @Get('list')
+  @Allow()
+  @Endpoint({
+    description: visibility,
+    answer: { status: 200, type: OperationListResponse, description: 'One page of operations' },
+    errors: ['page.too_deep', 'page.cursor_invalid'],
+    query: listParameters(operationList),
+    grammar: true,
+  })
+  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<OperationListResponse> {
+    return this.operations.list(actor, query);
+  }
+
+  /** Follow an operation */
+  @Get(':operation_id')
+  @Allow()
+  @Endpoint({
+    description: visibility,
+    answer: { status: 200, type: OperationResponse, description: 'How it stands' },
+    errors: ['operation.not_found'],
+  })
+  get(@CurrentActor() actor: Actor, @Param('operation_id', operationId) operation_id: string): Promise<OperationResponse> {
+    return this.operations.get(actor, operation_id);
+  }
+
+  /** Cancel an operation */
+  @Post(':operation_id/cancel')
+  @HttpCode(202)
+  @Allow()
+  @Endpoint({
+    description: `It ends before its next batch; what is done stays done, and can be undone. One that has ended stays as it is. ${visibility}`,
+    answer: { status: 202, type: OperationResponse, description: 'How it stands' },
+    errors: ['operation.not_found'],
+    noBody: true,
+  })
+  cancel(@CurrentActor() actor: Actor, @Param('operation_id', operationId) operation_id: string): Promise<OperationResponse> {
+    return this.operations.cancel(actor, operation_id);
+  }
+}
