@@ -1,101 +1,144 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
-import { AppError, type FieldError, invalid } from '../common/errors/app-error';
-import { type Condition, parseFilter, type RawQuery } from '../common/query/filter';
+import type { Permission } from '../access/permissions';
+import { AppError, invalid } from '../common/errors/app-error';
+import type { RawQuery } from '../common/query/filter';
 import { filterSql } from '../common/query/filter-sql';
 import { sql, type SqlFragment } from '../common/query/sql';
-import { newId } from '../common/random';
-import { type Plan, UserChangesService } from '../users/user-changes.service';
+import { CONFIG, type Config } from '../config/config';
+import { IdempotencyService } from '../idempotency/idempotency.service';
+import { OperationRunner } from '../operations/operation-runner.service';
+import type { OperationResponse } from '../operations/operations.dto';
+import { OperationsService } from '../operations/operations.service';
+import { type Deed, UserChangesService } from '../users/user-changes.service';
 import type { ChangeFoundUsersRequest } from '../users/users.dto';
-import { userFilter, UsersService, visibleUsers } from '../users/users.service';
-import type { BulkResultResponse } from './users-bulk.dto';
+import { UsersService, visibleUsers } from '../users/users.service';
+import { type Confirmation, ConfirmTokens, type FoundSet } from './confirm-tokens';
+import { type FoundRequest, parseFound } from './found-request';
+import { type BulkPreviewResponse, type BulkResultResponse, countSkipped, toBulkResult, toSkipped } from './users-bulk.dto';
 
-/** Most users that one change may touch. */
-const foundMax = 10_000;
-const skippedShown = 100;
-const sampleShown = 20;
+/** Up to so many users are changed while the caller waits, all or nothing; more are an operation. */
+const atOnceMax = 10_000;
+const foundMax = 5_000_000;
+const confirmWithinMs = 600_000;
 
-type Deed = Awaited<ReturnType<UserChangesService['deleteDeed']>>;
+/** What a change of found users is answered with: its preview, its result, or the operation that goes on. */
+export type BulkAnswer = BulkPreviewResponse | BulkResultResponse | OperationResponse;
 
-/** What a bulk request asks for besides the change itself. */
-interface FoundRequest {
-  conditions: Condition[];
-  dry_run: boolean;
-  /** refuse any other number of found users */
-  expected: number | null;
+/** A change or deletion of found users. */
+interface Asked extends FoundRequest {
+  kind: 'change' | 'delete';
+  permission: Permission;
+  change: ChangeFoundUsersRequest | null;
 }
 
-/** Changing and deleting the users that a filter finds: all of them in one transaction, or none. */
+/** Changing and deleting the users that a filter finds: previewed, bound to what was shown, at once or as an operation, and undone. */
 @Injectable()
 export class UsersBulkService {
+  private readonly tokens: ConfirmTokens;
+
   constructor(
     private readonly users: UsersService,
     private readonly changes: UserChangesService,
-  ) {}
+    private readonly operations: OperationsService,
+    private readonly runner: OperationRunner,
+    private readonly idempotency: IdempotencyService,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.tokens = new ConfirmTokens(config.APP_SECRET);
+  }
 
-  /** @throws bulk.filter_required, bulk.too_many, bulk.expected_mismatch, request.invalid, access.grant_exceeds_own */
+  /** @throws bulk.filter_required, bulk.too_many, bulk.expected_mismatch, bulk.set_changed, request.invalid, access.grant_exceeds_own */
   @Transactional()
-  async change(actor: Actor, query: RawQuery, request: ChangeFoundUsersRequest): Promise<BulkResultResponse> {
-    const found = parseFound(query);
+  async change(actor: Actor, query: RawQuery, request: ChangeFoundUsersRequest): Promise<BulkAnswer> {
+    const asked: Asked = { kind: 'change', permission: 'user:update', ...parseFound(query), change: request };
     assertChange(request);
-    return this.apply(actor, found, await this.changes.changeDeed(actor, { ...request }));
+    return this.answer(actor, asked, await this.changes.changeDeed(actor, { ...request }));
   }
 
-  /** @throws bulk.filter_required, bulk.too_many, bulk.expected_mismatch, request.invalid */
+  /** @throws bulk.filter_required, bulk.too_many, bulk.expected_mismatch, bulk.set_changed, request.invalid */
   @Transactional()
-  async delete(actor: Actor, query: RawQuery): Promise<BulkResultResponse> {
-    const found = parseFound(query);
-    return this.apply(actor, found, await this.changes.deleteDeed(actor));
+  async delete(actor: Actor, query: RawQuery): Promise<BulkAnswer> {
+    const asked: Asked = { kind: 'delete', permission: 'user:delete', ...parseFound(query), change: null };
+    return this.answer(actor, asked, await this.changes.deleteDeed(actor));
   }
 
-  private async apply(actor: Actor, { conditions, dry_run, expected }: FoundRequest, deed: Deed): Promise<BulkResultResponse> {
-    const condition: SqlFragment = sql`users.deleted_at is null and ${visibleUsers(actor)} and ${filterSql(conditions)}`;
-    const plan = await this.changes.plan(actor, condition, deed, foundMax + 1, !dry_run);
-    if (plan.found.length > foundMax) throw new AppError('bulk.too_many', { detail: `The filter finds more than ${foundMax} users.` });
-    if (expected !== null && plan.found.length !== expected)
-      throw new AppError('bulk.expected_mismatch', { detail: `The filter finds ${plan.found.length} users, not ${expected}.` });
-    if (dry_run) return this.preview(plan);
-    const operation_id = newId();
-    const changed = await this.changes.carryOut(actor, deed, plan, operation_id);
-    return { operation_id, ...counts(plan), changed: changed.length, undo_until: null };
+  /** Puts back what an operation has changed, as far as nobody has changed it since. @throws operation.not_found, operation.not_undoable */
+  @Transactional()
+  async undo(actor: Actor, operation_id: string): Promise<OperationResponse> {
+    const { kind, finished_at } = await this.operations.get(actor, operation_id);
+    if (finished_at === null || kind === 'undo' || kind === 'import') throw new AppError('operation.not_undoable');
+    const permission = kind === 'delete' ? 'user:delete' : 'user:update';
+    const undo = await this.operations.open(actor, {
+      kind: 'undo',
+      permission,
+      request: { undo_of: operation_id, undoes: kind },
+      undo_of: operation_id,
+    });
+    await this.operations.noteUndone(operation_id, undo);
+    const { count } = await this.operations.addUsers(undo, this.changes.changedBy(operation_id));
+    return this.start(actor, undo, count);
   }
 
-  private async preview(plan: Plan): Promise<BulkResultResponse> {
-    const sample = await this.users.sample(plan.to_change.slice(0, sampleShown));
-    return { operation_id: null, ...counts(plan), changed: 0, would_change: plan.to_change.length, sample, undo_until: null };
+  private async answer(actor: Actor, asked: Asked, deed: Deed): Promise<BulkAnswer> {
+    const condition: SqlFragment = sql`users.deleted_at is null and ${visibleUsers(actor)} and ${filterSql(asked.conditions)}`;
+    return asked.dry_run ? this.preview(actor, asked, condition, deed) : this.carryOut(actor, asked, condition);
+  }
+
+  private async preview(actor: Actor, asked: Asked, condition: SqlFragment, deed: Deed): Promise<BulkPreviewResponse> {
+    const confirm_id = this.tokens.newSeed();
+    const { matched, unchanged, would_change, sample_ids, skipped, skipped_reasons, digest, seen_at } = await this.changes.preview(
+      actor,
+      condition,
+      deed,
+      confirm_id,
+    );
+    assertExpected(asked, matched);
+    const expires_at = seen_at.getTime() + confirmWithinMs;
+    return {
+      ...{ matched, would_change, unchanged, ...countSkipped(skipped_reasons), skipped: skipped.map(toSkipped) },
+      sample: await this.users.sample(sample_ids),
+      confirm_token: this.tokens.mint({ confirm_id, expires_at, count: matched, digest }, { actor, ...asked }),
+      expires_at: new Date(expires_at),
+    };
+  }
+
+  /** The users are fixed first; what is changed afterwards, in this transaction or in many, is them and nobody else. */
+  private async carryOut(actor: Actor, asked: Asked, condition: SqlFragment): Promise<BulkResultResponse | OperationResponse> {
+    const { kind, permission, filters, change, confirm_token } = asked;
+    const confirmed = confirm_token === null ? null : this.tokens.read(confirm_token, { actor, ...asked });
+    const confirm_id = confirmed?.confirm_id ?? null;
+    const request = { filters, ...(change === null ? {} : { change: { ...change } }) };
+    const operation_id = await this.operations.open(actor, { kind, permission, request, confirm_id });
+    const found = sql`select users.user_id from users where ${condition}`;
+    const fixed = await this.operations.addUsers(operation_id, found, confirm_id ?? operation_id);
+    if (confirmed !== null) assertConfirmed(confirmed, fixed);
+    assertExpected(asked, fixed.count);
+    if (fixed.count > foundMax) throw new AppError('bulk.too_many');
+    const operation = await this.start(actor, operation_id, fixed.count);
+    const [status, answer] = operation.finished_at === null ? [202, operation] : [200, toBulkResult(operation)];
+    await this.idempotency.keep(status, answer);
+    return answer;
+  }
+
+  private async start(actor: Actor, operation_id: string, count: number): Promise<OperationResponse> {
+    if (count > atOnceMax) return this.operations.accept(actor, operation_id);
+    await this.operations.assertAlone(operation_id);
+    await this.operations.begin(actor, operation_id);
+    await this.runner.finish(operation_id);
+    return this.operations.get(actor, operation_id);
   }
 }
 
-function counts({ found, unchanged, skipped }: Plan): Pick<BulkResultResponse, 'matched' | 'unchanged' | 'skipped_count' | 'skipped'> {
-  return {
-    matched: found.length,
-    unchanged,
-    skipped_count: skipped.length,
-    skipped: skipped.slice(0, skippedShown).map(({ user_id, reason }) => ({ user_id, reason })),
-  };
+function assertExpected({ expected }: FoundRequest, count: number): void {
+  if (expected === null || expected === count) return;
+  throw new AppError('bulk.expected_mismatch', { detail: `The filter finds ${count} users, not ${expected}.` });
 }
 
-/** Never all by omission: without a filter `everyone=true` is demanded, and with one it is refused. */
-function parseFound(query: RawQuery): FoundRequest {
-  const { dry_run, everyone, expected, ...filters } = query;
-  const errors: FieldError[] = [];
-  const conditions = parseFilter(filters, userFilter, errors);
-  const read = (parameter: string, value: RawQuery[string]) => {
-    if (value !== undefined && value !== 'true' && value !== 'false')
-      errors.push({ parameter, code: 'parameter.malformed', detail: 'must be true or false' });
-    return value === 'true';
-  };
-  const preview = read('dry_run', dry_run);
-  const all = read('everyone', everyone);
-  if (expected !== undefined && (typeof expected !== 'string' || !/^(0|[1-9]\d{0,8})$/.test(expected))) {
-    errors.push({ parameter: 'expected', code: 'parameter.malformed', detail: 'must be a number' });
-  }
-  if (all && Object.keys(filters).length > 0)
-    errors.push({ parameter: 'everyone', code: 'parameter.conflict', detail: 'cannot go with a filter' });
-  if (errors.length > 0) throw invalid(...errors);
-  if (conditions.length === 0 && !all) throw new AppError('bulk.filter_required');
-  return { conditions, dry_run: preview, expected: typeof expected === 'string' ? Number(expected) : null };
+function assertConfirmed(confirmed: Confirmation, fixed: FoundSet & { fixed_at: Date }): void {
+  const same = confirmed.count === fixed.count && confirmed.digest === fixed.digest;
+  if (!same || confirmed.expires_at <= fixed.fixed_at.getTime()) throw new AppError('bulk.set_changed');
 }
 
 function assertChange(request: ChangeFoundUsersRequest): void {

@@ -24,6 +24,12 @@ export interface LiveLoginRecord extends UserRecord {
 /** Activity is noted at most once a minute, and in good time before a session would end. */
 const staleAfter = rawSql(`least(interval '1 minute', (sessions.expires_at - sessions.last_seen_at) / 4)`);
 
+const rights = rawSql(`array(select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)) as permissions,
+  array(select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)) as may_grant`);
+
+/** A user who may act, with what they may do at this moment. */
+export type ActingRecord = UserRecord & { permissions: string[]; may_grant: string[] };
+
 /** The SQL behind every authenticated request. */
 @Injectable()
 export class LiveLoginsRepository {
@@ -34,12 +40,18 @@ export class LiveLoginsRepository {
     const [row] = await this.database.runPrepared<LiveLoginRecord>(sql`select ${userColumns},
         sessions.session_id, sessions.created_at as session_created_at, sessions.last_seen_at as session_last_seen_at,
         sessions.expires_at as session_expires_at, host(sessions.ip) as session_ip, sessions.user_agent as session_user_agent,
-        array(select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)) as permissions,
-        array(select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)) as may_grant,
+        ${rights},
         sessions.last_seen_at <= now() - ${staleAfter} as stale, sessions.refreshed_at > now() - interval '1 hour' as renewable
       from sessions join users on users.user_id = sessions.user_id
       where sessions.session_id = ${session_id}::uuid and users.user_id = ${user_id}::uuid and sessions.ended_at is null and sessions.expires_at > now()
         and users.status = 'active' and users.deleted_at is null`);
+    return row ?? null;
+  }
+
+  /** A user who may act: active, not deleted. */
+  async findActing(user_id: string): Promise<ActingRecord | null> {
+    const [row] = await this.database.runPrepared<ActingRecord>(sql`select ${userColumns}, ${rights} from users
+      where users.user_id = ${user_id}::uuid and users.status = 'active' and users.deleted_at is null`);
     return row ?? null;
   }
 

@@ -49,25 +49,30 @@ export function assignmentsOf(change: UserChange): Assignment[] {
   if (change.first_name !== undefined) assignments.push({ column: 'first_name', value: sql`${change.first_name ?? ''}::text` });
   if (change.last_name !== undefined) assignments.push({ column: 'last_name', value: sql`${change.last_name ?? ''}::text` });
   if (change.allowed_ips !== undefined) assignments.push({ column: 'allowed_ips', value: networksSql(change.allowed_ips) });
-  if (change.attributes !== undefined)
-    assignments.push({
-      column: 'attributes',
-      value: sql`jsonb_merge_patch(users.attributes, ${JSON.stringify(change.attributes)}::jsonb)`,
-    });
+  if (change.attributes !== undefined) assignments.push({ column: 'attributes', value: attributesSql(change.attributes) });
   if (change.roles !== undefined || change.roles_add !== undefined || change.roles_remove !== undefined)
     assignments.push({ column: 'roles', value: rolesSql(change) });
   return change.email === undefined ? assignments : [...assignments, ...emailAssignments(change.email)];
 }
 
-/** The value a column has after the change. */
-export function valueAfter(assignments: Assignment[], column: keyof UserEntity): SqlFragment {
-  return assignments.find((assignment) => assignment.column === column)?.value ?? rawSql(`users.${column}`);
+/** The new values as columns `after_…` beside those of the row. */
+export function afterColumns(assignments: Assignment[]): SqlFragment {
+  return joinSql(
+    assignments.map(({ column, value }) => sql`, ${value} as ${rawSql(`after_${column}`)}`),
+    '',
+    '',
+  );
 }
 
-/** Whether the change makes a difference to a row. */
+/** The value a column has after the change, where the row has its `after_…` columns. */
+export function valueAfter(assignments: Assignment[], column: keyof UserEntity): SqlFragment {
+  return rawSql(assignments.some((assignment) => assignment.column === column) ? `users.after_${column}` : `users.${column}`);
+}
+
+/** Whether the change makes a difference to a row that has its `after_…` columns. */
 export function differsSql(assignments: Assignment[]): SqlFragment {
   return sql`(${joinSql(
-    assignments.map(({ column, value }) => sql`${rawSql(`users.${column}`)} is distinct from ${value}`),
+    assignments.map(({ column }) => rawSql(`users.${column} is distinct from users.after_${column}`)),
     ' or ',
     'false',
   )})`;
@@ -76,6 +81,16 @@ export function differsSql(assignments: Assignment[]): SqlFragment {
 /** Addresses as networks: host bits cut off, no repeats. */
 export function networksSql(addresses: string[]): SqlFragment {
   return sql`array(select distinct network(address::inet)::cidr from unnest(${addresses}::text[]) address order by 1)`;
+}
+
+/** Objects within objects are merged by a function, which takes twenty times as long as the operators that do for the rest (RFC 7396). */
+function attributesSql(patch: Record<string, unknown>): SqlFragment {
+  const entries = Object.entries(patch);
+  const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (entries.some(([, value]) => isObject(value))) return sql`jsonb_merge_patch(users.attributes, ${JSON.stringify(patch)}::jsonb)`;
+  const set = Object.fromEntries(entries.filter(([, value]) => value !== null));
+  const removed = entries.filter(([, value]) => value === null).map(([key]) => key);
+  return sql`((users.attributes || ${JSON.stringify(set)}::jsonb) - ${removed}::text[])`;
 }
 
 function rolesSql({ roles, roles_add = [], roles_remove = [] }: UserChange): SqlFragment {

@@ -2,28 +2,20 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
 import { mayGiveScope } from '../access/scope';
 import { AppError } from '../common/errors/app-error';
-import { sql, type SqlFragment } from '../common/query/sql';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { CredentialsService } from '../credentials/credentials.service';
 import { EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import { SessionsService } from '../sessions/sessions.service';
-import { assignmentsOf, touchesPower, type UserChange } from './user-change';
-import { type ChangedUser, type FoundUser, UserChangesRepository } from './user-changes.repository';
+import { type Assignment, assignmentsOf, touchesPower, type UserChange } from './user-change';
+import { type Applied, type Previewed, UserChangesRepository } from './user-changes.repository';
 import type { Deed } from './user-rules';
+import { changedBy, undoOf } from './user-undo';
 
+export type { Applied, Outcome, SkippedUser } from './user-changes.repository';
 export type { Deed } from './user-rules';
 
-/** What was found, and what is to become of each. */
-export interface Plan {
-  /** all that were found */
-  found: FoundUser[];
-  /** those that will be changed */
-  to_change: string[];
-  /** those that may be changed but already are as wanted */
-  unchanged: number;
-  /** those that may not be changed, with the code of the rule */
-  skipped: { user_id: string; reason: string; field?: string }[];
-}
+const deletion: Assignment = { column: 'deleted_at', value: rawSql('coalesce(users.deleted_at, now()::timestamptz(3))') };
 
 /**
  * Changing and deleting users: the rules about who may do what to whom, and what follows for sessions and links.
@@ -45,47 +37,52 @@ export class UserChangesService {
     await this.roles.assertMayGive(actor, change.roles_add ?? [], null, '/roles_add');
     await this.roles.assertMayGive(actor, change.roles_remove ?? [], null, '/roles_remove');
     if (change.carrier_scope !== undefined && !mayGiveScope(actor, change.carrier_scope)) throw new AppError('access.grant_exceeds_own');
-    return this.deed(actor, 'change', change);
+    return { kind: 'change', change, assignments: assignmentsOf(change), roles: await this.roles.grantsOf(actor) };
   }
 
   /** What a deletion means. */
-  deleteDeed(actor: Actor): Promise<Deed> {
-    return this.deed(actor, 'delete', {});
+  async deleteDeed(actor: Actor): Promise<Deed> {
+    return { kind: 'delete', change: {}, assignments: [deletion], roles: await this.roles.grantsOf(actor) };
+  }
+
+  /** What putting back the changes, or with `restores` the deletions, of an operation means. */
+  async undoDeed(actor: Actor, operation_id: string, restores: boolean): Promise<Deed> {
+    return { kind: 'undo', change: {}, restores, ...undoOf(operation_id), roles: await this.roles.grantsOf(actor) };
+  }
+
+  /** What a deed would do to the users that a condition finds; the digest of their ids is made with `seed`. */
+  preview(actor: Actor, condition: SqlFragment, deed: Deed, seed: string): Promise<Previewed> {
+    return this.changes.preview(actor, condition, deed, seed);
+  }
+
+  /** The users whom an operation has changed or deleted, as a query that gives `user_id`. */
+  changedBy(operation_id: string): SqlFragment {
+    return changedBy(operation_id);
   }
 
   /**
-   * Finds the users of a condition and says what would become of each. Locks them, unless it is a preview.
+   * Does a deed to the users that a condition finds, with everything that follows from it.
    * Whoever could remove the last administrator does so one after the other, so that two at once cannot (ASVS 15.4.2).
+   * @param wanted ids that should be found, as a query; the missing ones are skipped as `user.not_found`
    */
-  async plan(actor: Actor, condition: SqlFragment, deed: Deed, limit: number, lock = true): Promise<Plan> {
-    if (lock && (deed.kind === 'delete' || touchesPower(deed.change))) await this.changes.lockAdministrators();
-    const found = await this.changes.find(actor, condition, deed, limit, lock);
-    await this.protectLastAdministrator(found);
-    const allowed = found.filter(({ refusal }) => refusal === null);
-    const to_change = allowed.filter(({ differs }) => differs).map(({ user_id }) => user_id);
-    const skipped = found.flatMap(({ user_id, refusal }) => (refusal === null ? [] : [{ user_id, ...reasonOf(refusal) }]));
-    return { found, to_change, unchanged: allowed.length - to_change.length, skipped };
-  }
-
-  /** Does to the planned users what was planned, with everything that follows from it. */
-  async carryOut(actor: Actor, deed: Deed, plan: Plan, operation_id: string | null = null): Promise<ChangedUser[]> {
-    if (plan.to_change.length === 0) return [];
-    const changed =
-      deed.kind === 'delete' ? await this.changes.delete(plan.to_change) : await this.changes.change(plan.to_change, deed.assignments);
-    const user_ids = changed.map(({ user_id }) => user_id);
-    const type = deed.kind === 'delete' ? 'user.deleted' : 'user.changed';
-    await this.events.recordMany(
-      actor,
-      type,
-      'user',
-      changed.map(({ user_id, carrier_id, changes }) => ({ id: user_id, carrier_id, changes })),
-      operation_id,
-    );
-    if (deed.kind === 'delete') await this.shutOut(actor, user_ids, 'user_deleted');
-    if (touchesPower(deed.change)) await this.dropProposals(user_ids);
-    if (deed.change.status === 'disabled') await this.shutOut(actor, user_ids, 'user_disabled');
-    if (deed.change.allowed_ips !== undefined) await this.sessions.endOutsideAllowedIps(actor, user_ids);
-    return changed;
+  async apply(
+    actor: Actor,
+    condition: SqlFragment,
+    deed: Deed,
+    operation_id: string | null = null,
+    wanted: SqlFragment | null = null,
+  ): Promise<Applied> {
+    const power = deed.kind !== 'change' || touchesPower(deed.change);
+    if (power) await this.changes.lockAdministrators(condition);
+    const record = (targets: SqlFragment) => this.events.recordAll(actor, eventOf(deed), 'user', targets, operation_id);
+    const applied = await this.changes.apply(actor, condition, deed, record, wanted);
+    const { changed_ids, shut_out_ids } = applied;
+    if (changed_ids.length === 0) return applied;
+    if (power && deed.kind !== 'delete') await this.dropProposals(changed_ids);
+    if (shut_out_ids.length > 0) await this.credentials.voidTokens(shut_out_ids);
+    const mayShutOut = shut_out_ids.length > 0 || deed.assignments.some(({ column }) => column === 'allowed_ips');
+    if (mayShutOut) await this.sessions.endForbidden(actor, changed_ids, operation_id);
+    return applied;
   }
 
   /** An address that was proposed for somebody with less power must not be confirmed into more (privilege escalation). */
@@ -93,28 +90,11 @@ export class UserChangesService {
     await this.changes.dropProposals(user_ids);
     await this.credentials.voidTokens(user_ids, ['email']);
   }
-
-  private async shutOut(actor: Actor, user_ids: string[], reason: 'user_deleted' | 'user_disabled'): Promise<void> {
-    await this.sessions.endOf(actor, user_ids, reason);
-    await this.credentials.voidTokens(user_ids);
-  }
-
-  private async protectLastAdministrator(found: FoundUser[]): Promise<void> {
-    const leaving = found.filter(({ leaves_administrators, refusal }) => leaves_administrators && refusal === null);
-    const [kept] = leaving;
-    if (kept === undefined) return;
-    if ((await this.changes.countAdministrators()) <= leaving.length) kept.refusal = 'user.last_administrator';
-  }
-
-  private async deed(actor: Actor, kind: Deed['kind'], change: UserChange): Promise<Deed> {
-    return { kind, change, assignments: assignmentsOf(change), roles: await this.roles.grantsOf(actor) };
-  }
 }
 
-/** A refusal is a code, and for `request.invalid` the field after a slash. */
-function reasonOf(refusal: string): { reason: string; field?: string } {
-  const [reason = refusal, field] = refusal.split('/');
-  return field === undefined ? { reason } : { reason, field };
+function eventOf({ kind, restores = false }: Deed): 'user.changed' | 'user.deleted' | 'user.restored' {
+  if (kind === 'delete') return 'user.deleted';
+  return restores ? 'user.restored' : 'user.changed';
 }
 
 /** The condition that finds one living user whom the actor may see. */

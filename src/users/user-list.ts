@@ -1,5 +1,4 @@
-import type { FilterField, SpecialParameter } from '../common/query/filter';
-import { escapeLike } from '../common/query/filter-sql';
+import type { FilterField, Reach, SpecialParameter } from '../common/query/filter';
 import type { ListSpec } from '../common/query/list-query';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { userStatuses } from './user.entity';
@@ -7,25 +6,82 @@ import { userStatuses } from './user.entity';
 /** A user is online when seen within this time. */
 const onlineWithin = rawSql(`interval '5 minutes'`);
 const wordsMax = 5;
-const searched = { searchColumn: 'users.search_text' };
+
+/** `user_search` holds what bulk changes leave alone (ADR 0007). The planner sees that this is a join. */
+const beside: Reach = (condition) => sql`users.user_id in (select user_search.user_id from user_search where ${condition})`;
+
+/** Contains, in that part of `names` or `others` which these patterns surround. */
+function partLike(column: 'names' | 'others', start: string, end: string): FilterField['like'] {
+  const condition = (value: string) =>
+    sql`user_search.${rawSql(column)} like ${`${start}%`}::text || search_text(${value}) || ${`%${end}`}::text`;
+  return { condition, reach: beside };
+}
 
 const fields: Record<string, FilterField> = {
   user_id: { column: 'users.user_id', type: 'uuid', meaning: 'Id' },
-  user_type: { column: 'users.user_type', type: 'text', values: ['system', 'carrier'], meaning: 'Kind of user' },
+  user_type: {
+    column: 'users.user_type',
+    type: 'text',
+    values: ['system', 'carrier'],
+    // the same by users_carrier_check, and indexed
+    equals: (value) => rawSql(value === 'system' ? 'users.carrier_id is null' : 'users.carrier_id is not null'),
+    meaning: 'Kind of user',
+  },
   status: { column: 'users.status', type: 'text', values: userStatuses, meaning: 'State' },
-  name: { column: 'users.name', type: 'text', fold: true, ...searched, meaning: 'Login name, without regard to case' },
-  email: { column: 'users.email', type: 'text', fold: true, ...searched, meaning: 'E-mail address, without regard to case' },
-  first_name: { column: 'users.first_name', type: 'text', ...searched, meaning: 'First name' },
-  last_name: { column: 'users.last_name', type: 'text', ...searched, meaning: 'Last name' },
-  phone: { column: 'users.phone', type: 'text', nullable: true, meaning: 'Phone number' },
-  locale: { column: 'users.locale', type: 'text', nullable: true, meaning: 'Language' },
-  timezone: { column: 'users.timezone', type: 'text', nullable: true, meaning: 'Time zone' },
-  carrier_id: { column: 'users.carrier_id', type: 'text', nullable: true, meaning: 'Carrier' },
+  name: {
+    column: 'users.name',
+    type: 'text',
+    fold: true,
+    like: partLike('names', ' ', ',%'),
+    meaning: 'Login name, without regard to case',
+  },
+  email: {
+    column: 'users.email',
+    type: 'text',
+    fold: true,
+    like: partLike('names', '%, ', ';%'),
+    meaning: 'E-mail address, without regard to case',
+  },
+  first_name: {
+    column: 'user_search.first_name',
+    reach: beside,
+    type: 'text',
+    like: partLike('names', '%; ', ':%'),
+    meaning: 'First name',
+  },
+  last_name: { column: 'user_search.last_name', reach: beside, type: 'text', like: partLike('names', '%: ', '.'), meaning: 'Last name' },
+  phone: {
+    column: 'user_search.phone',
+    reach: beside,
+    type: 'text',
+    nullable: true,
+    like: partLike('others', ' ', ',%'),
+    meaning: 'Phone number',
+  },
+  locale: {
+    column: 'user_search.locale',
+    reach: beside,
+    type: 'text',
+    nullable: true,
+    like: partLike('others', '%; ', ':%'),
+    meaning: 'Language',
+  },
+  timezone: {
+    column: 'user_search.timezone',
+    reach: beside,
+    type: 'text',
+    nullable: true,
+    like: partLike('others', '%: ', '.'),
+    meaning: 'Time zone',
+  },
+  carrier_id: { column: 'users.carrier_id', type: 'text', nullable: true, like: partLike('others', '%, ', ';%'), meaning: 'Carrier' },
   role: {
     column: 'users.roles',
     type: 'text',
+    guessed: true,
     operators: ['eq', 'in'],
     equals: (value) => sql`users.roles @> array[${value}::text]`,
+    equalsAny: (values) => sql`users.roles && ${values}::text[]`,
     meaning: 'A role the user has',
   },
   online: { column: 'users.last_seen_at', type: 'boolean', equals: (value) => onlineSql(value === true), meaning: 'Seen within 5 minutes' },
@@ -40,6 +96,7 @@ const fields: Record<string, FilterField> = {
 
 const q: SpecialParameter = {
   read: searchSql,
+  reach: beside,
   meaning: `Up to ${wordsMax} words, each found in name, e-mail, first or last name; words of 1 or 2 characters match beginnings`,
 };
 
@@ -55,7 +112,11 @@ export const userList: ListSpec = {
     updated_at: { column: 'users.updated_at', type: 'timestamptz' },
     name: { column: 'lower(users.name)', type: 'text' },
     email: { column: 'lower(users.email)', type: 'text' },
-    last_name: { column: 'lower(users.last_name)', type: 'text' },
+    last_name: {
+      column: 'lower(user_search.last_name)',
+      type: 'text',
+      join: { sql: 'join user_search on user_search.user_id = users.user_id', id: 'user_search.user_id' },
+    },
     last_login_at: { column: 'users.last_login_at', type: 'timestamptz', nullable: true },
     last_seen_at: { column: 'users.last_seen_at', type: 'timestamptz', nullable: true },
     status: { column: 'users.status', type: 'text' },
@@ -71,7 +132,7 @@ export function onlineSql(online: boolean): SqlFragment {
     : sql`(users.last_seen_at is null or users.last_seen_at <= now() - ${onlineWithin})`;
 }
 
-/** `search_text` begins with a blank and has one between its parts, so that a blank before a short word finds beginnings. */
+/** In `names` a blank is before each part, so that a blank before a short word finds beginnings. */
 function searchSql(text: string): SqlFragment | { detail: string } {
   const words = text
     .trim()
@@ -81,8 +142,8 @@ function searchSql(text: string): SqlFragment | { detail: string } {
   if (text.length > 256 || text.includes('\0') || !text.isWellFormed())
     return { detail: 'must be well-formed Unicode of at most 256 characters' };
   const conditions = words.map((word) => {
-    const pattern = [...word].length < 3 ? `% ${escapeLike(word)}%` : `%${escapeLike(word)}%`;
-    return sql`users.search_text like lower(${pattern}::text)`;
+    const start = [...word].length < 3 ? '% ' : '%';
+    return sql`user_search.names like ${start}::text || search_text(${word}) || '%'`;
   });
   return joinSql(conditions, ' and ');
 }

@@ -29,6 +29,13 @@ export class UserMailsService {
     await this.enqueue({ user_id, mail: 'invitation' });
   }
 
+  /** Invitations to many who were just created. */
+  async inviteNew(user_ids: string[]): Promise<void> {
+    await this.credentials.requestTokens(user_ids, 'invite');
+    const jobs = user_ids.map((user_id) => ({ payload: { user_id, mail: 'invitation' } satisfies MailJob, key: `invitation:${user_id}` }));
+    await this.jobs.enqueueMany(mailJob, jobs);
+  }
+
   /**
    * What follows from a proposed address: a link to it and a notice to the one in force, or for an invited user a new
    * invitation. The same address proposed once more gets another link, since the first may be lost or expired; the

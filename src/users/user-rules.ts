@@ -1,36 +1,47 @@
 import type { Actor } from '../access/actor';
-import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { Grants } from '../roles/roles.service';
-import { type Assignment, touchesPower, type UserChange, valueAfter } from './user-change';
+import { type Assignment, differsSql, touchesPower, type UserChange, valueAfter } from './user-change';
+import type { UserEntity } from './user.entity';
 
 /** What is to be done to users, and what the rules need to know besides. */
 export interface Deed {
-  kind: 'change' | 'delete';
-  /** empty for a deletion */
+  kind: 'change' | 'delete' | 'undo';
+  /** empty for a deletion and an undo */
   change: UserChange;
   assignments: Assignment[];
   roles: Grants;
   /** the actor has just proven their own password */
   reauthenticated?: boolean;
+  /** versions that are meant (`If-Match`); null = any */
+  versions?: number[] | null;
+  /** an undo of deletions */
+  restores?: boolean;
+  /** what an undo looks up for each user */
+  before?: { joins: SqlFragment; columns: SqlFragment };
 }
 
 const rolesMax = 20;
 const attributesMax = 16_384;
+const powerColumns: (keyof UserEntity)[] = ['status', 'roles', 'carrier_scope', 'deleted_at'];
 /** An initial password that died unused is none: whoever has only that cannot log in. */
 const hasPassword = rawSql(`exists (select 1 from credentials where credentials.user_id = users.user_id
   and (credentials.expires_at is null or credentials.expires_at > now()))`);
 
 /**
- * Why a user may not be changed or deleted by an actor, as a code; null when they may. The one place of these rules:
- * for a single user it becomes the refusal, in a bulk change the reason for skipping.
+ * Why a user may not be changed or deleted by an actor, as a code; null when they may. The one place of these rules: for a single user it becomes the
+ * refusal, in a bulk change the reason for skipping. `users` stands for the row as it is, `users.after_…` for what it would be.
  */
 export function refusalSql(actor: Actor, deed: Deed): SqlFragment {
   const isSelf = sql`users.user_id = ${actor.user_id}::uuid`;
-  const power = deed.kind === 'delete' || touchesPower(deed.change);
+  const versions = deed.versions ?? null;
   return sql`case
-    when ${power}::boolean and ${isSelf} then 'user.self_protected'
+    ${versions === null ? rawSql('') : sql`when users.version <> all(${versions}::integer[]) then 'user.version_mismatch'`}
+    ${deed.kind === 'undo' ? rawSql(`when users.version is distinct from users.version_left then 'user.version_mismatch'`) : rawSql('')}
+    when ${powerSql(deed)} and ${isSelf} then 'user.self_protected'
     ${deed.kind === 'delete' ? rawSql('') : selfRefusals(actor, deed, isSelf)}
     when not ${isSelf} and users.roles && ${deed.roles.forbidden}::text[] then 'access.protected_user'
+    ${deed.kind === 'undo' ? undoRefusals(deed) : rawSql('')}
     ${deed.kind === 'delete' ? rawSql('') : changeRefusals(deed)}
     end`;
 }
@@ -41,29 +52,64 @@ export const isAdministrator = sql`(users.user_type = 'system' and users.status 
   and users.roles && array(select name from roles where '*' = any(permissions)))`;
 
 /** Whether an administrator is one still after the deed. */
-export function staysAdministrator({ kind, assignments }: Deed): SqlFragment {
-  if (kind === 'delete') return rawSql('false');
-  return sql`(${valueAfter(assignments, 'status')} = 'active' and ${valueAfter(assignments, 'carrier_scope')} is null
-    and ${valueAfter(assignments, 'roles')} && array(select name from roles where '*' = any(permissions)))`;
+export function staysAdministrator({ assignments }: Deed): SqlFragment {
+  const after = (column: keyof UserEntity) => valueAfter(assignments, column);
+  return sql`(${after('status')} = 'active' and ${after('carrier_scope')} is null and ${after('deleted_at')} is null
+    and ${after('roles')} && array(select name from roles where '*' = any(permissions)))`;
+}
+
+/** Whether the deed touches what nobody may change on themselves: for an undo that depends on what was changed of this user. */
+function powerSql({ kind, change, assignments }: Deed): SqlFragment {
+  if (kind === 'undo') return differsSql(assignments.filter(({ column }) => powerColumns.includes(column)));
+  return sql`${kind === 'delete' || touchesPower(change)}::boolean`;
 }
 
 /** On oneself: no other address without the password (OWASP ASVS 7.5.1), and nobody shuts themselves out. */
 function selfRefusals(actor: Actor, { change, assignments, reauthenticated = false }: Deed, isSelf: SqlFragment): SqlFragment {
-  const { email = null, allowed_ips = [] } = change;
+  const allowed = assignments.filter(({ column }) => column === 'allowed_ips');
+  const after = valueAfter(assignments, 'allowed_ips');
   return sql`
-    when ${!reauthenticated}::boolean and ${isSelf} and lower(users.email) <> lower(${email}::text) then 'user.self_protected'
-    when ${allowed_ips.length > 0}::boolean and ${isSelf} and not coalesce(${actor.ip}::inet <<= any(${valueAfter(assignments, 'allowed_ips')}), false)
+    when ${!reauthenticated}::boolean and ${isSelf} and lower(users.email) <> lower(${change.email ?? null}::text) then 'user.self_protected'
+    when ${isSelf} and ${differsSql(allowed)} and cardinality(${after}) > 0 and not coalesce(${actor.ip}::inet <<= any(${after}), false)
       then 'user.self_protected'`;
 }
 
-function changeRefusals({ change, assignments, roles: grants }: Deed): SqlFragment {
-  const roles = valueAfter(assignments, 'roles');
+function changeRefusals({ kind, change, assignments, roles: grants }: Deed): SqlFragment {
+  const [roles, status] = [valueAfter(assignments, 'roles'), valueAfter(assignments, 'status')];
   const open = sql`case users.user_type when 'system' then ${grants.open_to_system}::text[] else ${grants.open_to_carrier}::text[] end`;
   const scoped = change.carrier_scope !== undefined && change.carrier_scope !== null;
+  const statusAsked = kind === 'undo' ? sql`users.status <> ${status}` : sql`${change.status !== undefined}::boolean`;
+  // only where roles are assigned: of a million users it takes a second
+  const rolesRefused = assignments.some(({ column }) => column === 'roles')
+    ? sql`when not (array(select role from unnest(${roles}) role where role <> all(users.roles)) <@ (${open})) or cardinality(${roles}) > ${rolesMax} then 'request.invalid/roles'`
+    : rawSql('');
   return sql`
-    when ${change.status === 'active'}::boolean and not ${hasPassword} then 'user.no_password'
-    when ${change.status === 'invited'}::boolean and ${hasPassword} then 'request.invalid/status'
+    when ${statusAsked} and ${status} = 'active' and not ${hasPassword} then 'user.no_password'
+    when ${statusAsked} and ${status} = 'invited' and ${hasPassword} then 'request.invalid/status'
     when ${scoped}::boolean and users.user_type = 'carrier' then 'request.invalid/carrier_scope'
-    when not (array(select role from unnest(${roles}) role where role <> all(users.roles)) <@ (${open})) or cardinality(${roles}) > ${rolesMax} then 'request.invalid/roles'
+    ${rolesRefused}
     when ${change.attributes !== undefined}::boolean and octet_length((${valueAfter(assignments, 'attributes')})::text) > ${attributesMax} then 'request.invalid/attributes'`;
+}
+
+/**
+ * What an undo puts back must be free and be there, and the actor's to give as of now. Of two who would come back to the same name the first does.
+ * Their scope is nobody's to ask about: who has one sees no System User but themselves.
+ */
+function undoRefusals({ assignments, restores = false, roles: grants }: Deed): SqlFragment {
+  const roles = valueAfter(assignments, 'roles');
+  const given = sql`array(select role from unnest(${roles}) role where role <> all(users.roles))`;
+  const taken = sql`array(select role from unnest(users.roles) role where role <> all(${roles}))`;
+  return sql`
+    ${restores ? takenRefusals(assignments) : rawSql('')}
+    when ${joinSql([given, taken], ' || ')} && ${grants.forbidden}::text[] then 'access.grant_exceeds_own'`;
+}
+
+function takenRefusals(assignments: Assignment[]): SqlFragment {
+  const comesBack = sql`users.deleted_at is not null and ${valueAfter(assignments, 'deleted_at')} is null`;
+  const isTaken = (column: string) =>
+    rawSql(`(exists (select 1 from users other where other.deleted_at is null and lower(other.${column}) = lower(users.${column}))
+      or row_number() over (partition by lower(users.${column}) order by users.user_id) > 1)`);
+  return sql`
+    when ${comesBack} and ${isTaken('name')} then 'user.name_taken'
+    when ${comesBack} and ${isTaken('email')} then 'user.email_taken'`;
 }

@@ -19,14 +19,16 @@ export type UserStatus = (typeof userStatuses)[number];
 @Index('users_email_key', { synchronize: false })
 @Index('users_created_at_idx', { synchronize: false })
 @Index('users_updated_at_idx', { synchronize: false })
-@Index('users_last_name_idx', { synchronize: false })
 @Index('users_last_login_at_idx', { synchronize: false })
+@Index('users_last_login_ip_idx', { synchronize: false })
 @Index('users_last_seen_at_idx', { synchronize: false })
+@Index('users_password_changed_at_idx', { synchronize: false })
 @Index('users_status_idx', { synchronize: false })
 @Index('users_carrier_id_idx', { synchronize: false })
+@Index('users_carrier_id_user_id_idx', { synchronize: false })
+@Index('users_must_change_password_idx', { synchronize: false })
 @Index('users_roles_idx', { synchronize: false })
 @Index('users_attributes_idx', { synchronize: false })
-@Index('users_search_idx', { synchronize: false })
 @Index('users_deleted_at_idx', { synchronize: false })
 export class UserEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'users_pkey' }) user_id!: string;
@@ -57,10 +59,4 @@ export class UserEntity {
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) locked_until!: Date | null;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) deleted_at!: Date | null;
   @Column('integer', { default: 1 }) version!: number;
-  /**
-   * Names and address in lower case, for `q` and `_like`; kept by the database. How stands in the migration alone: TypeORM compares with a copy of
-   * the expression that it files under the name of the database, so it would find drift in every renamed or restored one. Blank = nothing to compare.
-   */
-  @Column({ type: 'text', generatedType: 'STORED', asExpression: ' ', select: false, nullable: true })
-  search_text!: string | null;
 }

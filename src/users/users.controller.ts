@@ -19,6 +19,8 @@ import { CurrentActor } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
 import { listParameters } from '../common/query/parameters';
+import { Idempotent } from '../idempotency/idempotent.decorator';
+import { UserCreationService } from './user-creation.service';
 import { IfMatch, UserHeadersInterceptor } from './user-headers.interceptor';
 import { userList } from './user-list';
 import { ChangeUserRequest, CreateUserRequest, CurrentUserResponse, UserListResponse, UserResponse } from './users.dto';
@@ -48,11 +50,15 @@ const deletedParameter = {
 @Controller('user')
 @UseInterceptors(UserHeadersInterceptor)
 export class UsersController {
-  constructor(private readonly users: UsersService) {}
+  constructor(
+    private readonly users: UsersService,
+    private readonly creation: UserCreationService,
+  ) {}
 
   /** Create a new user */
   @Post('create')
   @Allow('user:create')
+  @Idempotent()
   @Endpoint({
     description:
       'Without `password` the user is `invited` and gets a mail with a link to set one; with it `active`, to be changed at the first login unless `must_change_password` is false.',
@@ -60,7 +66,7 @@ export class UsersController {
     errors: ['user.email_taken', 'user.name_taken', 'access.grant_exceeds_own', 'service.overloaded'],
   })
   create(@CurrentActor() actor: Actor, @Body() request: CreateUserRequest): Promise<UserResponse> {
-    return this.users.create(actor, request);
+    return this.creation.create(actor, request);
   }
 
   /** Get the information of the current user */

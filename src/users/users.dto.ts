@@ -162,7 +162,7 @@ export class UserListResponse extends PageResponse {
 }
 
 /** A user row with what is computed. */
-export type UserRecord = Omit<UserEntity, 'search_text'> & { online: boolean };
+export type UserRecord = UserEntity & { online: boolean };
 
 /** The public form of a user: an allow-list (OWASP API3:2023). */
 export function toUserResponse(user: UserRecord): UserResponse {

@@ -1,33 +1,50 @@
 import { Module } from '@nestjs/common';
 import { CredentialsModule } from '../credentials/credentials.module';
 import { EventsModule } from '../events/events.module';
+import { IdempotencyModule } from '../idempotency/idempotency.module';
 import { JobsModule } from '../jobs/jobs.module';
+import { OperationsModule } from '../operations/operations.module';
 import { RolesModule } from '../roles/roles.module';
 import { SessionsModule } from '../sessions/sessions.module';
 import { LiveLoginsRepository } from './live-logins.repository';
 import { LiveLoginsService } from './live-logins.service';
+import { UserActorsService } from './user-actors.service';
 import { UserChangesRepository } from './user-changes.repository';
 import { UserChangesService } from './user-changes.service';
+import { UserCreationService } from './user-creation.service';
 import { UserLoginsService } from './user-logins.service';
 import { UserMailsService } from './user-mails.service';
+import { UserPurgeService } from './user-purge.service';
 import { UsersController } from './users.controller';
 import { UsersRepository } from './users.repository';
 import { UsersService } from './users.service';
 
 /** Users. */
 @Module({
-  imports: [CredentialsModule, EventsModule, JobsModule, RolesModule, SessionsModule],
+  imports: [CredentialsModule, EventsModule, IdempotencyModule, JobsModule, OperationsModule, RolesModule, SessionsModule],
   controllers: [UsersController],
   providers: [
     UsersService,
     UsersRepository,
+    UserCreationService,
     UserChangesService,
     UserChangesRepository,
     LiveLoginsService,
     LiveLoginsRepository,
+    UserActorsService,
     UserLoginsService,
     UserMailsService,
+    UserPurgeService,
   ],
-  exports: [LiveLoginsService, UsersService, UserChangesService, UserLoginsService, UserMailsService],
+  exports: [
+    LiveLoginsService,
+    UserActorsService,
+    UsersService,
+    UserChangesService,
+    UserCreationService,
+    UserLoginsService,
+    UserMailsService,
+    UserPurgeService,
+  ],
 })
 export class UsersModule {}

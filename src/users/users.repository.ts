@@ -10,7 +10,7 @@ import type { UserEntity } from './user.entity';
 import { onlineSql, userList } from './user-list';
 import type { UserRecord } from './users.dto';
 
-/** All columns of a user but `search_text`. */
+/** Columns of a user, and what is computed. */
 export const userColumns = sql`users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name,
   users.phone, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes,
   users.must_change_password, coalesce(${onlineSql(true)}, false) as online, users.created_at, users.created_by, users.updated_at, users.last_login_at,
@@ -69,7 +69,7 @@ export class UsersRepository {
       idName: 'user_id',
       visible: sql`${state} and ${visible}`,
     };
-    return readPage<UserRecord>(this.database.run, source, parsed, this.cursors);
+    return readPage<UserRecord>(this.database, source, parsed, this.cursors);
   }
 
   /** The first users that a condition finds, for a preview. */

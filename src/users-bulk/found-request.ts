@@ -1,0 +1,49 @@
+import { AppError, type FieldError, invalid } from '../common/errors/app-error';
+import { type Condition, parseFilter, type RawQuery } from '../common/query/filter';
+import { userFilter } from '../users/users.service';
+
+const confirmTokenMax = 512;
+
+/** What a bulk request asks for besides the change itself. */
+export interface FoundRequest {
+  conditions: Condition[];
+  /** the filters as they were sent, and `everyone` */
+  filters: Record<string, string>;
+  dry_run: boolean;
+  /** refuse any other number of found users */
+  expected: number | null;
+  /** the preview that is confirmed */
+  confirm_token: string | null;
+}
+
+/**
+ * Reads the query of a bulk request. Never all by omission: without a filter `everyone=true` is demanded, and with one it is refused.
+ * @throws request.invalid, bulk.filter_required
+ */
+export function parseFound(query: RawQuery): FoundRequest {
+  const { dry_run, everyone, expected, confirm_token, ...filters } = query;
+  const errors: FieldError[] = [];
+  const conditions = parseFilter(filters, userFilter, errors);
+  const refuse = (parameter: string, detail: string, code = 'parameter.malformed') => errors.push({ parameter, code, detail });
+  const isTrue = (parameter: string, value: RawQuery[string]) => {
+    if (value !== undefined && value !== 'true' && value !== 'false') refuse(parameter, 'must be true or false');
+    return value === 'true';
+  };
+  const preview = isTrue('dry_run', dry_run);
+  const all = isTrue('everyone', everyone);
+  if (expected !== undefined && (typeof expected !== 'string' || !/^(0|[1-9]\d{0,8})$/.test(expected)))
+    refuse('expected', 'must be a number');
+  if (confirm_token !== undefined && (typeof confirm_token !== 'string' || confirm_token.length > confirmTokenMax))
+    refuse('confirm_token', 'must be given once, as the preview gave it');
+  if (preview && confirm_token !== undefined) refuse('confirm_token', 'cannot go with dry_run', 'parameter.conflict');
+  if (all && Object.keys(filters).length > 0) refuse('everyone', 'cannot go with a filter', 'parameter.conflict');
+  if (errors.length > 0) throw invalid(...errors);
+  if (conditions.length === 0 && !all) throw new AppError('bulk.filter_required');
+  return {
+    conditions,
+    filters: { ...(filters as Record<string, string>), ...(all ? { everyone: 'true' } : {}) },
+    dry_run: preview,
+    expected: typeof expected === 'string' ? Number(expected) : null,
+    confirm_token: typeof confirm_token === 'string' ? confirm_token : null,
+  };
+}

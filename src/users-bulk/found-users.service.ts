@@ -1,0 +1,49 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import type { Actor } from '../access/actor';
+import { sql } from '../common/query/sql';
+import { type BatchOutcome, OperationRunner, type OperationRecord } from '../operations/operation-runner.service';
+import { OperationsService } from '../operations/operations.service';
+import { UserActorsService } from '../users/user-actors.service';
+import { type Deed, type Outcome, UserChangesService } from '../users/user-changes.service';
+import { visibleUsers } from '../users/users.service';
+import { countSkipped, toSkipped } from './users-bulk.dto';
+
+/** Does to the users of a batch what an operation asks for. Permission, scope and protection count as they are when the batch is done. */
+@Injectable()
+export class FoundUsersService implements OnModuleInit {
+  constructor(
+    private readonly runner: OperationRunner,
+    private readonly operations: OperationsService,
+    private readonly actors: UserActorsService,
+    private readonly changes: UserChangesService,
+  ) {}
+
+  onModuleInit(): void {
+    const handler = { run: (operation: OperationRecord, number: number) => this.run(operation, number) };
+    for (const kind of ['change', 'delete', 'undo'] as const) this.runner.handle(kind, handler);
+  }
+
+  private async run(operation: OperationRecord, number: number): Promise<BatchOutcome> {
+    const actor = await this.actors.of(operation);
+    const deed = await this.deedOf(actor, operation);
+    const ids = this.operations.idsOf(operation.operation_id, number);
+    // an undo looks at versions instead: whom it brings back is deleted
+    const state = deed.kind === 'undo' ? sql`true` : sql`users.deleted_at is null`;
+    const condition = sql`users.user_id = any(${ids}::uuid[]) and ${state} and ${visibleUsers(actor)}`;
+    const wanted = sql`select unnest(${ids}) as user_id`;
+    const applied = await this.changes.apply(actor, condition, deed, operation.operation_id, wanted);
+    return outcomeOf(applied, applied.changed_ids.length);
+  }
+
+  private deedOf(actor: Actor, { kind, request, undo_of }: OperationRecord): Promise<Deed> {
+    if (kind === 'change') return this.changes.changeDeed(actor, request['change'] as object);
+    if (kind === 'delete') return this.changes.deleteDeed(actor);
+    return this.changes.undoDeed(actor, undo_of ?? '', request['undoes'] === 'delete');
+  }
+}
+
+function outcomeOf({ unchanged, skipped_reasons, skipped }: Outcome, changed: number): BatchOutcome {
+  const counts = countSkipped(skipped_reasons);
+  const processed = changed + unchanged + counts.skipped_count;
+  return { processed, changed, unchanged, ...counts, skipped: skipped.map((user) => ({ ...toSkipped(user) })) };
+}

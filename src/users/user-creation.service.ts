@@ -1,0 +1,84 @@
+import { Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import type { Actor } from '../access/actor';
+import { mayGiveScope, mayReach } from '../access/scope';
+import { AppError, type FieldError, invalid } from '../common/errors/app-error';
+import { newId } from '../common/random';
+import { CredentialsService } from '../credentials/credentials.service';
+import { EventsService } from '../events/events.service';
+import { IdempotencyService } from '../idempotency/idempotency.service';
+import { RolesService } from '../roles/roles.service';
+import { UserMailsService } from './user-mails.service';
+import { type CreateUserRequest, toUserResponse, type UserResponse } from './users.dto';
+import { UsersRepository } from './users.repository';
+
+/** Creating users. */
+@Injectable()
+export class UserCreationService {
+  constructor(
+    private readonly users: UsersRepository,
+    private readonly mails: UserMailsService,
+    private readonly credentials: CredentialsService,
+    private readonly roles: RolesService,
+    private readonly events: EventsService,
+    private readonly idempotency: IdempotencyService,
+  ) {}
+
+  /** Creates a user; without a password they are invited by mail. @throws user.name_taken, user.email_taken and the rules of scope and grants */
+  async create(actor: Actor, request: CreateUserRequest): Promise<UserResponse> {
+    assertConsistent(request);
+    const { user_type, carrier_id = null, carrier_scope = null, roles = [], password } = request;
+    if (!mayReach(actor, { user_type, carrier_id }))
+      throw new AppError('access.denied', { detail: 'The user would be outside the scope.' });
+    if (user_type === 'system' && !mayGiveScope(actor, carrier_scope)) throw new AppError('access.grant_exceeds_own');
+    await this.roles.assertMayGive(actor, roles, user_type);
+    const context = { name: request.name, email: request.email, carrier_id };
+    const password_hash = password === undefined ? null : await this.credentials.hashNewPassword(password, context);
+    return this.insert(actor, request, password_hash);
+  }
+
+  @Transactional()
+  private async insert(actor: Actor, request: CreateUserRequest, password_hash: string | null): Promise<UserResponse> {
+    const { user_type, name, email, phone = null, locale = null, timezone = null, carrier_id = null, carrier_scope = null } = request;
+    const { roles = [], allowed_ips = [], attributes = {}, must_change_password = password_hash !== null } = request;
+    const status = password_hash === null ? 'invited' : 'active';
+    const created_by = actor.actor_type === 'system' ? null : actor.user_id;
+    const names = { name, email, first_name: request.first_name ?? '', last_name: request.last_name ?? '', phone, locale, timezone };
+    const rights = {
+      user_type,
+      carrier_id,
+      carrier_scope,
+      roles: [...roles].sort(),
+      allowed_ips,
+      attributes,
+      status: status as UserResponse['status'],
+      must_change_password,
+    };
+    const user = await this.users.insert({ user_id: newId(), ...names, ...rights, created_by });
+    const after = Object.fromEntries(Object.entries({ ...names, ...rights }).map(([field, value]) => [field, { after: value }]));
+    await this.events.record(actor, 'user.created', { type: 'user', id: user.user_id, carrier_id }, after);
+    if (password_hash === null) await this.mails.invite(user.user_id);
+    else await this.credentials.setPassword(user.user_id, password_hash, actor.actor_type !== 'system');
+    const answer = toUserResponse(password_hash === null ? user : await this.users.notePasswordSet(user.user_id));
+    await this.idempotency.keep(201, answer);
+    return answer;
+  }
+}
+
+/** What does not fit together in a new user, or null: a Carrier User belongs to one carrier; a System User to none, and only they have a scope. */
+export function inconsistencyOf({ user_type, carrier_id = null, carrier_scope = null }: Partial<CreateUserRequest>): FieldError | null {
+  if (user_type === 'carrier' && carrier_id === null)
+    return { pointer: '/carrier_id', code: 'field.required', detail: 'is required for a Carrier User' };
+  if (user_type === 'system' && carrier_id !== null)
+    return { pointer: '/carrier_id', code: 'field.not_allowed', detail: 'is not for System Users' };
+  if (user_type === 'carrier' && carrier_scope !== null)
+    return { pointer: '/carrier_scope', code: 'field.not_allowed', detail: 'is for System Users only' };
+  return null;
+}
+
+function assertConsistent(request: CreateUserRequest): void {
+  const fault = inconsistencyOf(request);
+  if (fault !== null) throw invalid(fault);
+  if (request.password === undefined && request.must_change_password === true)
+    throw invalid({ pointer: '/must_change_password', code: 'field.not_allowed', detail: 'needs a password' });
+}

@@ -1,0 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../access/actor';
+import { sql } from '../common/query/sql';
+import { EventsService } from '../events/events.service';
+import { IdempotencyService } from '../idempotency/idempotency.service';
+import { OperationsService } from '../operations/operations.service';
+import { UsersRepository } from './users.repository';
+
+/** Removing a user for good, together with what tells who they were. Ids and event types stay (GDPR article 17; audit). */
+@Injectable()
+export class UserPurgeService {
+  constructor(
+    private readonly users: UsersRepository,
+    private readonly events: EventsService,
+    private readonly idempotency: IdempotencyService,
+    private readonly operations: OperationsService,
+  ) {}
+
+  /** Takes a person's values out of the audit log, the kept answers and the filters of operations, then removes them. To be called within a transaction. */
+  async purge(actor: Actor, user_id: string): Promise<void> {
+    const user = await this.users.find(sql`users.user_id = ${user_id}::uuid`);
+    if (user === null) return;
+    const { name, email, email_pending, phone, carrier_id } = user;
+    await this.events.eraseUsers([user_id]);
+    await this.idempotency.eraseUsers([user_id]);
+    await this.operations.eraseValues([name, email, email_pending, phone]);
+    await this.users.purge([user_id]);
+    await this.events.record(actor, 'user.purged', { type: 'user', id: user_id, carrier_id });
+  }
+}
