@@ -12,12 +12,14 @@ import { EventsModule } from './events/events.module';
 import { HealthModule } from './health/health.module';
 import { JobsModule } from './jobs/jobs.module';
 import { MailModule } from './mail/mail.module';
+import { OperationsModule } from './operations/operations.module';
 import { RolesModule } from './roles/roles.module';
 import { SessionsModule } from './sessions/sessions.module';
 import { UsersModule } from './users/users.module';
 import { UsersBulkModule } from './users-bulk/users-bulk.module';
+import { UsersTransferModule } from './users-transfer/users-transfer.module';
 
-/** The service: the list of its modules. `users-bulk` stands before `users`, so that `/user/all` is never read as an id. */
+/** The service: the list of its modules. `users-bulk` and `users-transfer` stand before `users`, so that `/user/all` is never read as an id. */
 @Module({})
 export class AppModule {
   static forRoot(config: Config): DynamicModule {
@@ -25,7 +27,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         ...[ConfigModule.forRoot(config), DatabaseModule, EventsModule, JobsModule, MailModule, RolesModule, SessionsModule],
-        ...[UsersBulkModule, UsersModule, AuthModule, HealthModule, DocsModule],
+        ...[OperationsModule, UsersBulkModule, UsersTransferModule, UsersModule, AuthModule, HealthModule, DocsModule],
       ],
       providers: [
         { provide: APP_PIPE, useFactory: createValidationPipe },

@@ -6,6 +6,7 @@ import { AppModule } from './app.module';
 import { AppError, invalid } from './common/errors/app-error';
 import { addMethodNotAllowed } from './common/http/method-not-allowed';
 import { registerBodyParsers } from './common/http/body-parsers';
+import { destroyLater, limitReceiving } from './common/http/receiving';
 import { problemHeaders, toProblem } from './common/http/problem';
 import { addDrain } from './common/http/drain';
 import { createLogger, NestLog } from './common/log';
@@ -23,8 +24,10 @@ const securityHeaders = {
   'x-frame-options': 'DENY',
 };
 /** What scripts of an allowed origin may read besides the body. */
-const exposedHeaders = ['ETag', 'Location', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
+const exposedHeaders = ['Content-Disposition', 'ETag', 'Location', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
 const maxHeaderSize = 65_536;
+/** So long may the headers of a request take, and then its body; a file may take longer while it flows. */
+const receiveMs = 15_000;
 const saneRequestId = /^[A-Za-z0-9._-]{1,64}$/;
 /** No request comes here by itself: `isPlain` lets no such path through. */
 const nowhere = '/.';
@@ -36,6 +39,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   const adapter = createAdapter(config);
   const fastify = adapter.getInstance<FastifyInstance>();
   addHooks(fastify, config);
+  limitReceiving(fastify, receiveMs, (error, socket) => answerClientError(config, error, socket));
   addDrain(fastify, drainMs);
   const allowed = addMethodNotAllowed(fastify);
   const logger = new NestLog(createLogger(config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL));
@@ -70,13 +74,15 @@ function createAdapter(config: Config): FastifyAdapter {
     // no parameter is too long for the router, which would repeat it in an answer of its own: a long id is an unknown one
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false, caseSensitive: true },
     bodyLimit: 65_536,
-    requestTimeout: 15_000,
+    // the headers; how long a body may take is decided once it is known what it is for: `limitReceiving`
+    requestTimeout: 0,
     connectionTimeout: 30_000,
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
     // what still comes in over a connection that is being closed is answered: the database goes last
     return503OnClosing: false,
-    http: { maxHeaderSize },
+    // late headers are noticed at an interval, which is half a minute unless told
+    http: { maxHeaderSize, headersTimeout: receiveMs, connectionsCheckingInterval: 1_000 },
     clientErrorHandler: (error, socket) => answerClientError(config, error, socket),
     exposeHeadRoutes: false,
   });
@@ -148,6 +154,7 @@ function answerClientError(config: Config, error: Error & { code?: string }, soc
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join('')}\r\n${body}`);
+  destroyLater(socket);
 }
 
 /** The address of the explorer. */

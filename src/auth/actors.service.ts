@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor, Caller } from '../access/actor';
+import { type Actor, actorOf, type Caller } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
 import { type LiveLogin, LiveLoginsService } from '../users/live-logins.service';
 
@@ -19,23 +19,4 @@ export class ActorsService {
     if (login === null) throw new AppError('auth.token_invalid');
     return { ...login, actor: actorOf(login, session_id, caller) };
   }
-}
-
-/** Whoever must change their password has no roles and permissions until they have. */
-function actorOf({ user, permissions, may_grant }: LiveLogin, session_id: string, { ip, user_agent, request_id }: Caller): Actor {
-  const { user_id, user_type, carrier_id, carrier_scope, roles, must_change_password } = user;
-  const rights = must_change_password ? { roles: [], permissions: [], may_grant: [] } : { roles, permissions, may_grant };
-  return {
-    actor_type: 'user',
-    user_id,
-    user_type,
-    carrier_id,
-    carrier_scope,
-    ...rights,
-    must_change_password,
-    session_id,
-    ip,
-    user_agent,
-    request_id,
-  };
 }

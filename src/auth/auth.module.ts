@@ -22,6 +22,7 @@ import { MailJobsService } from './mail-jobs.service';
 import { RecoveryController } from './recovery.controller';
 import { RecoveryService } from './recovery.service';
 import { RefreshService } from './refresh.service';
+import { ShownLinks } from './shown-links';
 import { SigningKeysRepository } from './signing-keys.repository';
 import { SigningKeysService } from './signing-keys.service';
 
@@ -33,7 +34,7 @@ import { SigningKeysService } from './signing-keys.service';
     { provide: APP_GUARD, useClass: AuthGuard },
     { provide: APP_INTERCEPTOR, useClass: FailureLimitInterceptor },
     ...[AuthService, CheckTokenService, RefreshService, RecoveryService, MailJobsService, FirstAdministrator],
-    ...[AccessTokens, ActorsService, AddressLimits, JwtStrategy, SigningKeysService, SigningKeysRepository],
+    ...[AccessTokens, ActorsService, AddressLimits, JwtStrategy, ShownLinks, SigningKeysService, SigningKeysRepository],
   ],
   exports: [FirstAdministrator],
 })

@@ -18,6 +18,7 @@ interface Operation {
 /** What the parameters of paths mean: one name, one meaning. */
 const pathParameters: Record<string, string> = {
   user_id: 'Id of the user, a UUID; anything else is 404',
+  operation_id: 'Id of the operation, a UUID; anything else is 404',
   session_id: 'Id of the session, a UUID; anything else is 404',
   token: 'Token of the mailed link',
 };
@@ -28,6 +29,8 @@ const tags: Record<string, string> = {
   'Passwords and addresses': 'Setting them, also by mailed link',
   Users: 'One user at a time, and lists',
   'Found users': 'Changing and deleting all that a filter finds',
+  'Import and export': 'Users into files and out of them',
+  Operations: 'Following, ending and undoing what is done to many',
   Sessions: 'One per login',
   Roles: 'Named sets of permissions',
   Audit: 'Who did what to whom',
@@ -93,6 +96,8 @@ function complete(operation: Operation, method: string): void {
     'service.internal_error',
     'service.database_unavailable',
   ];
+  if (operation.parameters?.some(({ name }) => name === 'Idempotency-Key') === true)
+    codes.push('idempotency.in_progress', 'idempotency.key_reused');
   if (closed) codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', 'auth.password_change_required');
   codes.push('request.invalid');
   // a body that nobody asked for is read and refused like any other
@@ -112,8 +117,9 @@ function complete(operation: Operation, method: string): void {
 
 function refusal(status: number, codes: ErrorCode[]): unknown {
   const texts = codes.map((code) => `\`${code}\`: ${errorKind(code).title}`);
-  const retry =
-    status === 429 || status === 503 ? { headers: { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'string' } } } } : {};
+  const retry = codes.some((code) => errorKind(code).retry_after_seconds !== undefined)
+    ? { headers: { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'string' } } } }
+    : {};
   return {
     description: texts.join('; '),
     content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemResponse' } } },

@@ -1,0 +1,69 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { CredentialsService } from '../credentials/credentials.service';
+import { type BatchOutcome, type OperationRecord, OperationRunner } from '../operations/operation-runner.service';
+import { OperationsService } from '../operations/operations.service';
+import { UserActorsService } from '../users/user-actors.service';
+import type { ImportLine } from './import-file';
+import type { ImportOptions } from './import-options';
+import { isMd5 } from './import-rows';
+import { ImportRowsService } from './import-rows.service';
+
+/** How many of the rows that failed are named. */
+const failedMax = 10_000;
+
+interface Prepared {
+  lines: ImportLine[];
+  wrapped: Map<number, string>;
+}
+
+/** Creates the users of a batch of rows. Permission, scope and roles count as they are when the batch is done. */
+@Injectable()
+export class ImportBatchesService implements OnModuleInit {
+  constructor(
+    private readonly runner: OperationRunner,
+    private readonly operations: OperationsService,
+    private readonly actors: UserActorsService,
+    private readonly credentials: CredentialsService,
+    private readonly rows: ImportRowsService,
+  ) {}
+
+  onModuleInit(): void {
+    this.runner.handle('import', {
+      skipped_kept: failedMax,
+      prepare: ({ operation_id }, number) => this.prepare(operation_id, number),
+      run: (operation, _number, prepared) => this.run(operation, prepared as Prepared),
+    });
+  }
+
+  /** One hash after the other, so that logins get their turn. */
+  private async prepare(operation_id: string, number: number): Promise<Prepared> {
+    const lines = (await this.operations.rowsOf(operation_id, number)) as ImportLine[];
+    const wrapped = new Map<number, string>();
+    for (const { line, values } of lines) {
+      const hash = values?.['password_hash'];
+      if (isMd5(hash)) wrapped.set(line, await this.credentials.wrapMd5(hash));
+    }
+    return { lines, wrapped };
+  }
+
+  private async run(operation: OperationRecord, { lines, wrapped }: Prepared): Promise<BatchOutcome> {
+    const options = operation.request as unknown as ImportOptions;
+    const { created, skipped, failed } = await this.rows.create(
+      await this.actors.of(operation),
+      lines,
+      wrapped,
+      options,
+      operation.operation_id,
+    );
+    const skipped_reasons: Record<string, number> = {};
+    for (const { reason } of failed) skipped_reasons[reason] = (skipped_reasons[reason] ?? 0) + 1;
+    return {
+      processed: lines.length,
+      changed: created,
+      unchanged: skipped,
+      skipped_count: failed.length,
+      skipped_reasons,
+      skipped: failed.map((row) => ({ ...row })),
+    };
+  }
+}

@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { Database } from '../database/database';
+import type { ImportedUser } from './import-rows';
+
+/** A row whose user cannot be, and what of it is taken. */
+export interface Conflict {
+  line: number;
+  field: 'user_id' | 'name' | 'email';
+}
+
+const rowColumns =
+  rawSql(`(line integer, user_id uuid, user_type text, name text, email text, first_name text, last_name text, phone text, locale text,
+  timezone text, carrier_id text, carrier_scope text[], roles text[], allowed_ips text[], attributes jsonb, status text, must_change_password boolean,
+  password_hash text, created_at timestamptz, email_verified_at timestamptz, last_login_at timestamptz, last_login_ip inet, last_seen_at timestamptz,
+  password_changed_at timestamptz)`);
+
+/** Fields of which the audit log keeps what they were at creation: the same as of users who are created one by one. */
+const recorded = [
+  ...['name', 'email', 'first_name', 'last_name', 'phone', 'locale', 'timezone', 'user_type', 'carrier_id', 'carrier_scope', 'roles'],
+  ...['allowed_ips', 'attributes', 'status', 'must_change_password'],
+];
+const recordedSql = recorded.map((field) => `'${field}', jsonb_build_object('after', created.${field})`).join(', ');
+
+/** The audit log's view of the users that were created: what comes after FROM. */
+export const createdTargets = rawSql(`(select created.user_id as id, created.carrier_id, jsonb_build_object(${recordedSql}) as changes,
+  null::integer as version from created) target`);
+
+/** The SQL of imports: a batch is a few statements, however many rows it has. */
+@Injectable()
+export class UsersImportRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Creates users with their passwords and events in one statement; uniqueness is decided by the indexes, and whoever is in the way of one leaves that one out.
+   * @param events inserts the events of `created`
+   * @returns ids of those that were created
+   */
+  async create(users: ImportedUser[], created_by: string | null, events: SqlFragment): Promise<string[]> {
+    const created = await this.database.run<{ user_id: string }>(sql`with imported as materialized (
+        select * from jsonb_to_recordset(${JSON.stringify(users)}::jsonb) as row ${rowColumns}
+      ), created as (
+        insert into users (user_id, user_type, name, email, first_name, last_name, phone, locale, timezone, carrier_id, carrier_scope, roles, allowed_ips,
+          attributes, status, must_change_password, created_by, created_at, email_verified_at, last_login_at, last_login_ip, last_seen_at, password_changed_at)
+        select user_id, user_type, name, email, first_name, last_name, phone, locale, timezone, carrier_id, carrier_scope, roles,
+          array(select distinct network(address::inet)::cidr from unnest(allowed_ips) address order by 1),
+          attributes, status, must_change_password, ${created_by}::uuid, coalesce(created_at, now()), email_verified_at, last_login_at, last_login_ip,
+          last_seen_at, coalesce(password_changed_at, case when password_hash is not null then now() end)
+        from imported order by line
+        on conflict do nothing returning *
+      ), passwords as (
+        insert into credentials (user_id, password_hash) select created.user_id, imported.password_hash
+        from created join imported using (user_id) where imported.password_hash is not null
+      ), recorded as (${events})
+      select user_id from created`);
+    return created.map(({ user_id }) => user_id);
+  }
+
+  /** What is in the way of users, in the database and in what was created before. Says of each row one thing. */
+  findConflicts(users: Pick<ImportedUser, 'line' | 'user_id' | 'name' | 'email'>[]): Promise<Conflict[]> {
+    const rows = users.map(({ line, user_id, name, email }) => ({ line, user_id, name, email }));
+    return this.database.run(sql`select line, field from (
+        select line, case
+          when exists (select 1 from users where users.user_id = row.user_id) then 'user_id'
+          when exists (select 1 from users where lower(users.name) = lower(row.name) and deleted_at is null) then 'name'
+          when exists (select 1 from users where lower(users.email) = lower(row.email) and deleted_at is null) then 'email' end as field
+        from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (line integer, user_id uuid, name text, email text)
+      ) found where field is not null order by line`);
+  }
+}

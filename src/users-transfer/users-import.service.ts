@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import type { Actor } from '../access/actor';
+import { AppError } from '../common/errors/app-error';
+import type { RawQuery } from '../common/query/filter';
+import type { UploadedFile } from '../common/http/upload';
+import { IdempotencyService } from '../idempotency/idempotency.service';
+import { OperationRunner } from '../operations/operation-runner.service';
+import type { OperationResponse } from '../operations/operations.dto';
+import { OperationsService } from '../operations/operations.service';
+import { type ImportLine, readFile } from './import-file';
+import { type ImportOptions, readImportOptions } from './import-options';
+import { isMd5 } from './import-rows';
+import { type FailedRow, ImportRowsService, TakenInFile } from './import-rows.service';
+import type { ImportResultResponse } from './users-transfer.dto';
+
+/** So many users are created while the caller waits; more are an operation, and so is what takes long. */
+const atOnceMax = 10_000;
+const md5AtOnceMax = 100;
+const rowsMax = 5_000_000;
+/** A batch ends with whatever comes first, so that it takes little room, and its transaction little time. */
+const batchMax = { rows: 1_000, characters: 1_048_576, md5: 20 };
+const failedMax = 10_000;
+
+/** Creating users from a file. */
+@Injectable()
+export class UsersImportService {
+  constructor(
+    private readonly operations: OperationsService,
+    private readonly runner: OperationRunner,
+    private readonly rows: ImportRowsService,
+    private readonly idempotency: IdempotencyService,
+  ) {}
+
+  /** @throws request.invalid, request.too_large */
+  async import(actor: Actor, query: RawQuery, file: UploadedFile): Promise<ImportResultResponse | OperationResponse> {
+    const { dry_run, ...options } = readImportOptions(query);
+    return dry_run ? await this.preview(actor, options, file) : await this.create(actor, options, file);
+  }
+
+  /** The rows are kept as they come in; only what has come in as a whole is worked off. */
+  private async create(actor: Actor, options: ImportOptions, file: UploadedFile): Promise<ImportResultResponse | OperationResponse> {
+    const request = { format: file.format, ...options };
+    const operation_id = await this.operations.open(actor, { kind: 'import', permission: 'user:import', request, receiving: true });
+    const received = await this.receive(operation_id, file);
+    if (received === null) return this.operations.get(actor, operation_id);
+    const [rows, md5] = received;
+    const atOnce = rows <= atOnceMax && md5 <= md5AtOnceMax;
+    const accepted = await this.begin(actor, operation_id, atOnce);
+    if (!atOnce || accepted.finished_at !== null) return accepted;
+    await this.runner.finish(operation_id);
+    const operation = await this.operations.get(actor, operation_id);
+    // it goes on elsewhere, was canceled, or came to no good end
+    if (operation.status !== 'done') return operation;
+    const { changed, unchanged, skipped_count } = operation;
+    const failed = (await this.operations.skippedOf(operation_id)) as unknown as FailedRow[];
+    const result = { operation_id, created: changed, skipped: unchanged, failed_count: skipped_count, failed: failed.map(toFailedRow) };
+    await this.idempotency.keep(200, result);
+    return result;
+  }
+
+  /** From here on the rows are worked off, whatever dies: a repetition of the request is told of this operation, until there is a result. */
+  @Transactional()
+  private async begin(actor: Actor, operation_id: string, atOnce: boolean): Promise<OperationResponse> {
+    const operation = atOnce ? await this.operations.begin(actor, operation_id) : await this.operations.accept(actor, operation_id);
+    await this.idempotency.keep(202, operation);
+    return operation;
+  }
+
+  /** How much there is; null when the operation was canceled meanwhile. */
+  private async receive(operation_id: string, file: UploadedFile): Promise<[rows: number, md5: number] | null> {
+    let [number, rows, md5] = [0, 0, 0];
+    try {
+      for await (const lines of batchesOf(file)) {
+        if (!(await this.operations.addRows(operation_id, number++, lines))) return null;
+        rows += lines.length;
+        md5 += lines.filter(({ values }) => isMd5(values?.['password_hash'])).length;
+        if (rows > rowsMax) throw new AppError('request.too_large');
+      }
+      return [rows, md5];
+    } catch (error) {
+      await this.operations.discard(operation_id);
+      throw error;
+    }
+  }
+
+  private async preview(actor: Actor, options: ImportOptions, file: UploadedFile): Promise<ImportResultResponse> {
+    const result: ImportResultResponse = { operation_id: null, created: 0, skipped: 0, failed_count: 0, failed: [] };
+    const taken = new TakenInFile();
+    let rows = 0;
+    for await (const lines of batchesOf(file)) {
+      rows += lines.length;
+      if (rows > rowsMax) throw new AppError('request.too_large');
+      const { created, skipped, failed } = await this.rows.preview(actor, lines, taken, options);
+      result.created += created;
+      result.skipped += skipped;
+      result.failed_count += failed.length;
+      result.failed.push(...failed.slice(0, failedMax - result.failed.length).map(toFailedRow));
+    }
+    return result;
+  }
+}
+
+async function* batchesOf(file: UploadedFile): AsyncGenerator<ImportLine[]> {
+  let batch: ImportLine[] = [];
+  let [characters, md5] = [0, 0];
+  for await (const line of readFile(file)) {
+    batch.push(line);
+    characters += line.size;
+    if (isMd5(line.values?.['password_hash'])) md5++;
+    if (batch.length < batchMax.rows && characters < batchMax.characters && md5 < batchMax.md5) continue;
+    yield batch;
+    batch = [];
+    [characters, md5] = [0, 0];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function toFailedRow({ line, pointer, reason, detail }: FailedRow): ImportResultResponse['failed'][number] {
+  return { line, pointer, code: reason, detail };
+}

@@ -1,0 +1,29 @@
+import { Module } from '@nestjs/common';
+import { CredentialsModule } from '../credentials/credentials.module';
+import { EventsModule } from '../events/events.module';
+import { IdempotencyModule } from '../idempotency/idempotency.module';
+import { OperationsModule } from '../operations/operations.module';
+import { RolesModule } from '../roles/roles.module';
+import { UsersModule } from '../users/users.module';
+import { ImportBatchesService } from './import-batches.service';
+import { ImportRowsService } from './import-rows.service';
+import { UsersExportRepository } from './users-export.repository';
+import { UsersExportService } from './users-export.service';
+import { UsersImportRepository } from './users-import.repository';
+import { UsersImportService } from './users-import.service';
+import { UsersTransferController } from './users-transfer.controller';
+
+/** Users into files and out of them. */
+@Module({
+  imports: [CredentialsModule, EventsModule, IdempotencyModule, OperationsModule, RolesModule, UsersModule],
+  controllers: [UsersTransferController],
+  providers: [
+    UsersExportService,
+    UsersExportRepository,
+    UsersImportService,
+    ImportBatchesService,
+    ImportRowsService,
+    UsersImportRepository,
+  ],
+})
+export class UsersTransferModule {}
