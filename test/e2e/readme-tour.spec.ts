@@ -37,7 +37,7 @@ describe('the README', () => {
         });
       });
       const blocks = [...readFileSync('README.md', 'utf8').matchAll(/<!-- tour -->\n```sh\n([\s\S]*?)```/g)].map(([, block]) => block);
-      expect(blocks).toHaveLength(5);
+      expect(blocks).toHaveLength(6);
       const script = blocks
         .join('\n')
         .replace('http://localhost:3000/auth/reset/...', link)
@@ -55,6 +55,9 @@ describe('the README', () => {
       has({ active: true, refreshed: false });
       has({ matched: 1, would_change: 1 });
       has({ matched: 1, changed: 1 });
+      has({ kind: 'undo', status: 'done', changed: 1 });
+      has({ operation_id: null, created: 1, failed_count: 0 });
+      has({ operation_id: expect.any(String), created: 1, failed_count: 0 });
       expect(stdout).toContain('"changes":{"attributes":{"after":{"tier":"gold"},"before":{}}}');
       expect(answers.at(-1)).toMatchObject({ status: 401, code: 'auth.token_invalid' });
     } finally {

@@ -1,173 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { document } from '../support/document';
 import { type TestLogin, TestService } from '../support/service';
-
-type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
-
-/** A user as the model knows them: the fields of an answer that filters compare. */
-interface ModelUser {
-  user_id: string;
-  user_type: string;
-  carrier_id: string | null;
-  roles: string[];
-  attributes: Record<string, Json>;
-  deleted_at: string | null;
-  last_seen_at: string | null;
-  [field: string]: Json;
-}
-
-/** One parameter with its value; which value it gets depends on the users there are. */
-interface Condition {
-  parameter: string;
-  seeds: number[];
-}
-
-const suffixes = ['ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull', 'like'];
-const paging = ['order_by', 'order_dir', 'per_page', 'page', 'cursor', 'count', 'deleted'];
-const parameters = (document.paths['/user/list']?.['get']?.parameters ?? []) as unknown as { name: string; schema: { enum?: string[] } }[];
-const filters = [...parameters.map(({ name }) => name).filter((name) => !paging.includes(name)), 'attributes.a', 'attributes.b'];
-const sorts = parameters.find(({ name }) => name === 'order_by')?.schema.enum ?? [];
-const plainFields = filters.filter((name) => !suffixes.some((suffix) => name.endsWith(`_${suffix}`)));
-
-const days = ['2025-12-31T23:59:59.999Z', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z', '2026-06-01T12:00:00.000Z'];
-const text = fc
-  .array(fc.constantFrom(' ', 'a', 'b', 'A', 'B', 'ä', 'Ä', 'é', '%', '_', '\\', "'", 'ß', '1'), { maxLength: 8 })
-  .map((characters) => characters.join(''));
-const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 2 });
-const time = fc.constantFrom(...days);
-const json: fc.Arbitrary<Json> = fc.oneof(
-  fc.constantFrom<Json[]>('gold', 'true', '1', 'null', '', 1, 0, -1, 1.5, true, false, null, ['gold'], { a: 'gold' }),
-  fc.maxSafeInteger(),
-  text,
-);
-
-const modelUser = fc
-  .record({
-    carrier: orNull(fc.constantFrom('c1', 'c2', 'C1')),
-    first_name: text,
-    last_name: text,
-    phone: orNull(fc.constantFrom('+4312345678', '+4312345679')),
-    locale: orNull(fc.constantFrom('de', 'de-AT', 'en')),
-    timezone: orNull(fc.constantFrom('Europe/Vienna', 'UTC')),
-    roles: fc.subarray(['administrator', 'carrier_user', 'other']),
-    status: fc.constantFrom('invited', 'active', 'disabled'),
-    last_login_ip: orNull(fc.constantFrom('10.0.0.1', '10.0.0.2', '10.1.0.1', '192.0.2.7')),
-    must_change_password: fc.boolean(),
-    attributes: fc.dictionary(fc.constantFrom('a', 'b'), json).map((attributes) => ({ ...attributes })),
-    created_at: time,
-    updated_at: time,
-    last_login_at: orNull(time),
-    last_seen_at: orNull(fc.oneof(time, fc.constant('now'))),
-    password_changed_at: orNull(time),
-    deleted_at: fc.option(time, { nil: null, freq: 9 }),
-    prefix: fc.constantFrom('ab', 'Ab', 'a.b', 'b_a', 'B-a'),
-  })
-  .map(({ carrier, prefix, ...fields }) => ({
-    ...fields,
-    prefix,
-    user_type: carrier === null ? 'system' : 'carrier',
-    carrier_id: carrier,
-  }));
-
-const condition: fc.Arbitrary<Condition> = fc.record({
-  parameter: fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...filters) }, fc.constantFrom('q', 'attributes.a', 'attributes.b')),
-  seeds: fc.array(fc.nat(), { minLength: 6, maxLength: 6 }),
-});
-const question = fc.record({
-  conditions: fc.uniqueArray(condition, { maxLength: 3, selector: ({ parameter }) => parameter }),
-  sort: fc.constantFrom(...sorts),
-  direction: fc.constantFrom('asc', 'desc'),
-  per_page: fc.integer({ min: 2, max: 9 }),
-  deleted: fc.boolean(),
-});
-
-/** The field and operator that a parameter stands for. */
-function partsOf(parameter: string): [string, string] {
-  if (plainFields.includes(parameter)) return [parameter, 'eq'];
-  const suffix = suffixes.find((one) => parameter.endsWith(`_${one}`)) ?? '';
-  return [parameter.slice(0, -suffix.length - 1), suffix];
-}
-
-/** A field's value as filters see it; what has no text is null. */
-function valuesOf(user: ModelUser, field: string): string[] {
-  if (field === 'role') return user.roles;
-  if (field === 'online') return [String(isOnline(user))];
-  const value = field.startsWith('attributes.') ? user.attributes[field.slice(11)] : user[field];
-  return value === null || value === undefined || typeof value === 'object' ? [] : [String(value)];
-}
-
-function isOnline({ last_seen_at }: ModelUser): boolean {
-  return last_seen_at !== null && Date.parse(last_seen_at) > Date.now() - 300_000;
-}
-
-function searchText({ name, email, first_name, last_name }: ModelUser): string {
-  return ([name, email, first_name, last_name] as string[])
-    .map((part) => ` ${part}`)
-    .join('')
-    .toLowerCase();
-}
-
-/** A value for a condition: mostly one that somebody has, sometimes nobody's. */
-function valueFor({ parameter, seeds }: Condition, users: ModelUser[]): string {
-  const [field, operator] = partsOf(parameter);
-  const enumerated = parameters.find(({ name }) => name === field)?.schema.enum;
-  const strangers: Record<string, string[]> = {
-    user_id: [randomUUID()],
-    online: ['true'],
-    must_change_password: ['true'],
-    last_login_ip: ['10.0.0.0/8', '0.0.0.0/0', '10.0.0.0/31'],
-  };
-  const pick = <T>(from: T[], seed = 0) => from[seed % from.length] as T;
-  const isTime = field.endsWith('_at');
-  const held = users
-    .flatMap((user) => (field === 'q' ? searchText(user).split(/\s+/) : valuesOf(user, field)))
-    .filter((value) => value !== '');
-  const candidates = [...held, ...(enumerated ?? strangers[field] ?? (isTime ? days : ['nobody']))];
-  const [first = 0, second = 0, third = 0, length = 0, start = 0, kind = 0] = seeds;
-  const one = pick(candidates, first);
-  if (operator === 'isnull') return String(kind % 2 === 0);
-  if (operator === 'in') return [one, pick(candidates, second), pick(candidates, third)].slice(0, 1 + (length % 3)).join();
-  const cut = [...one].slice(start % 3, (start % 3) + 1 + (length % 5)).join('');
-  if (operator === 'like') return [...cut].length < 3 ? 'aba' : kind % 2 === 0 ? cut : cut.toUpperCase();
-  if (field === 'q')
-    return (
-      [cut, pick(candidates, second)]
-        .slice(0, 1 + (kind % 2))
-        .join(' ')
-        .trim() || 'a'
-    );
-  return one;
-}
-
-/** The grammar in plain words: does this user have what the condition wants? */
-function meets(user: ModelUser, parameter: string, wanted: string): boolean {
-  const [field, operator] = partsOf(parameter);
-  const values = valuesOf(user, field);
-  const equals = (value: string, other: string): boolean => {
-    if (field.endsWith('_at')) return Date.parse(value) === Date.parse(other);
-    if (field === 'name' || field === 'email') return value.toLowerCase() === other.toLowerCase();
-    return field === 'last_login_ip' ? isWithin(value, other) : value === other;
-  };
-  if (field === 'q') {
-    const words = wanted.toLowerCase().trim().split(/\s+/);
-    return words.every((word) => searchText(user).includes([...word].length < 3 ? ` ${word}` : word));
-  }
-  if (operator === 'isnull') return (values.length === 0) === (wanted === 'true');
-  if (operator === 'eq') return values.some((value) => equals(value, wanted));
-  if (operator === 'ne') return !values.some((value) => equals(value, wanted));
-  if (operator === 'in') return wanted.split(',').some((one) => values.some((value) => equals(value, one)));
-  if (operator === 'like') return values.some((value) => value.toLowerCase().includes(wanted.toLowerCase()));
-  const [time, limit] = [Date.parse(values[0] ?? ''), Date.parse(wanted)];
-  return { gt: time > limit, gte: time >= limit, lt: time < limit, lte: time <= limit }[operator] === true;
-}
-
-function isWithin(address: string, network: string): boolean {
-  const [base = '', bits = '32'] = network.split('/');
-  const number = (ip: string) => ip.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
-  const size = 2 ** (32 - Number(bits));
-  return Math.floor(number(address) / size) === Math.floor(number(base) / size);
-}
+import { filters, isSorted, meets, type ModelUser, modelUser, question, sorts, valueFor } from '../support/user-model';
 
 describe('lists, counts, previews and walks against a plain model', () => {
   let service: TestService;
@@ -230,6 +64,43 @@ describe('lists, counts, previews and walks against a plain model', () => {
     }
   });
 
+  it('find a user by what was changed, and no longer by what was before', async () => {
+    const { user_id } = await service.createUser({ first_name: 'Before', phone: '+4312000000', locale: 'de' });
+    const change = { first_name: 'After', phone: '+4399999999', locale: 'fr' };
+    expect((await service.patch(`/user/${user_id}`, { token: service.admin.token, body: change })).status).toBe(200);
+    const counts: unknown[] = [];
+    for (const query of [
+      'q=after',
+      'first_name=After',
+      'phone_like=99999',
+      'locale=fr',
+      'q=before',
+      'first_name=Before',
+      'phone_like=12000000',
+    ])
+      counts.push((await service.get(`/user/list?${query}`, service.admin)).body.items.length);
+    expect(counts).toEqual([1, 1, 1, 1, 0, 0, 0]);
+  });
+
+  it('find the same users by each parameter on its own', async () => {
+    const found: string[] = [];
+    const seedsOfAll = fc.sample(fc.array(fc.noBias(fc.nat()), { minLength: 6, maxLength: 6 }), { seed: 12, numRuns: 20 });
+    const drafts = fc.sample(modelUser, { seed: 7, numRuns: 80 });
+    const users = await fill(drafts);
+    for (const parameter of filters)
+      for (const [index, seeds] of seedsOfAll.entries()) {
+        const value = valueFor({ parameter, seeds }, users);
+        const wanted = users.filter((user) => user.deleted_at === null && meets(user, parameter, value)).map(({ user_id }) => user_id);
+        const query = `${parameter}=${encodeURIComponent(value)}&count=exact&per_page=500&order_by=${sorts[index % sorts.length]}`;
+        const { body } = await service.get(`/user/list?${query}`, service.admin);
+        expect([query, body.items.map(({ user_id }: ModelUser) => user_id).sort()]).toEqual([query, wanted.sort()]);
+        if (wanted.length > 0) found.push(parameter);
+        if (index > 5 && found.includes(parameter)) break;
+      }
+    // the control: each parameter finds somebody
+    expect(filters.filter((parameter) => !found.includes(parameter))).toEqual([]);
+  });
+
   it('find the same users', async () => {
     let met = 0;
     const property = fc.asyncProperty(
@@ -277,13 +148,3 @@ describe('lists, counts, previews and walks against a plain model', () => {
     expect(met).toBeGreaterThan(100);
   });
 });
-
-/** Nulls last, times in order; texts are left to the database's collation. */
-function isSorted(items: ModelUser[], sort: string, direction: string): boolean {
-  const keys = items.map((item) => item[sort] as string | null);
-  const nulls = keys.indexOf(null);
-  if (nulls >= 0 && keys.slice(nulls).some((key) => key !== null)) return false;
-  if (!sort.endsWith('_at')) return true;
-  const times = keys.filter((key) => key !== null).map((key) => Date.parse(key) * (direction === 'asc' ? 1 : -1));
-  return times.every((one, index) => index === 0 || one >= (times[index - 1] ?? 0));
-}

@@ -1,36 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { customRoles, type Relation, relations, roleRows } from '../support/access-roles';
 import { document } from '../support/document';
-import { type TestAnswer, type TestLogin, TestService } from '../support/service';
-
-interface Person {
-  user_id: string;
-  name: string;
-  session_id: string;
-}
-
-/** One cell of the matrix. */
-interface Cell {
-  login: TestLogin;
-  target: Person;
-  relation: Relation;
-  sees: boolean;
-  spared: boolean;
-  holds: (permission: string) => boolean;
-}
-
-interface Operation {
-  /** null: any login */
-  permission: string | null;
-  /** the permission is not needed for oneself */
-  orSelf?: true;
-  duringPasswordChange?: true;
-  related: readonly Relation[];
-  send: (cell: Cell) => Promise<TestAnswer>;
-  /** what a caller with the permission gets */
-  expected: (cell: Cell) => string;
-  tell?: (answer: TestAnswer) => string;
-}
+import { type Cell, type MatrixRow, operationRows, type Person } from '../support/matrix';
+import { type TestAnswer, TestService } from '../support/service';
 
 describe('who may do what to whom', () => {
   let service: TestService;
@@ -76,7 +48,8 @@ describe('who may do what to whom', () => {
   const sparedOr = (then: string) => (cell: Cell) => (cell.spared ? '403 access.protected_user' : then);
   const once = ['own'] as const;
 
-  const operations: Record<string, Operation> = {
+  const operations: Record<string, MatrixRow> = {
+    ...operationRows(() => service),
     'GET /user': {
       permission: null,
       duringPasswordChange: true,
@@ -138,6 +111,24 @@ describe('who may do what to whom', () => {
       send: ({ login, target }) => service.get(`/user/list?user_id=${target.user_id}`, login),
       expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
       tell: found,
+    },
+    'GET /user/export': {
+      permission: 'user:export',
+      related: relations,
+      send: ({ login, target }) => service.get(`/user/export?user_id=${target.user_id}`, login),
+      expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
+      tell: ({ text }) => ` found ${text.split('\r\n').length - 2}`,
+    },
+    'POST /user/import': {
+      permission: 'user:import',
+      related: ['same carrier', 'other carrier', 'system user'],
+      send: ({ login: { token }, target: { name }, relation }) => {
+        const kind = relation === 'system user' ? 'system,' : `carrier,${relation === 'same carrier' ? 'c1' : 'c2'}`;
+        const body = `user_type,carrier_id,name,email\n${kind},${name},${name}@example.net`;
+        return service.post('/user/import?dry_run=true', { token, body, headers: { 'content-type': 'text/csv' } });
+      },
+      expected: ({ sees }) => `200 ${sees ? 'user.name_taken' : 'access.denied'}`,
+      tell: ({ body }) => ` ${(body.failed as { code: string }[]).map(({ code }) => code).join()}`,
     },
     'PATCH /user/all': {
       permission: 'user:update',
@@ -233,7 +224,15 @@ describe('who may do what to whom', () => {
     for (const [name, operation] of Object.entries(operations)) {
       for (const relation of operation.related) {
         const target = people.get(relation) as Person;
-        const cell: Cell = { login, target, relation, sees: role.sees.includes(relation), spared: role.spares.includes(relation), holds };
+        const cell: Cell = {
+          login,
+          target,
+          relation,
+          sees: role.sees.includes(relation),
+          spared: role.spares.includes(relation),
+          seesAll: role.sees.includes('system user'),
+          holds,
+        };
         const allowed = operation.permission === null || holds(operation.permission) || (operation.orSelf === true && relation === 'own');
         const shut = role.mustChangePassword === true && operation.duringPasswordChange !== true;
         const wanted = shut ? '403 auth.password_change_required' : allowed ? operation.expected(cell) : '403 access.denied';

@@ -100,7 +100,7 @@ describe('the last administrator', () => {
       const before = await rowOf(admin.user_id);
       for (const query of ['&dry_run=true', '']) {
         const answer = await service.send(method, `/user/all?user_id=${admin.user_id}${query}`, { token: deputy.token, body });
-        expect(answer.body).toMatchObject({ changed: 0, skipped: [{ user_id: admin.user_id, reason: 'user.last_administrator' }] });
+        expect(answer.body).toMatchObject({ matched: 1, skipped: [{ user_id: admin.user_id, reason: 'user.last_administrator' }] });
       }
       expect(await rowOf(admin.user_id)).toEqual(before);
       expect((await service.get('/user', admin)).status).toBe(200);

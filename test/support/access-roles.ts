@@ -13,8 +13,9 @@ export interface Role {
   mustChangePassword?: true;
 }
 
-/** What `operator` and `carrier_administrator` hold of what has routes. */
+/** What `operator` and `carrier_administrator` hold of what has routes; operators take users in and out too. */
 const manages = ['user:read', 'user:create', 'user:update', 'user:delete', 'session:read', 'session:revoke', 'role:read'];
+const transfers = [...manages, 'user:import', 'user:export'];
 const everybody: Relation[] = ['own', 'same carrier', 'other carrier', 'system user'];
 const carrierOne: Relation[] = ['own', 'same carrier'];
 const system = { user_type: 'system' };
@@ -31,8 +32,8 @@ export const roleRows: Record<string, Role> = {
     sees: carrierOne,
     spares: [],
   },
-  operator: { fields: { ...system, roles: ['operator'] }, holds: manages, sees: everybody, spares: ['system user'] },
-  'scoped operator': { fields: { ...system, roles: ['operator'], carrier_scope: ['c1'] }, holds: manages, sees: carrierOne, spares: [] },
+  operator: { fields: { ...system, roles: ['operator'] }, holds: transfers, sees: everybody, spares: ['system user'] },
+  'scoped operator': { fields: { ...system, roles: ['operator'], carrier_scope: ['c1'] }, holds: transfers, sees: carrierOne, spares: [] },
   auditor: {
     fields: { ...system, roles: ['auditor'] },
     holds: ['user:read', 'session:read', 'role:read', 'audit:read'],

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './built-program';
-import { assertDocumented } from './document';
+import { assertDocumented, isJson } from './document';
 import type { TestAnswer, TestRequest, TestService } from './service';
 
 const main = join(__dirname, '../../dist/src/main.js');
@@ -101,7 +101,7 @@ export class ServiceProcess {
     const text = await response.text();
     const type = response.headers.get('content-type') ?? '';
     assertDocumented(method, path, response.status, type, text);
-    const parsed: unknown = type.includes('json') ? JSON.parse(text) : undefined;
+    const parsed: unknown = isJson(type) ? JSON.parse(text) : undefined;
     return { status: response.status, headers: Object.fromEntries(response.headers), text, body: parsed };
   }
 

@@ -8,7 +8,7 @@ import { Pool } from 'pg';
 import { createApp } from '../../src/app.setup';
 import { FirstAdministrator } from '../../src/auth/first-administrator.service';
 import { type Config, loadConfig } from '../../src/config/config';
-import { assertDocumented } from './document';
+import { assertDocumented, isJson } from './document';
 import { Mailbox } from './mailbox';
 import { createTestDatabase } from './test-database';
 
@@ -71,7 +71,7 @@ export class TestService {
       ADMIN_PASSWORD: password,
       LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0',
       REQUESTS_PER_ADDRESS_PER_MINUTE: '0',
-      LOG_LEVEL: 'silent',
+      LOG_LEVEL: process.env['TEST_LOG'] ?? 'silent',
       ...env,
     });
     const app = await createApp(config);
@@ -104,7 +104,7 @@ export class TestService {
     });
     const type = String(response.headers['content-type'] ?? '');
     assertDocumented(method, url.slice(this.config.BASE_PATH.length), response.statusCode, type, response.payload);
-    const parsed: unknown = type.includes('json') ? JSON.parse(response.payload) : undefined;
+    const parsed: unknown = isJson(type) ? JSON.parse(response.payload) : undefined;
     return { status: response.statusCode, headers: response.headers, text: response.payload, body: parsed };
   }
 

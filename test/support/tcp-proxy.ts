@@ -7,6 +7,7 @@ export class TcpProxy {
   private server: Server | null = null;
   private port = 0;
   private frozen = false;
+  private awaited: { text: string; held: () => void } | null = null;
 
   private constructor(private readonly target: URL) {}
 
@@ -47,6 +48,11 @@ export class TcpProxy {
     for (const socket of this.sockets) socket.pause();
   }
 
+  /** Lets the next message with this text through to the server, but not its answer, nor anything after it. Resolves when the server has answered. */
+  holdAnswerTo(text: string): Promise<void> {
+    return new Promise((held) => (this.awaited = { text, held }));
+  }
+
   /** Works (again), on the same port. */
   async restore(): Promise<void> {
     this.frozen = false;
@@ -58,13 +64,20 @@ export class TcpProxy {
   }
 
   private join(client: Socket): void {
+    let held: (() => void) | null = null;
     const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432), noDelay: true });
     for (const [from, to] of [
       [client, server],
       [server, client],
     ] as const) {
       this.sockets.add(from);
-      from.on('data', (chunk) => to.write(chunk));
+      from.on('data', (chunk) => {
+        if (from === server && held !== null) return held();
+        to.write(chunk);
+        if (from === server || this.awaited === null || !chunk.includes(this.awaited.text)) return;
+        ({ held } = this.awaited);
+        this.awaited = null;
+      });
       from.on('end', () => to.end());
       from.on('error', () => to.destroy());
       from.on('close', () => {

@@ -19,5 +19,10 @@ export async function createTestDatabase({ empty = false } = {}): Promise<TestDa
   await run(empty ? `create database ${name}` : `create database ${name} template ${process.env['TEST_TEMPLATE']}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => run(`drop database if exists ${name} with (force)`) };
+  const drop = async () => {
+    // `force` fails on an autovacuum worker, which belongs to a superuser; without it the server ends these itself
+    await run(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and usename = current_user`);
+    await run(`drop database if exists ${name}`);
+  };
+  return { url: url.href, drop };
 }

@@ -1,0 +1,156 @@
+import { addManyUsers, ended } from '../support/many-users';
+import { TestService } from '../support/service';
+
+const many = 12_000;
+
+describe('found users: previewed, changed at any size, undone', () => {
+  let service: TestService;
+  let token: string;
+  beforeAll(async () => {
+    service = await TestService.start();
+    ({ token } = service.admin);
+    await addManyUsers(service, many, 'big');
+    await addManyUsers(service, 30, 'small');
+  });
+  afterAll(() => service.close());
+
+  const state = (carrier: string) =>
+    service.rows(
+      `select user_id, roles, status, locale, timezone, attributes, allowed_ips, must_change_password, deleted_at from users where carrier_id = $1 order by user_id`,
+      [carrier],
+    );
+  const patch = (query: string, body: unknown) => service.patch(`/user/all?${query}`, { token, body });
+  const undo = (operation_id: string) => service.post(`/user/operation/${operation_id}/undo`, { token });
+
+  it('a preview binds: with its token exactly the users that were shown are changed, once', async () => {
+    const change = { locale: 'fr' };
+    const preview = await patch('carrier_id=small&dry_run=true', change);
+    expect(preview.body).toMatchObject({ matched: 30, would_change: 30, unchanged: 0, skipped_count: 0, skipped_reasons: {} });
+    expect(preview.body.sample).toHaveLength(20);
+    const { confirm_token } = preview.body;
+    const confirm = (query: string, body: unknown = change) => patch(`${query}&confirm_token=${confirm_token}`, body);
+    expect((await confirm('carrier_id=small', { locale: 'de' })).body.errors[0].parameter).toBe('confirm_token');
+    expect((await confirm('carrier_id=small&status=active')).status).toBe(400);
+    expect((await service.delete(`/user/all?carrier_id=small&confirm_token=${confirm_token}`, { token })).status).toBe(400);
+    const other = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+    expect(
+      (await service.patch(`/user/all?carrier_id=small&confirm_token=${confirm_token}`, { token: other.token, body: change })).status,
+    ).toBe(400);
+    await addManyUsers(service, 1, 'small', 'late');
+    const refused = await confirm('carrier_id=small');
+    expect([refused.status, refused.body.code]).toEqual([409, 'bulk.set_changed']);
+    expect(await service.rows(`select 1 from users where locale = 'fr'`)).toEqual([]);
+    await service.rows(`delete from users where name = 'late-1'`);
+    const done = await confirm('carrier_id=small');
+    expect(done.body).toMatchObject({ matched: 30, changed: 30 });
+    const again = await confirm('carrier_id=small');
+    expect([again.status, again.body.code]).toEqual([409, 'bulk.set_changed']);
+    expect((await undo(done.body.operation_id)).status).toBe(202);
+  });
+
+  it('a preview of another set with as many users is another one', async () => {
+    const preview = await patch('carrier_id=small&dry_run=true', { locale: 'it' });
+    const [first] = await service.rows<{ user_id: string }>(`select user_id from users where carrier_id = 'small' limit 1`);
+    await service.rows(`update users set carrier_id = 'elsewhere' where user_id = $1`, [first?.user_id]);
+    await addManyUsers(service, 1, 'small', 'swapped');
+    const refused = await patch(`carrier_id=small&confirm_token=${preview.body.confirm_token}`, { locale: 'it' });
+    expect([refused.status, refused.body.code]).toEqual([409, 'bulk.set_changed']);
+    await service.rows(`delete from users where name = 'swapped-1'`);
+    await service.rows(`update users set carrier_id = 'small' where user_id = $1`, [first?.user_id]);
+  });
+
+  it('more than 10,000 are an operation that can be followed, and undone', async () => {
+    const before = await state('big');
+    const preview = await patch('carrier_id=big&dry_run=true', { status: 'disabled', attributes: { tier: 'gold', number: null } });
+    expect(preview.body).toMatchObject({ matched: many, would_change: many });
+    const answer = await patch(`carrier_id=big&confirm_token=${preview.body.confirm_token}`, {
+      status: 'disabled',
+      attributes: { tier: 'gold', number: null },
+    });
+    expect([answer.status, answer.headers['location']]).toEqual([202, `/user/operation/${answer.body.operation_id}`]);
+    expect(answer.body).toMatchObject({ kind: 'change', matched: many, finished_at: null });
+    const operation = await ended(service, answer.body.operation_id);
+    expect(operation).toMatchObject({ status: 'done', processed: many, changed: many, unchanged: 0, skipped_count: 0 });
+    expect(await service.rows(`select distinct status, attributes from users where carrier_id = 'big'`)).toEqual([
+      { status: 'disabled', attributes: { tier: 'gold' } },
+    ]);
+    const undone = await ended(service, (await undo(operation.operation_id)).body.operation_id);
+    expect(undone).toMatchObject({ kind: 'undo', status: 'done', changed: many, skipped_count: 0, undo_of: operation.operation_id });
+    expect(await state('big')).toEqual(before);
+    const twice = await undo(operation.operation_id);
+    expect([twice.status, twice.body.code]).toEqual([409, 'operation.not_undoable']);
+    expect((await undo(undone.operation_id)).body.code).toBe('operation.not_undoable');
+  });
+
+  it('a deletion of many is undone, but for those whose name was taken or who changed since', async () => {
+    const before = await state('big');
+    const answer = await service.delete('/user/all?carrier_id=big', { token });
+    const operation = await ended(service, answer.body.operation_id);
+    expect(operation).toMatchObject({ kind: 'delete', changed: many });
+    await service.createUser({ name: 'big-1', email: 'someone@example.com' });
+    await service.createUser({ name: 'someone-else', email: 'BIG-2@example.com' });
+    const [third] = await service.rows<{ user_id: string }>(`select user_id from users where name = 'big-3'`);
+    await service.post(`/user/${third?.user_id}/restore`, { token });
+    const undone = await ended(service, (await undo(operation.operation_id)).body.operation_id);
+    expect(undone).toMatchObject({
+      changed: many - 3,
+      skipped_count: 3,
+      skipped_reasons: { 'user.name_taken': 1, 'user.email_taken': 1, 'user.version_mismatch': 1 },
+    });
+    await service.rows(`delete from users where name in ('someone-else') or email = 'someone@example.com'`);
+    await service.rows(`update users set deleted_at = null where carrier_id = 'big'`);
+    expect(await state('big')).toEqual(before);
+  });
+
+  it('an operation is canceled between two batches; what it has done is undone', async () => {
+    const before = await state('big');
+    // the row of a user in the last batch is held, so that the operation cannot end before it is canceled
+    const holder = await service.sql.connect();
+    await holder.query('begin');
+    await holder.query(`select 1 from users where carrier_id = 'big' order by user_id desc limit 1 for update`);
+    const { body } = await patch('carrier_id=big', { locale: 'nl' });
+    const processed = async () => (await service.get(`/user/operation/${body.operation_id}`, { token })).body.processed;
+    while ((await processed()) < 10_000) await new Promise((resolve) => setTimeout(resolve, 20));
+    const canceling = service.post(`/user/operation/${body.operation_id}/cancel`, { token });
+    await holder.query('rollback');
+    holder.release();
+    expect((await canceling).status).toBe(202);
+    const operation = await ended(service, body.operation_id);
+    expect(['canceled', 'done']).toContain(operation.status);
+    const undone = await ended(service, (await undo(body.operation_id)).body.operation_id);
+    expect(undone.changed).toBe(operation.changed);
+    expect(await state('big')).toEqual(before);
+  });
+
+  it('while a longer operation has users before it, a shorter one over them is refused, and others go on', async () => {
+    const holder = await service.sql.connect();
+    await holder.query('begin');
+    await holder.query(`select 1 from users where carrier_id = 'big' order by user_id limit 1 for update`);
+    const { body } = await patch('carrier_id=big', { timezone: 'Europe/Vienna' });
+    const refused = await patch('name=big-7', { locale: 'sv' });
+    expect([refused.status, refused.body.code]).toEqual([409, 'operation.overlaps']);
+    expect((await patch('carrier_id=small', { locale: 'sv' })).body.changed).toBe(30);
+    const waiting = await patch('carrier_id=big', { timezone: 'Europe/Paris' });
+    expect(waiting.body).toMatchObject({ status: 'waiting', processed: 0 });
+    await holder.query('rollback');
+    holder.release();
+    await ended(service, body.operation_id);
+    expect(await ended(service, waiting.body.operation_id)).toMatchObject({ status: 'done', changed: many });
+    const list = await service.get('/user/operation/list?kind=change&order_dir=asc&finished_at_isnull=false', { token });
+    expect(list.body.items.map(({ operation_id }: { operation_id: string }) => operation_id)).toContain(waiting.body.operation_id);
+  });
+
+  it('whoever may not do it any more does no further batch', async () => {
+    const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+    const holder = await service.sql.connect();
+    await holder.query('begin');
+    await holder.query(`select 1 from users where carrier_id = 'big' order by user_id limit 1 for update`);
+    const { body } = await service.patch('/user/all?carrier_id=big', { token: operator.token, body: { locale: 'pl' } });
+    await service.patch(`/user/${operator.user_id}`, { token, body: { roles: ['auditor'] } });
+    await holder.query('rollback');
+    holder.release();
+    const operation = await ended(service, body.operation_id);
+    expect(operation).toMatchObject({ status: 'failed', error_code: 'access.denied', actor_id: operator.user_id });
+    expect(operation.changed).toBeLessThan(many);
+  });
+});

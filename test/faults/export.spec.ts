@@ -1,0 +1,90 @@
+import { type ClientRequest, get, type IncomingMessage } from 'node:http';
+import { TestService } from '../support/service';
+
+const snapshots = `select from pg_stat_activity where datname = current_database() and application_name = 'carrier-identity snapshot'`;
+
+describe('exports that do not come to their end', () => {
+  let service: TestService;
+  let url: string;
+  const under: ClientRequest[] = [];
+  beforeAll(async () => {
+    service = await TestService.start();
+    ({ url } = await service.listen());
+    // more than all buffers on the way hold
+    await service.rows(`insert into users (user_id, user_type, name, email, carrier_id, status, attributes)
+      select uuid_v7(), 'carrier', 'big-' || i, 'big-' || i || '@example.com', 'big', 'invited', jsonb_build_object('pad', repeat('x', 2000))
+      from generate_series(1, 20000) i`);
+  });
+  afterAll(() => service.close());
+  afterEach(async () => {
+    under.splice(0).forEach((request) => request.destroy());
+    await until(async () => (await service.rows(snapshots)).length === 0);
+  });
+
+  /** Asks, and reads nothing but the head of the answer. */
+  function begin(query = 'format=ndjson'): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${service.admin.token}` };
+      const request = get(`${url}/user/export?${query}`, { headers, agent: false }, resolve).on('error', reject);
+      under.push(request);
+    });
+  }
+  async function until(condition: () => Promise<boolean>): Promise<void> {
+    const deadline = performance.now() + 10_000;
+    while (!(await condition())) {
+      if (performance.now() > deadline) throw new Error(`never came true: ${condition.toString()}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  it('a client that goes away in the middle leaves no query and no connection behind', async () => {
+    const answer = await begin();
+    expect([answer.statusCode, await service.rows(snapshots)]).toEqual([200, [expect.anything()]]);
+    answer.destroy();
+    await until(async () => (await service.rows(snapshots)).length === 0);
+  });
+
+  it('nor does one that goes away while the database is busy for it, before the first line', async () => {
+    const lock = await service.sql.connect();
+    await lock.query('begin; lock table credentials in access exclusive mode');
+    const request = get(`${url}/user/export?format=ndjson&hashes=true`, { headers: { authorization: `Bearer ${service.admin.token}` } });
+    request.on('error', () => undefined);
+    await until(async () => (await service.rows(`${snapshots} and wait_event_type = 'Lock'`)).length === 1);
+    request.destroy();
+    await until(async () => (await service.rows(snapshots)).length === 0);
+    await lock.query('rollback');
+    lock.release();
+  });
+
+  it('two at once, a third is told to wait; everybody else is served', async () => {
+    const answers = [await begin(), await begin('format=csv')];
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200]);
+    const third = await begin();
+    expect([third.statusCode, third.headers['retry-after']]).toEqual([503, '2']);
+    expect((await service.get('/user', service.admin)).status).toBe(200);
+    answers.forEach((answer) => answer.destroy());
+    await until(async () => (await service.rows(snapshots)).length === 0);
+    expect((await begin()).statusCode).toBe(200);
+  });
+
+  it('a reader who stops reading is cut off', async () => {
+    const server = service.app.getHttpServer();
+    const { timeout } = server;
+    expect(timeout).toBe(30_000);
+    server.timeout = 500;
+    const answer = await begin();
+    answer.on('error', () => undefined);
+    expect(await service.rows(snapshots)).toHaveLength(1);
+    await until(async () => (await service.rows(snapshots)).length === 0);
+    server.timeout = timeout;
+  });
+
+  it('a database that goes away in the middle ends the connection, so that nobody takes the file for complete', async () => {
+    const answer = await begin();
+    const ended = new Promise<string>((resolve) => answer.on('end', () => resolve('complete')).on('error', () => resolve('broken off')));
+    await service.rows(`select pg_terminate_backend(pid) from (select pid ${snapshots.slice('select'.length)}) found`);
+    answer.resume();
+    expect(await ended).toBe('broken off');
+    expect(answer.complete).toBe(false);
+  });
+});

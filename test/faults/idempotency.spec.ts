@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../support/links';
+import { password, type TestAnswer, TestService } from '../support/service';
+import { ServiceProcess } from '../support/service-process';
+import { TcpProxy } from '../support/tcp-proxy';
+
+jest.setTimeout(120_000);
+
+/** Each starts a process and kills it at another moment. */
+const rounds = 6;
+const createsAtOnce = 24;
+
+/** A create that is sent until it gets an answer. */
+interface Create {
+  key: string;
+  body: { name: string };
+}
+
+describe('creates with an Idempotency-Key, when the answer never comes', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await TestService.start();
+  });
+  afterAll(() => service.close());
+
+  const newCreate = (): Create => {
+    const name = `p-${randomUUID().slice(0, 13)}`;
+    return {
+      key: randomUUID(),
+      body: { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com`, password } as object & { name: string },
+    };
+  };
+  const send = (to: ServiceProcess, { key, body }: Create): Promise<TestAnswer> =>
+    to.send('POST', '/user/create', { token: service.admin.token, body, headers: { 'idempotency-key': key } });
+  const idsOf = async ({ body }: Create) =>
+    (await service.rows<{ user_id: string }>('select user_id from users where name = $1', [body.name])).map(({ user_id }) => user_id);
+  const kill = () => 'killed';
+
+  it('F3 the connection to the database is cut after COMMIT: 503, and the same request again gets the answer of what was done', async () => {
+    const proxy = await TcpProxy.start(service.config.DATABASE_URL);
+    const instance = await ServiceProcess.beside(service, { DATABASE_URL: proxy.url, DATABASE_DIRECT_URL: service.config.DATABASE_URL });
+    try {
+      const create = newCreate();
+      const held = proxy.holdAnswerTo('COMMIT');
+      const first = send(instance, create);
+      await held;
+      expect(await idsOf(create)).toHaveLength(1);
+      await proxy.cut();
+      expect([(await first).status, (await first).body.code]).toEqual([503, 'service.database_unavailable']);
+      await proxy.restore();
+      await instance.ready();
+      const second = await send(instance, create);
+      expect([second.status, [second.body.user_id]]).toEqual([201, await idsOf(create)]);
+    } finally {
+      await instance.kill();
+      await proxy.cut();
+    }
+  });
+
+  it('F3 kill -9 between commit and answer: the same request, sent to another instance, gets the answer of what was done', async () => {
+    const proxy = await TcpProxy.start(service.config.DATABASE_URL);
+    const instance = await ServiceProcess.beside(service, { DATABASE_URL: proxy.url, DATABASE_DIRECT_URL: service.config.DATABASE_URL });
+    const create = newCreate();
+    try {
+      const held = proxy.holdAnswerTo('COMMIT');
+      const first = send(instance, create).catch(kill);
+      await held;
+      await instance.kill();
+      expect(await first).toBe('killed');
+    } finally {
+      await instance.kill();
+      await proxy.cut();
+    }
+    const made = await idsOf(create);
+    expect(made).toHaveLength(1);
+    const { key, body } = create;
+    const again = await service.post('/user/create', { token: service.admin.token, body, headers: { 'idempotency-key': key } });
+    expect([again.status, [again.body.user_id]]).toEqual([201, made]);
+  });
+
+  it('F1 F12 kill -9 at any moment: repeated until it is answered, each create made exactly one user', async () => {
+    const creates: Create[] = [];
+    let [answered, killed] = [0, 0];
+    for (let round = 0; round < rounds; round++) {
+      const instance = await ServiceProcess.beside(service);
+      const some = Array.from({ length: createsAtOnce }, newCreate);
+      creates.push(...some);
+      const wanted = answered + Math.floor(Math.random() * createsAtOnce);
+      const answers = some.map((create) =>
+        send(instance, create).then(
+          () => answered++,
+          () => killed++,
+        ),
+      );
+      await instance.until(() => answered >= wanted);
+      await delay(Math.random() * 20);
+      await instance.kill();
+      await Promise.all(answers);
+    }
+    const before = await Promise.all(creates.map(idsOf));
+    const lost = await service.rows('select 1 from idempotency_keys where status is null');
+    expect(answered).toBeGreaterThan(0);
+    expect(killed).toBeGreaterThan(0);
+    expect(before.flat().length).toBeGreaterThanOrEqual(answered);
+    expect(lost.length).toBeGreaterThan(0);
+
+    const instance = await ServiceProcess.beside(service);
+    try {
+      for (const [index, create] of creates.entries()) {
+        let answer = await send(instance, create);
+        await until(async () => {
+          if (answer.status === 409 && answer.body.code === 'idempotency.in_progress') answer = await send(instance, create);
+          return answer.status === 201;
+        });
+        const made = await idsOf(create);
+        expect(made).toEqual([answer.body.user_id]);
+        if (before[index]!.length > 0) expect(made).toEqual(before[index]);
+      }
+    } finally {
+      await instance.kill();
+    }
+  });
+});

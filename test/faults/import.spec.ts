@@ -1,0 +1,157 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Cluster } from '../support/cluster';
+import { until } from '../support/links';
+import { chunk, RawConnection, requestHead } from '../support/raw-connection';
+import type { ServiceProcess } from '../support/service-process';
+
+jest.setTimeout(180_000);
+
+/** Kills of the operation; a longer run sets KILLS. */
+const kills = Number(process.env['KILLS'] ?? 6);
+const many = 12_000;
+/** Longer than a batch takes, so that it is hit before, within and after its transaction. */
+const killWithinMs = 250;
+const md5 = createHash('md5').update('the old password').digest('hex');
+
+interface Progress {
+  operation_id: string;
+  status: string;
+  total: number;
+  processed: number;
+  changed: number;
+  unchanged: number;
+  skipped_count: number;
+  skipped: { line: number; reason: string }[];
+  finished_at: Date | null;
+}
+
+describe('imports whose process is killed', () => {
+  let cluster: Cluster;
+  let instance: ServiceProcess;
+  let token: string;
+  beforeAll(async () => {
+    cluster = await Cluster.create();
+    instance = await cluster.start();
+    token = await cluster.login(instance);
+  });
+  afterAll(() => cluster.close());
+
+  const row = (name: string, more: object = {}) =>
+    JSON.stringify({ user_type: 'carrier', name, email: `${name}@example.com`, carrier_id: 'c1', ...more });
+  const headersOf = (key: string) => ({ 'content-type': 'application/x-ndjson', 'idempotency-key': key });
+  const send = (body: string, key: string) => instance.send('POST', '/user/import', { token, body, headers: headersOf(key) });
+  const operations = () => cluster.rows<Progress>('select * from operations order by operation_id desc');
+  const newest = async () => (await operations())[0];
+  const restart = async () => {
+    await instance.kill();
+    instance = await cluster.start();
+  };
+  /** users whose names begin so, their events of an operation, and their hashes */
+  const made = async (prefix: string, operation_id: string) => {
+    const [counted] = await cluster.rows(
+      `select count(*)::integer as users, count(distinct name)::integer as names,
+        (select count(*)::integer from events where operation_id = $2 and event_type = 'user.created') as events,
+        (select count(distinct target_id)::integer from events join users on user_id = target_id where operation_id = $2 and name like $1) as created,
+        (select count(*)::integer from credentials join users using (user_id) where name like $1 and password_hash like '$md5$argon2id$%') as hashes
+      from users where name like $1`,
+      [`${prefix}-%`, operation_id],
+    );
+    return counted;
+  };
+
+  it('F1 the operation of a large file: every row is exactly one user or one refusal, wherever it is killed', async () => {
+    let [killed, amid] = [0, 0];
+    for (let round = 0; killed < kills; round++) {
+      const prefix = `round${round}`;
+      const rows = Array.from({ length: many }, (_, i) => {
+        if (i % 1_000 === 7) return row('!!!');
+        if (i % 1_000 === 8) return row(`${prefix}-1`);
+        return row(`${prefix}-${i}`, i % 400 === 5 ? { password_hash: md5 } : {});
+      });
+      const { status, body } = await send(rows.join('\n'), prefix);
+      expect([status, body.matched]).toEqual([202, many]);
+      while (killed < kills && (await newest())?.finished_at === null) {
+        await delay(Math.random() * killWithinMs);
+        await instance.kill();
+        const at = (await newest()) as Progress;
+        instance = await cluster.spawn();
+        if (at.finished_at === null) {
+          await until(async () => (await newest())!.processed > at.processed, 60_000);
+          amid++;
+        }
+        killed++;
+      }
+      await until(async () => (await newest())?.finished_at !== null, 60_000);
+      await instance.ready();
+      const refused = (many / 1_000) * 2;
+      const { skipped, ...done } = (await newest()) as Progress;
+      expect(done).toMatchObject({
+        ...{ operation_id: body.operation_id, status: 'done', total: many, processed: many },
+        ...{ changed: many - refused, unchanged: 0, skipped_count: refused },
+      });
+      expect(skipped.map(({ line, reason }) => [line, reason])).toEqual(
+        Array.from({ length: many / 1_000 }, (_, i) => [
+          [i * 1_000 + 8, 'field.malformed'],
+          [i * 1_000 + 9, 'user.name_taken'],
+        ]).flat(),
+      );
+      const [users, hashes] = [many - refused, many / 400];
+      expect(await made(prefix, body.operation_id)).toEqual({ users, names: users, events: users, created: users, hashes });
+      expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
+    }
+    expect(amid).toBeGreaterThanOrEqual(kills / 2);
+  });
+
+  it('F3 F12 a file that is answered at once: the next process finishes it, and the same request again creates nobody twice', async () => {
+    const rows = Array.from({ length: 300 }, (_, i) => row(`small-${i}`, i < 80 ? { password_hash: md5 } : {}));
+    const key = randomUUID();
+    const first = send(rows.join('\n'), key).catch(() => 'broken off');
+    const under = async () => (await operations()).find(({ total }) => total === rows.length);
+    await until(async () => ((await under())?.processed ?? 0) > 0);
+    await instance.kill();
+    expect(await first).toBe('broken off');
+    expect((await under())?.finished_at).toBeNull();
+    instance = await cluster.start();
+    await until(async () => (await under())?.finished_at !== null);
+    const { operation_id, status, changed, processed } = (await under()) as Progress;
+    expect([status, changed, processed]).toEqual(['done', rows.length, rows.length]);
+    const again = await send(rows.join('\n'), key);
+    expect([again.status, again.body.operation_id, again.headers['location']]).toEqual([
+      202,
+      operation_id,
+      `/user/operation/${operation_id}`,
+    ]);
+    const users = rows.length;
+    expect(await made('small', operation_id)).toEqual({ users, names: users, events: users, created: users, hashes: 80 });
+    expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
+  });
+
+  it('F3 a file that is still coming in: nobody is created, what came is thrown away, and it can be sent again', async () => {
+    const rows = Array.from({ length: 2_500 }, (_, i) => row(`upload-${i}`));
+    const key = randomUUID();
+    const head = { authorization: `Bearer ${token}`, 'transfer-encoding': 'chunked', ...headersOf(key) };
+    const connection = await RawConnection.open(Number(new URL(instance.url).port));
+    await connection.send(requestHead('POST', '/user/import', head) + chunk(`${rows.join('\n')}\n`));
+    await until(async () => (await newest())?.total === 2_000);
+    await instance.kill();
+    await connection.ended;
+    expect(connection.received).toBe('');
+    instance = await cluster.start();
+    const left = (await newest()) as Progress;
+    expect([left.status, left.total, left.processed]).toEqual(['receiving', 2_000, 0]);
+    await cluster.rows(`update operations set progressed_at = now() - interval '11 minutes' where operation_id = $1`, [left.operation_id]);
+    await until(async () => (await newest())?.operation_id !== left.operation_id);
+    expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
+    expect(await made('upload', left.operation_id)).toMatchObject({ users: 0, events: 0 });
+    // its claim ends ten seconds after the process that held it
+    let again = await send(rows.join('\n'), key);
+    await until(async () => {
+      if (again.status === 409) again = await send(rows.join('\n'), key);
+      return again.status === 200;
+    });
+    expect(again.body).toMatchObject({ created: rows.length, failed_count: 0 });
+    await restart();
+    expect((await made('upload', again.body.operation_id))?.['users']).toBe(rows.length);
+  });
+});

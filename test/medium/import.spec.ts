@@ -1,0 +1,260 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { hash as hashBcrypt } from '@node-rs/bcrypt';
+import { type TestAnswer, TestService } from '../support/service';
+
+const header = 'user_type,name,email,carrier_id';
+
+describe('import of users', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await TestService.start();
+  });
+  afterAll(() => service.close());
+
+  const send = (body: string, query = '', type = 'text/csv', token = service.admin.token): Promise<TestAnswer> =>
+    service.post(`/user/import?${query}`, { token, body, headers: { 'content-type': type } });
+  const sendRows = (rows: object[], query = '', token = service.admin.token): Promise<TestAnswer> =>
+    send(rows.map((row) => JSON.stringify(row)).join('\n'), query, 'application/x-ndjson', token);
+  const row = (name: string, more: object = {}) => ({
+    user_type: 'carrier',
+    name,
+    email: `${name}@example.com`,
+    carrier_id: 'c1',
+    ...more,
+  });
+  const byName = async (name: string) => (await service.get(`/user/list?name=${name}`, service.admin)).body.items[0];
+  const count = async () => (await service.rows<{ n: number }>('select count(*)::integer as n from users'))[0]?.n;
+  const left = () => service.rows('select 1 from operation_batches');
+
+  it('creates the users of a CSV file, each row for itself, and tells line, field and code of those that are wrong', async () => {
+    const file = [
+      header,
+      'carrier,csv-1,csv-1@example.com,c1',
+      'carrier,csv 2,csv-2@example.com,c1',
+      'carrier,csv-3,"csv-3@',
+      'example.com",c1',
+      'carrier,csv-4,csv-4@example.com',
+      'carrier,CSV-1,csv-5@example.com,c1',
+      '',
+      'carrier,csv-6,CSV-1@example.com,c1',
+      'system,csv-7,csv-7@example.com,',
+    ].join('\r\n');
+    const { status, body } = await send(`\ufeff${file}\r\n`);
+    expect([status, body.created, body.skipped, body.failed_count]).toEqual([200, 2, 0, 5]);
+    expect(body.failed.map(({ line, pointer, code }: Record<string, unknown>) => [line, pointer, code])).toEqual([
+      [3, '/name', 'field.malformed'],
+      [4, '/email', 'field.malformed'],
+      [6, '', 'field.malformed'],
+      [7, '/name', 'user.name_taken'],
+      [9, '/email', 'user.email_taken'],
+    ]);
+    expect(await byName('csv-1')).toMatchObject({ status: 'invited', carrier_id: 'c1', must_change_password: false, version: 1 });
+    expect(await byName('csv-7')).toMatchObject({ user_type: 'system', created_by: service.admin.user_id });
+    const { body: audit } = await service.get(`/audit/list?operation_id=${body.operation_id}&event_type=user.created`, service.admin);
+    expect(audit.items).toHaveLength(2);
+    expect(audit.items.map(({ changes }: { changes: { name: unknown } }) => changes.name)).toEqual(
+      expect.arrayContaining([{ after: 'csv-1' }, { after: 'csv-7' }]),
+    );
+    expect(await left()).toEqual([]);
+  });
+
+  it('leaves rows out whose name is taken where that is asked for, and mails invitations only where that is', async () => {
+    expect((await sendRows([row('skip-1')])).body).toMatchObject({ created: 1 });
+    const { body } = await sendRows([row('skip-1'), row('skip-2'), row('skip-2')], 'on_conflict=skip&invite=true');
+    expect(body).toMatchObject({ created: 1, skipped: 2, failed_count: 0, failed: [] });
+    const mail = await service.mailbox.take('skip-2@example.com');
+    expect(mail.token).toMatch(/^[\w-]{43}$/);
+    const tokens = await service.rows(`select name from one_time_tokens join users using (user_id) where name like 'skip-%'`);
+    expect(tokens).toEqual([{ name: 'skip-2' }]);
+  });
+
+  it('checks everything and creates nobody in a dry run', async () => {
+    const before = await count();
+    const rows = [
+      row('dry-1'),
+      row('dry-1'),
+      row('dry-2', { email: 'DRY-1@example.com' }),
+      row('administrator'),
+      row('dry-3', { roles: ['no'] }),
+    ];
+    const { status, body } = await sendRows(rows, 'dry_run=true');
+    expect([status, body.operation_id, body.created, body.failed_count]).toEqual([200, null, 1, 4]);
+    expect(body.failed.map(({ line, code }: Record<string, unknown>) => [line, code])).toEqual([
+      [2, 'user.name_taken'],
+      [3, 'user.email_taken'],
+      [4, 'user.name_taken'],
+      [5, 'field.not_allowed'],
+    ]);
+    expect((await sendRows(rows, 'dry_run=true&on_conflict=skip')).body).toMatchObject({ created: 1, skipped: 3, failed_count: 1 });
+    expect([await count(), await service.rows(`select 1 from operations where request ->> 'on_conflict' = 'x'`)]).toEqual([before, []]);
+  });
+
+  it('takes hashes of other systems, with which users log in at once', async () => {
+    const rows = [
+      row('hash-1', { password_hash: await hashBcrypt('the old password', { cost: 4 }) }),
+      row('hash-2', { password_hash: createHash('md5').update('the old password').digest('hex') }),
+      row('hash-3', { password_hash: '$2b$31$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZabcde' }),
+      row('hash-4', { password_hash: '$1$salt$qJH7.N4xYta3aEG/dfqo/0' }),
+      row('hash-5', { password: 'correct horse battery staple' }),
+      row('hash-6', { status: 'invited', password_hash: createHash('md5').update('x').digest('hex') }),
+    ];
+    const { body } = await sendRows(rows);
+    expect([body.created, body.failed.map(({ line, pointer }: Record<string, unknown>) => [line, pointer])]).toEqual([
+      2,
+      [
+        [3, '/password_hash'],
+        [4, '/password_hash'],
+        [5, '/password'],
+        [6, '/status'],
+      ],
+    ]);
+    for (const login of ['hash-1', 'hash-2']) {
+      expect((await service.post('/auth/login', { body: { login, password: 'the old password!' } })).status).toBe(401);
+      expect((await service.post('/auth/login', { body: { login, password: 'the old password' } })).status).toBe(200);
+    }
+    const stored = await service.rows(`select 1 from credentials where password_hash ~ '^[0-9a-f]{32}$'`);
+    expect(stored).toEqual([]);
+  });
+
+  it('what the database could not keep is one wrong row, and no end of the file', async () => {
+    const times = ['2026-02-30T00:00:00Z', '2025-02-29T00:00:00+00:00', '2026-01-01T24:00:00Z', '2026-01-01T00:00:60Z'];
+    const wrong = [...times.map((created_at) => ({ created_at })), { attributes: { tiny: Array(400).fill(1e-300) } }];
+    const good = row('kept-1', { created_at: '2026-01-01T00:00:00.123+20:00', attributes: { tiny: [1e-300, -0.5, 0] } });
+    const rows = [...wrong.map((more, i) => row(`not-kept-${i}`, more)), good];
+    for (const query of ['dry_run=true', '']) {
+      const { status, body } = await sendRows(rows, query);
+      expect([status, body.created, body.failed.map(({ pointer, code }: Record<string, unknown>) => [pointer, code])]).toEqual([
+        200,
+        1,
+        [...times.map(() => ['/created_at', 'field.malformed']), ['/attributes', 'field.too_long']],
+      ]);
+    }
+    expect((await byName('kept-1')).created_at).toBe('2025-12-31T04:00:00.123Z');
+    const { status, body } = await send(
+      `${header},first_name\ncarrier,nul-1,nul-1@example.com,c1,a\0b\ncarrier,nul-2,nul-2@example.com,c1,a\n`,
+    );
+    expect([status, body.created, body.failed]).toEqual([
+      200,
+      1,
+      [expect.objectContaining({ line: 2, pointer: '/first_name', code: 'field.malformed' })],
+    ]);
+    expect(await service.rows(`select 1 from operations where status <> 'done'`)).toEqual([]);
+  });
+
+  it('is canceled while its file is still coming in: nobody is created, nothing of it is kept, and the answer says so', async () => {
+    const lines = (from: number) => Array.from({ length: 1_000 }, (_, i) => JSON.stringify(row(`cancel-${from + i}`))).join('\n') + '\n';
+    const receiving = async () =>
+      (await service.get('/user/operation/list?status=receiving', service.admin)).body.items.find(
+        ({ matched }: { matched: number }) => matched > 0,
+      );
+    let canceled: { operation_id: string } | undefined;
+    async function* file() {
+      yield lines(0);
+      while (canceled === undefined) {
+        canceled = await receiving();
+        yield '';
+      }
+      await service.post(`/user/operation/${canceled.operation_id}/cancel`, service.admin);
+      yield lines(1_000);
+      yield lines(2_000);
+    }
+    const answer = await service.app.inject({
+      method: 'POST',
+      url: '/user/import',
+      payload: Readable.from(file()),
+      headers: { authorization: `Bearer ${service.admin.token}`, 'content-type': 'application/x-ndjson' },
+    });
+    expect([answer.statusCode, answer.json()]).toEqual([
+      202,
+      expect.objectContaining({ operation_id: canceled?.operation_id, status: 'canceled', changed: 0 }),
+    ]);
+    expect([await left(), await service.rows(`select 1 from users where name like 'cancel-%'`)]).toEqual([[], []]);
+  });
+
+  it('goes on as an operation with more than 10,000 rows, and tells how it stands', async () => {
+    const rows = Array.from({ length: 10_001 }, (_, i) => row(i % 1_000 === 7 ? '!!!' : `many-${i}`));
+    const { status, body, headers } = await sendRows(rows);
+    expect([status, body.kind, body.matched, headers['location']]).toEqual([202, 'import', 10_001, `/user/operation/${body.operation_id}`]);
+    let operation = body;
+    for (const until = performance.now() + 40_000; operation.finished_at === null && performance.now() < until;) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      operation = (await service.get(`/user/operation/${body.operation_id}`, service.admin)).body;
+    }
+    expect(operation).toMatchObject({ status: 'done', processed: 10_001, changed: 9_991, skipped_count: 10, undo_until: null });
+    expect(operation.skipped[0]).toMatchObject({ line: 8, pointer: '/name', reason: 'field.malformed' });
+    expect(await left()).toEqual([]);
+  });
+
+  it.each([
+    ['', 'line 1: must have a header line'],
+    ['user_type,nmae\r\nx,y', 'line 1, column 2: is no column of an import'],
+    ['name,name\r\nx,y', 'line 1: has the column twice'],
+    [`${header}\r\ncarrier,a"b,c,d\r\n`, 'line 2: has a quote in the wrong place'],
+    [`${header}\r\ncarrier,ok-1,ok-1@example.com,c1\r\ncarrier,"open`, 'line 3: has a quote that is not closed'],
+    [`${header}\r\ncarrier,${'x'.repeat(70_000)},c,d\r\n`, 'line 2: has a row of more than 65536 characters'],
+  ])('a file that cannot be read creates nobody: %#', async (file, detail) => {
+    const before = await count();
+    const { status, body } = await send(file);
+    expect([status, body.code, body.errors?.[0]?.detail]).toEqual([400, 'request.invalid', detail]);
+    expect([await count(), await left(), await service.rows(`select 1 from operations where status = 'receiving'`)]).toEqual([
+      before,
+      [],
+      [],
+    ]);
+  });
+
+  it('what is not UTF-8, or of another type, is refused', async () => {
+    const latin = await service.app.inject({
+      method: 'POST',
+      url: '/user/import',
+      payload: Buffer.from(`${header}\r\ncarrier,utf-1,utf-1@example.com,c\xe9`, 'latin1'),
+      headers: { authorization: `Bearer ${service.admin.token}`, 'content-type': 'text/csv' },
+    });
+    expect([latin.statusCode, latin.json().errors[0].detail]).toEqual([400, 'must be UTF-8']);
+    for (const type of ['application/json', 'text/csv; charset=latin1', 'application/xml', 'text/plain'])
+      expect([type, (await send('{}', '', type)).status]).toEqual([type, 415]);
+    expect((await service.post('/user/create', { ...service.admin, body: 'a', headers: { 'content-type': 'text/csv' } })).status).toBe(415);
+    expect((await service.post('/user/import', service.admin)).status).toBe(415);
+    expect((await send(header, 'on_conflict=overwrite')).body.errors[0].parameter).toBe('on_conflict');
+    expect((await send(header, 'dryrun=true')).body.errors[0].parameter).toBe('dryrun');
+  });
+
+  it('export, purge and import give the same users, whatever they are called', async () => {
+    const text = fc.string({ unit: fc.constantFrom(...`'"=+-@,; aé😀＝`), maxLength: 12 });
+    const value = fc.oneof(
+      text,
+      fc.string({ unit: fc.constantFrom('\n', '\r', '\t', '"', '\\', "'") }),
+      fc.double({ min: -1e6, max: 1e6, noNaN: true }),
+      fc.boolean(),
+    );
+    const people = fc.sample(
+      fc.record({ first_name: text, last_name: text, attributes: fc.dictionary(fc.constantFrom('a', '=b', '"'), value) }),
+      40,
+    );
+    await sendRows(
+      people.map((person, i) =>
+        row(`-round-${i}`, { ...person, allowed_ips: ['10.1.2.3/8'], roles: ['carrier_user'], carrier_id: 'round' }),
+      ),
+    );
+    await service.loginAs({ carrier_id: 'round', first_name: '=1', phone: '+4312345678' });
+    const state = () =>
+      service.rows(`select to_jsonb(users) - '{created_by,updated_at,version,search_text,last_seen_at}'::text[] as u,
+        (select password_hash from credentials where credentials.user_id = users.user_id) as hash from users where carrier_id = 'round' order by user_id`);
+    for (const [format, type] of [
+      ['ndjson&hashes=true', 'application/x-ndjson'],
+      ['csv', 'text/csv'],
+    ] as const) {
+      const before = await state();
+      expect(before.length).toBeGreaterThanOrEqual(40);
+      const { text: file } = await service.get(`/user/export?carrier_id=round&format=${format}`, service.admin);
+      await service.rows(`delete from users where carrier_id = 'round'`);
+      const { status, body } = await send(file, '', type);
+      expect([status, body.created, body.failed]).toEqual([200, before.length, []]);
+      if (format !== 'csv') expect(await state()).toEqual(before);
+      // without its hash nobody is active
+      else expect(await state()).toEqual(before.map(({ u }) => ({ u: { ...(u as object), status: 'invited' }, hash: null })));
+    }
+  });
+});

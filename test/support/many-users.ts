@@ -1,0 +1,26 @@
+import type { TestService } from './service';
+
+/** Makes Carrier Users of one carrier in SQL, `prefix` and a number as name; returns nothing, since there may be many. */
+export async function addManyUsers(service: Pick<TestService, 'rows'>, count: number, carrier: string, prefix = carrier): Promise<void> {
+  await service.rows(
+    `insert into users (user_id, user_type, name, email, carrier_id, roles, status, attributes)
+     select uuid_v7(), 'carrier', $2 || '-' || i, $2 || '-' || i || '@example.com', $3, '{carrier_user}', 'active', jsonb_build_object('number', i)
+     from generate_series(1, $1::integer) i`,
+    [count, prefix, carrier],
+  );
+  await service.rows(
+    `insert into credentials (user_id, password_hash) select user_id, '$none' from users where carrier_id = $1 on conflict do nothing`,
+    [carrier],
+  );
+  await service.rows('analyze users');
+}
+
+/** An operation once it has ended. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- an answer; its shape is checked against the document
+export async function ended(service: TestService, operation_id: string, token = service.admin.token): Promise<any> {
+  for (;;) {
+    const { body } = await service.get(`/user/operation/${operation_id}`, { token });
+    if (body.finished_at !== null) return body;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { type Relation, relations } from './access-roles';
+import type { TestAnswer, TestLogin, TestService } from './service';
+
+/** Somebody whom a request is about. */
+export interface Person {
+  user_id: string;
+  name: string;
+  session_id: string;
+}
+
+/** One cell of the matrix. */
+export interface Cell {
+  login: TestLogin;
+  target: Person;
+  relation: Relation;
+  sees: boolean;
+  spared: boolean;
+  /** a System User without scope */
+  seesAll: boolean;
+  holds: (permission: string) => boolean;
+}
+
+/** An operation of the interface, and what everybody gets from it. */
+export interface MatrixRow {
+  /** null: any login */
+  permission: string | null;
+  /** the permission is not needed for oneself */
+  orSelf?: true;
+  duringPasswordChange?: true;
+  related: readonly Relation[];
+  send: (cell: Cell) => Promise<TestAnswer>;
+  /** what a caller with the permission gets */
+  expected: (cell: Cell) => string;
+  tell?: (answer: TestAnswer) => string;
+}
+
+/** The rows about operations on many: each cell asks about one that its person has asked for. */
+export function operationRows(service: () => TestService): Record<string, MatrixRow> {
+  const about = async (method: string, action: string, { login, target }: Cell) => {
+    const id = randomUUID();
+    await service().rows(
+      `insert into operations (operation_id, kind, permission, status, actor_id, request, finished_at) values ($1, 'change', 'user:update', 'done', $2, '{}', now())`,
+      [id, target.user_id],
+    );
+    return service().send(method, `/user/operation/${id}${action}`, login);
+  };
+  const expected = (then: string) => (cell: Cell) => {
+    if (!['user:update', 'user:delete', 'user:import'].some(cell.holds)) return '403 access.denied';
+    return cell.holds('user:update') && (cell.seesAll || cell.relation === 'own') ? then : '404 operation.not_found';
+  };
+  const row = (method: string, action: string, then: string): MatrixRow => ({
+    permission: null,
+    related: relations,
+    send: (cell) => about(method, action, cell),
+    expected: expected(then),
+  });
+  return {
+    'GET /user/operation/{operation_id}': row('GET', '', '200'),
+    'POST /user/operation/{operation_id}/cancel': row('POST', '/cancel', '202'),
+    'POST /user/operation/{operation_id}/undo': row('POST', '/undo', '409 operation.not_undoable'),
+    'GET /user/operation/list': {
+      permission: null,
+      related: relations,
+      send: async (cell) => {
+        await service().rows('delete from operations');
+        await about('GET', '', cell);
+        return service().get(`/user/operation/list?actor_id=${cell.target.user_id}`, cell.login);
+      },
+      expected: (cell) => expected('200 found 1')(cell).replace('404 operation.not_found', '200 found 0'),
+      tell: ({ body }) => ` found ${body.items?.length}`,
+    },
+  };
+}
