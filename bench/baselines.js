@@ -1,4 +1,4 @@
-// What the service is compared with, in a process of its own on the same core: the least that could do the same work. Started by bench.js.
+// What the service is compared with, in a process of its own on the same core: the least that could do the same work. Started by stage.js.
 require('reflect-metadata');
 const { createHash, createHmac, generateKeyPairSync, randomUUID } = require('node:crypto');
 const { Controller, Get, Module } = require('@nestjs/common');
@@ -9,12 +9,8 @@ const { hash } = require('@node-rs/argon2');
 const { fastify } = require('fastify');
 const { Pool } = require('pg');
 const { ARGON2, PASSWORD } = require('./fill');
+const { COLUMNS, LISTS } = require('./lists');
 const { answerParent } = require('./processes');
-
-/** What the service answers of a user. */
-const COLUMNS = `user_id, user_type, name, email, email_pending, email_verified_at, first_name, last_name, phone, locale, timezone, carrier_id,
-  carrier_scope, roles, status, allowed_ips, attributes, must_change_password, coalesce(last_seen_at > now() - interval '5 minutes', false) as online,
-  created_at, created_by, updated_at, last_login_at, host(last_login_ip) as last_login_ip, last_seen_at, password_changed_at, locked_until, deleted_at, version`;
 
 const ONE = { name: 'one', text: `select ${COLUMNS} from users where user_id = $1 and deleted_at is null` };
 const NEWEST = {
@@ -57,8 +53,18 @@ async function startPlain(databaseUrl) {
   server.get('/user/:user_id', async ({ params }) => (await pool.query({ ...ONE, values: [params.user_id] })).rows[0]);
   server.get('/user/list', async () => page(await pool.query(NEWEST)));
   server.get('/user/by-name', async ({ query }) => page(await pool.query({ ...BY_NAME, values: [query.status, query.carrier_id] })));
+  for (const list of LISTS) server.get(`/list/${list.id}`, listWith(pool, list));
   server.post('/refresh', refreshWith(pool));
   return server.listen({ port: 0, host: '127.0.0.1' });
+}
+
+/** A list, and the number of all that it finds where the service gives that too. */
+function listWith(pool, { id, sql, total = null }) {
+  return async () => {
+    const { rows } = await pool.query({ name: `list ${id}`, text: sql });
+    const counted = total === null ? null : await pool.query({ name: `total ${id}`, text: total });
+    return { items: rows.slice(0, 50), per_page: 50, next_cursor: rows[50]?.user_id ?? null, total: counted?.rows[0] ?? null };
+  };
 }
 
 /** One UPDATE … RETURNING and one ES256 signature: the least that a rotation can be. A token is `session_id.secret`. */

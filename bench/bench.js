@@ -1,22 +1,11 @@
 // `npm run bench`: one instance of the service beside baselines in the same run, and a table of both. Writes nothing but temporary files.
 //   --rounds 5  --seconds 2  --users 100000  --only login,list (parts of names)  --profile DIR (a CPU profile of the service)
 // BENCH_DATABASE_URL takes another server than the embedded one: a database is made there, and dropped at the end.
-const { randomBytes } = require('node:crypto');
-const fs = require('node:fs');
-const os = require('node:os');
-const path = require('node:path');
-const { setTimeout: delay } = require('node:timers/promises');
 const { parseArgs } = require('node:util');
-const { hash } = require('@node-rs/argon2');
-const { Client } = require('pg');
-const { ARGON2, fill, PASSWORD } = require('./fill');
 const { definePaths } = require('./paths');
-const { ask, cpuSeconds, freePort, pinSelf, rssMiB, startNode, stopChildren } = require('./processes');
-const { count, machine, sample, table } = require('./report');
-
-const DIST = path.join(__dirname, '..', 'dist', 'src');
-const READY_WITHIN_MS = 30_000;
-const WARM_UP_SECONDS = 1;
+const { rssMiB } = require('./processes');
+const { table } = require('./report');
+const { chosen, measureRounds, prepare, run } = require('./stage');
 
 const { values: options } = parseArgs({
   options: {
@@ -29,120 +18,11 @@ const { values: options } = parseArgs({
 });
 const [rounds, seconds, users] = [options.rounds, options.seconds, options.users].map(Number);
 
-/** What has to be undone at the end, the last first. */
-const undo = [];
-let finishing = null;
-
-function finish() {
-  finishing ??= (async () => {
-    for (const step of undo.reverse()) await step().catch((error) => console.error(error));
-  })();
-  return finishing;
-}
-
-function tell(text) {
-  if (finishing === null) console.error(text);
-}
-
-/** A migrated, empty database that nobody else uses. */
-async function startDatabase(directory) {
-  let server = process.env.BENCH_DATABASE_URL;
-  const embedded = server === undefined;
-  if (embedded) {
-    const { startEmbeddedPostgres } = require(path.join(DIST, 'database', 'embedded-postgres.js'));
-    const postgres = await startEmbeddedPostgres(directory);
-    // As root, it may lie elsewhere than it was asked to.
-    undo.push(() => fs.promises.rm(path.dirname(postgres.directory), { recursive: true, force: true }));
-    undo.push(() => postgres.stop());
-    server = postgres.url;
-  }
-  const name = `carrier_identity_bench_${randomBytes(4).toString('hex')}`;
-  const run = async (sql) => {
-    const client = new Client({ connectionString: server });
-    await client.connect();
-    await client.query(sql).finally(() => client.end());
-  };
-  await run(`create database ${name}`);
-  undo.push(() => run(`drop database if exists ${name} with (force)`));
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  const { migrateDatabase } = require(path.join(DIST, 'database', 'migrate.js'));
-  await migrateDatabase(url.href);
-  const client = new Client({ connectionString: url.href });
-  client.on('error', () => undefined);
-  await client.connect();
-  undo.push(() => client.end());
-  return { url: url.href, client, embedded };
-}
-
-/** One instance as in production; limits per address would only measure themselves. */
-async function startService(databaseUrl, directory, pinned) {
-  const port = await freePort();
-  const env = {
-    PATH: process.env.PATH,
-    NODE_ENV: 'production',
-    PORT: String(port),
-    DATABASE_URL: databaseUrl,
-    APP_SECRET: randomBytes(32).toString('base64'),
-    DATA_DIR: directory,
-    LOG_LEVEL: 'warn',
-    ACCESS_TOKEN_TTL_SECONDS: '3600',
-    LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0',
-    REQUESTS_PER_ADDRESS_PER_MINUTE: '0',
-  };
-  const profile = options.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(options.profile)}`];
-  const start = performance.now();
-  const child = startNode([...profile, path.join(DIST, 'main.js')], { measured: true, pinned, env, cwd: directory, stdout: 'ignore' });
-  const url = `http://127.0.0.1:${port}`;
-  while (!(await fetch(`${url}/health/ready`).catch(() => ({ ok: false }))).ok) {
-    if (child.exitCode !== null || performance.now() - start > READY_WITHIN_MS) throw new Error('the service does not start');
-    await delay(20);
-  }
-  return { child, url, readyMs: Math.round(performance.now() - start) };
-}
-
-/** One round of one load, with what its process used for it. */
-async function measure(load, child, generator, howLong) {
-  const job = await load?.();
-  const before = cpuSeconds(child);
-  const result = job === undefined ? await ask(child, 'hash', howLong) : await ask(generator, 'run', { ...job, seconds: howLong });
-  if (result.failed > 0 || result.requests === 0)
-    throw new Error(
-      `${job?.url}${job?.requests[0][0].path}: ${result.failed} of ${result.requests} failed ${JSON.stringify(result.statuses)}`,
-    );
-  return sample(result, cpuSeconds(child) - before);
-}
-
 async function main() {
-  const pinned = pinSelf();
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'carrier-identity-bench-'));
-  undo.push(() => fs.promises.rm(directory, { recursive: true, force: true }));
-  const database = await startDatabase(path.join(directory, 'database'));
-  const about = await machine(database.client, { pinned, embedded: database.embedded, users });
-  undo.push(stopChildren);
-
-  const start = performance.now();
-  await fill(database.client, users, await hash(PASSWORD, ARGON2));
-  tell(`${count(users)} users in ${((performance.now() - start) / 1000).toFixed(1)} s`);
-
-  const service = await startService(database.url, directory, pinned);
-  const rssIdle = rssMiB(service.child);
-  const baseline = startNode([path.join(__dirname, 'baselines.js')], { measured: true, pinned, ipc: true });
-  const generator = startNode([path.join(__dirname, 'load.js')], { measured: false, pinned, ipc: true });
-  const wanted = options.only.split(',');
-  const all = await definePaths(database.client, service.url, await ask(baseline, 'start', database.url));
-  const paths = all.filter(({ name }) => wanted.some((part) => name.includes(part)));
-
-  for (let round = 0; round <= rounds; round++) {
-    tell(round === 0 ? 'warming up' : `round ${round} of ${rounds}`);
-    const howLong = round === 0 ? WARM_UP_SECONDS : seconds;
-    for (const one of paths) {
-      const ours = await measure(one.load, service.child, generator, howLong);
-      const theirs = await measure(one.baseline.load, baseline, generator, howLong);
-      if (round === 0) [one.samples, one.baseline.samples] = [[], []];
-      else [one.samples, one.baseline.samples] = [one.samples.concat(ours), one.baseline.samples.concat(theirs)];
-    }
-  }
+  const stage = await prepare({ users, profile: options.profile });
+  const { about, database, service, rssIdle, baselines } = stage;
+  const paths = chosen(await definePaths(database.client, service.url, baselines), options.only);
+  await measureRounds(paths, stage, { rounds, seconds });
   console.log(`\n${about}\n\n${table(paths)}\n`);
   console.log(`Service: ready in ${service.readyMs} ms; RSS ${rssIdle} MiB idle, ${rssMiB(service.child)} MiB after.`);
   console.log(
@@ -150,15 +30,4 @@ async function main() {
   );
 }
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void finish().then(() => process.exit(130)));
-
-main().then(
-  () => finish(),
-  async (error) => {
-    if (finishing === null) {
-      console.error(error);
-      process.exitCode = 1;
-    }
-    await finish();
-  },
-);
+run(main);

@@ -10,7 +10,7 @@ const FIRST_NAMES =
 const LAST_NAMES =
   'Allen Backus Cerf Dijkstra Engelbart Floyd Goldberg Hopper Iverson Johnson Knuth Lamarr Moore Naur Perlman Ritchie Sutherland Torvalds Wirth Zuse';
 
-/** Ids are UUIDv7 of the time of creation, as the service makes them. */
+/** Ids are UUIDv7 of the time of creation, as the service makes them, and rows lie in that order, as they do where users came one after the other. */
 const USERS = `
   insert into users (user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, locale, timezone, carrier_id, roles, status,
     attributes, created_at, updated_at, last_login_at, last_login_ip, last_seen_at, password_changed_at, deleted_at)
@@ -23,29 +23,35 @@ const USERS = `
     case when i = 1 then '{administrator}' when is_system then '{operator}' when i % 50 = 0 then '{carrier_administrator,carrier_user}' else '{carrier_user}' end::text[],
     case when i = 1 or status_share < 0.85 then 'active' when status_share < 0.95 then 'disabled' else 'invited' end,
     jsonb_build_object('tier', (array['basic', 'business', 'premium'])[1 + i % 3], 'customer_number', i),
-    created_at, created_at + age * random(), seen_at, '192.0.2.1', seen_at, created_at, case when i > 1 and i % 50 = 7 then now() end
+    created_at, created_at + age * random(), seen_at, '192.0.2.1', seen_at, created_at, case when i > 1 and i % 50 = 7 then $4::timestamptz end
   from (
     select i, i % 200 = 1 as is_system, md5(i::text) as digest, random() as carrier_share, random() as status_share,
       ($2::text[])[1 + i % 20] as first_name, ($3::text[])[1 + (i / 20) % 20] as last_name,
-      age, now() - age as created_at, case when i % 10 < 7 then now() - age * random() end as seen_at
-    from (select i, interval '730 days' * random() as age from generate_series(1, $1::integer) i) made
+      age, $4::timestamptz - age as created_at, case when i % 10 < 7 then $4::timestamptz - age * random() end as seen_at
+    from (select i, interval '730 days' * random() as age from generate_series(1, $1::integer) i order by age desc) made
   ) people`;
 
 /** All have one hash: making 100,000 takes a quarter of an hour. */
 const CREDENTIALS = `insert into credentials (user_id, password_hash) select user_id, $1 from users where status <> 'invited'`;
 
-/** Fills a migrated database within seconds: indexes are built once the rows are there. */
-async function fill(client, count, passwordHash) {
+/** Fills a migrated database within seconds: indexes are built once the rows are there. The same at every run but for `now`, the end of the two years. */
+async function fillUsers(client, count, now) {
   const { rows: indexes } = await client.query(`select indexname, indexdef from pg_indexes
-    where tablename = 'users' and indexname not in (select conname from pg_constraint)`);
+    where tablename in ('users', 'user_search') and indexname not in (select conname from pg_constraint)`);
   await client.query(`set maintenance_work_mem = '256MB'`);
   await client.query('select setseed(0.5)');
   await client.query('begin');
   for (const { indexname } of indexes) await client.query(`drop index ${indexname}`);
-  await client.query(USERS, [count, FIRST_NAMES.split(' '), LAST_NAMES.split(' ')]);
-  await client.query(CREDENTIALS, [passwordHash]);
+  await client.query(USERS, [count, FIRST_NAMES.split(' '), LAST_NAMES.split(' '), now]);
   for (const { indexdef } of indexes) await client.query(indexdef);
   await client.query('commit');
+  await client.query('vacuum analyze users, user_search');
+}
+
+/** The same with credentials, ready to be measured. */
+async function fill(client, count, passwordHash) {
+  await fillUsers(client, count, new Date());
+  await client.query(CREDENTIALS, [passwordHash]);
   await client.query('vacuum analyze');
   await client.query('checkpoint').catch(() => undefined);
 }
@@ -59,12 +65,12 @@ async function choose(client, condition, count) {
   return rows;
 }
 
-/** Sessions for the baseline of the refresh; each begins with the token that is returned. */
-async function addSessions(client, count) {
+/** Sessions of that many Carrier Users, and their ids. */
+async function addSessions(client, count, condition = 'true') {
   const { rows } = await client.query(
     `insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)
      select gen_random_uuid(), user_id, user_type, carrier_id, '', now(), now() + interval '1 day', now() + interval '30 days'
-     from users where user_type = 'carrier' and deleted_at is null limit $1 returning session_id`,
+     from users where user_type = 'carrier' and deleted_at is null and ${condition} limit $1 returning session_id`,
     [count],
   );
   return rows.map(({ session_id }) => session_id);
@@ -79,4 +85,4 @@ async function resetSessions(client, session_ids) {
   return session_ids.map((session_id) => `${session_id}.first`);
 }
 
-module.exports = { addSessions, ARGON2, choose, fill, PASSWORD, resetSessions };
+module.exports = { addSessions, ARGON2, choose, fill, fillUsers, PASSWORD, resetSessions };

@@ -1,7 +1,7 @@
 // What is measured: each path with its load, its baseline under the same load, and what peers reached.
 const { addSessions, choose, PASSWORD, resetSessions } = require('./fill');
+const { dealOut, Logins, sameFor } = require('./logins');
 
-const JSON_HEADERS = { 'content-type': 'application/json' };
 const CHECK_CONNECTIONS = 64;
 const REFRESH_CONNECTIONS = 32;
 const READ_CONNECTIONS = 32;
@@ -26,7 +26,6 @@ async function definePaths(client, service, baselines) {
   const chain = (path, refresh_token) => [{ path, body: JSON.stringify({ refresh_token }) }];
   const reads = dealOut(ids, READ_CONNECTIONS, (id) => ({ path: `/user/${id}` }));
   const carriers = dealOut([...Array(200).keys()], LIST_CONNECTIONS, (number) => ({ path: `/user/list?${LIST_BY_NAME}${number}` }));
-  const sameFor = (count, request) => Array.from({ length: count }, () => [request]);
 
   return [
     {
@@ -106,41 +105,6 @@ async function definePaths(client, service, baselines) {
       peers: '63–347',
     },
   ];
-}
-
-/** Gives each connection its share of the requests. */
-function dealOut(items, connections, toRequest) {
-  return Array.from({ length: connections }, (_, own) => items.filter((_item, index) => index % connections === own).map(toRequest));
-}
-
-/** Users who log in one after the other; nobody twice until all had their turn. */
-class Logins {
-  constructor(service, users) {
-    this.service = service;
-    this.users = users;
-    this.next = 0;
-  }
-
-  take(count) {
-    return Array.from({ length: count }, () => this.users[this.next++ % this.users.length]);
-  }
-
-  async open({ name }) {
-    const body = JSON.stringify({ login: name, password: PASSWORD });
-    const response = await fetch(`${this.service}/auth/login`, { method: 'POST', headers: JSON_HEADERS, body });
-    if (response.status !== 200) throw new Error(`login of ${name}: ${response.status} ${await response.text()}`);
-    return response.json();
-  }
-
-  /** In small groups: the service turns away what would wait too long. */
-  async openMany(count) {
-    const opened = [];
-    while (opened.length < count) {
-      const group = this.take(Math.min(LOGIN_CONNECTIONS, count - opened.length));
-      opened.push(...(await Promise.all(group.map((user) => this.open(user)))));
-    }
-    return opened;
-  }
 }
 
 module.exports = { definePaths };

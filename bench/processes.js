@@ -2,12 +2,14 @@
 const { execFileSync, spawn, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const { createServer } = require('node:net');
+const { setInterval } = require('node:timers');
 
 /** What is measured has a core of its own; the load, PostgreSQL and this process share the other. */
 const MEASURED_CORE = '0';
 const OTHER_CORE = '1';
 const STOP_PATIENCE_MS = 10_000;
 const TICKS_PER_SECOND = 100;
+const RSS_EVERY_MS = 200;
 
 const children = new Set();
 
@@ -85,7 +87,26 @@ function cpuSeconds({ pid }) {
 
 /** Memory that a process occupies. */
 function rssMiB({ pid }) {
-  return Math.round(Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' })) / 1024);
+  const [, fromProc] = fs.existsSync(`/proc/${pid}/status`) ? /VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8')) : [];
+  const kibibytes = fromProc ?? execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' });
+  return Math.round(Number(kibibytes) / 1024);
+}
+
+/** Looks at the memory of a process again and again; `take` gives the most that was seen since it was called last. */
+function watchRss(child) {
+  let peak = 0;
+  const look = () => {
+    if (child.exitCode === null) peak = Math.max(peak, rssMiB(child));
+  };
+  setInterval(look, RSS_EVERY_MS).unref();
+  return {
+    take() {
+      look();
+      const seen = peak;
+      peak = 0;
+      return seen;
+    },
+  };
 }
 
 /** A port that nobody listens on. */
@@ -97,4 +118,4 @@ async function freePort() {
   return port;
 }
 
-module.exports = { answerParent, ask, cpuSeconds, freePort, pinSelf, rssMiB, startNode, stopChildren };
+module.exports = { answerParent, ask, cpuSeconds, freePort, pinSelf, rssMiB, startNode, stopChildren, watchRss };

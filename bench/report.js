@@ -69,11 +69,38 @@ function table(paths) {
     path.target.toFixed(2),
     path.peers,
   ]);
+  return grid(head, lines, [0, 5]);
+}
+
+/** Aligned columns; `texts` are the numbers of those that are no figures. */
+function grid(head, lines, texts) {
   const widths = head.map((title, column) => Math.max(...[head, ...lines].map((line) => line[column].length)));
-  const isText = (column) => column === 0 || column === 5;
   const row = (line) =>
-    line.map((cell, column) => (isText(column) ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('  ');
+    line.map((cell, column) => (texts.includes(column) ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('  ');
   return [row(head), widths.map((width) => '-'.repeat(width)).join('  '), ...lines.map(row)].join('\n');
+}
+
+/** What is demanded of a figure, or of its ratio to the bare one. */
+const target = {
+  ratioAtLeast: (limit) => ({ text: `>= ${limit.toFixed(2)} x`, met: ({ ratio }) => ratio >= limit }),
+  ratioAtMost: (limit) => ({ text: `<= ${limit.toFixed(2)} x`, met: ({ ratio }) => ratio <= limit }),
+  atLeast: (limit, unit) => ({ text: `>= ${count(limit)} ${unit}`, met: ({ ours }) => ours >= limit }),
+  atMost: (limit, unit) => ({ text: `<= ${count(limit)} ${unit}`, met: ({ ours }) => ours <= limit }),
+  none: { text: '–', met: () => true },
+};
+
+/**
+ * One line for each measure. Ratios are of ours to the bare one, within a round where both have rounds.
+ * @param {{ name: string, unit: string, ours: number[], bare: number[], demand: object }[]} measures
+ */
+function comparison(measures) {
+  const shown = (values) => (values.length === 0 ? '–' : median(values) < 10 ? median(values).toFixed(1) : count(median(values)));
+  const lines = measures.map(({ name, unit, ours, bare, demand }) => {
+    const ratio = median(ours.slice(0, bare.length).map((value, round) => value / bare[round]));
+    const met = demand === target.none ? '' : demand.met({ ours: median(ours), ratio }) ? 'yes' : 'NO';
+    return [name, unit, shown(ours), shown(bare), Number.isNaN(ratio) ? '–' : ratio.toFixed(2), demand.text, met];
+  });
+  return grid(['path', 'unit', 'ours', 'bare', 'ratio', 'target', 'met'], lines, [0, 1, 6]);
 }
 
 /** The machine and the versions that the figures belong to. */
@@ -91,4 +118,4 @@ async function machine(client, { pinned, embedded, users }) {
   ].join('\n');
 }
 
-module.exports = { count, machine, sample, table };
+module.exports = { comparison, count, machine, quantile, sample, table, target };

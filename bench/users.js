@@ -1,0 +1,104 @@
+// `npm run bench:users`: lists, searches, bulk changes, import and export with a million users, beside the same work as bare SQL in the same run.
+//   --users 1000000  --rounds 3  --seconds 1 (of each round of a list)  --only list,bulk (parts of names)
+// PostgreSQL and the load have one core, the service has the other. BENCH_DATABASE_URL takes another server than the embedded one: version 18 or later.
+const { parseArgs } = require('node:util');
+const { measureBulk } = require('./bulk');
+const { choose } = require('./fill');
+const { LISTS } = require('./lists');
+const { Logins, sameFor } = require('./logins');
+const { Operations } = require('./operations');
+const { watchRss } = require('./processes');
+const { comparison, target } = require('./report');
+const { chosen, measureRounds, prepare, run, tell } = require('./stage');
+const { measureTransfer } = require('./transfer');
+
+const LIST_TARGET = target.ratioAtLeast(0.6);
+const DEEP_TARGET = target.ratioAtLeast(0.8);
+const SEARCH_TARGET = target.atMost(5, 'ms');
+const COUNT_TARGET = target.ratioAtMost(2);
+const DEEP_PAGE = 10_000;
+const PER_PAGE = 50;
+const PER_PAGE_MAX = 500;
+const RSS_MAX_MIB = 300;
+
+const { values: options } = parseArgs({
+  options: {
+    users: { type: 'string', default: '1000000' },
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '1' },
+    only: { type: 'string', default: '' },
+  },
+});
+const { only } = options;
+const [users, rounds, seconds] = [options.users, options.rounds, options.seconds].map(Number);
+
+/** The paths of all lists, for `measureRounds`. */
+async function definePaths({ service, baselines }, caller) {
+  const load = (url, path, connections) => () => ({
+    url,
+    method: 'GET',
+    headers: caller.headers,
+    requests: sameFor(connections, { path }),
+  });
+  const lists = chosen(LISTS, only).map(({ id, name, connections, query }) => ({
+    name,
+    byRate: connections > 1,
+    demand: connections > 1 ? LIST_TARGET : name.startsWith('count') ? COUNT_TARGET : SEARCH_TARGET,
+    load: load(service.url, `/user/list?${query}`, connections),
+    baseline: { load: load(baselines.plain, `/list/${id}`, connections) },
+  }));
+  const deep = Math.min(DEEP_PAGE, Math.floor(users / PER_PAGE / 2));
+  const [name] = chosen([{ name: `list, page ${deep} beside page 1` }], only);
+  if (name === undefined) return lists;
+  const page = (cursor) => load(service.url, `/user/list?count=none${cursor}`, 16);
+  const baseline = { load: page(''), child: service.child };
+  return [...lists, { ...name, byRate: true, demand: DEEP_TARGET, load: page(`&cursor=${await cursorOf(caller, deep)}`), baseline }];
+}
+
+/** Where a page begins, by walking there in long strides. */
+async function cursorOf(caller, page) {
+  tell(`walking to page ${page}`);
+  let cursor = '';
+  for (let passed = 0; passed < (page - 1) * PER_PAGE;) {
+    const per_page = Math.min(PER_PAGE_MAX, (page - 1) * PER_PAGE - passed);
+    const { next_cursor } = await caller.request('GET', `/user/list?count=none&per_page=${per_page}${cursor && `&cursor=${cursor}`}`);
+    cursor = next_cursor;
+    passed += per_page;
+  }
+  return cursor;
+}
+
+function toMeasure({ name, byRate, demand, samples, baseline }) {
+  const of = (all) => all.map(({ rate, p50 }) => (byRate ? rate : p50));
+  return { name, unit: byRate ? 'requests/s' : 'p50 ms', ours: of(samples), bare: of(baseline.samples), demand };
+}
+
+async function main() {
+  const stage = await prepare({ users });
+  const { about, database, service, rssIdle } = stage;
+  const [administrator] = await choose(database.client, `roles @> '{administrator}'`, 1);
+  const { access_token } = await new Logins(service.url, [administrator]).open(administrator);
+  const caller = new Operations(service.url, access_token);
+  const rss = watchRss(service.child);
+  const memory = [];
+  const phase = async (name, work) => {
+    const measures = await work();
+    if (measures.length > 0)
+      memory.push({ name: `RSS during ${name}`, unit: 'MiB', ours: [rss.take()], bare: [], demand: target.atMost(RSS_MAX_MIB, 'MiB') });
+    return measures;
+  };
+  const lists = await phase('lists', async () => {
+    const paths = await definePaths(stage, caller);
+    if (paths.length > 0) await measureRounds(paths, stage, { rounds, seconds });
+    return paths.map(toMeasure);
+  });
+  const bulk = await phase('bulk changes', () => measureBulk(stage, caller, { rounds, only }));
+  const transfer = await phase('import and export', () => measureTransfer(stage, caller, { rounds, users, only }));
+  console.log(`\n${about}\n\n${comparison([...lists, ...bulk, ...transfer, ...memory])}\n`);
+  console.log(
+    `Service: RSS ${rssIdle} MiB idle. Medians of ${rounds} rounds; import once. Ratio: ours to bare, of rates for lists, of times otherwise.`,
+  );
+  console.log('Before each bulk change, undo, import and export: VACUUM, ANALYZE, CHECKPOINT, not timed.');
+}
+
+run(main);
