@@ -103,7 +103,9 @@ export function JsonObjectField(options: FieldOptions & { maxBytes: number; maxD
       passes: (value) => Buffer.byteLength(JSON.stringify(value, writtenOut)) <= options.maxBytes,
     },
   ];
-  return field(options, { type: 'object', additionalProperties: true }, fits);
+  // as it was sent: class-transformer leaves keys out that are called like a method of every object, such as `toString`
+  const asSent = Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]);
+  return applyDecorators(asSent, field(options, { type: 'object', additionalProperties: true }, fits));
 }
 
 function field(options: FieldOptions, schema: ApiPropertyOptions, rules: Rule[], canonical?: FieldRules['canonical']): PropertyDecorator {
