@@ -1,8 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_FILTER, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { AuthGuard } from './auth/auth.guard';
 import { AuthModule } from './auth/auth.module';
 import { ProblemFilter } from './common/http/problem.filter';
-import { RequestRulesInterceptor } from './common/http/request-rules.interceptor';
+import { RequestRulesGuard } from './common/http/request-rules.guard';
 import { createValidationPipe } from './common/http/validation.pipe';
 import { type Config, serviceUrl } from './config/config';
 import { ConfigModule } from './config/config.module';
@@ -31,7 +32,9 @@ export class AppModule {
       ],
       providers: [
         { provide: APP_PIPE, useFactory: createValidationPipe },
-        { provide: APP_INTERCEPTOR, useClass: RequestRulesInterceptor },
+        // in this order: nobody learns from the second what the first would have refused
+        { provide: APP_GUARD, useClass: AuthGuard },
+        { provide: APP_GUARD, useClass: RequestRulesGuard },
         { provide: APP_FILTER, useValue: new ProblemFilter(serviceUrl(config)) },
       ],
     };

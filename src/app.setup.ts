@@ -12,6 +12,8 @@ import { addDrain } from './common/http/drain';
 import { createLogger, NestLog } from './common/log';
 import { newId } from './common/random';
 import { type Config, serviceUrl } from './config/config';
+import { Notifications } from './database/notifications.service';
+import { awaitOwnChanges } from './database/own-changes';
 import { docsPolicy, setupDocs } from './docs/docs.setup';
 
 /** Answers to everything; pages set their own policy. (OWASP ASVS 3.4, HTTP Headers Cheat Sheet) */
@@ -49,6 +51,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
     abortOnError: false,
   });
   registerBodyParsers(fastify);
+  awaitOwnChanges(fastify, app.get(Notifications));
   if (config.CORS_ORIGINS.length > 0)
     app.enableCors({ origin: config.CORS_ORIGINS, methods: ['GET', 'POST', 'PATCH', 'DELETE'], exposedHeaders, maxAge: 600 });
   app.setGlobalPrefix(config.BASE_PATH);

@@ -30,6 +30,16 @@ export class AddressLimits {
     return count(this.logins, ip);
   }
 
+  /** Does what finds out whether a token is good; a refusal counts. @throws request.rate_limited instead, when there were too many */
+  async countFailure<Result>(ip: string | null, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof AppError) await this.countRequest(ip ?? '');
+      throw error;
+    }
+  }
+
   /** Counts a request without a good token. @throws request.rate_limited */
   countRequest(ip: string): Promise<void> {
     return count(this.requests, ip);

@@ -1,11 +1,13 @@
-import { Body, Controller, Get, HttpCode, Post, Req } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Header, HttpCode, Post, Req } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import type { Actor, Caller } from '../access/actor';
 import { Allow, Public } from '../access/allow.decorator';
-import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
+import { callerOf, CurrentActor, CurrentCaller } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { accessTokenFrom } from './access-token-header';
+import { AddressLimits } from './address-limits';
 import {
   ChangePasswordRequest,
   CheckTokenRequest,
@@ -27,6 +29,7 @@ export class AuthController {
     private readonly auth: AuthService,
     private readonly tokens: CheckTokenService,
     private readonly keys: SigningKeysService,
+    private readonly limits: AddressLimits,
   ) {}
 
   /** Log in */
@@ -45,19 +48,22 @@ export class AuthController {
   /** Check and refresh a token */
   @Post('auth/check-token')
   @HttpCode(200)
+  @Header('content-type', 'application/json; charset=utf-8')
   @Public('failures')
+  @RouteConfig({ seldomChanges: true })
+  @ApiBody({ type: CheckTokenRequest })
   @Endpoint({
     description:
       "Three ways in. `token` in the body: somebody's access token, checked only; the header is ignored. A token in the header: checked, and past half its life replaced by a new one of the same session, at most until 1 h after the last login or refresh. `refresh_token`: the pair is rotated; the access token may be absent or expired. A bad token, an ended session, a disabled user: one answer, 401.",
     answer: { status: 200, type: CheckTokenResponse, description: 'The token is good' },
     errors: ['auth.token_missing', 'auth.token_invalid'],
   })
-  checkToken(
-    @Body() request: CheckTokenRequest,
-    @Req() http: FastifyRequest,
-    @CurrentCaller() caller: Caller,
-  ): Promise<CheckTokenResponse> {
-    return this.tokens.check(request, () => accessTokenFrom(http.raw), caller);
+  checkToken(@Req() http: FastifyRequest): string | Promise<string> {
+    return this.tokens.check(
+      http.body,
+      () => accessTokenFrom(http.raw),
+      () => callerOf(http),
+    );
   }
 
   /** Log out */
@@ -70,7 +76,7 @@ export class AuthController {
     errors: ['auth.token_missing', 'auth.token_invalid'],
   })
   logout(@Body() request: LogoutRequest, @Req() http: FastifyRequest, @CurrentCaller() caller: Caller): Promise<void> {
-    return this.auth.logout(accessTokenFrom(http.raw), request.refresh_token, caller);
+    return this.limits.countFailure(caller.ip, () => this.auth.logout(accessTokenFrom(http.raw), request.refresh_token, caller));
   }
 
   /** Change the own password */

@@ -4,30 +4,37 @@ import { AuthGuard as PassportAuthGuard } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import type { Actor } from '../access/actor';
 import { accessRule, type AccessRule } from '../access/allow.decorator';
+import { callerOf } from '../access/caller.decorator';
 import { holds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
 import { accessTokenFrom } from './access-token-header';
+import { ActorsService } from './actors.service';
 import { AddressLimits } from './address-limits';
+import { VerifiedTokens } from './verified-tokens';
 
-/** The global guard. It refuses whatever does not say who may call it; `@Public()` is the only way around a login. */
+/**
+ * The global guard. It refuses whatever does not say who may call it; `@Public()` is the only way around a login. What it knows already it decides at
+ * once; passport runs for a token it has not seen, or a login that may have changed.
+ */
 @Injectable()
 export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly limits: AddressLimits,
+    private readonly verified: VerifiedTokens,
+    private readonly actors: ActorsService,
   ) {
     super();
   }
 
-  override async canActivate(context: ExecutionContext): Promise<boolean> {
+  override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const rule = this.reflector.get<AccessRule | undefined>(accessRule, context.getHandler());
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     if (rule === undefined) throw new AppError('access.denied');
     if (rule.login === null) return this.admitPublic(rule, request.ip);
-    request.actor = await this.authenticate(context, request);
-    assertAllowed(rule, request.actor, request.params as Record<string, string>);
-    if (rule.limit === 'login') await this.limits.countLogin(request.ip);
-    return true;
+    const known = this.known(request);
+    if (known !== null && rule.limit === undefined) return admit(rule, request, known);
+    return this.admitUser(rule, request, known, context);
   }
 
   /** Called by passport with what the strategy found. */
@@ -37,23 +44,47 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     return user;
   }
 
-  private async admitPublic(rule: AccessRule, ip: string): Promise<boolean> {
-    if (rule.limit === 'login') await this.limits.countLogin(ip);
-    if (rule.limit === 'requests') await this.limits.countRequest(ip);
+  private admitPublic(rule: AccessRule, ip: string): boolean | Promise<boolean> {
+    if (rule.limit === 'login') return this.limits.countLogin(ip).then(() => true);
+    if (rule.limit === 'requests') return this.limits.countRequest(ip).then(() => true);
+    return true;
+  }
+
+  private known(request: FastifyRequest): Actor | null {
+    const token = tokenOf(request);
+    const claims = token === null ? null : this.verified.find(token);
+    return claims === null ? null : this.actors.known(claims, () => callerOf(request));
+  }
+
+  private async admitUser(rule: AccessRule, request: FastifyRequest, known: Actor | null, context: ExecutionContext): Promise<boolean> {
+    admit(rule, request, known ?? (await this.authenticate(context, request)));
+    if (rule.limit === 'login') await this.limits.countLogin(request.ip);
     return true;
   }
 
   /** Whoever comes without a good token counts against the limit of their address. */
   private async authenticate(context: ExecutionContext, request: FastifyRequest): Promise<Actor> {
-    try {
+    return this.limits.countFailure(request.ip, async () => {
       if (accessTokenFrom(request.raw) === null) throw new AppError('auth.token_missing');
       await super.canActivate(context);
       return (request as FastifyRequest & { user: Actor }).user;
-    } catch (error) {
-      if (error instanceof AppError) await this.limits.countRequest(request.ip);
-      throw error;
-    }
+    });
   }
+}
+
+/** The token, or null when there is none or it cannot be one: who it is that refuses is decided later. */
+function tokenOf(request: FastifyRequest): string | null {
+  try {
+    return accessTokenFrom(request.raw);
+  } catch {
+    return null;
+  }
+}
+
+function admit(rule: AccessRule, request: FastifyRequest, actor: Actor): boolean {
+  request.actor = actor;
+  assertAllowed(rule, actor, request.params as Record<string, string>);
+  return true;
 }
 
 function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string, string>): void {

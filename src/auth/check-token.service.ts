@@ -1,13 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../access/actor';
 import { AppError, invalid } from '../common/errors/app-error';
+import { readFields } from '../common/http/field-rules';
 import { CONFIG, type Config } from '../config/config';
-import type { AccessTokenClaims } from './access-tokens';
-import { AccessTokens } from './access-tokens';
-import { type ActiveLogin, ActorsService } from './actors.service';
+import { type LiveLogin, LiveLoginsService } from '../users/live-logins.service';
+import { type AccessTokenClaims, AccessTokens } from './access-tokens';
+import { AddressLimits } from './address-limits';
+import { CheckTokenRequest, type CheckTokenResponse } from './auth.dto';
 import { secondsUntil } from './auth.service';
-import type { CheckTokenRequest, CheckTokenResponse } from './auth.dto';
 import { RefreshService } from './refresh.service';
+import { VerifiedTokens } from './verified-tokens';
 
 /** What an answer says of the token itself. */
 type TokenPart = Omit<CheckTokenResponse, 'active' | 'user' | 'session' | 'permissions'>;
@@ -15,58 +17,106 @@ type TokenPart = Omit<CheckTokenResponse, 'active' | 'user' | 'session' | 'permi
 /** Is this token good, whose is it, what may they do: the question of every module. */
 @Injectable()
 export class CheckTokenService {
+  /** the part of the answer that stays the same while nothing changes about the login, as JSON */
+  private readonly described = new WeakMap<LiveLogin, string>();
+
   constructor(
+    private readonly verified: VerifiedTokens,
     private readonly tokens: AccessTokens,
-    private readonly actors: ActorsService,
+    private readonly logins: LiveLoginsService,
     private readonly refresher: RefreshService,
+    private readonly limits: AddressLimits,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
-   * A `token` in the body is checked only. A token in the header is checked, and replaced when past half its life. A
-   * `refresh_token` rotates the pair. @throws auth.token_missing, auth.token_invalid
+   * A `token` in the body is checked only. A token in the header is checked, and replaced when past half its life. A `refresh_token` rotates the pair.
+   * A bad token counts against the limit of the address. @returns the answer as JSON, at once where it is known: the hot path of the service awaits nothing
+   * @throws request.invalid, auth.token_missing, auth.token_invalid, request.rate_limited
    */
-  async check({ token, refresh_token }: CheckTokenRequest, fromHeader: () => string | null, caller: Caller): Promise<CheckTokenResponse> {
+  check(body: unknown, fromHeader: () => string | null, caller: () => Caller): string | Promise<string> {
+    return this.known(body) ?? this.ask(body, fromHeader, caller());
+  }
+
+  /** A token that is remembered was a valid field before; that it is the only one is all that is left to see. */
+  private known(body: unknown): string | null {
+    const token = onlyToken(body);
+    const claims = token === null ? null : this.verified.find(token);
+    const login = claims === null ? null : this.logins.cached(claims.sid, claims.sub);
+    return claims === null || login === null ? null : this.answer(login, { expires_in: secondsUntil(claims.exp), refreshed: false });
+  }
+
+  private ask(body: unknown, fromHeader: () => string | null, caller: Caller): Promise<string> {
+    const { token, refresh_token } = readFields(CheckTokenRequest, body);
     if (token !== undefined && refresh_token !== undefined)
       throw invalid({ pointer: '/token', code: 'field.not_allowed', detail: 'cannot go with refresh_token' });
-    if (token !== undefined) return this.checkOnly(token, caller);
-    if (refresh_token !== undefined) return this.refresh(refresh_token, fromHeader(), caller);
-    return this.checkAndRenew(fromHeader(), caller);
+    return this.limits.countFailure(caller.ip, async () => {
+      if (refresh_token !== undefined) return this.refresh(refresh_token, fromHeader(), caller);
+      return token === undefined ? this.checkAndRenew(fromHeader()) : this.checkOnly(token);
+    });
   }
 
-  private async checkOnly(token: string, caller: Caller): Promise<CheckTokenResponse> {
-    const claims = this.tokens.verify(token);
-    return this.describe(await this.actors.get(claims.sid, claims.sub, caller), { expires_in: secondsUntil(claims.exp), refreshed: false });
+  private async checkOnly(token: string): Promise<string> {
+    const claims = this.verified.verify(token);
+    return this.answer(await this.login(claims), { expires_in: secondsUntil(claims.exp), refreshed: false });
   }
 
-  private async checkAndRenew(token: string | null, caller: Caller): Promise<CheckTokenResponse> {
+  private async checkAndRenew(token: string | null): Promise<string> {
     if (token === null) throw new AppError('auth.token_missing');
-    const claims = this.tokens.verify(token);
-    const login = await this.actors.get(claims.sid, claims.sub, caller);
-    if (!this.isPastHalf(claims) || !login.renewable)
-      return this.describe(login, { expires_in: secondsUntil(claims.exp), refreshed: false });
-    return this.describe(login, { ...this.sign(login), refreshed: true });
+    const claims = this.verified.verify(token);
+    if (!this.isPastHalf(claims)) return this.answer(await this.login(claims), { expires_in: secondsUntil(claims.exp), refreshed: false });
+    return this.renew(claims);
   }
 
-  private async refresh(refresh_token: string, access_token: string | null, caller: Caller): Promise<CheckTokenResponse> {
+  /** Not from memory: the last refresh, which decides, may have happened elsewhere. */
+  private async renew(claims: AccessTokenClaims): Promise<string> {
+    const login = await this.logins.read(claims.sid, claims.sub);
+    if (login === null) throw new AppError('auth.token_invalid');
+    return this.answer(
+      login,
+      login.renewable ? { ...this.sign(login), refreshed: true } : { expires_in: secondsUntil(claims.exp), refreshed: false },
+    );
+  }
+
+  private async refresh(refresh_token: string, access_token: string | null, caller: Caller): Promise<string> {
     const claims = access_token === null ? null : this.tokens.verify(access_token, { ignoreExpiration: true });
     const refreshed = await this.refresher.rotate(refresh_token, claims?.sid ?? null, caller);
     if (refreshed.outcome !== 'rotated') throw new AppError('auth.token_invalid');
-    const login = await this.actors.get(refreshed.session_id, refreshed.user_id, caller);
+    const login = await this.login({ sid: refreshed.session_id, sub: refreshed.user_id });
     const pair = { refresh_token: refreshed.refresh_token, refresh_expires_in: secondsUntil(refreshed.expires_at.getTime() / 1_000) };
-    return this.describe(login, { ...this.sign(login), refreshed: true, ...pair });
+    return this.answer(login, { ...this.sign(login), refreshed: true, ...pair });
   }
 
-  private sign({ actor }: ActiveLogin): Pick<CheckTokenResponse, 'access_token' | 'token_type' | 'expires_in'> {
-    const { user_id, user_type, roles, carrier_id } = actor;
-    return { ...this.tokens.sign({ user_id, session_id: actor.session_id ?? '', user_type, roles, carrier_id }), token_type: 'Bearer' };
+  private async login({ sid, sub }: Pick<AccessTokenClaims, 'sid' | 'sub'>): Promise<LiveLogin> {
+    const login = await this.logins.find(sid, sub);
+    if (login === null) throw new AppError('auth.token_invalid');
+    return login;
   }
 
-  private describe({ user, session, actor }: ActiveLogin, tokens: TokenPart): CheckTokenResponse {
-    return { active: true, ...tokens, user, session, permissions: actor.permissions };
+  private sign({ user, session }: LiveLogin): Pick<CheckTokenResponse, 'access_token' | 'token_type' | 'expires_in'> {
+    const { user_id, user_type, carrier_id } = user;
+    const roles = user.must_change_password ? [] : user.roles;
+    return { ...this.tokens.sign({ user_id, session_id: session.session_id, user_type, roles, carrier_id }), token_type: 'Bearer' };
+  }
+
+  private answer(login: LiveLogin, token: TokenPart): string {
+    let described = this.described.get(login);
+    if (described === undefined) {
+      const { user, session } = login;
+      const permissions = user.must_change_password ? [] : login.permissions;
+      described = JSON.stringify({ user, session, permissions } satisfies Partial<CheckTokenResponse>).slice(1);
+      this.described.set(login, described);
+    }
+    return `{"active":true,${JSON.stringify(token).slice(1, -1)},${described}`;
   }
 
   private isPastHalf(claims: AccessTokenClaims): boolean {
     return secondsUntil(claims.exp) * 2 < this.config.ACCESS_TOKEN_TTL_SECONDS;
   }
+}
+
+function onlyToken(body: unknown): string | null {
+  if (typeof body !== 'object' || body === null) return null;
+  const { token } = body as { token?: unknown };
+  return typeof token === 'string' && Object.keys(body).length === 1 ? token : null;
 }

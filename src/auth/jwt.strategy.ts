@@ -7,13 +7,15 @@ import { callerOf } from '../access/caller.decorator';
 import { accessTokenFrom } from './access-token-header';
 import { AccessTokens } from './access-tokens';
 import { ActorsService } from './actors.service';
+import { VerifiedTokens } from './verified-tokens';
 
-/** Verifies the access token of a request and finds out who acts. */
+/** Verifies the access token of a request and finds out who acts, where the guard does not know both already. */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
   constructor(
     private readonly tokens: AccessTokens,
     private readonly actors: ActorsService,
+    private readonly verified: VerifiedTokens,
   ) {
     const { algorithms, issuer, audience, clockTolerance } = tokens.rules;
     super({
@@ -35,7 +37,8 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
 
   /** Called by passport once signature, issuer, audience and expiry are right. */
   async validate(request: FastifyRequest, payload: unknown): Promise<Actor> {
-    const { sub, sid } = this.tokens.claimsOf(payload);
-    return (await this.actors.get(sid, sub, callerOf(request))).actor;
+    const claims = this.tokens.claimsOf(payload);
+    this.verified.remember(accessTokenFrom(request.raw) as string, claims);
+    return this.actors.get(claims, callerOf(request));
   }
 }

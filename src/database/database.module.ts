@@ -6,6 +6,7 @@ import { ClsModule } from 'nestjs-cls';
 import { CONFIG, type Config } from '../config/config';
 import { dataSourceOptions } from './data-source';
 import { Database } from './database';
+import { Notifications } from './notifications.service';
 
 const typeOrm = TypeOrmModule.forRootAsync({
   inject: [CONFIG],
@@ -20,7 +21,7 @@ const typeOrm = TypeOrmModule.forRootAsync({
   }),
 });
 
-/** The data source, and transactions that travel with the call (`@Transactional()`). */
+/** The data source, transactions that travel with the call (`@Transactional()`), and what other instances have changed. */
 @Global()
 @Module({
   imports: [
@@ -35,7 +36,7 @@ const typeOrm = TypeOrmModule.forRootAsync({
       ],
     }),
   ],
-  providers: [Database],
-  exports: [Database],
+  providers: [Database, Notifications],
+  exports: [Database, Notifications],
 })
 export class DatabaseModule {}

@@ -1,40 +1,142 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG, type Config } from '../config/config';
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { monotonicMs } from '../common/clock';
+import { Notifications } from '../database/notifications.service';
 import { type SessionResponse, toSessionResponse } from '../sessions/sessions.dto';
+import { ActivityNotes } from './activity-notes.service';
 import { type LiveLoginRecord, LiveLoginsRepository } from './live-logins.repository';
 import { toUserResponse, type UserResponse } from './users.dto';
 
-/** A login that lives: its user, its session, and what they may do at this moment. */
+/** A login that lives: its user, its session, and what they may do at this moment. Shared by requests: never changed. */
 export interface LiveLogin {
-  user: UserResponse;
-  session: SessionResponse;
+  readonly user: UserResponse;
+  readonly session: SessionResponse;
   /** of all roles together, sorted */
-  permissions: string[];
-  may_grant: string[];
-  /** the last login or refresh was less than an hour ago */
-  renewable: boolean;
+  readonly permissions: string[];
+  readonly may_grant: string[];
+  /** the last login or refresh was less than an hour ago, when it was read */
+  readonly renewable: boolean;
 }
 
-/** Asks on every request whether the login behind it lives, and notes that it was used. */
+/** A login as it was read, and until when it may be believed, on this process's clock. */
+interface CachedLogin extends LiveLogin {
+  readonly believedUntil: number;
+  /** when the session runs out if nothing happens */
+  readonly endsAt: number;
+  /** when its use is worth noting again, and how long after that */
+  noteAt: number;
+  readonly noteEvery: number;
+}
+
+/** Logins that are kept; about 4 kB each. */
+const loginsMax = 20_000;
+/** What may change without a notification (last login, activity) is never older than this. */
+const ageMaxMs = 60_000;
+
+/**
+ * Asked on every request: does the login behind it live, and what may its user do? Answered from memory while nothing can have changed (ADR 0010):
+ * a change of the user, an end of a session or a changed role reaches every instance by notification and removes the entry. Nothing is ever put
+ * into an entry by a notification, so that a late one cannot revive anything, and what was being read while one came is not kept.
+ */
 @Injectable()
 export class LiveLoginsService {
-  private readonly idle: Record<UserResponse['user_type'], number>;
+  private readonly bySession = new LRUCache<string, CachedLogin>({
+    max: loginsMax,
+    dispose: ({ user }, session_id) => this.unlist(user.user_id, session_id),
+  });
+  private readonly sessionsOf = new Map<string, Set<string>>();
+  /** reads under way, by user; a change of the user takes the mark away */
+  private readonly reading = new Map<string, object>();
 
   constructor(
     private readonly logins: LiveLoginsRepository,
-    @Inject(CONFIG) config: Config,
+    private readonly notes: ActivityNotes,
+    private readonly notifications: Notifications,
   ) {
-    this.idle = { system: config.SYSTEM_USER_SESSION_IDLE_SECONDS, carrier: config.CARRIER_USER_SESSION_IDLE_SECONDS };
+    notifications.on('user_changed', (user_id) => this.forget(user_id));
+    notifications.on('roles_changed', () => this.forgetAll());
+    notifications.onGap(() => this.forgetAll());
   }
 
   /** The login of a session, or null when it has ended or its user may not act. */
   async find(session_id: string, user_id: string): Promise<LiveLogin | null> {
-    const login = await this.logins.find(session_id, user_id);
-    if (login === null) return null;
-    if (login.stale) await this.logins.touch(session_id, user_id, this.idle[login.user_type]);
-    const { permissions, may_grant, renewable } = login;
-    return { user: toUserResponse(login), session: sessionOf(login), permissions: permissions.sort(), may_grant, renewable };
+    return this.cached(session_id, user_id) ?? this.read(session_id, user_id);
   }
+
+  /** The login, if it is known without asking the database; null says nothing. */
+  cached(session_id: string, user_id: string): LiveLogin | null {
+    if (!this.notifications.isCurrent) return null;
+    const login = this.bySession.get(session_id);
+    if (login?.user.user_id !== user_id) return null;
+    const now = monotonicMs();
+    if (now >= login.believedUntil) return null;
+    this.noteUse(login, now);
+    return login;
+  }
+
+  /** The login as the database knows it at this moment. */
+  async read(session_id: string, user_id: string): Promise<LiveLogin | null> {
+    // else a session that is used all the time would seem to have run out
+    await this.notes.writeBefore(session_id);
+    const mark = {};
+    this.reading.set(user_id, mark);
+    const askedAt = monotonicMs();
+    try {
+      const record = await this.logins.find(session_id, user_id);
+      if (record === null) return null;
+      const login = toCached(record, askedAt);
+      if (this.reading.get(user_id) === mark) this.keep(session_id, login);
+      this.noteUse(login, askedAt);
+      return login;
+    } finally {
+      if (this.reading.get(user_id) === mark) this.reading.delete(user_id);
+    }
+  }
+
+  private keep(session_id: string, login: CachedLogin): void {
+    const { user_id } = login.user;
+    this.bySession.set(session_id, login);
+    const sessions = this.sessionsOf.get(user_id);
+    if (sessions === undefined) this.sessionsOf.set(user_id, new Set([session_id]));
+    else sessions.add(session_id);
+  }
+
+  private unlist(user_id: string, session_id: string): void {
+    const sessions = this.sessionsOf.get(user_id);
+    sessions?.delete(session_id);
+    if (sessions?.size === 0) this.sessionsOf.delete(user_id);
+  }
+
+  private noteUse(login: CachedLogin, now: number): void {
+    if (now < login.noteAt) return;
+    login.noteAt = now + login.noteEvery;
+    this.notes.add(login.session.session_id, login.user.user_id, login.endsAt - now);
+  }
+
+  private forget(user_id: string): void {
+    this.reading.delete(user_id);
+    for (const session_id of this.sessionsOf.get(user_id) ?? []) this.bySession.delete(session_id);
+  }
+
+  private forgetAll(): void {
+    this.reading.clear();
+    this.bySession.clear();
+  }
+}
+
+function toCached(record: LiveLoginRecord, askedAt: number): CachedLogin {
+  const { permissions, may_grant, renewable, ends_in_ms, note_in_ms, note_every_ms } = record;
+  return {
+    user: toUserResponse(record),
+    session: sessionOf(record),
+    permissions: permissions.sort(),
+    may_grant,
+    renewable,
+    believedUntil: askedAt + Math.min(ends_in_ms, ageMaxMs),
+    endsAt: askedAt + ends_in_ms,
+    noteAt: askedAt + note_in_ms,
+    noteEvery: note_every_ms,
+  };
 }
 
 function sessionOf(login: LiveLoginRecord): SessionResponse {

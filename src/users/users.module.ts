@@ -6,6 +6,7 @@ import { JobsModule } from '../jobs/jobs.module';
 import { OperationsModule } from '../operations/operations.module';
 import { RolesModule } from '../roles/roles.module';
 import { SessionsModule } from '../sessions/sessions.module';
+import { ActivityNotes } from './activity-notes.service';
 import { LiveLoginsRepository } from './live-logins.repository';
 import { LiveLoginsService } from './live-logins.service';
 import { UserActorsService } from './user-actors.service';
@@ -29,6 +30,7 @@ import { UsersService } from './users.service';
     UserCreationService,
     UserChangesService,
     UserChangesRepository,
+    ActivityNotes,
     LiveLoginsService,
     LiveLoginsRepository,
     UserActorsService,

@@ -8,6 +8,7 @@ import { Pool } from 'pg';
 import { createApp } from '../../src/app.setup';
 import { FirstAdministrator } from '../../src/auth/first-administrator.service';
 import { type Config, loadConfig } from '../../src/config/config';
+import { Notifications } from '../../src/database/notifications.service';
 import { assertDocumented, isJson } from './document';
 import { Mailbox } from './mailbox';
 import { createTestDatabase } from './test-database';
@@ -150,9 +151,11 @@ export class TestService {
     return { ...(await this.login(name)), name, email };
   }
 
-  /** Rows of a query on the service's database. */
+  /** Rows of a query on the service's database; what it has changed has arrived at the service. */
   async rows<Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> {
-    return (await this.sql.query(text, values)).rows as Row[];
+    const { rows } = await this.sql.query(text, values);
+    await this.app.get(Notifications).caughtUp();
+    return rows as Row[];
   }
 
   /** Listens on a free port; for what needs a socket. */

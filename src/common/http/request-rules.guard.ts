@@ -1,7 +1,6 @@
-import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
-import type { Observable } from 'rxjs';
 import { type FieldError, invalid } from '../errors/app-error';
 import type { RawQuery } from '../query/filter';
 import type { ParameterDoc } from '../query/parameters';
@@ -9,13 +8,13 @@ import { endpointRules, type EndpointRules } from './endpoint.decorator';
 
 /**
  * Refuses what a route does not take: unknown, repeated or empty query parameters, and bodies that are malformed or
- * not expected. It runs after the guards, so an unauthorised caller learns nothing from it.
+ * not expected. It runs after the guard that asks who calls, so an unauthorised caller learns nothing from it.
  */
 @Injectable()
-export class RequestRulesInterceptor implements NestInterceptor {
+export class RequestRulesGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+  canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const rules = this.reflector.get<EndpointRules | undefined>(endpointRules, context.getHandler());
     if (request.bodyFault !== undefined) throw request.bodyFault;
@@ -23,7 +22,7 @@ export class RequestRulesInterceptor implements NestInterceptor {
     if (rules?.grammar !== true) refuseQuery(request.query as RawQuery, rules?.query ?? []);
     const takesBody = rules?.noBody !== true && (request.method === 'POST' || request.method === 'PATCH');
     if (!takesBody && hasFields(request.body)) throw invalid({ pointer: '', code: 'field.unknown', detail: 'the operation takes no body' });
-    return next.handle();
+    return true;
   }
 }
 
@@ -33,7 +32,9 @@ function hasFields(body: unknown): boolean {
 
 /** An escape that is not UTF-8 would be taken literally, and a filter such as `name_ne` then find everybody. */
 function refuseEscapes(url: string): void {
-  const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
+  const mark = url.indexOf('?');
+  if (mark < 0) return;
+  const query = url.slice(mark + 1);
   const wrong = query.split('&').filter((part) => !isDecodable(part));
   const errors = wrong.map((part) => ({
     parameter: part.split('=')[0] ?? '',
