@@ -1,9 +1,14 @@
-import { createHash, createHmac, type Hmac, hkdfSync, randomBytes } from 'node:crypto';
+import { createHash, createHmac, type Hmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 import { v7 } from 'uuid';
 
 /** A new UUIDv7 (RFC 9562 §5.7): sorts by the time of its making, so that inserts stay local in the primary key. */
 export function newId(): string {
   return v7();
+}
+
+/** A name for a request: random, and several times as cheap as a UUIDv7. */
+export function newRequestId(): string {
+  return randomUUID();
 }
 
 /** 256 random bits as 43 characters of base64url: a token for a link (OWASP ASVS 11.5.1 asks for 128). */

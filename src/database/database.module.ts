@@ -26,15 +26,13 @@ const typeOrm = TypeOrmModule.forRootAsync({
 @Module({
   imports: [
     typeOrm,
-    ClsModule.forRoot({
-      global: true,
-      plugins: [
-        new ClsPluginTransactional({
-          imports: [typeOrm],
-          adapter: new TransactionalAdapterTypeOrm({ dataSourceToken: getDataSourceToken() }),
-        }),
-      ],
-    }),
+    // not `forRoot`, which puts a guard and an interceptor of its own before every route, that do nothing and cost as much as all of ours
+    ClsModule.registerPlugins([
+      new ClsPluginTransactional({
+        imports: [typeOrm],
+        adapter: new TransactionalAdapterTypeOrm({ dataSourceToken: getDataSourceToken() }),
+      }),
+    ]),
   ],
   providers: [Database, Notifications],
   exports: [Database, Notifications],

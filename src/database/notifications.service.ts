@@ -113,7 +113,9 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
 
   private scheduleProbe(client: Client): void {
     if (this.client !== client) return;
-    this.timer = setTimeout(() => void this.probe().then(() => this.scheduleProbe(client)), probeEveryMs).unref();
+    // counted from the last question, so that slow answers do not come the later
+    const pause = this.trustedUntil - leaseMs + probeEveryMs - monotonicMs();
+    this.timer = setTimeout(() => void this.probe().then(() => this.scheduleProbe(client)), Math.max(0, pause)).unref();
   }
 
   /** One question at a time; who comes while one is under way shares the next, since that one may have been asked before what they wait for. */

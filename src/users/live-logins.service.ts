@@ -28,6 +28,12 @@ interface CachedLogin extends LiveLogin {
   readonly noteEvery: number;
 }
 
+/** A login that is being read. */
+interface Read {
+  askedAt: number;
+  disturbed: boolean;
+}
+
 /** Logins that are kept; about 4 kB each. */
 const loginsMax = 20_000;
 /** What may change without a notification (last login, activity) is never older than this. */
@@ -42,11 +48,11 @@ const ageMaxMs = 60_000;
 export class LiveLoginsService {
   private readonly bySession = new LRUCache<string, CachedLogin>({
     max: loginsMax,
-    dispose: ({ user }, session_id) => this.unlist(user.user_id, session_id),
+    dispose: ({ user }, session_id) => removeFrom(this.sessionsOf, user.user_id, session_id),
   });
   private readonly sessionsOf = new Map<string, Set<string>>();
-  /** reads under way, by user; a change of the user takes the mark away */
-  private readonly reading = new Map<string, object>();
+  /** reads under way, by user; what is read while its user changes is not kept */
+  private readonly readsOf = new Map<string, Set<Read>>();
 
   constructor(
     private readonly logins: LiveLoginsRepository,
@@ -78,33 +84,19 @@ export class LiveLoginsService {
   async read(session_id: string, user_id: string): Promise<LiveLogin | null> {
     // else a session that is used all the time would seem to have run out
     await this.notes.writeBefore(session_id);
-    const mark = {};
-    this.reading.set(user_id, mark);
-    const askedAt = monotonicMs();
-    try {
-      const record = await this.logins.find(session_id, user_id);
-      if (record === null) return null;
-      const login = toCached(record, askedAt);
-      if (this.reading.get(user_id) === mark) this.keep(session_id, login);
-      this.noteUse(login, askedAt);
-      return login;
-    } finally {
-      if (this.reading.get(user_id) === mark) this.reading.delete(user_id);
-    }
+    const read: Read = { askedAt: monotonicMs(), disturbed: false };
+    addTo(this.readsOf, user_id, read);
+    const record = await this.logins.find(session_id, user_id).finally(() => removeFrom(this.readsOf, user_id, read));
+    if (record === null) return null;
+    const login = toCached(record, read.askedAt);
+    if (!read.disturbed) this.keep(session_id, login);
+    this.noteUse(login, read.askedAt);
+    return login;
   }
 
   private keep(session_id: string, login: CachedLogin): void {
-    const { user_id } = login.user;
     this.bySession.set(session_id, login);
-    const sessions = this.sessionsOf.get(user_id);
-    if (sessions === undefined) this.sessionsOf.set(user_id, new Set([session_id]));
-    else sessions.add(session_id);
-  }
-
-  private unlist(user_id: string, session_id: string): void {
-    const sessions = this.sessionsOf.get(user_id);
-    sessions?.delete(session_id);
-    if (sessions?.size === 0) this.sessionsOf.delete(user_id);
+    addTo(this.sessionsOf, login.user.user_id, session_id);
   }
 
   private noteUse(login: CachedLogin, now: number): void {
@@ -114,14 +106,26 @@ export class LiveLoginsService {
   }
 
   private forget(user_id: string): void {
-    this.reading.delete(user_id);
+    for (const read of this.readsOf.get(user_id) ?? []) read.disturbed = true;
     for (const session_id of this.sessionsOf.get(user_id) ?? []) this.bySession.delete(session_id);
   }
 
   private forgetAll(): void {
-    this.reading.clear();
+    for (const user_id of this.readsOf.keys()) this.forget(user_id);
     this.bySession.clear();
   }
+}
+
+function addTo<Item>(sets: Map<string, Set<Item>>, key: string, item: Item): void {
+  const set = sets.get(key);
+  if (set === undefined) sets.set(key, new Set([item]));
+  else set.add(item);
+}
+
+function removeFrom<Item>(sets: Map<string, Set<Item>>, key: string, item: Item): void {
+  const set = sets.get(key);
+  set?.delete(item);
+  if (set?.size === 0) sets.delete(key);
 }
 
 function toCached(record: LiveLoginRecord, askedAt: number): CachedLogin {

@@ -93,11 +93,16 @@ function assertUnambiguous(text: string): void {
 
 /** Where the text that begins with the quote at `start` is over. */
 function endOfText(text: string, start: number): number {
-  for (let index = start + 1; index < text.length; index++) {
-    if (text[index] === '\\') index++;
-    else if (text[index] === '"') return index + 1;
-  }
-  return text.length;
+  let end = text.indexOf('"', start + 1);
+  while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  return end < 0 ? text.length : end + 1;
+}
+
+/** Behind an odd number of backslashes. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text[first - 1] === '\\') first--;
+  return (at - first) % 2 === 1;
 }
 
 function addKey(keys: Set<string>, quoted: string): void {

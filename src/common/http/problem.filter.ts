@@ -13,7 +13,7 @@ export class ProblemFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     const error = toAppError(thrown);
-    if (errorKind(error.code).status >= 500) request.log.error({ err: thrown }, error.code);
+    if (errorKind(error.code).status >= 500) request.log.error({ reqId: request.id, err: thrown }, error.code);
     if (reply.sent) return;
     const problem = toProblem(error, this.base, shownPath(request.originalUrl), request.id);
     void reply.status(problem.status).headers(problemHeaders(error)).send(JSON.stringify(problem));
