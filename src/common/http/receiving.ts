@@ -1,30 +1,48 @@
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { monotonicMs } from '../clock';
 import { takesUpload } from './upload';
 
 /** So long whoever is refused while they send gets to read the answer. */
 const lingerMs = 5_000;
+const sweepMs = 500;
 
 /**
  * Ends requests whose body does not come to its end in time (slowloris), but for files: those may take long, and only a connection that is
  * silent for `connectionTimeout` is cut. Node's own limit is the same for every request, so it is off.
  */
 export function limitReceiving(fastify: FastifyInstance, limitMs: number, refuse: (error: Error, socket: Socket) => void): void {
-  fastify.addHook('onRequest', (request, reply, done) => {
+  /** requests whose body is coming in, and until when it may; the oldest first. A timer for each would cost more than the rest of a short request */
+  const receiving = new Map<IncomingMessage, number>();
+  fastify.addHook('onRequest', (request, _reply, done) => {
     const { raw } = request;
     // `connection: close` was said: what still comes is no request, whatever it looks like (RFC 9112 §9.6)
     if (raw.socket.writableEnded) {
       raw.socket.destroy();
       return;
     }
-    if (hasBody(raw.headers) && !takesUpload(request)) {
-      const late = setTimeout(() => !raw.complete && refuse(new Error('the body is late'), raw.socket), limitMs).unref();
-      const received = () => clearTimeout(late);
-      raw.once('end', received).once('close', received);
-      // answered before it was read: the connection is closed then
-      reply.raw.once('finish', received);
+    if (hasBody(raw.headers) && !takesUpload(request)) receiving.set(raw, monotonicMs() + limitMs);
+    done();
+  });
+  const forget = (request: FastifyRequest, done: () => void): void => {
+    receiving.delete(request.raw);
+    done();
+  };
+  // read; or answered before that: the connection is closed then; or given up by the client
+  fastify.addHook('preValidation', (request, _reply, done) => forget(request, done));
+  fastify.addHook('onResponse', (request, _reply, done) => forget(request, done));
+  fastify.addHook('onRequestAbort', forget);
+  const sweep = setInterval(() => {
+    const now = monotonicMs();
+    for (const [raw, until] of receiving) {
+      if (until > now) return;
+      receiving.delete(raw);
+      if (!raw.complete) refuse(new Error('the body is late'), raw.socket);
     }
+  }, sweepMs).unref();
+  fastify.addHook('onClose', (_instance, done) => {
+    clearInterval(sweep);
     done();
   });
   fastify.addHook('onSend', ({ raw }, reply, _payload, done) => {
