@@ -8,6 +8,7 @@ export class TcpProxy {
   private port = 0;
   private frozen = false;
   private awaited: { text: string; held: () => void } | null = null;
+  private releases: (() => void)[] = [];
 
   private constructor(private readonly target: URL) {}
 
@@ -53,6 +54,11 @@ export class TcpProxy {
     return new Promise((held) => (this.awaited = { text, held }));
   }
 
+  /** Lets what is held come after all. */
+  release(): void {
+    for (const release of this.releases.splice(0)) release();
+  }
+
   /** Works (again), on the same port. */
   async restore(): Promise<void> {
     this.frozen = false;
@@ -72,7 +78,13 @@ export class TcpProxy {
     ] as const) {
       this.sockets.add(from);
       from.on('data', (chunk) => {
-        if (from === server && held !== null) return held();
+        if (from === server && held !== null) {
+          this.releases.push(() => {
+            held = null;
+            to.write(chunk);
+          });
+          return held();
+        }
         to.write(chunk);
         if (from === server || this.awaited === null || !chunk.includes(this.awaited.text)) return;
         ({ held } = this.awaited);
