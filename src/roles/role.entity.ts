@@ -1,8 +1,10 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { UserType } from '../access/actor';
 
 /** A role: a named set of permissions, open to one or both kinds of users. */
 @Entity('roles')
+@Check('roles_name_check', `name ~ '^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$'`)
+@Index('roles_name_key', { synchronize: false })
 export class RoleEntity {
   @PrimaryColumn('text', { primaryKeyConstraintName: 'roles_pkey' }) name!: string;
   @Column('text', { default: '' }) description!: string;

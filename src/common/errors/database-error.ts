@@ -5,6 +5,8 @@ import type { ErrorCode } from './error-codes';
 const constraintCodes: Record<string, ErrorCode> = {
   users_email_key: 'user.email_taken',
   users_name_key: 'user.name_taken',
+  roles_pkey: 'role.name_taken',
+  roles_name_key: 'role.name_taken',
   operations_confirm_id_key: 'bulk.set_changed',
 };
 

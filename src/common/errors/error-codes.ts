@@ -94,6 +94,7 @@ export const errorCodes = {
   'request.not_found': { status: 404, title: 'Nothing here', meaning: 'The path leads nowhere.' },
   'user.not_found': { status: 404, title: 'No such user', meaning: 'There is no such user, or the caller may not see them.' },
   'session.not_found': { status: 404, title: 'No such session', meaning: 'There is no such session, or the caller may not see it.' },
+  'role.not_found': { status: 404, title: 'No such role', meaning: 'There is no role of this name. Upper and lower case differ.' },
   'operation.not_found': {
     status: 404,
     title: 'No such operation',
@@ -125,6 +126,16 @@ export const errorCodes = {
     status: 409,
     title: 'The user has no password',
     meaning: 'A user without a password cannot be active. Invite them to set one.',
+  },
+  'role.name_taken': {
+    status: 409,
+    title: 'The name is taken',
+    meaning: 'Another role has this name, perhaps in other upper and lower case.',
+  },
+  'role.in_use': {
+    status: 409,
+    title: 'The role is in use',
+    meaning: 'A user has the role, or another role names it in `may_grant`. Take it from them first.',
   },
   'bulk.expected_mismatch': {
     status: 409,
