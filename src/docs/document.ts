@@ -20,6 +20,7 @@ const pathParameters: Record<string, string> = {
   user_id: 'Id of the user, a UUID; anything else is 404',
   operation_id: 'Id of the operation, a UUID; anything else is 404',
   session_id: 'Id of the session, a UUID; anything else is 404',
+  role: 'Name of the role, in its upper and lower case',
   token: 'Token of the mailed link',
 };
 

@@ -26,12 +26,15 @@ export type EventType =
   | 'password.reset'
   | 'operation.accepted'
   | 'operation.canceled'
+  | 'role.created'
+  | 'role.changed'
+  | 'role.deleted'
   | 'session.ended'
   | 'session.token_reused';
 
 /** What an event is about. */
 export interface EventTarget {
-  type: 'user' | 'session' | 'login' | 'operation';
+  type: 'user' | 'session' | 'login' | 'operation' | 'role';
   id?: string | null;
   /** operation that it is part of */
   operation_id?: string | null;

@@ -1,15 +1,38 @@
-import { Controller, Get } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, UseGuards, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
+import { CurrentActor } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
-import { RoleListResponse } from './roles.dto';
+import { RoleChangesService } from './role-changes.service';
+import { RoleHeadersInterceptor } from './role-headers.interceptor';
+import { ChangeRoleRequest, CreateRoleRequest, RoleListResponse, RoleResponse } from './roles.dto';
 import { RolesService } from './roles.service';
+import { UnscopedGuard } from './unscoped.guard';
 
 /** Roles. */
 @ApiTags('Roles')
 @Controller('role')
 export class RolesController {
-  constructor(private readonly roles: RolesService) {}
+  constructor(
+    private readonly roles: RolesService,
+    private readonly changes: RoleChangesService,
+  ) {}
+
+  /** Create a role */
+  @Post('create')
+  @Allow('role:manage')
+  @UseGuards(UnscopedGuard)
+  @UseInterceptors(RoleHeadersInterceptor)
+  @Endpoint({
+    description:
+      'For System Users without `carrier_scope`. A role gives no more than its maker could: only permissions that they hold, and in `may_grant` only roles that they may give, what those may grant in turn included.',
+    answer: { status: 201, type: RoleResponse, description: 'The role', headers: { Location: 'Path of the role' } },
+    errors: ['role.name_taken', 'access.grant_exceeds_own'],
+  })
+  create(@CurrentActor() actor: Actor, @Body() request: CreateRoleRequest): Promise<RoleResponse> {
+    return this.changes.create(actor, request);
+  }
 
   /** List the roles */
   @Get('list')
@@ -17,5 +40,42 @@ export class RolesController {
   @Endpoint({ answer: { status: 200, type: RoleListResponse, description: 'All roles by name' } })
   list(): Promise<RoleListResponse> {
     return this.roles.list();
+  }
+
+  /** Get one role */
+  @Get(':role')
+  @Allow('role:read')
+  @Endpoint({ answer: { status: 200, type: RoleResponse, description: 'The role' }, errors: ['role.not_found'] })
+  get(@Param('role') role: string): Promise<RoleResponse> {
+    return this.roles.get(role);
+  }
+
+  /** Modify a role */
+  @Patch(':role')
+  @Allow('role:manage')
+  @UseGuards(UnscopedGuard)
+  @Endpoint({
+    description:
+      'For System Users without `carrier_scope`. Absent = unchanged; lists are replaced as a whole. It acts on the next request of everyone who has the role. All that the role gives, before and after, must be the caller’s to give. Built-in roles are fixed (`access.denied`).',
+    answer: { status: 200, type: RoleResponse, description: 'The role after the change' },
+    errors: ['role.not_found', 'access.grant_exceeds_own', 'role.in_use', 'user.last_administrator'],
+  })
+  change(@CurrentActor() actor: Actor, @Param('role') role: string, @Body() request: ChangeRoleRequest): Promise<RoleResponse> {
+    return this.changes.change(actor, role, request);
+  }
+
+  /** Delete a role */
+  @Delete(':role')
+  @HttpCode(204)
+  @Allow('role:manage')
+  @UseGuards(UnscopedGuard)
+  @Endpoint({
+    description:
+      'For System Users without `carrier_scope`. Not while a user has it or another role names it in `may_grant`; deleted users who had it are restored without. Built-in roles are fixed (`access.denied`).',
+    answer: { status: 204, description: 'The role is deleted' },
+    errors: ['role.not_found', 'access.grant_exceeds_own', 'role.in_use'],
+  })
+  delete(@CurrentActor() actor: Actor, @Param('role') role: string): Promise<void> {
+    return this.changes.delete(actor, role);
   }
 }

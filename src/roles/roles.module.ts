@@ -1,8 +1,15 @@
 import { Module } from '@nestjs/common';
+import { EventsModule } from '../events/events.module';
+import { RoleChangesService } from './role-changes.service';
 import { RolesController } from './roles.controller';
 import { RolesRepository } from './roles.repository';
 import { RolesService } from './roles.service';
 
 /** Roles. */
-@Module({ controllers: [RolesController], providers: [RolesService, RolesRepository], exports: [RolesService] })
+@Module({
+  imports: [EventsModule],
+  controllers: [RolesController],
+  providers: [RolesService, RoleChangesService, RolesRepository],
+  exports: [RolesService],
+})
 export class RolesModule {}

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor, UserType } from '../access/actor';
-import { mayGive } from '../access/grant';
+import { giveableRoles } from '../access/grant';
 import { AppError, invalid } from '../common/errors/app-error';
 import { type RoleListResponse, type RoleResponse, toRoleResponse } from './roles.dto';
 import { RolesRepository } from './roles.repository';
@@ -24,15 +24,32 @@ export class RolesService {
     return { items: roles.map(toRoleResponse) };
   }
 
+  /** One role. @throws role.not_found */
+  async get(name: string): Promise<RoleResponse> {
+    const role = await this.roles.find(name);
+    if (role === null) throw new AppError('role.not_found');
+    return toRoleResponse(role);
+  }
+
   /** What an actor may do with the roles there are. */
   async grantsOf(actor: Actor): Promise<Grants> {
     const roles = await this.roles.listAll();
+    const giveable = giveableRoles(actor, roles);
     const namesOf = (matches: (role: RoleResponse) => boolean) => roles.filter(matches).map(({ name }) => name);
     return {
-      forbidden: namesOf((role) => !mayGive(actor, role)),
+      forbidden: namesOf(({ name }) => !giveable.has(name)),
       open_to_system: namesOf(({ user_types }) => user_types.includes('system')),
       open_to_carrier: namesOf(({ user_types }) => user_types.includes('carrier')),
     };
+  }
+
+  /**
+   * As `grantsOf`, and no role changes before the transaction ends: what is given by it still is there, and open to its holders, when they have it.
+   * To be called before users are locked: whoever changes a role waits for those who give roles, and then looks at users.
+   */
+  async frozenGrantsOf(actor: Actor): Promise<Grants> {
+    await this.roles.freeze();
+    return this.grantsOf(actor);
   }
 
   /**
@@ -42,11 +59,19 @@ export class RolesService {
    */
   async assertMayGive(actor: Actor, names: readonly string[], user_type: UserType | null, pointer = '/roles'): Promise<void> {
     if (names.length === 0) return;
-    const known = new Map<string, RoleResponse>((await this.roles.listAll()).map((role) => [role.name, role]));
+    const roles = await this.roles.listAll();
+    const known = new Map<string, RoleResponse>(roles.map((role) => [role.name, role]));
     const wanted = names.map((name) => known.get(name));
     const closed = wanted.some((role) => role === undefined || (user_type !== null && !role.user_types.includes(user_type)));
     if (closed)
       throw invalid({ pointer, code: 'field.not_allowed', detail: 'names a role that does not exist or is not open to this kind of user' });
-    if (wanted.some((role) => role !== undefined && !mayGive(actor, role))) throw new AppError('access.grant_exceeds_own');
+    const giveable = giveableRoles(actor, roles);
+    if (!names.every((name) => giveable.has(name))) throw new AppError('access.grant_exceeds_own');
+  }
+
+  /** As `assertMayGive`, and it stays so until the transaction ends. @throws request.invalid, access.grant_exceeds_own */
+  async assertMayGiveFrozen(actor: Actor, names: readonly string[], user_type: UserType): Promise<void> {
+    await this.roles.freeze();
+    await this.assertMayGive(actor, names, user_type);
   }
 }

@@ -7,7 +7,7 @@ import { EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import { UserMailsService } from '../users/user-mails.service';
 import type { ImportLine } from './import-file';
-import { type ImportedUser, judge } from './import-rows';
+import { type ImportedUser, type Judge, judge } from './import-rows';
 import type { ImportOptions } from './import-options';
 import { type Conflict, createdTargets, UsersImportRepository } from './users-import.repository';
 
@@ -40,19 +40,6 @@ export class ImportRowsService {
     private readonly mails: UserMailsService,
   ) {}
 
-  /** The users that an actor may make of rows, and the rows that are wrong. `wrapped` has what takes the place of an MD5, by the line. */
-  async judge(actor: Actor, lines: ImportLine[], wrapped: Map<number, string>): Promise<{ users: ImportedUser[]; failed: FailedRow[] }> {
-    const judged = { actor, grants: await this.roles.grantsOf(actor), now: currentTime(), wrapped };
-    const users: ImportedUser[] = [];
-    const failed: FailedRow[] = [];
-    for (const { line, values, fault } of lines) {
-      const user = values === undefined ? (fault ?? unreadable) : judge(line, values, judged);
-      if ('code' in user) failed.push(toFailed(line, user));
-      else users.push(user);
-    }
-    return { users, failed };
-  }
-
   /** Creates the users of rows, in the current transaction. */
   async create(
     actor: Actor,
@@ -61,7 +48,7 @@ export class ImportRowsService {
     options: ImportOptions,
     operation_id: string,
   ): Promise<RowsOutcome> {
-    const { users, failed } = await this.judge(actor, lines, wrapped);
+    const { users, failed } = this.judge({ actor, grants: await this.roles.frozenGrantsOf(actor) }, lines, wrapped);
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
     const events = this.events.recordAll(actor, 'user.created', 'user', createdTargets, operation_id);
     const created = users.length === 0 ? new Set<string>() : new Set(await this.users.create(users, created_by, events));
@@ -79,7 +66,7 @@ export class ImportRowsService {
 
   /** What `create` would do, without doing it. `taken` remembers what earlier rows of the file would have taken. */
   async preview(actor: Actor, lines: ImportLine[], taken: TakenInFile, options: ImportOptions): Promise<RowsOutcome> {
-    const { users, failed } = await this.judge(actor, lines, new Map());
+    const { users, failed } = this.judge({ actor, grants: await this.roles.grantsOf(actor) }, lines, new Map());
     const inDatabase = users.length === 0 ? [] : await this.users.findConflicts(users);
     const byLine = new Map(inDatabase.map((conflict) => [conflict.line, conflict]));
     const conflicts = users.flatMap((user) => {
@@ -89,6 +76,22 @@ export class ImportRowsService {
     const inTheWay = new Set(conflicts.map(({ line }) => line));
     const left = users.filter(({ line }) => inTheWay.has(line));
     return { created: users.length - left.length, ...this.settle(left, conflicts, failed, options) };
+  }
+
+  private judge(
+    { actor, grants }: Pick<Judge, 'actor' | 'grants'>,
+    lines: ImportLine[],
+    wrapped: Map<number, string>,
+  ): { users: ImportedUser[]; failed: FailedRow[] } {
+    const judged = { actor, grants, now: currentTime(), wrapped };
+    const users: ImportedUser[] = [];
+    const failed: FailedRow[] = [];
+    for (const { line, values, fault } of lines) {
+      const user = values === undefined ? (fault ?? unreadable) : judge(line, values, judged);
+      if ('code' in user) failed.push(toFailed(line, user));
+      else users.push(user);
+    }
+    return { users, failed };
   }
 
   private settle(

@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
+import { administratorsLock, isAdministrator } from '../access/administrators';
 import { digestSql } from '../common/query/digest';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
 import type { Changes } from '../events/events.service';
 import { afterColumns, type Assignment, differsSql } from './user-change';
-import { type Deed, isAdministrator, refusalSql, staysAdministrator } from './user-rules';
+import { type Deed, refusalSql, staysAdministrator } from './user-rules';
 
-/** Any number: whoever may end up removing an administrator waits here for the others. */
-const administratorsLock = 7_263_005;
 const skippedShown = 100;
 const sampleShown = 20;
 

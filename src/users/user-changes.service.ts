@@ -62,16 +62,18 @@ export class UserChangesService {
 
   /**
    * Does a deed to the users that a condition finds, with everything that follows from it.
-   * Whoever could remove the last administrator does so one after the other, so that two at once cannot (ASVS 15.4.2).
+   * Whoever could remove the last administrator does so one after the other, so that two at once cannot (ASVS 15.4.2). Roles that are given stay as they
+   * are until the transaction ends: none is gone, or closed to its new holder, by the time they have it.
    * @param wanted ids that should be found, as a query; the missing ones are skipped as `user.not_found`
    */
   async apply(
     actor: Actor,
     condition: SqlFragment,
-    deed: Deed,
+    asked: Deed,
     operation_id: string | null = null,
     wanted: SqlFragment | null = null,
   ): Promise<Applied> {
+    const deed = assignsRoles(asked) ? { ...asked, roles: await this.roles.frozenGrantsOf(actor) } : asked;
     const power = deed.kind !== 'change' || touchesPower(deed.change);
     if (power) await this.changes.lockAdministrators(condition);
     const record = (targets: SqlFragment) => this.events.recordAll(actor, eventOf(deed), 'user', targets, operation_id);
@@ -90,6 +92,10 @@ export class UserChangesService {
     await this.changes.dropProposals(user_ids);
     await this.credentials.voidTokens(user_ids, ['email']);
   }
+}
+
+function assignsRoles({ assignments }: Deed): boolean {
+  return assignments.some(({ column }) => column === 'roles');
 }
 
 function eventOf({ kind, restores = false }: Deed): 'user.changed' | 'user.deleted' | 'user.restored' {

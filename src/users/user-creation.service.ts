@@ -41,6 +41,7 @@ export class UserCreationService {
   private async insert(actor: Actor, request: CreateUserRequest, password_hash: string | null): Promise<UserResponse> {
     const { user_type, name, email, phone = null, locale = null, timezone = null, carrier_id = null, carrier_scope = null } = request;
     const { roles = [], allowed_ips = [], attributes = {}, must_change_password = password_hash !== null } = request;
+    if (roles.length > 0) await this.roles.assertMayGiveFrozen(actor, roles, user_type);
     const status = password_hash === null ? 'invited' : 'active';
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
     const names = { name, email, first_name: request.first_name ?? '', last_name: request.last_name ?? '', phone, locale, timezone };

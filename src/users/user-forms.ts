@@ -2,8 +2,6 @@
 export const nameForm = /^[A-Za-z0-9._-]+$/;
 /** Ids of carriers in the platform. */
 export const carrierIdForm = /^[A-Za-z0-9._-]+$/;
-/** Names of roles. */
-export const roleForm = /^[A-Za-z0-9._-]+$/;
 const rememberedMax = 1_000;
 /** E.164 phone numbers. */
 export const phoneForm = /^\+[1-9][0-9]{6,14}$/;

@@ -46,11 +46,6 @@ export function refusalSql(actor: Actor, deed: Deed): SqlFragment {
     end`;
 }
 
-/** Whether a user is an administrator: an active System User with a password that does not die unused, everything permitted, no scope. */
-export const isAdministrator = sql`(users.user_type = 'system' and users.status = 'active' and users.carrier_scope is null and users.deleted_at is null
-  and exists (select 1 from credentials where credentials.user_id = users.user_id and credentials.expires_at is null)
-  and users.roles && array(select name from roles where '*' = any(permissions)))`;
-
 /** Whether an administrator is one still after the deed. */
 export function staysAdministrator({ assignments }: Deed): SqlFragment {
   const after = (column: keyof UserEntity) => valueAfter(assignments, column);
@@ -76,12 +71,11 @@ function selfRefusals(actor: Actor, { change, assignments, reauthenticated = fal
 
 function changeRefusals({ kind, change, assignments, roles: grants }: Deed): SqlFragment {
   const [roles, status] = [valueAfter(assignments, 'roles'), valueAfter(assignments, 'status')];
-  const open = sql`case users.user_type when 'system' then ${grants.open_to_system}::text[] else ${grants.open_to_carrier}::text[] end`;
   const scoped = change.carrier_scope !== undefined && change.carrier_scope !== null;
   const statusAsked = kind === 'undo' ? sql`users.status <> ${status}` : sql`${change.status !== undefined}::boolean`;
   // only where roles are assigned: of a million users it takes a second
   const rolesRefused = assignments.some(({ column }) => column === 'roles')
-    ? sql`when not (array(select role from unnest(${roles}) role where role <> all(users.roles)) <@ (${open})) or cardinality(${roles}) > ${rolesMax} then 'request.invalid/roles'`
+    ? sql`when not (array(select role from unnest(${roles}) role where role <> all(users.roles)) <@ (${openRoles(grants)})) or cardinality(${roles}) > ${rolesMax} then 'request.invalid/roles'`
     : rawSql('');
   return sql`
     when ${statusAsked} and ${status} = 'active' and not ${hasPassword} then 'user.no_password'
@@ -92,7 +86,8 @@ function changeRefusals({ kind, change, assignments, roles: grants }: Deed): Sql
 }
 
 /**
- * What an undo puts back must be free and be there, and the actor's to give as of now. Of two who would come back to the same name the first does.
+ * What an undo puts back must be free and be there, and the actor's to give as of now. Of two who would come back to the same name the first does;
+ * whoever had a role that is gone meanwhile, or not open to their kind any more, does not.
  * Their scope is nobody's to ask about: who has one sees no System User but themselves.
  */
 function undoRefusals({ assignments, restores = false, roles: grants }: Deed): SqlFragment {
@@ -100,16 +95,22 @@ function undoRefusals({ assignments, restores = false, roles: grants }: Deed): S
   const given = sql`array(select role from unnest(${roles}) role where role <> all(users.roles))`;
   const taken = sql`array(select role from unnest(users.roles) role where role <> all(${roles}))`;
   return sql`
-    ${restores ? takenRefusals(assignments) : rawSql('')}
+    ${restores ? comebackRefusals(assignments, grants) : rawSql('')}
     when ${joinSql([given, taken], ' || ')} && ${grants.forbidden}::text[] then 'access.grant_exceeds_own'`;
 }
 
-function takenRefusals(assignments: Assignment[]): SqlFragment {
+function comebackRefusals(assignments: Assignment[], grants: Grants): SqlFragment {
   const comesBack = sql`users.deleted_at is not null and ${valueAfter(assignments, 'deleted_at')} is null`;
   const isTaken = (column: string) =>
     rawSql(`(exists (select 1 from users other where other.deleted_at is null and lower(other.${column}) = lower(users.${column}))
       or row_number() over (partition by lower(users.${column}) order by users.user_id) > 1)`);
   return sql`
     when ${comesBack} and ${isTaken('name')} then 'user.name_taken'
-    when ${comesBack} and ${isTaken('email')} then 'user.email_taken'`;
+    when ${comesBack} and ${isTaken('email')} then 'user.email_taken'
+    when ${comesBack} and not (${valueAfter(assignments, 'roles')} <@ (${openRoles(grants)})) then 'request.invalid/roles'`;
+}
+
+/** The roles that a user of their kind can have. */
+function openRoles({ open_to_system, open_to_carrier }: Grants): SqlFragment {
+  return sql`case users.user_type when 'system' then ${open_to_system}::text[] else ${open_to_carrier}::text[] end`;
 }

@@ -1,10 +1,11 @@
 import { IntersectionType, PickType } from '@nestjs/swagger';
 import type { UserType } from '../access/actor';
+import { roleForm } from '../access/grant';
 import { BooleanField, EmailField, JsonObjectField, TextField, TextListField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
 import { isAddressOrCidr } from '../common/ip';
 import type { UserEntity, UserStatus } from './user.entity';
-import { carrierIdForm, isLocale, isTimezone, nameForm, phoneForm, roleForm } from './user-forms';
+import { carrierIdForm, isLocale, isTimezone, nameForm, phoneForm } from './user-forms';
 
 const cidrTest = { check: isAddressOrCidr, wants: 'must be an IP address or a CIDR' };
 const localeTest = { check: isLocale, wants: 'must be a language tag such as de-AT' };

@@ -143,8 +143,8 @@ export class UsersRepository {
   }
 
   /** Brings a deleted user back; the indexes decide whether name and address are still free. */
-  async restore(user_id: string, forbidden_roles: string[]): Promise<UserRecord | null> {
-    const roles = sql`array(select role from unnest(roles) role where role <> all(${forbidden_roles}::text[]) order by role)`;
+  async restore(user_id: string, allowed_roles: string[]): Promise<UserRecord | null> {
+    const roles = sql`array(select role from unnest(roles) role where role = any(${allowed_roles}::text[]) order by role)`;
     const [row] = await this.database
       .run<UserRecord>(sql`update users set deleted_at = null, roles = ${roles}, updated_at = now(), version = version + 1
       where user_id = ${user_id}::uuid and deleted_at is not null returning ${userColumns}`);

@@ -96,14 +96,20 @@ export class UsersService {
     if (purge) await this.purges.purge(actor, user_id);
   }
 
-  /** Brings a deleted user back, with roles as far as the actor may give them. @throws user.not_found, user.name_taken, user.email_taken */
+  /** Brings a deleted user back, with roles as far as they are still there and the actor may give them. @throws user.not_found, user.name_taken, user.email_taken */
   @Transactional()
   async restore(actor: Actor, user_id: string): Promise<UserResponse> {
     const deleted = await this.users.find(
       sql`users.user_id = ${user_id}::uuid and users.deleted_at is not null and ${visibleUsers(actor)}`,
     );
-    const user = deleted === null ? null : await this.users.restore(user_id, (await this.roles.grantsOf(actor)).forbidden);
-    if (deleted === null || user === null) throw new AppError('user.not_found');
+    if (deleted === null) throw new AppError('user.not_found');
+    const { forbidden, open_to_system, open_to_carrier } = await this.roles.frozenGrantsOf(actor);
+    const open = deleted.user_type === 'system' ? open_to_system : open_to_carrier;
+    const user = await this.users.restore(
+      user_id,
+      open.filter((role) => !forbidden.includes(role)),
+    );
+    if (user === null) throw new AppError('user.not_found');
     const roles: Changes = user.roles.length === deleted.roles.length ? {} : { roles: { before: deleted.roles, after: user.roles } };
     await this.events.record(actor, 'user.restored', { type: 'user', id: user_id, carrier_id: user.carrier_id }, roles);
     return toUserResponse(user);

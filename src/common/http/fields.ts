@@ -43,15 +43,21 @@ export function TextField(options: TextOptions): PropertyDecorator {
 }
 
 /** A list of different texts. */
-export function TextListField(options: TextOptions & { maxItems: number }): PropertyDecorator {
-  const schema: ApiPropertyOptions = { type: 'array', items: textSchema(options) as never, maxItems: options.maxItems, uniqueItems: true };
-  const { maxItems } = options;
+export function TextListField(options: TextOptions & { minItems?: number; maxItems: number }): PropertyDecorator {
+  const { minItems = 0, maxItems } = options;
+  const limits = { ...(minItems === 0 ? {} : { minItems }), maxItems, uniqueItems: true };
+  const schema: ApiPropertyOptions = { type: 'array', items: textSchema(options) as never, ...limits };
   const listRules: Rule[] = [
     { code: 'field.wrong_type', wants: 'must be a list', passes: Array.isArray },
     {
       code: 'field.too_many',
       wants: `must have at most ${maxItems} items`,
       passes: (value) => Array.isArray(value) && value.length <= maxItems,
+    },
+    {
+      code: 'field.too_few',
+      wants: `must have at least ${minItems} items`,
+      passes: (value) => Array.isArray(value) && value.length >= minItems,
     },
     {
       code: 'field.malformed',

@@ -1,0 +1,137 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import type { Actor } from '../access/actor';
+import { giveableRoles, holdsAll } from '../access/grant';
+import { AppError, invalid } from '../common/errors/app-error';
+import { type Changes, EventsService, type EventType } from '../events/events.service';
+import type { RoleEntity } from './role.entity';
+import { type ChangeRoleRequest, type CreateRoleRequest, type RoleResponse, toRoleResponse } from './roles.dto';
+import { RolesRepository } from './roles.repository';
+
+const fields = ['description', 'user_types', 'permissions', 'may_grant'] as const;
+
+/** Creating, changing and deleting roles: one after the other, and never while somebody gives one. */
+@Injectable()
+export class RoleChangesService {
+  constructor(
+    private readonly roles: RolesRepository,
+    private readonly events: EventsService,
+  ) {}
+
+  /** @throws request.invalid, access.grant_exceeds_own, role.name_taken */
+  @Transactional()
+  async create(actor: Actor, request: CreateRoleRequest): Promise<RoleResponse> {
+    const known = await this.lockAll();
+    const role = merged({ name: request.name, description: '', user_types: [], permissions: [], may_grant: [], built_in: false }, request);
+    const all = [...known, role];
+    assertKnown(request, all);
+    assertWithinOwn(actor, role, all);
+    await this.roles.insert(role);
+    await this.record(actor, 'role.created', role.name, changesOf(null, role));
+    return toRoleResponse(role);
+  }
+
+  /**
+   * Changes a role; whoever has it has other rights from their next request on. What changes nothing leaves no event.
+   * @throws role.not_found, access.denied, request.invalid, access.grant_exceeds_own, role.in_use, user.last_administrator
+   */
+  @Transactional()
+  async change(actor: Actor, name: string, request: ChangeRoleRequest): Promise<RoleResponse> {
+    const known = await this.lockAll();
+    const before = changeable(known, name);
+    const role = merged(before, request);
+    const after = known.map((one) => (one === before ? role : one));
+    assertKnown(request, after);
+    assertWithinOwn(actor, before, known);
+    assertWithinOwn(actor, role, after);
+    const changes = changesOf(before, role);
+    if (Object.keys(changes).length === 0) return toRoleResponse(role);
+    await this.assertNotClosed(before, role);
+    await this.write(before, role);
+    await this.record(actor, 'role.changed', name, changes);
+    return toRoleResponse(role);
+  }
+
+  /** Deletes a role that nobody has; the deleted users who had it come back without. @throws role.not_found, access.denied, access.grant_exceeds_own, role.in_use */
+  @Transactional()
+  async delete(actor: Actor, name: string): Promise<void> {
+    const known = await this.lockAll();
+    const role = changeable(known, name);
+    assertWithinOwn(actor, role, known);
+    if (known.some((other) => other !== role && other.may_grant.includes(name)))
+      throw new AppError('role.in_use', { detail: 'Another role names it in may_grant.' });
+    if ((await this.roles.kindsOfHolders(name)).length > 0) throw new AppError('role.in_use', { detail: 'A user has the role.' });
+    await this.roles.delete(name);
+    await this.record(actor, 'role.deleted', name, changesOf(role, null));
+  }
+
+  /** The lock first: what is read after it is what whoever had it before has left. */
+  private async lockAll(): Promise<RoleEntity[]> {
+    await this.roles.lock();
+    return (await this.roles.listAll()).map((role) => merged(role, {}));
+  }
+
+  private async assertNotClosed(before: RoleEntity, after: RoleEntity): Promise<void> {
+    const closed = before.user_types.filter((user_type) => !after.user_types.includes(user_type));
+    if (closed.length === 0) return;
+    const holders = await this.roles.kindsOfHolders(before.name);
+    if (closed.some((user_type) => holders.includes(user_type)))
+      throw new AppError('role.in_use', { detail: 'A user of the kind that it would be closed to has the role.' });
+  }
+
+  /** Everything permitted makes administrators: taking it away is as good as demoting whoever has the role (ASVS 15.4.2). */
+  private async write(before: RoleEntity, after: RoleEntity): Promise<void> {
+    const demotes = before.permissions.includes('*') && !after.permissions.includes('*');
+    if (demotes) await this.roles.lockAdministrators();
+    await this.roles.update(after);
+    if (demotes && !(await this.roles.hasAdministrator())) throw new AppError('user.last_administrator');
+  }
+
+  private async record(actor: Actor, event_type: EventType, name: string, changes: Changes): Promise<void> {
+    const named = {
+      name: { ...(event_type === 'role.created' ? {} : { before: name }), ...(event_type === 'role.deleted' ? {} : { after: name }) },
+    };
+    await this.events.record(actor, event_type, { type: 'role' }, { ...named, ...changes });
+  }
+}
+
+/** A role with what a request says of it, each list in order. */
+function merged(role: RoleEntity, request: ChangeRoleRequest): RoleEntity {
+  const {
+    description = role.description,
+    user_types = role.user_types,
+    permissions = role.permissions,
+    may_grant = role.may_grant,
+  } = request;
+  const lists = { user_types: [...user_types].sort(), permissions: [...permissions].sort(), may_grant: [...may_grant].sort() };
+  return { ...role, description: description ?? '', ...lists };
+}
+
+function changeable(known: RoleEntity[], name: string): RoleEntity {
+  const role = known.find((one) => one.name === name);
+  if (role === undefined) throw new AppError('role.not_found');
+  if (role.built_in) throw new AppError('access.denied', { detail: 'Built-in roles can be neither changed nor deleted.' });
+  return role;
+}
+
+function assertKnown({ may_grant = [] }: ChangeRoleRequest, all: RoleEntity[]): void {
+  if (may_grant.every((name) => all.some((role) => role.name === name))) return;
+  throw invalid({ pointer: '/may_grant', code: 'field.not_allowed', detail: 'names a role that does not exist' });
+}
+
+/** A role gives no more than whoever makes, changes or removes it could give: no permission that they lack, no role that is not theirs to give. */
+function assertWithinOwn(actor: Actor, role: RoleEntity, all: RoleEntity[]): void {
+  const giveable = giveableRoles(actor, all);
+  if (!holdsAll(actor, role) || !role.may_grant.every((name) => giveable.has(name))) throw new AppError('access.grant_exceeds_own');
+}
+
+function changesOf(before: RoleEntity | null, after: RoleEntity | null): Changes {
+  const differing = fields.filter((field) => !isDeepStrictEqual(before?.[field], after?.[field]));
+  return Object.fromEntries(
+    differing.map((field) => [
+      field,
+      { ...(before === null ? {} : { before: before[field] }), ...(after === null ? {} : { after: after[field] }) },
+    ]),
+  );
+}
