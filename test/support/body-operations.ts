@@ -11,7 +11,7 @@ export interface BodyField {
 /** An operation that takes a JSON body. */
 export interface BodyOperation {
   method: string;
-  /** path with an existing user's id, or with the token of no link */
+  /** path with an existing user's id, or with the token of no link, the name of no role */
   url: string;
   fields: BodyField[];
 }
@@ -31,7 +31,8 @@ export function bodyOperations(user_id: string): BodyOperation[] {
       if (reference === undefined) return [];
       const schema = document.components.schemas[reference] as Schema;
       const url =
-        path.replace('{user_id}', user_id).replace('{token}', 'A'.repeat(43)) + (path === '/user/all' ? `?user_id=${user_id}` : '');
+        path.replace('{user_id}', user_id).replace('{token}', 'A'.repeat(43)).replace('{role}', 'no-such-role') +
+        (path === '/user/all' ? `?user_id=${user_id}` : '');
       return [{ method: method.toUpperCase(), url, fields: fieldsOf(schema) }];
     }),
   );
