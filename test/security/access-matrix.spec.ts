@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { customRoles, type Relation, relations, roleRows } from '../support/access-roles';
+import { customRoles, type Relation, relations, roleRows as callers } from '../support/access-roles';
 import { document } from '../support/document';
-import { type Cell, type MatrixRow, operationRows, type Person } from '../support/matrix';
+import { type Cell, type MatrixRow, operationRows, type Person, roleRows } from '../support/matrix';
 import { type TestAnswer, TestService } from '../support/service';
 
 describe('who may do what to whom', () => {
@@ -177,12 +177,7 @@ describe('who may do what to whom', () => {
       expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
       tell: found,
     },
-    'GET /role/list': {
-      permission: 'role:read',
-      related: once,
-      send: ({ login }) => service.get('/role/list', login),
-      expected: () => '200',
-    },
+    ...roleRows(() => service),
     'POST /auth/password': {
       permission: null,
       duringPasswordChange: true,
@@ -212,11 +207,11 @@ describe('who may do what to whom', () => {
       documented.filter(({ permission }) => permission !== 'none').map(({ operation, permission }) => [operation, permission]),
     );
     expect(actual).toEqual(wanted);
-    const cells = Object.values(operations).reduce((sum, { related }) => sum + related.length, 0) * Object.keys(roleRows).length;
+    const cells = Object.values(operations).reduce((sum, { related }) => sum + related.length, 0) * Object.keys(callers).length;
     expect(cells).toBeGreaterThanOrEqual(600);
   });
 
-  it.each(Object.entries(roleRows))('Z2 function and object level: what %s may do to whom, in every operation', async (_title, role) => {
+  it.each(Object.entries(callers))('Z2 function and object level: what %s may do to whom, in every operation', async (_title, role) => {
     const login = await service.loginAs(role.fields);
     people.set('own', { user_id: login.user_id, name: login.name, session_id: await insertSession(login.user_id) });
     const holds = (permission: string) => role.holds === 'all' || role.holds.includes(permission);

@@ -72,3 +72,29 @@ export function operationRows(service: () => TestService): Record<string, Matrix
     },
   };
 }
+
+/** The rows about roles. Only System Users without scope change them. */
+export function roleRows(service: () => TestService): Record<string, MatrixRow> {
+  const manage = (send: MatrixRow['send'], then: string): MatrixRow => ({
+    permission: 'role:manage',
+    related: ['own'],
+    send,
+    expected: ({ seesAll }) => (seesAll ? then : '403 access.denied'),
+  });
+  const read = (path: string): MatrixRow => ({
+    permission: 'role:read',
+    related: ['own'],
+    send: ({ login }) => service().get(path, login),
+    expected: () => '200',
+  });
+  return {
+    'GET /role/list': read('/role/list'),
+    'GET /role/{role}': read('/role/administrator'),
+    'POST /role/create': manage(
+      ({ login: { token } }) => service().post('/role/create', { token, body: { name: 'Auditor', user_types: ['system'] } }),
+      '409 role.name_taken',
+    ),
+    'PATCH /role/{role}': manage(({ login: { token } }) => service().patch('/role/support', { token, body: {} }), '200'),
+    'DELETE /role/{role}': manage(({ login }) => service().delete('/role/no-such-role', login), '404 role.not_found'),
+  };
+}
