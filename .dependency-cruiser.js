@@ -7,7 +7,7 @@ const LAYERS = [
   ['config'],
   ['database', 'access'],
   ['events', 'jobs', 'mail', 'idempotency'],
-  ['sessions', 'roles', 'credentials', 'operations'],
+  ['sessions', 'roles', 'credentials', 'operations', 'keys'],
   ['users'],
   ['users-bulk', 'users-transfer', 'auth', 'docs', 'health'],
   ['cli'],

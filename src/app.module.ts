@@ -12,6 +12,7 @@ import { DocsModule } from './docs/docs.module';
 import { EventsModule } from './events/events.module';
 import { HealthModule } from './health/health.module';
 import { JobsModule } from './jobs/jobs.module';
+import { KeysModule } from './keys/keys.module';
 import { MailModule } from './mail/mail.module';
 import { OperationsModule } from './operations/operations.module';
 import { RolesModule } from './roles/roles.module';
@@ -27,7 +28,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        ...[ConfigModule.forRoot(config), DatabaseModule, EventsModule, JobsModule, MailModule, RolesModule, SessionsModule],
+        ...[ConfigModule.forRoot(config), DatabaseModule, EventsModule, JobsModule, MailModule, RolesModule, SessionsModule, KeysModule],
         ...[OperationsModule, UsersBulkModule, UsersTransferModule, UsersModule, AuthModule, HealthModule, DocsModule],
       ],
       providers: [

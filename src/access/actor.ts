@@ -10,17 +10,19 @@ export interface Caller {
 /** The two kinds of users. */
 export type UserType = 'system' | 'carrier';
 
-/** Who acts: a logged-in user as the database knows them at this moment, not as their token says (OWASP ASVS 8.3.2). */
+/** Who acts: a logged-in user or a key, as the database knows them at this moment, not as their token says (OWASP ASVS 8.3.2). */
 export interface Actor extends Caller {
-  actor_type: 'user' | 'system';
+  actor_type: 'user' | 'key' | 'system';
+  /** id of the key where a key acts: no user has it, so nothing is its own */
   user_id: string;
+  /** a key has that of its maker */
   user_type: UserType;
   /** the carrier of a Carrier User */
   carrier_id: string | null;
   /** the carriers a System User is limited to; null = all */
   carrier_scope: string[] | null;
   roles: string[];
-  /** permissions of all roles together; empty while the password must be changed */
+  /** permissions of all roles together, or those of the key; empty while the password must be changed */
   permissions: string[];
   /** roles that the actor's roles name in `may_grant` */
   may_grant: string[];
@@ -42,6 +44,29 @@ export function actorOf({ user, permissions, may_grant }: ActingUser, session_id
   const { ip, user_agent, request_id } = origin;
   const who = { user_id, user_type, carrier_id, carrier_scope, must_change_password };
   return { actor_type: 'user', ...who, ...rights, session_id, ip, user_agent, request_id };
+}
+
+/** What is known of a key that acts. */
+export interface ActingKey extends Pick<Actor, 'user_type' | 'carrier_id' | 'carrier_scope' | 'permissions'> {
+  key_id: string;
+}
+
+/** A key as an actor: its own permissions and scope, and no role, so that it can give only roles whose permissions it holds. */
+export function keyActorOf({ key_id, user_type, carrier_id, carrier_scope, permissions }: ActingKey, origin: Caller): Actor {
+  const { ip, user_agent, request_id } = origin;
+  const rights = { roles: [], permissions, may_grant: [], must_change_password: false };
+  return {
+    actor_type: 'key',
+    user_id: key_id,
+    user_type,
+    carrier_id,
+    carrier_scope,
+    ...rights,
+    session_id: null,
+    ip,
+    user_agent,
+    request_id,
+  };
 }
 
 const nobody = '00000000-0000-0000-0000-000000000000';

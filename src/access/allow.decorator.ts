@@ -11,6 +11,8 @@ export interface AccessRule {
   orSelf?: string;
   /** still works while the password must be changed */
   duringPasswordChange?: boolean;
+  /** whether keys for machines are admitted; by default where a permission is demanded, which they hold themselves */
+  keys?: boolean;
   /** which limit per address a route counts against: public ones always, others where they verify a password; token checks count their failures only */
   limit?: 'login' | 'requests' | 'failures' | 'none';
 }
@@ -18,10 +20,15 @@ export interface AccessRule {
 /** Metadata key under which the guard finds the rule of a route. */
 export const accessRule = 'access:rule';
 
+/** Whether a route is open to keys for machines. One for any login is made for users, unless its service checks permissions itself. */
+export function admitsKeys({ keys, permission }: Pick<AccessRule, 'keys' | 'permission'>): boolean {
+  return keys ?? permission !== undefined;
+}
+
 /** Demands a login, and a permission where one is named. A route without `@Allow` or `@Public` is refused by the guard. */
 export function Allow(
   permission?: Permission,
-  options: Pick<AccessRule, 'orSelf' | 'duringPasswordChange' | 'limit'> = {},
+  options: Pick<AccessRule, 'orSelf' | 'duringPasswordChange' | 'limit' | 'keys'> = {},
 ): MethodDecorator {
   const rule: AccessRule = { login: 'required', permission, ...options };
   return applyDecorators(
@@ -29,6 +36,7 @@ export function Allow(
     ApiBearerAuth('bearer'),
     ApiSecurity('x-auth-token'),
     ApiExtension('x-permission', permission ?? 'any login'),
+    ApiExtension('x-keys', admitsKeys(rule)),
   );
 }
 

@@ -12,6 +12,7 @@ interface Operation {
   responses: Record<string, unknown>;
   'x-error-codes'?: ErrorCode[];
   'x-permission'?: string;
+  'x-keys'?: boolean;
   description?: string;
 }
 
@@ -19,6 +20,7 @@ interface Operation {
 const pathParameters: Record<string, string> = {
   user_id: 'Id of the user, a UUID; anything else is 404',
   operation_id: 'Id of the operation, a UUID; anything else is 404',
+  key_id: 'Id of the key, a UUID; anything else is 404',
   session_id: 'Id of the session, a UUID; anything else is 404',
   role: 'Name of the role, in its upper and lower case',
   token: 'Token of the mailed link',
@@ -33,6 +35,7 @@ const tags: Record<string, string> = {
   'Import and export': 'Users into files and out of them',
   Operations: 'Following, ending and undoing what is done to many',
   Sessions: 'One per login',
+  Keys: 'With which machines call the service',
   Roles: 'Named sets of permissions',
   Audit: 'Who did what to whom',
   Health: 'For load balancers and orchestrators',
@@ -108,7 +111,8 @@ function complete(operation: Operation, method: string): void {
   for (const [status, list] of [...byStatus].sort(([a], [b]) => a - b)) operation.responses[String(status)] = refusal(status, list);
   const permission = operation['x-permission'];
   if (permission !== undefined && permission !== 'none')
-    operation.description = `${operation.description ?? ''}\n\nPermission: \`${permission}\``.trim();
+    operation.description =
+      `${operation.description ?? ''}\n\nPermission: \`${permission}\`${operation['x-keys'] === true ? '' : '; not for keys'}`.trim();
   for (const parameter of operation.parameters ?? []) {
     const description = parameter.in === 'path' ? pathParameters[parameter.name] : undefined;
     if (description !== undefined) parameter.description ??= description;

@@ -9,7 +9,7 @@ export class EventResponse {
   event_type!: string;
   /** when, RFC 3339 */
   occurred_at!: Date;
-  /** who did it; null when the service did */
+  /** user or key that did it; null when the service did */
   actor_id!: string | null;
   /** kind of actor */
   actor_type!: 'user' | 'key' | 'system';

@@ -29,12 +29,14 @@ export type EventType =
   | 'role.created'
   | 'role.changed'
   | 'role.deleted'
+  | 'key.created'
+  | 'key.revoked'
   | 'session.ended'
   | 'session.token_reused';
 
 /** What an event is about. */
 export interface EventTarget {
-  type: 'user' | 'session' | 'login' | 'operation' | 'role';
+  type: 'user' | 'session' | 'login' | 'operation' | 'role' | 'key';
   id?: string | null;
   /** operation that it is part of */
   operation_id?: string | null;

@@ -32,7 +32,7 @@ export class SessionResponse {
   ended_at!: Date | null;
   /** why it ended; `expired` when nobody ended it */
   ended_reason!: EndedReason | null;
-  /** who ended it; null when the service did */
+  /** user or key that ended it; null when the service did */
   ended_by!: string | null;
 }
 

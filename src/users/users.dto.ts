@@ -130,7 +130,7 @@ export class UserResponse {
   online!: boolean;
   /** when created, RFC 3339 in UTC */
   created_at!: Date;
-  /** who created the user; null when the service did */
+  /** user or key that created the user; null when the service did */
   created_by!: string | null;
   /** when a field was last changed */
   updated_at!: Date;

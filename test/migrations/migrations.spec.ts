@@ -76,6 +76,7 @@ describe('the migrations', () => {
         select user_id, user_id, 'system', 'x', now(), now(), now() from users;
       insert into events (event_type, actor_type) values ('user.created', 'system');
       insert into idempotency_keys (user_id, method, path, key_hash, claim_id, claimed_until) select user_id, 'POST', '/user/create', 'x', user_id, now() from users;
+      insert into keys (key_id, name, token_hash, permissions, user_type, created_by, expires_at) select user_id, 'k', 'x', '{}', 'system', user_id, now() from users;
       insert into signing_keys (kid, public_jwk, private_key) values ('k', '{}', 'x')`);
     await undoAll();
     expect((await describeSchema(client)).filter((line) => !bookkeeping.test(line))).toEqual([]);

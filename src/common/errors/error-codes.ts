@@ -69,7 +69,7 @@ export const errorCodes = {
   'access.grant_exceeds_own': {
     status: 403,
     title: 'More than one has oneself',
-    meaning: 'A role or scope can be given or taken only by someone who holds all of it, or whose role may grant it.',
+    meaning: 'A role, permission or scope can be given or taken only by someone who holds all of it, or whose role may grant it.',
   },
   'access.protected_user': {
     status: 403,
@@ -100,6 +100,7 @@ export const errorCodes = {
     title: 'No such operation',
     meaning: 'There is no such operation, or the caller may not see it.',
   },
+  'key.not_found': { status: 404, title: 'No such key', meaning: 'There is no such key, or the caller may not see it.' },
   'reset.token_invalid': {
     status: 404,
     title: 'The link is not valid',

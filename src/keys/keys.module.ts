@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { EventsModule } from '../events/events.module';
+import { KeysController } from './keys.controller';
+import { KeysRepository } from './keys.repository';
+import { KeysService } from './keys.service';
+
+/** Keys for machines. */
+@Module({
+  imports: [EventsModule],
+  controllers: [KeysController],
+  providers: [KeysService, KeysRepository],
+  exports: [KeysService],
+})
+export class KeysModule {}

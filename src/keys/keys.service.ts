@@ -1,0 +1,99 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import { type Actor, type Caller, keyActorOf } from '../access/actor';
+import { holds } from '../access/permissions';
+import { mayGiveScope, visibleTo } from '../access/scope';
+import { AppError, invalid } from '../common/errors/app-error';
+import type { RawQuery } from '../common/query/filter';
+import type { SqlFragment } from '../common/query/sql';
+import { hashToken, newId } from '../common/random';
+import { EventsService } from '../events/events.service';
+import { hasKeyForm, isKeyToken, mintKey } from './key-token';
+import { type CreatedKeyResponse, type CreateKeyRequest, type KeyListResponse, type KeyRecord, toKeyResponse } from './keys.dto';
+import { KeysRepository } from './keys.repository';
+
+/** Keys for machines: the way in which the platform's modules call the service. */
+@Injectable()
+export class KeysService {
+  private readonly logger = new Logger(KeysService.name);
+
+  constructor(
+    private readonly keys: KeysRepository,
+    private readonly events: EventsService,
+  ) {}
+
+  /** Whether a token wants to be a key; everything else is for others to judge. */
+  isKey(token: string): boolean {
+    return isKeyToken(token);
+  }
+
+  /** Who acts with a key, as of now; null when it is revoked, expired or none of ours. Its use is noted, and not waited for. */
+  async find(token: string, caller: Caller): Promise<Actor | null> {
+    const key = hasKeyForm(token) ? await this.keys.findActing(hashToken(token)) : null;
+    if (key === null) return null;
+    if (key.stale) this.noteUse(key.key_id, caller.ip);
+    return keyActorOf(key, caller);
+  }
+
+  /** Who acts in work that a key has asked for and that goes on after its request; null when the key does not work any more. */
+  async findById(key_id: string, origin: Caller): Promise<Actor | null> {
+    const key = await this.keys.findActingById(key_id);
+    return key === null ? null : keyActorOf(key, origin);
+  }
+
+  /** Makes a key within the maker's own power; the answer is the only place where it is ever shown. @throws access.grant_exceeds_own, request.invalid */
+  @Transactional()
+  async create(actor: Actor, { name, permissions, expires_at, carrier_scope }: CreateKeyRequest): Promise<CreatedKeyResponse> {
+    const { user_type, carrier_id, user_id: created_by } = actor;
+    if (user_type === 'carrier' && carrier_scope !== undefined)
+      throw invalid({ pointer: '/carrier_scope', code: 'field.not_allowed', detail: 'is for System Users only' });
+    const scope = carrier_scope ?? null;
+    const within = permissions.every((permission) => holds(actor.permissions, permission));
+    if (!within || (user_type === 'system' && !mayGiveScope(actor, scope))) throw new AppError('access.grant_exceeds_own');
+    const key = mintKey();
+    const fields = { name, permissions, user_type, carrier_id, carrier_scope: scope, created_by, expires_at };
+    const made = await this.keys.insert({ key_id: newId(), token_hash: hashToken(key), ...fields });
+    if (made === null)
+      throw invalid({ pointer: '/expires_at', code: 'field.not_allowed', detail: 'must be in the future, at most one year ahead' });
+    await this.recordCreated(actor, made);
+    return { ...toKeyResponse(made), key };
+  }
+
+  /** One page of the keys that the actor may see; revoked and expired ones too. */
+  async list(actor: Actor, query: RawQuery): Promise<KeyListResponse> {
+    const page = await this.keys.list(visibleKeys(actor), query, actor.user_id);
+    return { ...page, items: page.items.map(toKeyResponse) };
+  }
+
+  /** Ends a key: its next request is refused. One that was revoked before stays as it is. @throws key.not_found */
+  @Transactional()
+  async revoke(actor: Actor, key_id: string): Promise<void> {
+    const key = await this.keys.find(key_id, visibleKeys(actor));
+    if (key === null) throw new AppError('key.not_found');
+    if (!(await this.keys.revoke(key_id, actor.user_id))) return;
+    const changes = { name: { before: key.name } };
+    await this.events.record(actor, 'key.revoked', { type: 'key', id: key_id, carrier_id: key.carrier_id }, changes);
+  }
+
+  private async recordCreated(
+    actor: Actor,
+    { key_id, carrier_id, name, permissions, carrier_scope, expires_at }: KeyRecord,
+  ): Promise<void> {
+    const changes = {
+      name: { after: name },
+      permissions: { after: permissions },
+      carrier_scope: { after: carrier_scope },
+      expires_at: { after: expires_at },
+    };
+    await this.events.record(actor, 'key.created', { type: 'key', id: key_id, carrier_id }, changes);
+  }
+
+  private noteUse(key_id: string, ip: string | null): void {
+    this.keys.touch(key_id, ip).catch((error: unknown) => this.logger.warn(`the use of a key was not noted: ${(error as Error).message}`));
+  }
+}
+
+/** Keys of Carrier Users are seen like Carrier Users; whoever is limited to carriers sees no key of a System User but those that they made. */
+function visibleKeys(actor: Actor): SqlFragment {
+  return visibleTo(actor, { user_id: 'keys.created_by', user_type: 'keys.user_type', carrier_id: 'keys.carrier_id' });
+}
