@@ -3,10 +3,11 @@ import { Reflector } from '@nestjs/core';
 import { AuthGuard as PassportAuthGuard } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import type { Actor } from '../access/actor';
-import { accessRule, type AccessRule } from '../access/allow.decorator';
+import { accessRule, type AccessRule, admitsKeys } from '../access/allow.decorator';
 import { callerOf } from '../access/caller.decorator';
 import { holds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
+import { KeysService } from '../keys/keys.service';
 import { accessTokenFrom } from './access-token-header';
 import { ActorsService } from './actors.service';
 import { AddressLimits } from './address-limits';
@@ -23,6 +24,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     private readonly limits: AddressLimits,
     private readonly verified: VerifiedTokens,
     private readonly actors: ActorsService,
+    private readonly keys: KeysService,
   ) {
     super();
   }
@@ -65,10 +67,18 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
   /** Whoever comes without a good token counts against the limit of their address. */
   private async authenticate(context: ExecutionContext, request: FastifyRequest): Promise<Actor> {
     return this.limits.countFailure(request.ip, async () => {
-      if (accessTokenFrom(request.raw) === null) throw new AppError('auth.token_missing');
+      const token = accessTokenFrom(request.raw);
+      if (token === null) throw new AppError('auth.token_missing');
+      if (this.keys.isKey(token)) return this.keyActor(token, request);
       await super.canActivate(context);
       return (request as FastifyRequest & { user: Actor }).user;
     });
+  }
+
+  private async keyActor(token: string, request: FastifyRequest): Promise<Actor> {
+    const actor = await this.keys.find(token, callerOf(request));
+    if (actor === null) throw new AppError('auth.token_invalid');
+    return actor;
   }
 }
 
@@ -89,7 +99,9 @@ function admit(rule: AccessRule, request: FastifyRequest, actor: Actor): boolean
 
 function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string, string>): void {
   if (actor.must_change_password && rule.duringPasswordChange !== true) throw new AppError('auth.password_change_required');
+  const isKey = actor.actor_type === 'key';
+  if (isKey && !admitsKeys(rule)) throw new AppError('access.denied', { detail: 'This is not for keys.' });
   if (rule.permission === undefined || holds(actor.permissions, rule.permission)) return;
-  const isSelf = rule.orSelf !== undefined && parameters[rule.orSelf]?.toLowerCase() === actor.user_id;
+  const isSelf = !isKey && rule.orSelf !== undefined && parameters[rule.orSelf]?.toLowerCase() === actor.user_id;
   if (!isSelf) throw new AppError('access.denied', { detail: `The permission ${rule.permission} is missing.` });
 }

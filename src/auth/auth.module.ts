@@ -4,6 +4,7 @@ import { PassportModule } from '@nestjs/passport';
 import { CredentialsModule } from '../credentials/credentials.module';
 import { EventsModule } from '../events/events.module';
 import { JobsModule } from '../jobs/jobs.module';
+import { KeysModule } from '../keys/keys.module';
 import { MailModule } from '../mail/mail.module';
 import { SessionsModule } from '../sessions/sessions.module';
 import { UsersModule } from '../users/users.module';
@@ -26,7 +27,17 @@ import { VerifiedTokens } from './verified-tokens';
 
 /** Logging in, tokens, and the guard before every route. */
 @Module({
-  imports: [JwtModule.register({}), PassportModule, CredentialsModule, EventsModule, JobsModule, MailModule, SessionsModule, UsersModule],
+  imports: [
+    JwtModule.register({}),
+    PassportModule,
+    CredentialsModule,
+    EventsModule,
+    JobsModule,
+    KeysModule,
+    MailModule,
+    SessionsModule,
+    UsersModule,
+  ],
   controllers: [AuthController, RecoveryController],
   providers: [
     ...[AuthService, CheckTokenService, RefreshService, RecoveryService, MailJobsService, FirstAdministrator],

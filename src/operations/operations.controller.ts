@@ -21,7 +21,7 @@ export class OperationsController {
 
   /** List operations */
   @Get('list')
-  @Allow()
+  @Allow(undefined, { keys: true })
   @Endpoint({
     description: visibility,
     answer: { status: 200, type: OperationListResponse, description: 'One page of operations' },
@@ -35,7 +35,7 @@ export class OperationsController {
 
   /** Follow an operation */
   @Get(':operation_id')
-  @Allow()
+  @Allow(undefined, { keys: true })
   @Endpoint({
     description: visibility,
     answer: { status: 200, type: OperationResponse, description: 'How it stands' },
@@ -48,7 +48,7 @@ export class OperationsController {
   /** Cancel an operation */
   @Post(':operation_id/cancel')
   @HttpCode(202)
-  @Allow()
+  @Allow(undefined, { keys: true })
   @Endpoint({
     description: `It ends before its next batch; what is done stays done, and can be undone. One that has ended stays as it is. ${visibility}`,
     answer: { status: 202, type: OperationResponse, description: 'How it stands' },

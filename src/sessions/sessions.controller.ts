@@ -18,9 +18,9 @@ export class SessionsController {
 
   /** List web sessions */
   @Get('list')
-  @Allow()
+  @Allow(undefined, { keys: true })
   @Endpoint({
-    description: "One's own; with `session:read` all that the caller may see.",
+    description: "One's own; with `session:read` all that the caller may see. Keys have none of their own, and need it.",
     answer: { status: 200, type: SessionListResponse, description: 'One page of sessions' },
     errors: ['page.too_deep', 'page.cursor_invalid'],
     query: listParameters(sessionList),

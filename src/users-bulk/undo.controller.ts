@@ -18,7 +18,7 @@ export class UndoController {
   /** Undo an operation */
   @Post(':operation_id/undo')
   @HttpCode(202)
-  @Allow()
+  @Allow(undefined, { keys: true })
   @Endpoint({
     description:
       'Puts back every user whose `version` still is the one that the operation left; the others are skipped, with the reason. Within 30 days, once; also what a canceled operation has done. Sessions stay ended. Permission, scope and grants count as of now. The answer is the operation that does it: up to 10,000 users are done already.',

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, actorOf } from '../access/actor';
+import { type Actor, actorOf, type Caller } from '../access/actor';
 import { holds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
+import { KeysService } from '../keys/keys.service';
 import { LiveLoginsRepository } from './live-logins.repository';
 
 /** Work that goes on after the request: who asked for it, from where, and the permission that it takes. */
@@ -13,18 +14,26 @@ export interface AskedWork {
   permission: string;
 }
 
-/** Users as actors without a login of theirs: whoever asked for work that goes on after the request, and after they have logged out. */
+/** Users and keys as actors without a request of theirs: whoever asked for work that goes on after the request, and after they have logged out. */
 @Injectable()
 export class UserActorsService {
-  constructor(private readonly logins: LiveLoginsRepository) {}
+  constructor(
+    private readonly logins: LiveLoginsRepository,
+    private readonly keys: KeysService,
+  ) {}
 
   /** Who asked for the work, with the roles and permissions of this moment. @throws access.denied when they may not act like this any more */
   async of({ actor_id, session_id, ip, request_id, permission }: AskedWork): Promise<Actor> {
-    const user = await this.logins.findActing(actor_id);
-    if (user === null) throw new AppError('access.denied');
-    const { permissions, may_grant } = user;
-    const actor = actorOf({ user, permissions, may_grant }, session_id, { ip, user_agent: null, request_id });
-    if (!holds(actor.permissions, permission)) throw new AppError('access.denied');
+    const origin: Caller = { ip, user_agent: null, request_id };
+    const actor = (await this.user(actor_id, session_id, origin)) ?? (await this.keys.findById(actor_id, origin));
+    if (actor === null || !holds(actor.permissions, permission)) throw new AppError('access.denied');
     return actor;
+  }
+
+  private async user(user_id: string, session_id: string | null, origin: Caller): Promise<Actor | null> {
+    const user = await this.logins.findActing(user_id);
+    if (user === null) return null;
+    const { permissions, may_grant } = user;
+    return actorOf({ user, permissions, may_grant }, session_id, origin);
   }
 }

@@ -3,6 +3,7 @@ import { CredentialsModule } from '../credentials/credentials.module';
 import { EventsModule } from '../events/events.module';
 import { IdempotencyModule } from '../idempotency/idempotency.module';
 import { JobsModule } from '../jobs/jobs.module';
+import { KeysModule } from '../keys/keys.module';
 import { OperationsModule } from '../operations/operations.module';
 import { RolesModule } from '../roles/roles.module';
 import { SessionsModule } from '../sessions/sessions.module';
@@ -22,7 +23,7 @@ import { UsersService } from './users.service';
 
 /** Users. */
 @Module({
-  imports: [CredentialsModule, EventsModule, IdempotencyModule, JobsModule, OperationsModule, RolesModule, SessionsModule],
+  imports: [CredentialsModule, EventsModule, IdempotencyModule, JobsModule, KeysModule, OperationsModule, RolesModule, SessionsModule],
   controllers: [UsersController],
   providers: [
     UsersService,
