@@ -25,8 +25,8 @@ export interface ActingKeyRecord extends ActingKey {
 /** A key that begins. */
 export type NewKey = Pick<
   KeyEntity,
-  'key_id' | 'name' | 'token_hash' | 'permissions' | 'user_type' | 'carrier_id' | 'carrier_scope' | 'created_by'
-> & { expires_at: string };
+  'key_id' | 'name' | 'token_hash' | 'permissions' | 'user_type' | 'carrier_id' | 'carrier_scope' | 'created_by' | 'expires_at'
+>;
 
 /** The SQL of keys. */
 @Injectable()

@@ -51,7 +51,7 @@ export class KeysService {
     const within = permissions.every((permission) => holds(actor.permissions, permission));
     if (!within || (user_type === 'system' && !mayGiveScope(actor, scope))) throw new AppError('access.grant_exceeds_own');
     const key = mintKey();
-    const fields = { name, permissions, user_type, carrier_id, carrier_scope: scope, created_by, expires_at };
+    const fields = { name, permissions, user_type, carrier_id, carrier_scope: scope, created_by, expires_at: new Date(expires_at) };
     const made = await this.keys.insert({ key_id: newId(), token_hash: hashToken(key), ...fields });
     if (made === null)
       throw invalid({ pointer: '/expires_at', code: 'field.not_allowed', detail: 'must be in the future, at most one year ahead' });
