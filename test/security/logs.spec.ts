@@ -89,6 +89,7 @@ describe('what the log says at LOG_LEVEL=debug', () => {
     secrets['e-mail token'] = (await mailbox.take('ada2@example.com')).token ?? '';
     await service.send('GET', `/auth/email/${secrets['e-mail token']}`);
     await service.send('POST', `/auth/email/${secrets['e-mail token']}`);
+    await useKey(admin.token);
     await service.send('POST', '/auth/reset_email', { body: { email: 'ada2@example.com' } });
     const token = (await mailbox.take('ada2@example.com', /auth\/reset/)).token ?? '';
     secrets['reset token'] = token;
@@ -118,6 +119,26 @@ describe('what the log says at LOG_LEVEL=debug', () => {
     secrets[`signature of ${name}`] = String(body.access_token).split('.')[2] ?? '';
     secrets[`refresh token of ${name}`] = body.refresh_token;
     return { token: body.access_token, refresh_token: body.refresh_token };
+  }
+
+  /** A key that is used as it should be, and in every place where it should not. */
+  async function useKey(token: string): Promise<void> {
+    const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+    const { body } = await service.send('POST', '/auth/key/create', {
+      token,
+      body: { name: 'billing', permissions: ['user:read'], expires_at },
+    });
+    const { key, key_id } = body as { key: string; key_id: string };
+    secrets['key'] = key;
+    await service.send('GET', '/user/list', { token: key });
+    await service.send('GET', `/user/list?q=${key}&${key}=1`, { token: key });
+    await service.send('GET', '/user', { headers: { 'x-auth-token': key } });
+    await service.send('GET', '/user', { token: `${key}x` });
+    await service.send('POST', '/auth/check-token', { body: { token: key } });
+    await service.send('POST', '/auth/key/create', { token, body: { name: key, permissions: [key], expires_at: key, [key]: key } });
+    await service.send('DELETE', `/auth/key/${key_id}`, { token });
+    await service.send('DELETE', `/auth/key/${key}`, { token });
+    await service.send('GET', '/user/list', { token: key });
   }
 
   async function inject(token: string): Promise<void> {

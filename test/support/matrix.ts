@@ -98,3 +98,44 @@ export function roleRows(service: () => TestService): Record<string, MatrixRow> 
     'DELETE /role/{role}': manage(({ login }) => service().delete('/role/no-such-role', login), '404 role.not_found'),
   };
 }
+
+/** The rows about keys: each cell asks about one that its person has made. */
+export function keyRows(service: () => TestService): Record<string, MatrixRow> {
+  const madeBy = async (user_id: string) => {
+    const rows = await service().rows<{ key_id: string }>(
+      `insert into keys (key_id, name, token_hash, permissions, user_type, carrier_id, carrier_scope, created_by, expires_at)
+       select uuid_v7(), 'one', gen_random_uuid()::text::bytea, '{}', user_type, carrier_id, carrier_scope, user_id, now() + interval '1 hour'
+       from users where user_id = $1 returning key_id`,
+      [user_id],
+    );
+    return rows[0]?.key_id ?? randomUUID();
+  };
+  return {
+    'POST /auth/key/create': {
+      permission: 'key:manage',
+      related: ['own'],
+      send: ({ login: { token } }) => {
+        const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+        return service().post('/auth/key/create', { token, body: { name: 'all', permissions: ['*'], expires_at } });
+      },
+      expected: ({ holds, seesAll }) => (holds('*') && seesAll ? '201' : '403 access.grant_exceeds_own'),
+    },
+    'GET /auth/key/list': {
+      permission: 'key:manage',
+      related: relations,
+      send: async ({ login, target }) => {
+        await service().rows('delete from keys');
+        await madeBy(target.user_id);
+        return service().get(`/auth/key/list?created_by=${target.user_id}`, login);
+      },
+      expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
+      tell: ({ body }) => ` found ${body.items?.length}`,
+    },
+    'DELETE /auth/key/{key_id}': {
+      permission: 'key:manage',
+      related: relations,
+      send: async ({ login, target }) => service().delete(`/auth/key/${await madeBy(target.user_id)}`, login),
+      expected: ({ sees }) => (sees ? '204' : '404 key.not_found'),
+    },
+  };
+}
