@@ -13,7 +13,7 @@ export async function mailedResetToken(service: TestService, email: string): Pro
 }
 
 /** Waits until the queue is empty: what has not been mailed by then never will be. */
-export async function queueEmpty(service: TestService): Promise<void> {
+export async function queueEmpty(service: Pick<TestService, 'rows'>): Promise<void> {
   await until(async () => (await service.rows('select 1 from graphile_worker._private_jobs limit 1')).length === 0);
 }
 

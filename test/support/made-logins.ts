@@ -1,0 +1,68 @@
+import { RefreshTokens } from '../../src/sessions/refresh-token';
+import { hashToken, newId } from '../../src/common/random';
+import { appSecret, type TestService } from './service';
+import type { ServiceProcess } from './service-process';
+
+/** A user and a session that were made in SQL, without a hash; the password is that of the first administrator. */
+export interface MadeLogin {
+  user_id: string;
+  session_id: string;
+  refresh_token: string;
+  name: string;
+  email: string;
+  carrier_id: string | null;
+  roles: string[];
+}
+
+/** What made users are. */
+export interface MadeUsers {
+  /** begins their names; letters that no other call uses */
+  prefix: string;
+  user_type?: 'system' | 'carrier';
+  roles?: string[];
+  /** carriers they are spread over */
+  carriers?: number;
+}
+
+/** Refresh tokens as the service makes them. */
+export const refreshTokens = new RefreshTokens(appSecret);
+
+/** Makes users in SQL, each with one live session that was opened from 192.0.2.1. */
+export async function addLogins(target: Pick<TestService, 'rows'>, count: number, made: MadeUsers): Promise<MadeLogin[]> {
+  const { prefix, user_type = 'carrier', roles = [], carriers = 1 } = made;
+  const users = await target.rows<Omit<MadeLogin, 'session_id' | 'refresh_token'>>(
+    `with added as (
+       insert into users (user_id, user_type, name, email, carrier_id, roles, status)
+       select uuid_v7(), $2, $3 || n, $3 || n || '@example.com', case when $2 = 'carrier' then 'c' || n % $5 end, $4, 'active' from generate_series(1, $1::integer) n
+       returning user_id, name, email, carrier_id, roles),
+     secret as (insert into credentials (user_id, password_hash)
+       select user_id, (select password_hash from credentials join users using (user_id) where name = 'administrator') from added)
+     select * from added order by user_id`,
+    [count, user_type, prefix, roles, carriers],
+  );
+  const logins: MadeLogin[] = [];
+  for (const user of users) logins.push({ ...user, ...(await addSession(target, user.user_id)) });
+  return logins;
+}
+
+/** Opens one more session of a user, in SQL. */
+export async function addSession(
+  target: Pick<TestService, 'rows'>,
+  user_id: string,
+): Promise<{ session_id: string; refresh_token: string }> {
+  const session_id = newId();
+  const refresh_token = refreshTokens.mint(session_id);
+  await target.rows(
+    `insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at, ip)
+     select $1, user_id, user_type, carrier_id, $3, now(), now() + interval '1 hour', now() + interval '1 day', '192.0.2.1' from users where user_id = $2`,
+    [session_id, user_id, hashToken(refresh_token)],
+  );
+  return { session_id, refresh_token };
+}
+
+/** Rotates a refresh token; fails unless there is a new pair. */
+export async function rotated(instance: ServiceProcess, refresh_token: string): Promise<{ token: string; refresh_token: string }> {
+  const { status, body, text } = await instance.send('POST', '/auth/check-token', { body: { refresh_token } });
+  if (status !== 200) throw new Error(`refresh: ${status} ${text}`);
+  return { token: body.access_token, refresh_token: body.refresh_token };
+}

@@ -1,0 +1,146 @@
+import { hashToken, mintToken } from '../../src/common/random';
+import type { Cluster } from './cluster';
+import { addSession, type MadeLogin, type MadeUsers, rotated } from './made-logins';
+import { password, type TestAnswer } from './service';
+import type { ServiceProcess } from './service-process';
+
+/** Somebody whose token is about to be worth less. */
+export interface Victim extends MadeLogin {
+  token: string;
+  /** the token before the current refresh token: still within the grace */
+  predecessor: string;
+}
+
+/** Where a revocation is done, and by whom. */
+export interface Scene {
+  cluster: Cluster;
+  /** the instance that does it */
+  here: ServiceProcess;
+  /** token of the first administrator */
+  admin: string;
+}
+
+/** One way to take something from a session or its user. */
+export interface Revocation {
+  /** the users that it is tried on */
+  users?: Omit<MadeUsers, 'prefix'>;
+  /** what has to be there before it: done while the victim is made ready */
+  prepare?: (victim: Victim, scene: Scene) => Promise<void>;
+  /** takes it; fails unless that is acknowledged */
+  act: (victim: Victim, scene: Scene) => Promise<void>;
+  /** whether an answer of check-token is the state after it; without it the token has to be refused */
+  isAfter?: (answer: TestAnswer) => boolean;
+  /** why the session has ended then; null when it lives on */
+  reason: string | null;
+}
+
+/** Sends a request, and fails unless it is done. */
+async function done(answer: Promise<TestAnswer>): Promise<void> {
+  const { status, text } = await answer;
+  if (status !== 200 && status !== 204) throw new Error(`not done: ${status} ${text}`);
+}
+
+const patch = (change: object) => (victim: Victim, scene: Scene) =>
+  done(scene.here.send('PATCH', `/user/${victim.user_id}`, { token: scene.admin, body: change }));
+const patchFound = (change: object) => (victim: Victim, scene: Scene) =>
+  done(scene.here.send('PATCH', `/user/all?user_id=${victim.user_id}`, { token: scene.admin, body: change }));
+const remove = (path: (victim: Victim) => string) => (victim: Victim, scene: Scene) =>
+  done(scene.here.send('DELETE', path(victim), { token: scene.admin }));
+
+/** Token of another session of the same user. */
+async function anotherToken({ user_id }: Victim, { cluster, here }: Scene): Promise<string> {
+  return (await rotated(here, (await addSession(cluster, user_id)).refresh_token)).token;
+}
+const others = new Map<string, string>();
+const openAnother = async (victim: Victim, scene: Scene) => void others.set(victim.user_id, await anotherToken(victim, scene));
+const byAnother = ({ user_id }: Victim) => others.get(user_id) as string;
+
+/** The one-time token of a mail, in SQL: here nobody reads mails. */
+async function putResetToken({ user_id, email, session_id }: Victim, { cluster }: Scene): Promise<void> {
+  const token = mintToken();
+  others.set(session_id, token);
+  await cluster.rows(
+    `insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at) values ($1, 'reset', $2, $3, now(), now() + interval '1 hour')`,
+    [user_id, hashToken(token), email],
+  );
+}
+
+const nothingAllowed = ({ status, body }: TestAnswer) => status === 200 && (body.permissions as string[]).length === 0;
+const manager = { roles: ['carrier_administrator'] };
+const roleOf = ({ user_id }: Victim) => `role-${user_id}`;
+
+/** A role of the victim alone, so that its change says who is meant. */
+async function giveOwnRole(victim: Victim, { cluster }: Scene): Promise<void> {
+  await cluster.rows(`insert into roles (name, user_types, permissions) values ($1, '{carrier}', '{user:read}')`, [roleOf(victim)]);
+  await cluster.rows('update users set roles = array[$2] where user_id = $1', [victim.user_id, roleOf(victim)]);
+}
+
+const newPassword = { current_password: password, new_password: 'a quite different phrase' };
+
+/** Every way there is, by name. */
+export const revocations: Record<string, Revocation> = {
+  logout: { act: (victim, { here }) => done(here.send('POST', '/auth/logout', { token: victim.token, body: {} })), reason: 'logout' },
+  'logout by refresh token': {
+    act: (victim, { here }) => done(here.send('POST', '/auth/logout', { body: { refresh_token: victim.refresh_token } })),
+    reason: 'logout',
+  },
+  'session revoked': { act: remove(({ session_id }) => `/auth/session/${session_id}`), reason: 'revoked' },
+  'sessions found': { act: remove(({ user_id }) => `/auth/session/all?user_id=${user_id}`), reason: 'revoked' },
+  'own others': {
+    prepare: openAnother,
+    act: (victim, { here }) => done(here.send('DELETE', '/auth/session/all', { token: byAnother(victim) })),
+    reason: 'revoked',
+  },
+  'token reused': {
+    prepare: async ({ session_id }, { cluster }) => {
+      await cluster.rows(`update sessions set refreshed_at = refreshed_at - interval '10 s' where session_id = $1`, [session_id]);
+    },
+    act: async (victim, { here }) => {
+      const { status } = await here.send('POST', '/auth/check-token', { body: { refresh_token: victim.predecessor } });
+      if (status !== 401) throw new Error(`reuse was not found: ${status}`);
+    },
+    reason: 'token_reuse',
+  },
+  'user disabled': { act: patch({ status: 'disabled' }), reason: 'user_disabled' },
+  'user disabled in bulk': { act: patchFound({ status: 'disabled' }), reason: 'user_disabled' },
+  'user deleted': { act: remove(({ user_id }) => `/user/${user_id}`), reason: 'user_deleted' },
+  'user deleted in bulk': { act: remove(({ user_id }) => `/user/all?user_id=${user_id}`), reason: 'user_deleted' },
+  'user purged': { act: remove(({ user_id }) => `/user/${user_id}?purge=true`), reason: 'purged' },
+  'password changed': {
+    prepare: openAnother,
+    act: (victim, { here }) => done(here.send('POST', '/auth/password', { token: byAnother(victim), body: newPassword })),
+    reason: 'password_changed',
+  },
+  'password reset': {
+    prepare: putResetToken,
+    act: ({ session_id }, { here }) =>
+      done(here.send('POST', `/auth/reset/${others.get(session_id)}`, { body: { password: newPassword.new_password } })),
+    reason: 'password_changed',
+  },
+  'address not allowed': { act: patch({ allowed_ips: ['198.51.100.0/24'] }), reason: 'ip_not_allowed' },
+  'role taken': { users: manager, act: patch({ roles: [] }), isAfter: nothingAllowed, reason: null },
+  'role taken in bulk': {
+    users: manager,
+    act: patchFound({ roles_remove: ['carrier_administrator'] }),
+    isAfter: nothingAllowed,
+    reason: null,
+  },
+  'role edited': {
+    prepare: giveOwnRole,
+    act: async (victim, { cluster }) => void (await cluster.rows(`update roles set permissions = '{}' where name = $1`, [roleOf(victim)])),
+    isAfter: nothingAllowed,
+    reason: null,
+  },
+  'scope narrowed': {
+    users: { user_type: 'system', roles: ['operator'] },
+    act: patch({ carrier_scope: ['c1'] }),
+    isAfter: ({ status, body }) => status === 200 && JSON.stringify(body.user.carrier_scope) === '["c1"]',
+    reason: null,
+  },
+  'name changed': {
+    act: patch({ first_name: 'Another' }),
+    isAfter: ({ status, body }) => status === 200 && body.user.first_name === 'Another',
+    reason: null,
+  },
+  'password to be changed': { users: manager, act: patch({ must_change_password: true }), isAfter: nothingAllowed, reason: null },
+};
