@@ -68,26 +68,6 @@ describe('tokens in the wrong place', () => {
     expect((await consuming['reset']?.use(invite))?.status).toBe(204);
   });
 
-  it('J18 cache confusion: 1,000 interleaved requests of 100 users, each is answered with themselves', async () => {
-    const { key, header } = ownKey(service);
-    const claims = decode(service.admin.token);
-    const users = await service.rows<{ user_id: string; session_id: string }>(`with added as (
-        insert into users (user_id, user_type, name, email, carrier_id, status) select uuid_v7(), 'carrier', 'many' || n, 'many' || n || '@example.com', 'c' || n, 'active'
-        from generate_series(1, 100) n returning user_id, carrier_id)
-      insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)
-      select uuid_v7(), user_id, 'carrier', carrier_id, '\\x00', now(), now() + interval '1 hour', now() + interval '1 hour' from added returning user_id, session_id`);
-    const tokens = users.map(({ user_id, session_id }) => forge(header, { ...claims, sub: user_id, sid: session_id }, key));
-    for (let round = 0; round < 10; round++) {
-      const answers = await Promise.all(
-        tokens.map((token, index) =>
-          index % 2 === round % 2 ? service.get('/user', { token }) : service.post('/auth/check-token', { body: { token } }),
-        ),
-      );
-      const named = answers.map(({ body }) => (body.user ?? body).user_id as string);
-      expect(named).toEqual(users.map(({ user_id }) => user_id));
-    }
-  });
-
   it('J19 token in query, body or cookie: taken from its two headers only, and never when they differ', async () => {
     user = { ...user, ...(await service.login(user.name)) };
     const { token } = user;
