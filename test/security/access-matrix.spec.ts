@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { customRoles, type Relation, relations, roleRows as callers } from '../support/access-roles';
 import { document } from '../support/document';
-import { type Cell, type MatrixRow, operationRows, type Person, roleRows } from '../support/matrix';
-import { type Cell, keyRows, type MatrixRow, operationRows, type Person } from '../support/matrix';
+import { type Cell, keyRows, type MatrixRow, operationRows, type Person, roleRows } from '../support/matrix';
 import { type TestAnswer, TestService } from '../support/service';
 
 describe('who may do what to whom', () => {
