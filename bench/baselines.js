@@ -1,7 +1,7 @@
 // What the service is compared with, in a process of its own on the same core: the least that could do the same work. Started by stage.js.
 require('reflect-metadata');
 const { createHash, createHmac, generateKeyPairSync, randomUUID } = require('node:crypto');
-const { Controller, Get, Module } = require('@nestjs/common');
+const { Body, Controller, Get, Module, Post } = require('@nestjs/common');
 const { NestFactory } = require('@nestjs/core');
 const { JwtService } = require('@nestjs/jwt');
 const { FastifyAdapter } = require('@nestjs/platform-fastify');
@@ -34,9 +34,15 @@ async function startHello() {
     hello() {
       return { hello: 'world' };
     }
+
+    greet() {
+      return { hello: 'world' };
+    }
   }
   const { prototype } = HelloController;
   Get('hello')(prototype, 'hello', Object.getOwnPropertyDescriptor(prototype, 'hello'));
+  Post('hello')(prototype, 'greet', Object.getOwnPropertyDescriptor(prototype, 'greet'));
+  Body()(prototype, 'greet', 0);
   Controller()(HelloController);
   class HelloModule {}
   Module({ controllers: [HelloController] })(HelloModule);

@@ -65,19 +65,47 @@ async function choose(client, condition, count) {
   return rows;
 }
 
-/** Sessions of that many Carrier Users, and their ids. */
-async function addSessions(client, count, condition = 'true') {
+/** A session each for that many Carrier Users, and whose they are. `order` is by what the users are taken. */
+async function addSessions(client, count, condition = 'true', order = 'user_id') {
   const { rows } = await client.query(
-    `insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)
-     select gen_random_uuid(), user_id, user_type, carrier_id, '', now(), now() + interval '1 day', now() + interval '30 days'
-     from users where user_type = 'carrier' and deleted_at is null and ${condition} limit $1 returning session_id`,
+    `with added as (
+       insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)
+       select gen_random_uuid(), user_id, user_type, carrier_id, '', now(), now() + interval '1 day', now() + interval '30 days'
+       from users where user_type = 'carrier' and deleted_at is null and ${condition} order by ${order} limit $1 returning session_id, user_id
+     ) select session_id, user_id, user_type, carrier_id, roles from added join users using (user_id)`,
     [count],
   );
-  return rows.map(({ session_id }) => session_id);
+  return rows;
+}
+
+/** Old and living sessions, a fifth of them alive, over the last 90 days: what lies in the table of a platform that is in use. */
+async function storeSessions(client, count) {
+  await client.query(
+    `with people as (select row_number() over (order by user_id) - 1 as number, user_id, user_type, carrier_id from users
+       where user_type = 'carrier' and status = 'active' and deleted_at is null),
+       made as (
+         select i, i % (select count(*) from people) as number, md5(random()::text) as digest, now() - interval '20 days' * random() as begun,
+           now() - interval '12 hours' * random() as seen from generate_series(1, $1::integer) i
+       ), placed as (
+         select *, number % 5 = 0 and i / (select count(*) from people) < 15 as alive,
+           begun - case when number % 5 = 0 then interval '0' else interval '70 days' * random() end as created_at from made
+       )
+     insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, created_at, last_seen_at, expires_at,
+       absolute_expires_at, ip, user_agent, ended_at, ended_reason)
+     select (lpad(to_hex((extract(epoch from created_at) * 1000)::bigint), 12, '0') || '7' || substr(digest, 1, 3) || '8' || substr(digest, 4, 15))::uuid,
+       user_id, user_type, carrier_id, sha256(digest::bytea), created_at, created_at, case when alive then seen else created_at end,
+       case when alive then seen else created_at end + interval '1 day', created_at + interval '30 days', '192.0.2.1', 'Mozilla/5.0 (X11; Linux x86_64)',
+       case when not alive then created_at + interval '1 hour' end, case when not alive then 'logout' end
+     from placed join people using (number)`,
+    [count],
+  );
+  await client.query('vacuum analyze sessions');
+  await client.query('checkpoint').catch(() => undefined);
 }
 
 /** Begins the chains of these sessions anew. */
-async function resetSessions(client, session_ids) {
+async function resetSessions(client, sessions) {
+  const session_ids = sessions.map(({ session_id }) => session_id);
   await client.query(
     `update sessions set refresh_token_hash = sha256((session_id || '.first')::bytea) where session_id = any($1::uuid[])`,
     [session_ids],
@@ -85,4 +113,4 @@ async function resetSessions(client, session_ids) {
   return session_ids.map((session_id) => `${session_id}.first`);
 }
 
-module.exports = { addSessions, ARGON2, choose, fill, fillUsers, PASSWORD, resetSessions };
+module.exports = { addSessions, ARGON2, choose, fill, fillUsers, PASSWORD, resetSessions, storeSessions };

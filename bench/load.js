@@ -6,16 +6,17 @@ const JSON_HEADERS = { 'content-type': 'application/json' };
 
 /**
  * Keeps `requests.length` connections busy; each sends its own requests in turn, one at a time. In a chain, each request is the first one with the
- * refresh token of the answer before.
+ * refresh token of the answer before. With `once`, all is sent a single time, however long that takes.
  */
-async function run({ url, seconds, method, headers = {}, requests, chain = false }) {
+async function run({ url, seconds, method, headers = {}, requests, chain = false, once = false }) {
   const latencies = [];
   let next = 0;
   const setupClient = (client) => {
-    const own = requests[next++].map((request) => ({ ...request, method, headers: { ...JSON_HEADERS, ...headers } }));
+    const own = requests[next++].map((request) => ({ ...request, method, headers: { ...JSON_HEADERS, ...headers, ...request.headers } }));
     client.setRequests(chain ? [linked(own[0])] : own);
   };
-  const options = { url, connections: requests.length, duration: seconds, sampleInt: 100, setupClient, headers: {} };
+  const length = once ? { amount: requests.flat().length } : { duration: seconds };
+  const options = { url, connections: requests.length, ...length, sampleInt: 100, setupClient, headers: {} };
   const running = autocannon(options);
   running.on('response', (_client, _status, _bytes, ms) => latencies.push(ms));
   const result = await running;

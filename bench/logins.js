@@ -1,5 +1,7 @@
 // Who asks, and which connection asks what.
-const { PASSWORD } = require('./fill');
+const path = require('node:path');
+const { addSessions, PASSWORD } = require('./fill');
+const { ask, startNode } = require('./processes');
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const AT_ONCE = 16;
@@ -44,4 +46,28 @@ class Logins {
   }
 }
 
-module.exports = { dealOut, Logins, sameFor };
+/** Sessions with their access tokens, without logging in. */
+class MadeSessions {
+  constructor(client, signer) {
+    this.client = client;
+    this.signer = signer;
+  }
+
+  static async start({ database: { client }, environment, pinned }) {
+    const signer = startNode([path.join(__dirname, 'signer.js')], { measured: false, pinned, ipc: true });
+    await ask(signer, 'start', environment);
+    return new MadeSessions(client, signer);
+  }
+
+  /** Sessions of active Carrier Users, by default of any. */
+  async open(count, condition = 'true', order = 'random()') {
+    return this.sign(await addSessions(this.client, count, `status = 'active' and ${condition}`, order));
+  }
+
+  async sign(sessions) {
+    const signed = await ask(this.signer, 'sign', sessions);
+    return sessions.map((session, index) => ({ ...session, access_token: signed[index] }));
+  }
+}
+
+module.exports = { dealOut, Logins, MadeSessions, sameFor };

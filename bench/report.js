@@ -97,7 +97,7 @@ function comparison(measures) {
   const shown = (values) => (values.length === 0 ? '–' : median(values) < 10 ? median(values).toFixed(1) : count(median(values)));
   const lines = measures.map(({ name, unit, ours, bare, demand }) => {
     const ratio = median(ours.slice(0, bare.length).map((value, round) => value / bare[round]));
-    const met = demand === target.none ? '' : demand.met({ ours: median(ours), ratio }) ? 'yes' : 'NO';
+    const met = ours.length === 0 ? 'not measured' : demand === target.none ? '' : demand.met({ ours: median(ours), ratio }) ? 'yes' : 'NO';
     return [name, unit, shown(ours), shown(bare), Number.isNaN(ratio) ? '–' : ratio.toFixed(2), demand.text, met];
   });
   return grid(['path', 'unit', 'ours', 'bare', 'ratio', 'target', 'met'], lines, [0, 1, 6]);

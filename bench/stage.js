@@ -3,15 +3,13 @@ const { randomBytes } = require('node:crypto');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
-const { setTimeout: delay } = require('node:timers/promises');
 const { hash } = require('@node-rs/argon2');
 const { Client } = require('pg');
 const { ARGON2, fill, PASSWORD } = require('./fill');
-const { ask, cpuSeconds, freePort, pinSelf, rssMiB, startNode, stopChildren } = require('./processes');
+const { DIST, environmentFor, startInstance } = require('./instances');
+const { ask, cpuSeconds, pinSelf, rssMiB, startNode, stopChildren } = require('./processes');
 const { count, machine, sample } = require('./report');
 
-const DIST = path.join(__dirname, '..', 'dist', 'src');
-const READY_WITHIN_MS = 30_000;
 const WARM_UP_SECONDS = 1;
 
 /** What has to be undone at the end, the last first. */
@@ -60,32 +58,6 @@ async function startDatabase(directory) {
   return { url: url.href, client, embedded };
 }
 
-/** One instance as in production; limits per address would only measure themselves. */
-async function startService(databaseUrl, directory, { pinned, profile }) {
-  const port = await freePort();
-  const env = {
-    PATH: process.env.PATH,
-    NODE_ENV: 'production',
-    PORT: String(port),
-    DATABASE_URL: databaseUrl,
-    APP_SECRET: randomBytes(32).toString('base64'),
-    DATA_DIR: directory,
-    LOG_LEVEL: 'warn',
-    ACCESS_TOKEN_TTL_SECONDS: '3600',
-    LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0',
-    REQUESTS_PER_ADDRESS_PER_MINUTE: '0',
-  };
-  const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(profile)}`];
-  const start = performance.now();
-  const child = startNode([...profiling, path.join(DIST, 'main.js')], { measured: true, pinned, env, cwd: directory, stdout: 'ignore' });
-  const url = `http://127.0.0.1:${port}`;
-  while (!(await fetch(`${url}/health/ready`).catch(() => ({ ok: false }))).ok) {
-    if (child.exitCode !== null || performance.now() - start > READY_WITHIN_MS) throw new Error('the service does not start');
-    await delay(20);
-  }
-  return { child, url, readyMs: Math.round(performance.now() - start) };
-}
-
 /** One round of one load, with what its process used for it. */
 async function measure(load, child, generator, howLong) {
   const job = await load?.();
@@ -128,11 +100,13 @@ async function prepare({ users, profile }) {
   await fill(database.client, users, await hash(PASSWORD, ARGON2));
   tell(`${count(users)} users in ${((performance.now() - start) / 1000).toFixed(1)} s`);
 
-  const service = await startService(database.url, directory, { pinned, profile });
+  const environment = environmentFor(database.url, directory);
+  const service = await startInstance(environment, { measured: true, pinned, profile });
   const rssIdle = rssMiB(service.child);
   const baseline = startNode([path.join(__dirname, 'baselines.js')], { measured: true, pinned, ipc: true });
   const generator = startNode([path.join(__dirname, 'load.js')], { measured: false, pinned, ipc: true });
-  return { about, database, service, rssIdle, pinned, baseline, generator, baselines: await ask(baseline, 'start', database.url) };
+  const baselines = await ask(baseline, 'start', database.url);
+  return { about, database, environment, service, rssIdle, pinned, baseline, generator, baselines };
 }
 
 /** Those whose name has one of these parts, given with commas between. */
@@ -155,4 +129,4 @@ function run(main) {
   );
 }
 
-module.exports = { chosen, measureRounds, prepare, run, tell };
+module.exports = { chosen, measure, measureRounds, prepare, run, tell };

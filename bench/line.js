@@ -1,0 +1,39 @@
+// One connection to an instance: requests one after the other, as fast as that goes.
+const http = require('node:http');
+
+class Line {
+  constructor(url) {
+    this.url = url;
+    this.agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+  }
+
+  /** @returns {Promise<{ status: number, body: string }>} */
+  send(method, path, { token, body } = {}) {
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const headers = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+    if (token !== undefined) headers.authorization = `Bearer ${token}`;
+    return new Promise((resolve, reject) => {
+      const request = http.request(`${this.url}${path}`, { agent: this.agent, method, headers }, (response) => {
+        let answer = '';
+        response.setEncoding('utf8').on('data', (part) => (answer += part));
+        response.once('end', () => resolve({ status: response.statusCode, body: answer })).once('error', reject);
+      });
+      request.once('error', reject).end(text);
+    });
+  }
+
+  /** What a token is worth there, as a text to be compared: the rights, or that there are none. */
+  async worthOf(token) {
+    const { status, body } = await this.send('POST', '/auth/check-token', { body: { token } });
+    if (status === 401) return 'nothing';
+    if (status !== 200) throw new Error(`check-token: ${status} ${body}`);
+    const { user, permissions } = JSON.parse(body);
+    return JSON.stringify({ permissions, roles: user.roles, carrier_scope: user.carrier_scope });
+  }
+
+  close() {
+    this.agent.destroy();
+  }
+}
+
+module.exports = { Line };

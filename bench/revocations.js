@@ -1,0 +1,141 @@
+// Measures how soon a second instance knows what was revoked on the first one, and that it never believes the old while nobody tells it.
+const { choose } = require('./fill');
+const { startInstance } = require('./instances');
+const { Line } = require('./line');
+const { Listener, listenersOf, NAME } = require('./listeners');
+const { Logins } = require('./logins');
+const { quantile, target } = require('./report');
+const { addRole, KINDS } = require('./revocation-kinds');
+const { tell } = require('./stage');
+const { Victims } = require('./victims');
+
+const SEEN_WITHIN_MS = 10_000;
+const TARGET = target.atMost(50, 'ms');
+const NEVER = target.atMost(0, 'times');
+
+/** @returns measures for the table; how each kind fared is told as it comes */
+async function measureRevocations({ database: { client }, environment, service, pinned }, { made, count }) {
+  await addRole(client);
+  const others = await listenersOf(client);
+  const second = await startInstance(environment, { measured: false, pinned });
+  const listener = new Listener(client, others);
+  const victims = new Victims(client, made, service.url);
+  await victims.find(2 * (count + KINDS.length), Math.ceil((2 * count) / KINDS.length) + 2);
+  const [administrator] = await choose(client, `roles @> '{administrator}'`, 1);
+  const { access_token } = await new Logins(service.url, [administrator]).open(administrator);
+  const [there, here] = [new Line(second.url), new Line(service.url)];
+  const send = (method, path, sent) => here.send(method, path, { token: access_token, ...sent });
+  const bench = { client, victims, here, there, send };
+
+  const { kinds, measures } = await tryAll(bench);
+  measures.push(...(await measurePhase('revocation elsewhere', bench, kinds, count)));
+  if ((await listener.find()).length === 0) {
+    measures.push(notMeasured(`revocation, listener cut (no backend is called "${NAME}")`));
+  } else measures.push(...(await measureCut({ ...bench, listener }, kinds, count)));
+  there.close();
+  here.close();
+  second.child.kill('SIGTERM');
+  await second.child.ended;
+  return measures;
+}
+
+/** Each kind once: what the service cannot do yet is left out, and said. */
+async function tryAll(bench) {
+  const [kinds, measures] = [[], []];
+  for (const kind of KINDS) {
+    const fault = await tryOne(bench, kind).catch((error) => error.message);
+    if (fault === null) kinds.push(kind);
+    else measures.push(notMeasured(`revocation: ${kind.name} (${fault.slice(0, 80)})`));
+  }
+  return { kinds, measures };
+}
+
+/** @returns why it cannot be measured, or null */
+async function tryOne(bench, kind) {
+  const ready = await makeReady(bench, kind);
+  if (ready === null) return 'nobody left for it';
+  await ready.revoke();
+  return (await bench.here.worthOf(ready.token)) === ready.before ? 'changes nothing' : null;
+}
+
+async function measurePhase(name, bench, kinds, count, mayBeOld = target.none) {
+  const done = [];
+  for (let turn = 0; turn < count; turn++) {
+    const one = await revokeOne(bench, kinds[turn % kinds.length]);
+    if (one !== null) done.push(one);
+    if ((turn + 1) % 100 === 0) tell(`${name}: ${turn + 1} of ${count}`);
+  }
+  let revived = 0;
+  for (const { token, before } of done) if ((await bench.there.worthOf(token)) === before) revived++;
+  for (const kind of kinds) tell(`  ${summary(kind.name, done)}`);
+  const times = done.map(({ ms }) => ms);
+  const figure = (what, unit, value, demand) => ({ name: `${name}, ${what}`, unit, ours: [value], bare: [], demand });
+  return [
+    figure('done', 'times', done.length, target.none),
+    figure('p50', 'ms', quantile(times, 0.5), target.none),
+    figure('p99', 'ms', quantile(times, 0.99), TARGET),
+    figure('longest', 'ms', Math.max(...times), target.none),
+    figure('first answers that were old', 'times', done.filter(({ stale }) => stale > 0).length, mayBeOld),
+    figure('old again at the end', 'times', revived, NEVER),
+  ];
+}
+
+function summary(kind, done) {
+  const own = done.filter((one) => one.kind === kind);
+  const times = own.map(({ ms }) => ms);
+  const old = own.filter(({ stale }) => stale > 0).length;
+  return `${kind}: ${own.length}, p50 ${quantile(times, 0.5).toFixed(1)} ms, longest ${Math.max(...times).toFixed(1)} ms, first answer old ${old}`;
+}
+
+async function measureCut(bench, kinds, count) {
+  const name = 'revocation, listener cut';
+  const measures = await measurePhase(name, bench, kinds, count, NEVER);
+  const { listener } = bench;
+  const figure = (what, value) => ({ name: `${name}, ${what}`, unit: 'times', ours: [value], bare: [], demand: target.none });
+  return [...measures, figure('connected again', listener.reconnected), figure('not there to be cut', listener.missing)];
+}
+
+/** One victim: revoked on the first instance, then asked for until the second one knows. Null when nobody is left. */
+async function revokeOne(bench, kind) {
+  const { there, listener } = bench;
+  await listener?.back();
+  const ready = await makeReady(bench, kind);
+  if (ready === null) return null;
+  const { token, before, revoke } = ready;
+  await listener?.cut();
+  await revoke();
+  const since = performance.now();
+  let stale = 0;
+  while ((await there.worthOf(token)) === before && performance.now() - since < SEEN_WITHIN_MS) stale++;
+  const ms = performance.now() - since;
+  return { kind: kind.name, token, before, stale, ms: ms < SEEN_WITHIN_MS ? ms : Infinity };
+}
+
+/** A victim whom the second instance knows, and what takes from them what they have. */
+async function makeReady({ client, victims, send, there }, kind) {
+  const found = await victims.next(kind);
+  if (found === null) return null;
+  const scene = { client, send, ...found };
+  const act = (await kind.prepare?.(scene)) ?? (() => kind.revoke(scene));
+  const token = found.victim.access_token;
+  const before = await warm(there, token);
+  const revoke = async () => {
+    const { status, body } = await act();
+    if (status !== kind.status && (status >= 300 || kind.status !== undefined)) throw new Error(`${kind.name}: ${status} ${body}`);
+  };
+  return { token, before, revoke };
+}
+
+/** The second answer comes from what the first one left behind. */
+async function warm(line, token) {
+  await line.worthOf(token);
+  const worth = await line.worthOf(token);
+  if (worth === 'nothing') throw new Error('the token of a victim is not good');
+  return worth;
+}
+
+function notMeasured(name) {
+  return { name, unit: '', ours: [], bare: [], demand: target.none };
+}
+
+module.exports = { measureRevocations };

@@ -1,0 +1,62 @@
+// What `bench:auth` asks of check-token besides what `npm run bench` does: other ways in, many tokens, tokens that were never seen before.
+const { CHECK_CONNECTIONS, checkTokens, helloOf } = require('./auth-paths');
+const { dealOut } = require('./logins');
+const { ask } = require('./processes');
+
+const MANY = 20_032;
+const ONCE = 9_984;
+const SHARE_OF_HELLO = 0.4;
+
+/** Requests with a token in their header. */
+function withHeader(url, tokens, request) {
+  const requests = dealOut(tokens, CHECK_CONNECTIONS, (token) => ({ ...request, headers: { authorization: `Bearer ${token}` } }));
+  return { url, method: request.method, requests };
+}
+
+/** @returns paths like those of auth-paths.js; the ones that have no target are there for comparison */
+async function defineTokenPaths({ service: { url }, baselines }, made) {
+  const tokens = await tokensOf(made, 2 * CHECK_CONNECTIONS);
+  const hello = () => helloOf(baselines);
+  const inBody = () => checkTokens(url, tokens);
+  const bare = () => {
+    const { requests } = inBody();
+    const greet = ({ body }) => ({ path: '/hello', body });
+    return { url: baselines.hello, method: 'POST', requests: requests.map((own) => own.map(greet)) };
+  };
+  return [
+    {
+      name: 'check-token, header',
+      load: () => withHeader(url, tokens, { method: 'POST', path: '/auth/check-token', body: '{}' }),
+      baseline: hello(),
+      target: SHARE_OF_HELLO,
+    },
+    { name: 'check-token', load: inBody, baseline: { name: 'Nest POST hello', load: bare } },
+    { name: 'GET /user', load: () => withHeader(url, tokens, { method: 'GET', path: '/user' }), baseline: hello() },
+  ];
+}
+
+/** Many tokens in turn, and each of others a single time. `among` says how many sessions are stored besides. */
+function defineLargePaths({ service: { url }, baselines, generator }, made, among) {
+  let many;
+  const manyInTurn = async () => {
+    if (many !== undefined) return checkTokens(url, many);
+    many = await tokensOf(made, MANY);
+    // each is seen once before it counts
+    await ask(generator, 'run', { ...checkTokens(url, many), once: true });
+    return checkTokens(url, many);
+  };
+  return [
+    { name: `check-token, ${MANY.toLocaleString('en')} tokens in turn${among}`, load: manyInTurn, baseline: helloOf(baselines) },
+    {
+      name: `check-token, each token once${among}`,
+      load: async () => ({ ...checkTokens(url, await tokensOf(made, ONCE)), once: true }),
+      baseline: helloOf(baselines),
+    },
+  ];
+}
+
+async function tokensOf(made, count) {
+  return (await made.open(count)).map(({ access_token }) => access_token);
+}
+
+module.exports = { defineLargePaths, defineTokenPaths };
