@@ -2,7 +2,7 @@
 const { choose } = require('./fill');
 const { Logins } = require('./logins');
 
-const BY_TYPE = (user_type) => `user_type = '${user_type}' and status = 'active' and roles <> '{administrator}'`;
+const BY_TYPE = (user_type) => `user_type = '${user_type}' and status = 'active' and roles in ('{carrier_user}', '{operator}')`;
 /** Sessions from measurements before, which nobody asks for any more: else it is they that a login would end. */
 const END_OLDER = `update sessions set ended_at = now(), ended_reason = 'logout' where user_id = $1 and ended_at is null`;
 /** The first session is the one that was used least recently, by less than what a check would note. */
