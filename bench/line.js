@@ -22,12 +22,18 @@ class Line {
     });
   }
 
-  /** What a token is worth there, as a text to be compared: the rights, or that there are none. */
-  async worthOf(token) {
+  /** What a token is good for there, null when for nothing. */
+  async check(token) {
     const { status, body } = await this.send('POST', '/auth/check-token', { body: { token } });
-    if (status === 401) return 'nothing';
-    if (status !== 200) throw new Error(`check-token: ${status} ${body}`);
-    const { user, permissions } = JSON.parse(body);
+    if (status !== 200 && status !== 401) throw new Error(`check-token: ${status} ${body}`);
+    return status === 200 ? JSON.parse(body) : null;
+  }
+
+  /** The same as a text to be compared: the rights, or that there are none. */
+  async worthOf(token) {
+    const checked = await this.check(token);
+    if (checked === null) return 'nothing';
+    const { permissions, user } = checked;
     return JSON.stringify({ permissions, roles: user.roles, carrier_scope: user.carrier_scope });
   }
 

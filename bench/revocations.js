@@ -10,6 +10,7 @@ const { tell } = require('./stage');
 const { Victims } = require('./victims');
 
 const SEEN_WITHIN_MS = 10_000;
+const REMEMBER_ATTEMPTS = 5;
 const NEVER = target.atMost(0, 'times');
 /** While it is told of changes an instance must soon know, and while it is not it must ask. */
 const TOLD = { p99: target.atMost(50, 'ms'), old: target.none };
@@ -74,6 +75,7 @@ async function measurePhase(name, bench, kinds, count, demands) {
   const figure = (what, unit, value, demand) => ({ name: `${name}, ${what}`, unit, ours: [value], bare: [], demand });
   return [
     figure('done', 'times', done.length, target.none),
+    figure('of them remembered elsewhere before', 'times', done.filter(({ remembered }) => remembered).length, target.none),
     figure('p50', 'ms', quantile(times, 0.5), target.none),
     figure('p99', 'ms', quantile(times, 0.99), demands.p99),
     figure('longest', 'ms', Math.max(...times), target.none),
@@ -103,38 +105,44 @@ async function revokeOne(bench, kind) {
   await listener?.back();
   const ready = await makeReady(bench, kind);
   if (ready === null) return null;
-  const { token, before, revoke } = ready;
+  const { token, before, remembered, revoke } = ready;
   await listener?.cut();
   await revoke();
   const since = performance.now();
   let stale = 0;
   while ((await there.worthOf(token)) === before && performance.now() - since < SEEN_WITHIN_MS) stale++;
   const ms = performance.now() - since;
-  return { kind: kind.name, token, before, stale, ms: ms < SEEN_WITHIN_MS ? ms : Infinity };
+  return { kind: kind.name, token, before, remembered, stale, ms: ms < SEEN_WITHIN_MS ? ms : Infinity };
 }
 
 /** A victim whom the second instance knows, and what takes from them what they have. */
-async function makeReady({ client, victims, send, there }, kind) {
+async function makeReady(bench, kind) {
+  const { client, victims, send, there } = bench;
   const found = await victims.next(kind);
   if (found === null) return null;
   const scene = { client, send, ...found };
   const act = (await kind.prepare?.(scene)) ?? (() => kind.revoke(scene));
   const token = found.victim.access_token;
-  const before = await warm(there, token);
+  const before = await there.worthOf(token);
+  if (before === 'nothing') throw new Error(`${kind.name}: the token of the victim is not good`);
+  const remembered = await remembers(bench, found.victim);
   const revoke = async () => {
     const { status, body } = await act();
     if (status !== kind.status && (status >= 300 || kind.status !== undefined))
       throw new Error(`${kind.name}: ${status} ${/"code":"([^"]+)"/.exec(body)?.[1] ?? body}`);
   };
-  return { token, before, revoke };
+  return { token, before, remembered, revoke };
 }
 
-/** The second answer comes from what the first one left behind. */
-async function warm(line, token) {
-  await line.worthOf(token);
-  const worth = await line.worthOf(token);
-  if (worth === 'nothing') throw new Error('the token of a victim is not good');
-  return worth;
+/** Whether the second instance answers from memory: then it does not see what nobody is told of. The first answers may still come from the database. */
+async function remembers({ client, there }, { session_id, access_token }) {
+  for (let attempt = 0; attempt < REMEMBER_ATTEMPTS; attempt++) {
+    const user_agent = `bench ${attempt}`;
+    await client.query('update sessions set user_agent = $2 where session_id = $1', [session_id, user_agent]);
+    const { session } = await there.check(access_token);
+    if (session.user_agent !== user_agent) return true;
+  }
+  return false;
 }
 
 function notMeasured(name) {

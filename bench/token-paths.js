@@ -3,8 +3,9 @@ const { CHECK_CONNECTIONS, checkTokens, helloOf } = require('./auth-paths');
 const { dealOut } = require('./logins');
 const { ask } = require('./processes');
 
-const MANY = 20_032;
-const ONCE = 9_984;
+/** Multiples of the connections. */
+const MANY = 312 * CHECK_CONNECTIONS;
+const ONCE = 156 * CHECK_CONNECTIONS;
 const SHARE_OF_HELLO = 0.4;
 
 /** Requests with a token in their header. */
