@@ -87,7 +87,8 @@ function cpuSeconds({ pid }) {
 
 /** Memory that a process occupies. */
 function rssMiB({ pid }) {
-  const [, fromProc] = fs.existsSync(`/proc/${pid}/status`) ? /VmRSS:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8')) : [];
+  const status = fs.existsSync(`/proc/${pid}/status`) ? fs.readFileSync(`/proc/${pid}/status`, 'utf8') : '';
+  const [, fromProc] = /VmRSS:\s+(\d+)/.exec(status) ?? [];
   const kibibytes = fromProc ?? execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' });
   return Math.round(Number(kibibytes) / 1024);
 }
