@@ -1,6 +1,7 @@
 import type { UserType } from '../access/actor';
 import { PageResponse } from '../common/http/page.dto';
 import type { EndedReason, SessionEntity } from './session.entity';
+import { partsOf } from './user-agents';
 
 /** One login. Never holds a token or its hash; the id is no token. */
 export class SessionResponse {
@@ -26,6 +27,12 @@ export class SessionResponse {
   ip!: string | null;
   /** user agent of the login, at most 512 characters */
   user_agent!: string | null;
+  /** browser and its version as the user agent claims, such as `Chrome 130`; of a program its name, such as `curl 8`; null when it does not tell */
+  browser!: string | null;
+  /** operating system as the user agent claims, such as `iOS 18`; without version where browsers do not tell it (`macOS`, `Windows 10 or 11`) */
+  os!: string | null;
+  /** `desktop`, `mobile`, `tablet`, `tv` or `bot`, as the user agent claims; null for programs and when it does not tell */
+  device!: string | null;
   /** whether it lives */
   active!: boolean;
   /** when it ended */
@@ -77,6 +84,7 @@ export function toSessionResponse(session: SessionRecord, current_session_id: st
     expires_at,
     ip,
     user_agent,
+    ...partsOf(user_agent),
     active,
     ended_at,
     ended_reason,
