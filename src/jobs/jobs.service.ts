@@ -1,6 +1,14 @@
 import { EventEmitter } from 'node:events';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
-import { type Runner, run, type WorkerEvents, Logger as WorkerLogger, type WorkerPool } from 'graphile-worker';
+import {
+  type CronItem,
+  parseCronItems,
+  type Runner,
+  run,
+  type WorkerEvents,
+  Logger as WorkerLogger,
+  type WorkerPool,
+} from 'graphile-worker';
 import { CONFIG, type Config } from '../config/config';
 import { JobsPool } from './jobs-pool';
 import { JobsRepository } from './jobs.repository';
@@ -19,6 +27,7 @@ const releaseEveryMs = 60_000;
 export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly logger = new Logger(JobsService.name);
   private readonly handlers = new Map<string, JobHandler>();
+  private readonly recurring: CronItem[] = [];
   private pool: JobsPool | null = null;
   private runner: Runner | null = null;
   private workers: WorkerPool | null = null;
@@ -33,6 +42,17 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   /** Says who does the jobs of a name. Called by modules when they start. */
   handle(name: string, handler: JobHandler): void {
     this.handlers.set(name, handler);
+  }
+
+  /**
+   * Says who does a job that comes again and again. However many instances there are, it is enqueued once each time, and no two of it run at once. One
+   * that fails is tried again; a time at which no instance ran is left out. Called by modules when they start.
+   * @param when five fields as in a crontab, in UTC: `7 * * * *` is seven minutes past each hour
+   */
+  every(when: string, name: string, handler: () => Promise<void>): void {
+    this.handle(name, handler);
+    const options = { queueName: name, jobKey: name, jobKeyMode: 'preserve_run_at' as const, maxAttempts: 5 };
+    this.recurring.push({ task: name, match: when, options });
   }
 
   /** Enqueues a job; it runs after the current transaction has committed, or not at all. */
@@ -65,6 +85,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
       events,
       pgPool: this.pool,
       taskList,
+      parsedCronItems: parseCronItems(this.recurring),
       concurrency: 3,
       pollInterval: 2_000,
       noHandleSignals: true,
