@@ -99,6 +99,7 @@ export const settings = z.object({
   SYSTEM_USER_SESSION_ABSOLUTE_SECONDS: seconds(86_400).describe('A System User session ends this long after login'),
   CARRIER_USER_SESSION_IDLE_SECONDS: seconds(86_400).describe('A Carrier User session ends after this long without a request'),
   CARRIER_USER_SESSION_ABSOLUTE_SECONDS: seconds(2_592_000).describe('A Carrier User session ends this long after login'),
+  SESSIONS_PER_USER_MAX: whole(1, 1_000).default(20).describe('Live sessions per user; a login beyond it ends the least recently used one'),
   LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: perMinute(30).describe('Logins and resets per address and minute; 0 = no limit'),
   REQUESTS_PER_ADDRESS_PER_MINUTE: perMinute(600).describe('Requests without a good token per address and minute; 0 = no limit'),
   RESET_PAGE_URL: pageUrl.describe("A portal's own page for setting a password, with `{token}`; unset: the service's page"),

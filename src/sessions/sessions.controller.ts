@@ -34,7 +34,8 @@ export class SessionsController {
   @Delete('all')
   @Allow()
   @Endpoint({
-    description: "Without a filter one's own other sessions. Those of others need `session:revoke`. The current session is never ended.",
+    description:
+      "Without a filter one's own other sessions. Those of others need `session:revoke`. The current session is never ended. Thousands are ended one batch after the other; after a fault the same again ends the rest.",
     answer: { status: 200, type: EndedSessionsResponse, description: 'How many were ended' },
     query: filterParameters(sessionList.filter),
     grammar: true,

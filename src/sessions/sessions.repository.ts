@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { CursorCodec } from '../common/query/cursor';
-import type { RawQuery } from '../common/query/filter';
+import type { Condition, RawQuery } from '../common/query/filter';
+import { escapeLike } from '../common/query/filter-sql';
 import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
@@ -13,6 +14,11 @@ const columns = sql`sessions.session_id, sessions.user_id, sessions.user_type, u
   sessions.expires_at, host(sessions.ip) as ip, sessions.user_agent, ${liveSession} as active, sessions.ended_at,
   sessions.ended_reason, sessions.ended_by`;
 const from = rawSql('sessions join users on users.user_id = sessions.user_id');
+
+const agentField = sessionList.filter.fields['user_agent'];
+/** Agents that are looked at (50 ms), and that are asked for by name. */
+const agentsSeenMax = 5_000;
+const agentsFoundMax = 500;
 
 /** A session that begins. */
 export type NewSession = Pick<
@@ -36,6 +42,14 @@ export interface EndedSession {
   carrier_id: string | null;
 }
 
+/** The SQL that records what was done to targets; see `EventsService.recordAll`. */
+export type RecordTargets = (targets: SqlFragment) => SqlFragment;
+
+/** What the events of ended sessions are made from, given `ended` in the same statement. */
+const endedTargets =
+  rawSql(`(select session_id as id, carrier_id, jsonb_build_object('ended_reason', jsonb_build_object('after', ended_reason)) as changes,
+  null::integer as version from ended) target`);
+
 /** The SQL of sessions. */
 @Injectable()
 export class SessionsRepository {
@@ -44,12 +58,21 @@ export class SessionsRepository {
     private readonly cursors: CursorCodec,
   ) {}
 
-  /** Adds a session; returns when it ends if nothing happens. */
-  async insert(session: NewSession): Promise<Date> {
+  /**
+   * Adds a session, and ends the least recently used ones that are too many with it; returns when it ends if nothing happens. Its user must be locked:
+   * else logins at the same time would not see each other's sessions.
+   */
+  async insert(session: NewSession, max: number, record: RecordTargets): Promise<Date> {
     const { session_id, user_id, user_type, carrier_id, refresh_token_hash, ip, user_agent, idle_seconds, absolute_seconds } = session;
-    const [row] = await this.database.runPrepared<{ expires_at: Date }>(sql`insert into sessions
-        (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, ip, user_agent, expires_at, absolute_expires_at)
-      values (${session_id}, ${user_id}, ${user_type}, ${carrier_id}, ${refresh_token_hash}, now(), ${ip}, ${user_agent},
+    const [row] = await this.database.runPrepared<{ expires_at: Date }>(sql`with surplus as (
+        select session_id as surplus_id from sessions where user_id = ${user_id}::uuid and ${liveSession}
+        order by last_seen_at desc, session_id desc offset ${max - 1}::integer
+      ), ended as (
+        update sessions set ended_at = now(), ended_reason = 'replaced' from surplus where session_id = surplus_id and ${liveSession}
+        returning session_id, carrier_id, ended_reason
+      ), recorded as (${record(endedTargets)})
+      insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, ip, user_agent, expires_at, absolute_expires_at)
+      values (${session_id}::uuid, ${user_id}::uuid, ${user_type}, ${carrier_id}, ${refresh_token_hash}, now(), ${ip}, ${user_agent},
         now() + least(${idle_seconds}::integer, ${absolute_seconds}::integer) * interval '1 second', now() + ${absolute_seconds}::integer * interval '1 second')
       returning expires_at`);
     return (row as { expires_at: Date }).expires_at;
@@ -65,12 +88,27 @@ export class SessionsRepository {
 
   /** One page of what the condition shows and the caller's query finds. */
   async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<SessionRecord>> {
-    const parsed = parseListQuery(query, sessionList, caller_id, this.cursors);
+    const read = parseListQuery(query, sessionList, caller_id, this.cursors);
+    const parsed = { ...read, conditions: await this.withAgents(read.conditions) };
     return readPage<SessionRecord>(
       this.database,
-      { columns, from, id: 'sessions.session_id', idName: 'session_id', visible },
+      { columns, from, id: 'sessions.session_id', idName: 'session_id', visible, joined: 'users' },
       parsed,
       this.cursors,
+    );
+  }
+
+  /**
+   * Conditions in which parts of user agents are the agents that they are parts of. Agents are few and sessions many: each agent is looked at once, by steps
+   * through the index, and then an index finds the sessions, and the planner knows how many. Where somebody made up many agents, all stays as it is.
+   */
+  async withAgents(conditions: Condition[]): Promise<Condition[]> {
+    return Promise.all(
+      conditions.map(async (condition) => {
+        if (condition.kind !== 'field' || condition.operator !== 'like' || condition.field !== agentField) return condition;
+        const agents = await this.agentsLike(String(condition.value));
+        return agents === null ? condition : { ...condition, operator: 'in', value: agents };
+      }),
     );
   }
 
@@ -98,18 +136,27 @@ export class SessionsRepository {
   }
 
   /** Ends the live sessions that all conditions find, and records it in the same statement; returns how many there were. */
-  async end(
-    conditions: SqlFragment[],
-    reason: SqlFragment,
-    ended_by: string | null,
-    record: (targets: SqlFragment) => SqlFragment,
-  ): Promise<number> {
-    const changes = rawSql(`jsonb_build_object('ended_reason', jsonb_build_object('after', ended_reason))`);
-    const targets = sql`(select session_id as id, carrier_id, ${changes} as changes, null::integer as version from ended) target`;
+  async end(conditions: SqlFragment[], reason: SqlFragment, ended_by: string | null, record: RecordTargets): Promise<number> {
     const [row] = await this.database.run<{ count: number }>(sql`with ended as (${endSql(conditions, reason, ended_by)}),
-      recorded as (${record(targets)})
+      recorded as (${record(endedTargets)})
       select count(*)::integer as count from ended`);
     return row?.count ?? 0;
+  }
+
+  /** The first of the live sessions that all conditions find, as a condition. Locked in the order of their ids, so that no two callers wait for each other. */
+  firstOf(conditions: SqlFragment[], limit: number): SqlFragment {
+    return sql`sessions.session_id = any(array(select sessions.session_id from ${from} where ${liveSession} and ${joinSql(conditions, ' and ')}
+      order by sessions.session_id limit ${limit}::integer for no key update of sessions))`;
+  }
+
+  /** Removes some of the sessions that have been over for so long; returns how many. Those that somebody has locked are left for the next time. */
+  async removeOld(days: number, limit: number): Promise<number> {
+    const before = sql`now() - ${days}::integer * interval '1 day'`;
+    // whatever is over was last seen before that: this is what an index finds
+    const removed = await this.database.run(sql`delete from sessions where session_id = any(array(
+      select session_id from sessions where last_seen_at < ${before} and coalesce(ended_at, expires_at) < ${before}
+      order by last_seen_at limit ${limit}::integer for update skip locked)) returning 1`);
+    return removed.length;
   }
 
   /** Ends a session whose refresh token came too late or twice; null when it had ended already. */
@@ -118,6 +165,18 @@ export class SessionsRepository {
       endSql([sql`sessions.session_id = ${session_id}::uuid`], rawSql(`'token_reuse'`), null),
     );
     return row ?? null;
+  }
+
+  private async agentsLike(text: string): Promise<string[] | null> {
+    const [row] = await this.database.run<{ seen: number; agents: string[] }>(sql`with recursive steps as (
+        (select user_agent from sessions where user_agent is not null order by user_agent limit 1)
+        union all
+        select (select user_agent from sessions where user_agent > steps.user_agent order by user_agent limit 1) from steps where user_agent is not null
+      ), agents as (select user_agent from steps limit ${agentsSeenMax}::integer)
+      select count(*)::integer as seen,
+        coalesce((array_agg(user_agent) filter (where user_agent ilike ${`%${escapeLike(text)}%`}::text))[:${agentsFoundMax + 1}::integer], '{}') as agents
+      from agents`);
+    return row !== undefined && row.seen < agentsSeenMax && row.agents.length <= agentsFoundMax ? row.agents : null;
   }
 }
 

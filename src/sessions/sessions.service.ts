@@ -15,9 +15,12 @@ import { RefreshTokens } from './refresh-token';
 import type { EndedReason } from './session.entity';
 import { sessionList } from './session-list';
 import { type EndedSessionsResponse, type SessionListResponse, type SessionResponse, toSessionResponse } from './sessions.dto';
-import { type RotatedSession, SessionsRepository } from './sessions.repository';
+import { type RecordTargets, type RotatedSession, SessionsRepository } from './sessions.repository';
 
 const columns = { user_id: 'sessions.user_id', user_type: 'sessions.user_type', carrier_id: 'sessions.carrier_id' };
+
+/** Sessions that one statement ends: done within a second. */
+const endedAtOnce = 5_000;
 
 /** What became of a refresh token: rotated, used too late or twice (its session is ended now), or not good. */
 export type Refreshed =
@@ -51,22 +54,20 @@ export class SessionsService {
     this.absolute = { system: config.SYSTEM_USER_SESSION_ABSOLUTE_SECONDS, carrier: config.CARRIER_USER_SESSION_ABSOLUTE_SECONDS };
   }
 
-  /** Begins a session, always with a new id (session fixation, OWASP ASVS 7.2.4). */
+  /**
+   * Begins a session, always with a new id (session fixation, OWASP ASVS 7.2.4). Of too many live ones the least recently used end. To be called with the
+   * user locked.
+   */
   async open(user: { user_id: string; user_type: UserType; carrier_id: string | null }, caller: Caller): Promise<OpenedSession> {
     const session_id = newId();
     const refresh_token = this.refreshTokens.mint(session_id);
     const { user_id, user_type, carrier_id } = user;
     const lifetime = { idle_seconds: this.idle[user_type], absolute_seconds: this.absolute[user_type] };
     const origin = { ip: caller.ip, user_agent: caller.user_agent };
-    const expires_at = await this.sessions.insert({
-      session_id,
-      user_id,
-      user_type,
-      carrier_id,
-      refresh_token_hash: hashToken(refresh_token),
-      ...origin,
-      ...lifetime,
-    });
+    const session = { session_id, user_id, user_type, carrier_id, refresh_token_hash: hashToken(refresh_token), ...origin, ...lifetime };
+    const actor: Actor = { ...systemActorFor(caller), actor_type: 'user', user_id, session_id };
+    const record: RecordTargets = (targets) => this.events.recordAll(actor, 'session.ended', 'session', targets);
+    const expires_at = await this.sessions.insert(session, this.config.SESSIONS_PER_USER_MAX, record);
     return { session_id, refresh_token, expires_at };
   }
 
@@ -114,15 +115,20 @@ export class SessionsService {
     if (ended === 0 && session.active) throw new AppError('access.protected_user');
   }
 
-  /** Ends what the filter finds, without a filter one's own others; never the current one. */
-  @Transactional()
+  /**
+   * Ends what the filter finds, without a filter one's own others; never the current one. Many are ended some thousands at a time, so that nobody waits for
+   * long: when a fault comes in between, those before it stay ended, and the same again ends the rest.
+   */
   async endFound(actor: Actor, query: RawQuery): Promise<EndedSessionsResponse> {
     const errors: FieldError[] = [];
-    const conditions = parseFilter(query, sessionList.filter, errors);
+    const read = parseFilter(query, sessionList.filter, errors);
     if (errors.length > 0) throw invalid(...errors);
+    const conditions = await this.sessions.withAgents(read);
     const reach = conditions.length === 0 ? this.own(actor) : this.visible(actor, 'session:revoke');
-    const notCurrent = sql`sessions.session_id <> ${actor.session_id}::uuid`;
-    const ended = await this.end(actor, [filterSql(conditions), reach, notCurrent, await this.unprotected(actor)], 'revoked');
+    const notCurrent = sql`sessions.session_id is distinct from ${actor.session_id}::uuid`;
+    const first = this.sessions.firstOf([filterSql(conditions), reach, notCurrent, await this.unprotected(actor)], endedAtOnce);
+    let ended = 0;
+    for (let count = -1; count !== 0; ended += count) count = await this.end(actor, [first], 'revoked');
     return { ended };
   }
 
@@ -159,7 +165,7 @@ export class SessionsService {
 
   /** Deleted users do not exist for anybody, and neither do their sessions. */
   private visible(actor: Actor, permission: 'session:read' | 'session:revoke'): SqlFragment {
-    const seen = holds(actor.permissions, permission) ? sql`(${visibleTo(actor, columns)} or ${this.own(actor)})` : this.own(actor);
+    const seen = holds(actor.permissions, permission) ? visibleTo(actor, columns) : this.own(actor);
     return sql`${seen} and users.deleted_at is null`;
   }
 
@@ -174,7 +180,7 @@ export class SessionsService {
 
   private endAll(actor: Actor, conditions: SqlFragment[], reason: SqlFragment, operation_id: string | null): Promise<number> {
     const ended_by = actor.actor_type === 'system' ? null : actor.user_id;
-    const record = (targets: SqlFragment) => this.events.recordAll(actor, 'session.ended', 'session', targets, operation_id);
+    const record: RecordTargets = (targets) => this.events.recordAll(actor, 'session.ended', 'session', targets, operation_id);
     return this.sessions.end(conditions, reason, ended_by, record);
   }
 }

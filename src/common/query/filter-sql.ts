@@ -75,6 +75,7 @@ function fieldSql(field: FilterField, operator: Operator, value: unknown): SqlFr
     case 'in':
       return inSql(field, value as unknown[]);
     case 'isnull':
+      if (field.isnull !== undefined) return value === true ? field.isnull : sql`not ${field.isnull}`;
       return value === true ? sql`${column} is null` : sql`${column} is not null`;
     case 'like':
       return likeSql(field, String(value));
@@ -90,7 +91,7 @@ function likeSql(field: FilterField, value: string): SqlFragment {
 /** Whoever has no value differs, too. Written so that an index can find the few that do. */
 function differsSql(field: FilterField, value: unknown): SqlFragment {
   const column = rawSql(field.column);
-  const orNull = field.nullable === true ? sql` or ${column} is null` : sql``;
+  const orNull = field.nullable === true ? sql` or ${field.isnull ?? sql`${column} is null`}` : sql``;
   if (field.values !== undefined) {
     const others = field.values.filter((one) => one !== value);
     return sql`(${inSql(field, others)}${orNull})`;

@@ -22,6 +22,8 @@ export interface FilterField {
   equals?: (value: unknown) => SqlFragment;
   /** replaces the comparison with several values at once */
   equalsAny?: (values: readonly unknown[]) => SqlFragment;
+  /** replaces `column is null` */
+  isnull?: SqlFragment;
   /** set when the planner can but guess how many rows have a value */
   guessed?: boolean;
   /** replaces `column ilike …`, where an index can do better */

@@ -39,6 +39,8 @@ export interface ListSource {
   idName: string;
   /** what the caller may see; joined to the filter by AND */
   visible: SqlFragment;
+  /** a table that is only joined: that the planner would read it as a whole tells nothing of how the rows are found */
+  joined?: string;
 }
 
 const countedUpTo = 10_000;
@@ -159,12 +161,17 @@ async function countUpTo(run: RunQuery, from: SqlFragment, where: SqlFragment, l
 }
 
 /** What the planner thinks of finding all rows: how many they are, and whether no table need be read as a whole. */
-async function planFor(run: RunQuery, { columns, from }: ListSource, where: SqlFragment): Promise<{ rows: number; byIndex: boolean }> {
+async function planFor(
+  run: RunQuery,
+  { columns, from, joined }: ListSource,
+  where: SqlFragment,
+): Promise<{ rows: number; byIndex: boolean }> {
   const [answer] = await run<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
     sql`explain (format json) select ${columns} from ${from} where ${where}`,
   );
   const plan = answer?.['QUERY PLAN'][0].Plan;
-  return { rows: plan?.['Plan Rows'] ?? 0, byIndex: !JSON.stringify(plan).includes('"Seq Scan"') };
+  const whole = JSON.stringify(plan).matchAll(/"Node Type":"Seq Scan"[^{}]*"Relation Name":"(\w+)"/g);
+  return { rows: plan?.['Plan Rows'] ?? 0, byIndex: [...whole].every(([, table]) => table === joined) };
 }
 
 function exactly(value: number): PageTotal {
