@@ -1,0 +1,251 @@
+import { Client } from 'pg';
+import { fillUsers } from '../../bench/fill';
+import type { Actor } from '../../src/access/actor';
+import { CursorCodec } from '../../src/common/query/cursor';
+import { operatorsOf, parameterName } from '../../src/common/query/filter';
+import type { Operator } from '../../src/common/query/filter-value';
+import type { SqlFragment } from '../../src/common/query/sql';
+import type { Config } from '../../src/config/config';
+import { dataSourceOptions } from '../../src/database/data-source';
+import type { Database } from '../../src/database/database';
+import { EventsService } from '../../src/events/events.service';
+import type { RolesService } from '../../src/roles/roles.service';
+import { sessionList } from '../../src/sessions/session-list';
+import { RefreshTokens } from '../../src/sessions/refresh-token';
+import { SessionsRepository } from '../../src/sessions/sessions.repository';
+import { SessionsService } from '../../src/sessions/sessions.service';
+import { fillSessions } from '../support/many-sessions';
+import { appSecret } from '../support/service';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+
+jest.setTimeout(120_000);
+
+interface PlanNode {
+  'Node Type': string;
+  'Index Name'?: string;
+  'Relation Name'?: string;
+  Plans?: PlanNode[];
+}
+
+const nobody = '018f0000-0000-7000-8000-000000000001';
+const reader = ['session:read', 'session:revoke'];
+const actor = (fields: Partial<Actor>) =>
+  ({
+    actor_type: 'user',
+    user_id: nobody,
+    user_type: 'system',
+    carrier_id: null,
+    carrier_scope: null,
+    session_id: nobody,
+    ...fields,
+  }) as Actor;
+
+/** Of each field a value that few have, so that no plan which reads them all can be right. */
+const rare: Record<string, string> = {
+  session_id: nobody,
+  user_id: nobody,
+  user_type: 'system',
+  carrier_id: 'carrier-199',
+  ip: '198.51.100.0/24',
+  user_agent: 'RareTool/1.0',
+  active: 'true',
+  ended_reason: 'token_reuse',
+};
+const like: Record<string, string> = { carrier_id: 'r-199', user_agent: 'raretool' };
+/** Conditions that nearly all meet: they are met while an order is walked. */
+const common = /^(session_id|user_id|carrier_id|ip|user_agent|ended_reason|\w+_at)_ne$|^active_ne$/;
+
+function valueOf(field: string, operator: Operator): string {
+  if (operator === 'isnull') return 'true';
+  if (operator === 'like') return like[field] ?? 'nobody';
+  if (field.endsWith('_at')) return operator === 'lt' || operator === 'lte' ? '2000-01-01T00:00:00Z' : '2099-01-01T00:00:00Z';
+  if (field === 'user_type' && operator === 'ne') return 'carrier';
+  if (field === 'active' && operator === 'ne') return 'false';
+  return rare[field] ?? '';
+}
+
+const filters = Object.entries(sessionList.filter.fields).flatMap(([field, spec]) =>
+  operatorsOf(spec).map((operator) => `${parameterName(field, operator)}=${encodeURIComponent(valueOf(field, operator))}`),
+);
+const sorts = Object.keys(sessionList.sorts).flatMap((sort) =>
+  ['asc', 'desc'].map((direction) => `order_by=${sort}&order_dir=${direction}`),
+);
+const others = [
+  'active=false',
+  'ended_reason=expired',
+  'ended_reason_in=expired,logout',
+  'ended_reason_isnull=false',
+  'user_agent_like=---',
+];
+
+describe('the plans of 120,000 sessions', () => {
+  let database: TestDatabase;
+  let client: Client;
+  let callers: Record<'oneself' | 'everything' | 'carrier' | 'scope', Actor>;
+
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    const { extra } = dataSourceOptions({ url: database.url, poolMax: 1, purpose: 'requests' }) as { extra: { options: string } };
+    client = new Client({ connectionString: database.url, options: extra.options });
+    await client.connect();
+    // a sample of 120,000 is every row: the statistics are the same in every run
+    await client.query('set default_statistics_target = 400');
+    await fillUsers(client, 10_000, '2026-11-20T12:00:00Z');
+    await fillSessions(client, 120_000);
+    const { rows } = await client.query<{ user_id: string }>(
+      'select user_id from users where deleted_at is null and carrier_id is not null limit 1',
+    );
+    callers = {
+      oneself: actor({ user_id: rows[0]?.user_id ?? '', permissions: [] }),
+      everything: actor({ permissions: reader }),
+      carrier: actor({ user_type: 'carrier', carrier_id: 'carrier-180', permissions: reader }),
+      scope: actor({ carrier_scope: ['carrier-180', 'carrier-190'], permissions: reader }),
+    };
+  });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  /** A repository that puts the plan of each of its queries into a list. */
+  function repositoryOf(plans: string[]): SessionsRepository {
+    const run = async (fragment: SqlFragment) => {
+      const { text, values } = fragment.toQuery();
+      if (!text.startsWith('explain')) {
+        const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`explain (format json, costs off) ${text}`, values);
+        plans.push((rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'].map(({ Plan }) => shapeOf(Plan)).join());
+      }
+      return (await client.query(text, values)).rows as object[];
+    };
+    return new SessionsRepository({ run, runPrepared: run } as unknown as Database, new CursorCodec(Buffer.alloc(32)));
+  }
+
+  function serviceOf(plans: string[]): SessionsService {
+    const config = {
+      APP_SECRET: appSecret,
+      SESSIONS_PER_USER_MAX: 2,
+      REFRESH_GRACE_SECONDS: 10,
+      SYSTEM_USER_SESSION_IDLE_SECONDS: 60,
+    } as Config;
+    const rest = {
+      CARRIER_USER_SESSION_IDLE_SECONDS: 60,
+      SYSTEM_USER_SESSION_ABSOLUTE_SECONDS: 60,
+      CARRIER_USER_SESSION_ABSOLUTE_SECONDS: 60,
+    };
+    const roles = { grantsOf: async () => ({ forbidden: ['administrator'] }) } as unknown as RolesService;
+    return new SessionsService({ ...config, ...rest }, repositoryOf(plans), roles, new EventsService({} as never));
+  }
+
+  async function plansOfRemoval(): Promise<string[]> {
+    const plans: string[] = [];
+    await client.query('begin');
+    await repositoryOf(plans)
+      .removeOld(89, 100)
+      .finally(() => client.query('rollback'));
+    return plans;
+  }
+
+  /** The plans of all queries that a list request sends, and those of the next page. */
+  async function plansOf(caller: Actor, query: string): Promise<string[]> {
+    const parameters = Object.fromEntries(new URLSearchParams(query)) as Record<string, string>;
+    const plans: string[] = [];
+    const service = serviceOf(plans);
+    const { next_cursor } = await service.list(caller, parameters);
+    if (next_cursor !== null) await service.list(caller, { ...parameters, count: 'none', cursor: next_cursor });
+    return plans;
+  }
+
+  async function table(caller: Actor, queries: string[]): Promise<Record<string, string[]>> {
+    const plans: Record<string, string[]> = {};
+    for (const query of queries) plans[query] = await plansOf(caller, query);
+    return plans;
+  }
+
+  const wholeTables = (plans: Record<string, string[]>, except = /^$/) =>
+    Object.entries(plans).filter(
+      ([query, own]) => !except.test(query.split('=')[0] ?? '') && own.some((plan) => plan.includes('whole sessions')),
+    );
+
+  /** The plans of what is done within a transaction that is rolled back. */
+  async function plansOfDeed(deed: (service: SessionsService) => Promise<unknown>): Promise<string[]> {
+    const plans: string[] = [];
+    await client.query('begin');
+    await deed(serviceOf(plans)).finally(() => client.query('rollback'));
+    return plans;
+  }
+
+  it('find by index whatever few have', async () => {
+    const plans = await table(callers.everything, [...filters, ...others]);
+    expect(wholeTables(plans, common)).toEqual([]);
+    expect(plans).toMatchSnapshot();
+  });
+
+  it('order by index in both directions, the next page too', async () => {
+    const plans = await table(callers.everything, sorts);
+    expect(wholeTables(plans)).toEqual([]);
+    expect(Object.entries(plans).filter(([, own]) => own.some((plan) => /(^| )sort/.test(plan)))).toEqual([]);
+    expect(plans).toMatchSnapshot();
+  });
+
+  it.each(['oneself', 'carrier', 'scope'] as const)('find by index for %s', async (caller) => {
+    const plans = await table(callers[caller], [...sorts, ...filters, ...others]);
+    expect(wholeTables(plans)).toEqual([]);
+    expect(plans).toMatchSnapshot();
+  });
+
+  it('find first what lies at the far end of the order', async () => {
+    const [row] = (
+      await client.query<{ early: Date; late: Date }>(`select now() - interval '88 days' as early, now() - interval '20 hours' as late`)
+    ).rows;
+    const [early, late] = [row?.early.toISOString() ?? '', row?.late.toISOString() ?? ''];
+    const far = {
+      [`last_seen_at_lt=${early}`]: 'last_seen_at',
+      [`expires_at_lt=${early}`]: 'expires_at',
+      [`last_seen_at_gt=${late}&order_dir=asc`]: 'last_seen_at',
+      'active=true&order_dir=asc': 'live_user_id',
+      'active=true&order_by=last_seen_at&order_dir=asc': 'live_user_id',
+    };
+    for (const [query, index] of Object.entries(far))
+      expect((await plansOf(callers.everything, query))[0]).toContain(`sessions_${index}_idx`);
+  });
+
+  it('find by index what logging in, refreshing, ending and removing ask for', async () => {
+    const { oneself, everything, scope } = callers;
+    const caller = { ip: null, user_agent: null, request_id: null };
+    const [session] = (
+      await client.query<{ session_id: string }>(`select session_id from sessions where ended_at is null and expires_at > now() limit 1`)
+    ).rows;
+    const session_id = session?.session_id ?? '';
+    const deeds: Record<string, (service: SessionsService) => Promise<unknown>> = {
+      'log in': (service) => service.open(oneself, caller),
+      refresh: (service) => service.rotate(new RefreshTokens(appSecret).mint(session_id)),
+      'log out': (service) => service.endCurrent(caller, session_id),
+      'see one': (service) => service.find(everything, session_id),
+      'end the others': (service) => service.endFound(oneself, {}),
+      'end those of an address': (service) => service.endFound(scope, { ip: '198.51.100.0/24' }),
+      'end those of a user': (service) => service.endFound(everything, { user_id: oneself.user_id }),
+      'end all of a batch': (service) => service.endOf(everything, [oneself.user_id, nobody], 'revoked'),
+      'end the forbidden': (service) => service.endForbidden(everything, [oneself.user_id, nobody], null),
+    };
+    const plans: Record<string, string[]> = {};
+    for (const [name, deed] of Object.entries(deeds)) plans[name] = await plansOfDeed(deed);
+    plans['remove old ones'] = await plansOfRemoval();
+    expect(wholeTables(plans)).toEqual([]);
+    expect(plans).toMatchSnapshot();
+  });
+
+  it('would show a table that is read as a whole', async () => {
+    await client.query('begin; drop index sessions_ip_idx, sessions_created_at_idx');
+    const plans = await table(callers.everything, ['ip=198.51.100.0/24']);
+    await client.query('rollback');
+    expect(wholeTables(plans)).toHaveLength(1);
+  });
+});
+
+/** Joins and recheck steps differ between versions of PostgreSQL; what finds and what sorts does not. */
+function shapeOf(node: PlanNode): string {
+  const below = (node.Plans ?? []).map(shapeOf).filter((shape) => shape !== '');
+  const { 'Node Type': type, 'Index Name': index, 'Relation Name': relation } = node;
+  const own = type === 'Seq Scan' ? `whole ${relation}` : type === 'Sort' ? 'sort' : type === 'Incremental Sort' ? 'ties' : (index ?? '');
+  return [own, ...below].filter((shape) => shape !== '').join(' ');
+}
