@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Keys for machines: only the hash of a key is stored, and every request with one finds it by that. */
+/** Keys for machines: only the hash of a key is stored, and a request with one finds it by that. Whatever ends one is told to every instance (ADR 0010). */
 export class AddKeys1795200005000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(keys);
@@ -31,4 +31,8 @@ const keys = `
   );
   create unique index keys_token_hash_key on keys (token_hash);
   create index keys_created_at_idx on keys (created_at, key_id);
+  create trigger key_changed after update on keys for each row
+    when ((old.permissions, old.carrier_scope, old.expires_at, old.revoked_at) is distinct from (new.permissions, new.carrier_scope, new.expires_at, new.revoked_at))
+    execute function notify_change('keys_changed');
+  create trigger keys_removed after delete on keys for each statement execute function notify_change('keys_changed');
 `;

@@ -4,7 +4,7 @@ import { monotonicMs } from '../common/clock';
 import { CONFIG, type Config } from '../config/config';
 
 /** What the database tells of (migration AddNotifications): whose state has changed, or that all of a kind may have. */
-export type NotificationChannel = 'user_changed' | 'roles_changed';
+export type NotificationChannel = 'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed';
 
 /** An answer over the listening connection proves that nothing is missing for this long, from when it was asked for. */
 const leaseMs = 1_000;

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { EventsModule } from '../events/events.module';
+import { ActingKeys } from './acting-keys';
 import { KeysController } from './keys.controller';
 import { KeysRepository } from './keys.repository';
 import { KeysService } from './keys.service';
@@ -8,7 +9,7 @@ import { KeysService } from './keys.service';
 @Module({
   imports: [EventsModule],
   controllers: [KeysController],
-  providers: [KeysService, KeysRepository],
+  providers: [KeysService, ActingKeys, KeysRepository],
   exports: [KeysService],
 })
 export class KeysModule {}

@@ -14,12 +14,15 @@ const columns = sql`keys.key_id, keys.name, keys.permissions, keys.user_type, ke
   keys.created_by, keys.expires_at, keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by`;
 /** Use is noted at most once a minute. */
 const stale = rawSql(`coalesce(keys.last_used_at <= now() - interval '1 minute', true)`);
-const acting = sql`keys.key_id, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions, ${stale} as stale`;
+const acting = sql`keys.key_id, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions, ${stale} as stale,
+  extract(epoch from keys.expires_at - now())::float8 * 1000 as ends_in_ms`;
 
 /** A key that works. */
 export interface ActingKeyRecord extends ActingKey {
   /** the last use was noted a while ago */
   stale: boolean;
+  /** milliseconds until it expires, by the clock of the database */
+  ends_in_ms: number;
 }
 
 /** A key that begins. */

@@ -8,6 +8,7 @@ import type { RawQuery } from '../common/query/filter';
 import type { SqlFragment } from '../common/query/sql';
 import { hashToken, newId } from '../common/random';
 import { EventsService } from '../events/events.service';
+import { ActingKeys } from './acting-keys';
 import { hasKeyForm, isKeyToken, mintKey } from './key-token';
 import { type CreatedKeyResponse, type CreateKeyRequest, type KeyListResponse, type KeyRecord, toKeyResponse } from './keys.dto';
 import { KeysRepository } from './keys.repository';
@@ -19,6 +20,7 @@ export class KeysService {
 
   constructor(
     private readonly keys: KeysRepository,
+    private readonly acting: ActingKeys,
     private readonly events: EventsService,
   ) {}
 
@@ -29,10 +31,10 @@ export class KeysService {
 
   /** Who acts with a key, as of now; null when it is revoked, expired or none of ours. Its use is noted, and not waited for. */
   async find(token: string, caller: Caller): Promise<Actor | null> {
-    const key = hasKeyForm(token) ? await this.keys.findActing(hashToken(token)) : null;
-    if (key === null) return null;
-    if (key.stale) this.noteUse(key.key_id, caller.ip);
-    return keyActorOf(key, caller);
+    if (!hasKeyForm(token)) return null;
+    const hash = hashToken(token);
+    const key = await this.acting.find(hash, ({ key_id, stale }) => stale && this.noteUse(key_id, hash, caller.ip));
+    return key === null ? null : keyActorOf(key, caller);
   }
 
   /** Who acts in work that a key has asked for and that goes on after its request; null when the key does not work any more. */
@@ -88,8 +90,11 @@ export class KeysService {
     await this.events.record(actor, 'key.created', { type: 'key', id: key_id, carrier_id }, changes);
   }
 
-  private noteUse(key_id: string, ip: string | null): void {
-    this.keys.touch(key_id, ip).catch((error: unknown) => this.logger.warn(`the use of a key was not noted: ${(error as Error).message}`));
+  private noteUse(key_id: string, hash: Buffer, ip: string | null): void {
+    this.keys.touch(key_id, ip).catch((error: unknown) => {
+      this.logger.warn(`the use of a key was not noted: ${(error as Error).message}`);
+      this.acting.forget(hash);
+    });
   }
 }
 
