@@ -1,7 +1,12 @@
 import { Module } from '@nestjs/common';
 import { CredentialsRepository } from './credentials.repository';
 import { CredentialsService } from './credentials.service';
+import { LoginAttemptsRepository } from './login-attempts.repository';
+import { LoginAttemptsService } from './login-attempts.service';
 
 /** Passwords and mailed links. */
-@Module({ providers: [CredentialsService, CredentialsRepository], exports: [CredentialsService] })
+@Module({
+  providers: [CredentialsService, CredentialsRepository, LoginAttemptsService, LoginAttemptsRepository],
+  exports: [CredentialsService, LoginAttemptsService],
+})
 export class CredentialsModule {}

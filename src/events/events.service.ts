@@ -21,6 +21,7 @@ export type EventType =
   | 'user.email_confirmed'
   | 'login.succeeded'
   | 'login.failed'
+  | 'login.locked'
   | 'password.reset_requested'
   | 'password.changed'
   | 'password.reset'

@@ -1,0 +1,20 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** Wrong passwords for one account, from one known address or from all others together. */
+@Entity('login_attempts')
+@Index('login_attempts_used_on_idx', ['used_on'])
+export class LoginAttemptEntity {
+  /** id of a living user, or a keyed hash of a login that names nobody: both are counted alike */
+  @PrimaryColumn('text', { primaryKeyConstraintName: 'login_attempts_pkey' }) account!: string;
+  /** an address from which the user logged in within 30 days; empty = all other addresses */
+  @PrimaryColumn('text', { primaryKeyConstraintName: 'login_attempts_pkey' }) address!: string;
+  /** wrong passwords since the last right one */
+  @Column('integer', { default: 0 }) failures!: number;
+  /** attempts under evaluation: id → when it began, in seconds since 1970 */
+  @Column('jsonb', { default: () => `'{}'` }) pending!: Record<string, number>;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) locked_until!: Date | null;
+  /** the address counts as known until then */
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) known_until!: Date | null;
+  /** day of the last attempt */
+  @Column('date') used_on!: string;
+}
