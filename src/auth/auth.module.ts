@@ -17,6 +17,7 @@ import { CheckTokenService } from './check-token.service';
 import { FirstAdministrator } from './first-administrator.service';
 import { JwtStrategy } from './jwt.strategy';
 import { MailJobsService } from './mail-jobs.service';
+import { PasswordChecksService } from './password-checks.service';
 import { RecoveryController } from './recovery.controller';
 import { RecoveryService } from './recovery.service';
 import { RefreshService } from './refresh.service';
@@ -40,7 +41,7 @@ import { VerifiedTokens } from './verified-tokens';
   ],
   controllers: [AuthController, RecoveryController],
   providers: [
-    ...[AuthService, CheckTokenService, RefreshService, RecoveryService, MailJobsService, FirstAdministrator],
+    ...[AuthService, PasswordChecksService, CheckTokenService, RefreshService, RecoveryService, MailJobsService, FirstAdministrator],
     ...[AccessTokens, ActorsService, AddressLimits, JwtStrategy, ShownLinks, SigningKeysService, SigningKeysRepository, VerifiedTokens],
   ],
   exports: [ActorsService, AddressLimits, FirstAdministrator, VerifiedTokens],

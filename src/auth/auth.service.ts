@@ -1,49 +1,37 @@
-import { createHmac } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, type Caller, systemActorFor } from '../access/actor';
 import { currentTime } from '../common/clock';
 import { AppError, invalid } from '../common/errors/app-error';
-import { deriveKey } from '../common/random';
-import { CONFIG, type Config } from '../config/config';
 import { CredentialsService } from '../credentials/credentials.service';
-import { type Changes, EventsService } from '../events/events.service';
+import { EventsService } from '../events/events.service';
 import { SessionsService } from '../sessions/sessions.service';
 import { UserLoginsService } from '../users/user-logins.service';
 import type { UserResponse } from '../users/users.dto';
 import { AccessTokens } from './access-tokens';
 import type { LoginRequest, LoginResponse } from './auth.dto';
+import { PasswordChecksService, type RightPassword } from './password-checks.service';
 
 /** Logging in and out. */
 @Injectable()
 export class AuthService {
-  private readonly loginKey: Buffer;
-
   constructor(
+    private readonly passwords: PasswordChecksService,
     private readonly logins: UserLoginsService,
     private readonly credentials: CredentialsService,
     private readonly sessions: SessionsService,
     private readonly events: EventsService,
     private readonly tokens: AccessTokens,
-    @Inject(CONFIG) config: Config,
-  ) {
-    this.loginKey = deriveKey(config.APP_SECRET, 'unknown-logins');
-  }
+  ) {}
 
   /**
    * Logs in. Unknown, wrong, disabled, invited: one answer, and one Argon2id each, so that nobody learns who exists
-   * (OWASP ASVS 6.3.8). @throws auth.invalid_credentials, auth.ip_not_allowed
+   * (OWASP ASVS 6.3.8). @throws auth.invalid_credentials, auth.ip_not_allowed, auth.too_many_attempts, service.overloaded
    */
   async login({ login, password }: LoginRequest, caller: Caller): Promise<LoginResponse> {
-    const user = await this.logins.findByLogin(login);
-    const usable = user !== null && user.status === 'active' ? user : null;
-    const right = await this.credentials.verify(usable?.user_id ?? null, password);
-    if (usable === null || !right) {
-      await this.recordFailure(login, user, caller);
-      throw new AppError('auth.invalid_credentials');
-    }
-    if (!(await this.logins.mayLoginFrom(usable.user_id, caller.ip))) throw new AppError('auth.ip_not_allowed');
-    return this.open(usable.user_id, usable.password_changed_at, caller);
+    const opened = await this.passwords.verify({ login }, password, systemActorFor(caller), (found) => this.admit(found, caller));
+    if (opened === null) throw new AppError('auth.invalid_credentials');
+    return opened;
   }
 
   /** Ends the session of an access token, or of a refresh token. @throws auth.token_missing, auth.token_invalid */
@@ -55,17 +43,19 @@ export class AuthService {
 
   /**
    * Verifies one's own password before a sensitive change. The change must hold on to what is returned: a reset that comes
-   * in between must win. @throws auth.wrong_current_password
+   * in between must win. @throws auth.wrong_current_password, auth.too_many_attempts, service.overloaded
    */
   async verifyOwn(actor: Actor, password: string): Promise<UserResponse> {
-    const user = await this.logins.find(actor.user_id);
-    if (user === null) throw new AppError('auth.token_invalid');
-    if (await this.credentials.verify(actor.user_id, password)) return user;
-    await this.events.record(actor, 'login.failed', { type: 'login', id: actor.user_id, carrier_id: actor.carrier_id });
-    throw new AppError('auth.wrong_current_password');
+    const { user_id } = actor;
+    const verified = await this.passwords.verify({ user_id }, password, actor, async ({ user, attempt }) => {
+      await this.passwords.pass(attempt);
+      return user;
+    });
+    if (verified === null) throw new AppError('auth.wrong_current_password');
+    return verified;
   }
 
-  /** Sets one's own password; all other sessions end, the mailed links die. @throws auth.wrong_current_password, request.invalid */
+  /** Sets one's own password; all other sessions end, the mailed links die. @throws auth.wrong_current_password, auth.too_many_attempts, request.invalid */
   async changePassword(actor: Actor, current_password: string, new_password: string): Promise<void> {
     const verified = await this.verifyOwn(actor, current_password);
     const pointer = '/new_password';
@@ -79,10 +69,17 @@ export class AuthService {
     });
   }
 
+  private async admit(found: RightPassword, caller: Caller): Promise<LoginResponse> {
+    if (found.ip_allowed) return this.open(found, caller);
+    await this.passwords.pass(found.attempt);
+    throw new AppError('auth.ip_not_allowed');
+  }
+
   @Transactional()
-  private async open(user_id: string, password_changed_at: Date | null, caller: Caller): Promise<LoginResponse> {
-    const user = await this.logins.noteLogin(user_id, password_changed_at, caller.ip);
+  private async open(verified: RightPassword, caller: Caller): Promise<LoginResponse> {
+    const user = await this.passwords.noteLogin(verified, caller.ip);
     if (user === null) throw new AppError('auth.invalid_credentials');
+    const { user_id } = user;
     const { session_id, refresh_token, expires_at } = await this.sessions.open(user, caller);
     const actor: Actor = { ...systemActorFor(caller), actor_type: 'user', user_id, session_id };
     await this.events.record(actor, 'login.succeeded', { type: 'login', id: user_id, carrier_id: user.carrier_id });
@@ -96,18 +93,6 @@ export class AuthService {
       session_id,
       user,
     };
-  }
-
-  /** A name that nobody has may be a password typed into the wrong field: only a keyed hash of it is kept. */
-  private async recordFailure(login: string, user: { user_id: string; carrier_id: string | null } | null, caller: Caller): Promise<void> {
-    const hash = createHmac('sha256', this.loginKey).update(login.toLowerCase()).digest('base64url');
-    const changes: Changes = user === null ? { login: { after: hash } } : {};
-    await this.events.record(
-      systemActorFor(caller),
-      'login.failed',
-      { type: 'login', id: user?.user_id ?? null, carrier_id: user?.carrier_id },
-      changes,
-    );
   }
 
   private sessionToEnd(access_token: string | null, refresh_token: string | undefined): string {

@@ -18,14 +18,6 @@ export interface LiveToken {
 export class CredentialsRepository {
   constructor(private readonly database: Database) {}
 
-  /** The hash of a user's password, or null when there is none or it has died unused. */
-  async findHash(user_id: string): Promise<string | null> {
-    const [row] = await this.database.runPrepared<{ password_hash: string }>(
-      sql`select password_hash from credentials where user_id = ${user_id}::uuid and (expires_at is null or expires_at > now())`,
-    );
-    return row?.password_hash ?? null;
-  }
-
   /** Sets the password; an initial one dies unused after `expires_in_seconds`. */
   async upsertHash(user_id: string, password_hash: string, expires_in_seconds: number | null): Promise<void> {
     await this.database.run(sql`insert into credentials (user_id, password_hash, expires_at)
@@ -36,13 +28,6 @@ export class CredentialsRepository {
   /** Replaces a hash by one with newer parameters, unless the password was changed meanwhile. */
   async replaceHash(user_id: string, before: string, after: string): Promise<void> {
     await this.database.repository(CredentialEntity).update({ user_id, password_hash: before }, { password_hash: after });
-  }
-
-  /** A password that was used does not die any more. */
-  async keep(user_id: string): Promise<void> {
-    await this.database.runPrepared(
-      sql`update credentials set expires_at = null where user_id = ${user_id}::uuid and expires_at is not null`,
-    );
   }
 
   /** Notes that a link was asked for and voids the one before; false when the last was asked for less than `pause_seconds` ago. */

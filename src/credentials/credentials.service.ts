@@ -40,23 +40,17 @@ export class CredentialsService {
   }
 
   /**
-   * Verifies a password. Takes as long for a user who does not exist (`null`) or has no password.
-   * A right one with old parameters is hashed anew; failing at that does not fail the login.
+   * Verifies a password. Takes as long for a user who does not exist or has no password (`null`).
+   * A right one with old parameters is hashed anew; failing at that does not fail the login. Never call it in a transaction.
    */
-  async verify(user_id: string | null, password: string): Promise<boolean> {
-    const passwordHash = user_id === null ? null : await this.credentials.findHash(user_id);
-    const right = await verifyPassword(password, passwordHash);
-    if (right && user_id !== null && passwordHash !== null && needsRehash(passwordHash)) {
+  async verify(user_id: string | null, password_hash: string | null, password: string): Promise<boolean> {
+    const right = await verifyPassword(password, password_hash);
+    if (right && user_id !== null && password_hash !== null && needsRehash(password_hash)) {
       await hashPassword(password)
-        .then((newer) => this.credentials.replaceHash(user_id, passwordHash, newer))
+        .then((newer) => this.credentials.replaceHash(user_id, password_hash, newer))
         .catch(() => undefined);
     }
     return right;
-  }
-
-  /** A password that was used for a login does not die unused any more. */
-  async keepPassword(user_id: string): Promise<void> {
-    await this.credentials.keep(user_id);
   }
 
   /** Notes that a link is wanted; the mail job mints its token. False when the last one was wanted less than `pause_seconds` ago. */

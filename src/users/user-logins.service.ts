@@ -4,6 +4,7 @@ import type { Actor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
 import { sql } from '../common/query/sql';
 import { CredentialsService } from '../credentials/credentials.service';
+import { LoginAttemptsService } from '../credentials/login-attempts.service';
 import { EventsService } from '../events/events.service';
 import { SessionsService } from '../sessions/sessions.service';
 import { UserMailsService } from './user-mails.service';
@@ -27,6 +28,7 @@ export class UserLoginsService {
   constructor(
     private readonly users: UsersRepository,
     private readonly credentials: CredentialsService,
+    private readonly attempts: LoginAttemptsService,
     private readonly sessions: SessionsService,
     private readonly events: EventsService,
     private readonly mails: UserMailsService,
@@ -44,19 +46,6 @@ export class UserLoginsService {
     return user === null ? null : toUserResponse(user);
   }
 
-  /** Whether a user may log in from an address. */
-  mayLoginFrom(user_id: string, ip: string | null): Promise<boolean> {
-    return this.users.mayLoginFrom(user_id, ip);
-  }
-
-  /** Notes a login and locks the user until it is done; null when the user changed since the password was verified. */
-  async noteLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<UserResponse | null> {
-    const user = await this.users.noteLogin(user_id, password_changed_at, ip);
-    if (user === null) return null;
-    await this.credentials.keepPassword(user_id);
-    return toUserResponse(user);
-  }
-
   /** Puts a new password in force: sessions end, links die, the owner is told. @throws reset.token_invalid when the user may not have one any more */
   @Transactional()
   async setPassword(
@@ -68,6 +57,7 @@ export class UserLoginsService {
     const user = await this.users.notePassword(user_id, proven_email, verified);
     if (user === null) throw new AppError(event === 'password.reset' ? 'reset.token_invalid' : 'auth.token_invalid');
     await this.credentials.setPassword(user_id, password_hash, false);
+    if (event === 'password.reset') await this.attempts.clear(user_id);
     await this.mails.cancelLinks(user_id);
     await this.sessions.endOf(actor, [user_id], 'password_changed', except_session_id);
     await this.events.record(actor, event, { type: 'user', id: user_id, carrier_id: user.carrier_id });

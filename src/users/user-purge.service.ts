@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
 import { sql } from '../common/query/sql';
+import { LoginAttemptsService } from '../credentials/login-attempts.service';
 import { EventsService } from '../events/events.service';
 import { IdempotencyService } from '../idempotency/idempotency.service';
 import { OperationsService } from '../operations/operations.service';
@@ -14,6 +15,7 @@ export class UserPurgeService {
     private readonly events: EventsService,
     private readonly idempotency: IdempotencyService,
     private readonly operations: OperationsService,
+    private readonly attempts: LoginAttemptsService,
   ) {}
 
   /** Takes a person's values out of the audit log, the kept answers and the filters of operations, then removes them. To be called within a transaction. */
@@ -25,6 +27,7 @@ export class UserPurgeService {
     await this.idempotency.eraseUsers([user_id]);
     await this.operations.eraseValues([name, email, email_pending, phone]);
     await this.users.purge([user_id]);
+    await this.attempts.remove([user_id]);
     await this.events.record(actor, 'user.purged', { type: 'user', id: user_id, carrier_id });
   }
 }

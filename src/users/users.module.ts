@@ -11,6 +11,8 @@ import { ActivityNotes } from './activity-notes.service';
 import { LiveLoginsRepository } from './live-logins.repository';
 import { LiveLoginsService } from './live-logins.service';
 import { UserActorsService } from './user-actors.service';
+import { UserAttemptsRepository } from './user-attempts.repository';
+import { UserAttemptsService } from './user-attempts.service';
 import { UserChangesRepository } from './user-changes.repository';
 import { UserChangesService } from './user-changes.service';
 import { UserCreationService } from './user-creation.service';
@@ -35,6 +37,8 @@ import { UsersService } from './users.service';
     LiveLoginsService,
     LiveLoginsRepository,
     UserActorsService,
+    UserAttemptsService,
+    UserAttemptsRepository,
     UserLoginsService,
     UserMailsService,
     UserPurgeService,
@@ -42,6 +46,7 @@ import { UsersService } from './users.service';
   exports: [
     LiveLoginsService,
     UserActorsService,
+    UserAttemptsService,
     UsersService,
     UserChangesService,
     UserCreationService,

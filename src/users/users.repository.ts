@@ -89,23 +89,6 @@ export class UsersRepository {
     return row as UserRecord;
   }
 
-  /** Whether a user may log in from an address. */
-  async mayLoginFrom(user_id: string, ip: string | null): Promise<boolean> {
-    const allowed = sql`cardinality(allowed_ips) = 0 or ${ip}::inet <<= any(allowed_ips)`;
-    const rows = await this.database.runPrepared(sql`select 1 from users where user_id = ${user_id}::uuid and (${allowed})`);
-    return rows.length > 0;
-  }
-
-  /** Notes a login, unless the user was disabled, deleted or given another password since it was verified. `version` stays. */
-  async noteLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<UserRecord | null> {
-    const [row] = await this.database
-      .runPrepared<UserRecord>(sql`update users set last_login_at = now(), last_login_ip = ${ip}::inet, last_seen_at = now()
-      where user_id = ${user_id}::uuid and status = 'active' and deleted_at is null and password_changed_at is not distinct from ${password_changed_at}::timestamptz
-        and (cardinality(allowed_ips) = 0 or ${ip}::inet <<= any(allowed_ips))
-      returning ${userColumns}`);
-    return row ?? null;
-  }
-
   /**
    * Notes a new password; null when it is not the one that was verified that it takes the place of. A proposed address is dropped: whoever knew the
    * old password may have proposed it. A reset proves the address and lifts the lock.

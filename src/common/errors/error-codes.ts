@@ -188,7 +188,8 @@ export const errorCodes = {
   'auth.too_many_attempts': {
     status: 429,
     title: 'Too many attempts',
-    meaning: 'Too many logins or resets from this address. Wait for `Retry-After`.',
+    meaning:
+      'Too many logins or resets from this address, or too many wrong passwords one after the other. Wait for `Retry-After`; a new password, by mail, ends the latter.',
     retry_after_seconds: 60,
   },
   'request.rate_limited': {

@@ -1,0 +1,122 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createHmac } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import type { Actor } from '../access/actor';
+import { AppError } from '../common/errors/app-error';
+import { deriveKey } from '../common/random';
+import { CONFIG, type Config } from '../config/config';
+import { CredentialsService } from '../credentials/credentials.service';
+import { type AttemptKey, LoginAttemptsService } from '../credentials/login-attempts.service';
+import { type Changes, EventsService } from '../events/events.service';
+import { type FoundLogin, UserAttemptsService } from '../users/user-attempts.service';
+import type { UserResponse } from '../users/users.dto';
+import { Turns } from './turns';
+
+/** Whose password it should be. */
+export type Claim = { login: string } | { user_id: string };
+
+/** A password that was right. What follows must end the attempt. */
+export interface RightPassword extends FoundLogin {
+  attempt: AttemptKey;
+}
+
+const places = 5;
+/** As many as may wait for a hash and one that is hashed: more would cost a statement, and be turned away then. */
+const busyMax = 65;
+const firstPauseMs = 10;
+const longestPauseMs = 250;
+
+/** Every way to try a password leads through here, so that none is weaker (OWASP ASVS 6.3.4). */
+@Injectable()
+export class PasswordChecksService {
+  private readonly loginKey: Buffer;
+  private readonly turns = new Turns({ busyMax, busyPerKeyMax: places, waitingMax: 128, patienceMs: 8_000 });
+
+  constructor(
+    private readonly users: UserAttemptsService,
+    private readonly credentials: CredentialsService,
+    private readonly attempts: LoginAttemptsService,
+    private readonly events: EventsService,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.loginKey = deriveKey(config.APP_SECRET, 'unknown-logins');
+  }
+
+  /**
+   * Verifies a password and does what follows a right one; null when it is wrong. Unknown, disabled and without a password take as long as wrong.
+   * The attempt is counted before the password is looked at. `right` must end the attempt; one that throws without has no effect on the limit.
+   * @throws auth.too_many_attempts, service.overloaded
+   */
+  verify<T>(claim: Claim, password: string, actor: Actor, right: (user: RightPassword) => Promise<T>): Promise<T | null> {
+    const named = 'login' in claim ? { login: lowerCase(claim.login) } : claim;
+    return this.turns.take('login' in named ? named.login : named.user_id, async (deadline) => {
+      const { attempt, found } = await this.begin(named, actor.ip, deadline);
+      const { user = null, password_hash = null } = found ?? {};
+      const isRight = await this.orRelease(attempt, () => this.credentials.verify(user?.user_id ?? null, password_hash, password));
+      if (isRight && found !== null) return this.orRelease(attempt, () => right({ ...found, attempt }));
+      // a wrong one that cannot be recorded keeps its place, and counts when its time is over: closed, not open
+      await this.fail(named, found, attempt, actor);
+      return null;
+    });
+  }
+
+  /** Ends the attempt of a right password that is no login. */
+  async pass(attempt: AttemptKey): Promise<void> {
+    await this.attempts.pass(attempt);
+  }
+
+  /** Ends the attempt of a right password by noting the login, and locks the user until it is done; null when the user changed since the password was verified. */
+  noteLogin({ user, attempt }: RightPassword, ip: string | null): Promise<UserResponse | null> {
+    return this.users.noteLogin(user, ip, attempt);
+  }
+
+  /** Waits while others try the passwords of the same account: until they are done nobody knows whether the limit is reached. */
+  private async begin(claim: Claim, ip: string | null, deadline: number): Promise<{ attempt: AttemptKey; found: FoundLogin | null }> {
+    const stranger = 'login' in claim ? this.hash(claim.login) : claim.user_id;
+    for (let pause = firstPauseMs; ; pause = Math.min(longestPauseMs, pause * 1.5)) {
+      const { attempt, found } = await this.users.begin(claim, stranger, ip);
+      if (this.attempts.isLetIn(attempt)) return { attempt, found };
+      if (performance.now() + pause > deadline) throw new AppError('service.overloaded');
+      await delay(pause);
+    }
+  }
+
+  /** What was not evaluated, or was right, counts for nothing when it comes to nothing. */
+  private async orRelease<T>(attempt: AttemptKey, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      await this.attempts.release(attempt).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** A name that nobody has may be a password typed into the wrong field: only a keyed hash of it is kept. */
+  @Transactional()
+  private async fail(claim: Claim, found: FoundLogin | null, attempt: AttemptKey, actor: Actor): Promise<void> {
+    const { user_id = null, carrier_id = null } = found?.user ?? {};
+    await this.users.lock(user_id);
+    const failed = await this.attempts.fail(attempt);
+    const target = { type: 'login' as const, id: user_id, carrier_id };
+    const changes: Changes = found === null && 'login' in claim ? { login: { after: this.hash(claim.login) } } : {};
+    await this.events.record(actor, 'login.failed', target, changes);
+    if (failed === null || failed.locked_until === null) return;
+    const lock: Changes = { failures: { after: failed.failures }, locked_until: { after: failed.locked_until.toISOString() } };
+    await this.events.record(actor, 'login.locked', target, { ...changes, ...lock });
+    // one's own addresses are locked apart, and that lock is nobody else's
+    if (attempt.address === '') await this.users.noteLock(user_id, failed.locked_until);
+  }
+
+  private hash(login: string): string {
+    return createHmac('sha256', this.loginKey).update(login).digest('base64url');
+  }
+}
+
+/**
+ * Names and addresses are ASCII, and differ without regard to case. Other letters stay as they are: PostgreSQL must find a user by exactly those logins
+ * that are counted as one when it finds none, else the difference would tell who exists.
+ */
+function lowerCase(login: string): string {
+  return login.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import type { AttemptState } from '../credentials/login-attempts.service';
+import { Database } from '../database/database';
+import type { UserRecord } from './users.dto';
+import { userColumns } from './users.repository';
+
+/** A living user who wants to log in, or nobody (all null), and what became of the attempt. */
+export type AttemptRecord = AttemptState & (FoundRecord | { user_id: null });
+
+/** A living user, and what decides about their login. */
+type FoundRecord = UserRecord & { password_hash: string | null; ip_allowed: boolean | null };
+
+/** The SQL of attempts to log in. */
+@Injectable()
+export class UserAttemptsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Looks for a living user and begins an attempt, found or not: `begin` is the statement for it, which takes the user from `found`. */
+  async begin(condition: SqlFragment, ip: string | null, begin: SqlFragment): Promise<AttemptRecord> {
+    const [row] = await this.database.runPrepared<AttemptRecord>(sql`with found as (
+        select ${userColumns}, (cardinality(users.allowed_ips) = 0 or ${ip}::inet <<= any(users.allowed_ips)) as ip_allowed,
+          case when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now()) then credentials.password_hash end as password_hash
+        from users left join credentials on credentials.user_id = users.user_id where ${condition} and users.deleted_at is null limit 1),
+      attempt as (${begin})
+      select * from attempt left join found on true`);
+    return row as AttemptRecord;
+  }
+
+  /**
+   * Notes a login, unless the user was disabled, deleted or given another password since it was verified. `version` stays. A password that was used does
+   * not die any more. `after` is the statement that ends the attempt, for each row of `noted`.
+   */
+  async noteLogin(
+    user_id: string,
+    password_changed_at: Date | null,
+    ip: string | null,
+    lifts_lock: boolean,
+    after: SqlFragment,
+  ): Promise<UserRecord | null> {
+    const locked_until = rawSql(lifts_lock ? 'null' : 'locked_until');
+    const [row] = await this.database.runPrepared<UserRecord>(sql`with noted as (
+        update users set last_login_at = now(), last_login_ip = ${ip}::inet, last_seen_at = now(), locked_until = ${locked_until}
+        where user_id = ${user_id}::uuid and status = 'active' and deleted_at is null and password_changed_at is not distinct from ${password_changed_at}::timestamptz
+          and (cardinality(allowed_ips) = 0 or ${ip}::inet <<= any(allowed_ips))
+        returning ${userColumns}),
+      kept as (update credentials set expires_at = null from noted where credentials.user_id = noted.user_id and credentials.expires_at is not null),
+      ended as (${after})
+      select * from noted`);
+    return row ?? null;
+  }
+
+  /** Locks a user for the transaction; null locks nobody, by the same statement. */
+  async lock(user_id: string | null): Promise<void> {
+    await this.database.runPrepared(sql`select 1 from users where user_id = ${user_id}::uuid for no key update`);
+  }
+
+  /** Shows until when strangers cannot log in as a user. `version` stays. */
+  async noteLock(user_id: string | null, locked_until: Date | null): Promise<void> {
+    await this.database.runPrepared(sql`update users set locked_until = ${locked_until}::timestamptz where user_id = ${user_id}::uuid`);
+  }
+}

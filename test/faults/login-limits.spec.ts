@@ -1,0 +1,99 @@
+import { until } from '../support/links';
+import { Cluster } from '../support/cluster';
+import { adminEmail, password, type TestAnswer } from '../support/service';
+import type { ServiceProcess } from '../support/service-process';
+
+jest.setTimeout(180_000);
+
+describe('many passwords at once, over two instances', () => {
+  let cluster: Cluster;
+  let instances: [ServiceProcess, ServiceProcess];
+  let token: string;
+  let count = 0;
+
+  beforeAll(async () => {
+    cluster = await Cluster.create();
+    const first = await cluster.start();
+    instances = [first, await cluster.start()];
+    token = await cluster.login(first);
+  });
+  afterAll(() => cluster.close());
+
+  const createUser = async (): Promise<{ user_id: string; name: string; email: string }> => {
+    const name = `burst-${++count}`;
+    const fields = { user_type: 'carrier', carrier_id: 'c1', password, must_change_password: false };
+    const answer = await instances[0].send('POST', '/user/create', { token, body: { name, email: `${name}@example.com`, ...fields } });
+    expect(answer.status).toBe(201);
+    return answer.body;
+  };
+
+  const logins = (times: number, body: (index: number) => { login: string; password: string }): Promise<TestAnswer[]> =>
+    Promise.all(
+      Array.from({ length: times }, (_, index) => instances[(index % 2) as 0 | 1].send('POST', '/auth/login', { body: body(index) })),
+    );
+
+  const eventsOf = (user_id: string) =>
+    cluster.rows<{ event_type: string; n: number }>(
+      `select event_type, count(*)::integer as n from events where target_id = $1 and event_type like 'login.%' group by 1 order by 1`,
+      [user_id],
+    );
+
+  it('L7 race past the limit: of 200 wrong ones, by name and by address, five are looked at, whoever is asked', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { user_id, name, email } = await createUser();
+      const answers = await logins(200, (index) => ({ login: index % 3 === 0 ? email : name, password: `${password}${index}` }));
+      expect(await eventsOf(user_id)).toEqual([
+        { event_type: 'login.failed', n: 5 },
+        { event_type: 'login.locked', n: 1 },
+      ]);
+      expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
+      for (const { status } of answers) expect([401, 429, 503]).toContain(status);
+    }
+  });
+
+  it('L7 race past the limit: a right one among the wrong does not make room for more than ten', async () => {
+    const { user_id, name } = await createUser();
+    await logins(200, (index) => ({ login: name, password: index === 100 ? password : `${password}${index}` }));
+    const [failed] = await eventsOf(user_id);
+    expect(failed?.n).toBeLessThanOrEqual(10);
+  });
+
+  it('S23 login burst: 100 right ones of one user all come in, into sessions of their own, and nobody is locked out', async () => {
+    const { user_id, name, email } = await createUser();
+    const answers = await logins(100, (index) => ({ login: index % 2 === 0 ? email : name, password }));
+    expect(answers.map(({ status }) => status)).toEqual(Array<number>(100).fill(200));
+    expect(new Set(answers.map(({ body }) => body.session_id)).size).toBe(100);
+    expect(await eventsOf(user_id)).toEqual([{ event_type: 'login.succeeded', n: 100 }]);
+    const counters = await cluster.rows(`select failures, pending, locked_until from login_attempts where account = $1`, [user_id]);
+    for (const counter of counters) expect(counter).toEqual({ failures: 0, pending: {}, locked_until: null });
+  });
+
+  it('S23 login burst: 100 at one instance come in, too', async () => {
+    const { name } = await createUser();
+    const burst = Array.from({ length: 100 }, () => instances[0].send('POST', '/auth/login', { body: { login: name, password } }));
+    expect((await Promise.all(burst)).map(({ status }) => status)).toEqual(Array<number>(100).fill(200));
+  });
+
+  it('what a killed instance was looking at counts as failures, and never as less', async () => {
+    const { user_id, name } = await createUser();
+    const doomed = await cluster.start();
+    const attempts = Array.from({ length: 50 }, () =>
+      doomed.send('POST', '/auth/login', { body: { login: name, password: `${password}!` } }).catch(() => null),
+    );
+    const pending = () =>
+      cluster.rows(`select 1 from login_attempts where account = $1 and pending <> '{}'`, [user_id]).then((rows) => rows.length > 0);
+    await until(pending);
+    await doomed.kill();
+    await Promise.all(attempts);
+    await cluster.rows(
+      `update login_attempts set pending = (select coalesce(jsonb_object_agg(key, value::float8 - 15), '{}') from jsonb_each_text(pending)) where account = $1`,
+      [user_id],
+    );
+    const answers = await logins(20, () => ({ login: name, password: `${password}!` }));
+    const evaluated = answers.filter(({ status }) => status === 401).length;
+    const [row] = await cluster.rows<{ failures: number }>(`select failures from login_attempts where account = $1`, [user_id]);
+    expect(row?.failures).toBe(5);
+    expect(evaluated).toBeLessThan(5);
+    expect((await instances[0].send('POST', '/auth/login', { body: { login: adminEmail, password } })).status).toBe(200);
+  });
+});
