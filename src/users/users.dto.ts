@@ -142,7 +142,7 @@ export class UserResponse {
   last_seen_at!: Date | null;
   /** when the password was last set */
   password_changed_at!: Date | null;
-  /** logins are refused until then */
+  /** until then logins are refused, save from addresses that they came from within 30 days; the year 9999 = until the password is reset */
   locked_until!: Date | null;
   /** when deleted; null for the living */
   deleted_at!: Date | null;
