@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { JobsModule } from '../jobs/jobs.module';
 import { CredentialsRepository } from './credentials.repository';
 import { CredentialsService } from './credentials.service';
 import { LoginAttemptsRepository } from './login-attempts.repository';
@@ -6,6 +7,7 @@ import { LoginAttemptsService } from './login-attempts.service';
 
 /** Passwords and mailed links. */
 @Module({
+  imports: [JobsModule],
   providers: [CredentialsService, CredentialsRepository, LoginAttemptsService, LoginAttemptsRepository],
   exports: [CredentialsService, LoginAttemptsService],
 })

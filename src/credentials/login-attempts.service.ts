@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { AppError } from '../common/errors/app-error';
 import type { SqlFragment } from '../common/query/sql';
+import { JobsService } from '../jobs/jobs.service';
 import {
   type AttemptKey,
   type AttemptRequest,
@@ -23,8 +24,15 @@ const removedAtOnce = 1_000;
  * is looked at, and has to be ended by one of `passSql`, `pass`, `fail` and `release`; one that is not counts as a failure after 15 seconds.
  */
 @Injectable()
-export class LoginAttemptsService {
-  constructor(private readonly attempts: LoginAttemptsRepository) {}
+export class LoginAttemptsService implements OnModuleInit {
+  constructor(
+    private readonly attempts: LoginAttemptsRepository,
+    private readonly jobs: JobsService,
+  ) {}
+
+  onModuleInit(): void {
+    this.jobs.every('41 3 * * *', 'forget-login-attempts', () => this.forgetOld());
+  }
 
   /** The statement that begins an attempt and answers an `AttemptState`, to be part of the one that looks for the user. Locks the counter for a moment. */
   beginSql(request: AttemptRequest): SqlFragment {
@@ -80,12 +88,8 @@ export class LoginAttemptsService {
     await this.attempts.remove(user_ids);
   }
 
-  /** Removes what nobody used for 30 days, in batches; locks that only a reset ends stay. To be called once a day. Returns how many. */
-  async forgetOld(): Promise<number> {
-    for (let all = 0; ;) {
-      const removed = await this.attempts.removeOld(removedAtOnce);
-      all += removed;
-      if (removed < removedAtOnce) return all;
-    }
+  /** Removes what nobody used for 30 days, in batches; locks that only a reset ends stay. */
+  async forgetOld(): Promise<void> {
+    while ((await this.attempts.removeOld(removedAtOnce)) === removedAtOnce);
   }
 }
