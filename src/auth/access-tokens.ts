@@ -6,6 +6,7 @@ import { currentTime } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import { newId } from '../common/random';
 import { CONFIG, type Config, serviceUrl } from '../config/config';
+import { clockToleranceSeconds } from './key-times';
 import { SigningKeysService } from './signing-keys.service';
 
 /** What an access token says (RFC 9068): ids and technical claims only. */
@@ -33,8 +34,6 @@ export interface TokenSubject {
 
 /** The audience of all access tokens: every module of the platform. */
 const tokenAudience = 'carrier-platform';
-/** Clocks of instances may differ by this much. */
-const clockToleranceSeconds = 5;
 const tokenMax = 4_096;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -75,13 +74,19 @@ export class AccessTokens {
   }
 
   /** Verifies a token. @throws auth.token_invalid, whatever is wrong with it */
-  verify(token: string, { ignoreExpiration = false } = {}): AccessTokenClaims {
+  async verify(token: string, { ignoreExpiration = false } = {}): Promise<AccessTokenClaims> {
+    await this.learnKey(token);
     try {
       const payload: unknown = this.jwt.verify(token, { ...this.rules, publicKey: this.keyFor(token) as never, ignoreExpiration });
       return this.claimsOf(payload);
     } catch {
       throw new AppError('auth.token_invalid');
     }
+  }
+
+  /** To be awaited before `keyFor`: when a token may be signed with a key that this instance does not know yet, looks for it. */
+  async learnKey(token: string): Promise<void> {
+    if (token.length <= tokenMax) await this.keys.learn(token.slice(0, Math.max(0, token.indexOf('.'))));
   }
 
   /** The key a token must be signed with. Refuses everything that is not exactly of the form that we write. @throws auth.token_invalid */

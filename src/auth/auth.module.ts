@@ -22,6 +22,7 @@ import { RecoveryController } from './recovery.controller';
 import { RecoveryService } from './recovery.service';
 import { RefreshService } from './refresh.service';
 import { ShownLinks } from './shown-links';
+import { SigningKeyRotation } from './signing-key-rotation.service';
 import { SigningKeysRepository } from './signing-keys.repository';
 import { SigningKeysService } from './signing-keys.service';
 import { VerifiedTokens } from './verified-tokens';
@@ -42,7 +43,8 @@ import { VerifiedTokens } from './verified-tokens';
   controllers: [AuthController, RecoveryController],
   providers: [
     ...[AuthService, PasswordChecksService, CheckTokenService, RefreshService, RecoveryService, MailJobsService, FirstAdministrator],
-    ...[AccessTokens, ActorsService, AddressLimits, JwtStrategy, ShownLinks, SigningKeysService, SigningKeysRepository, VerifiedTokens],
+    ...[AccessTokens, ActorsService, AddressLimits, JwtStrategy, ShownLinks, VerifiedTokens],
+    ...[SigningKeysService, SigningKeyRotation, SigningKeysRepository],
   ],
   exports: [ActorsService, AddressLimits, FirstAdministrator, VerifiedTokens],
 })

@@ -35,9 +35,8 @@ export class AuthService {
   }
 
   /** Ends the session of an access token, or of a refresh token. @throws auth.token_missing, auth.token_invalid */
-  @Transactional()
   async logout(access_token: string | null, refresh_token: string | undefined, caller: Caller): Promise<void> {
-    const session_id = this.sessionToEnd(access_token, refresh_token);
+    const session_id = await this.sessionToEnd(access_token, refresh_token);
     await this.sessions.endCurrent(caller, session_id);
   }
 
@@ -95,11 +94,11 @@ export class AuthService {
     };
   }
 
-  private sessionToEnd(access_token: string | null, refresh_token: string | undefined): string {
+  private async sessionToEnd(access_token: string | null, refresh_token: string | undefined): Promise<string> {
     const session_id = refresh_token === undefined ? null : this.sessions.sessionOf(refresh_token);
     if (session_id !== null) return session_id;
     if (access_token === null) throw new AppError(refresh_token === undefined ? 'auth.token_missing' : 'auth.token_invalid');
-    return this.tokens.verify(access_token).sid;
+    return (await this.tokens.verify(access_token)).sid;
   }
 }
 

@@ -57,13 +57,13 @@ export class CheckTokenService {
   }
 
   private async checkOnly(token: string): Promise<string> {
-    const claims = this.verified.verify(token);
+    const claims = await this.verified.verify(token);
     return this.answer(await this.login(claims), { expires_in: secondsUntil(claims.exp), refreshed: false });
   }
 
   private async checkAndRenew(token: string | null): Promise<string> {
     if (token === null) throw new AppError('auth.token_missing');
-    const claims = this.verified.verify(token);
+    const claims = await this.verified.verify(token);
     if (!this.isPastHalf(claims)) return this.answer(await this.login(claims), { expires_in: secondsUntil(claims.exp), refreshed: false });
     return this.renew(claims);
   }
@@ -79,7 +79,7 @@ export class CheckTokenService {
   }
 
   private async refresh(refresh_token: string, access_token: string | null, caller: Caller): Promise<string> {
-    const claims = access_token === null ? null : this.tokens.verify(access_token, { ignoreExpiration: true });
+    const claims = access_token === null ? null : await this.tokens.verify(access_token, { ignoreExpiration: true });
     const refreshed = await this.refresher.rotate(refresh_token, claims?.sid ?? null, caller);
     if (refreshed.outcome !== 'rotated') throw new AppError('auth.token_invalid');
     const login = await this.login({ sid: refreshed.session_id, sub: refreshed.user_id });

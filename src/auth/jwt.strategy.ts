@@ -35,6 +35,15 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
     });
   }
 
+  /** Called by passport. A load of keys that fails is no bad token. */
+  override authenticate(request: Parameters<Strategy['authenticate']>[0], options?: unknown): void {
+    const token = accessTokenFrom((request as unknown as FastifyRequest).raw) ?? '';
+    this.tokens.learnKey(token).then(
+      () => super.authenticate(request, options),
+      (error: unknown) => this.error(error as Error),
+    );
+  }
+
   /** Called by passport once signature, issuer, audience and expiry are right. */
   async validate(request: FastifyRequest, payload: unknown): Promise<Actor> {
     const claims = this.tokens.claimsOf(payload);

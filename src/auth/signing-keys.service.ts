@@ -1,20 +1,11 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPairSync,
-  type JsonWebKey,
-  type KeyObject,
-  randomBytes,
-} from 'node:crypto';
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { Transactional } from '@nestjs-cls/transactional';
-import { calculateJwkThumbprint } from 'jose';
-import { deriveKey } from '../common/random';
-import { CONFIG, type Config, ConfigError } from '../config/config';
-import type { SigningKeyEntity } from './signing-key.entity';
-import { SigningKeysRepository } from './signing-keys.repository';
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { CONFIG, type Config } from '../config/config';
+import { Notifications } from '../database/notifications.service';
+import { KeyEncryption } from './key-encryption';
+import { reloadEverySeconds } from './key-times';
+import { SigningKeyRotation, signersOf } from './signing-key-rotation.service';
+import { type SigningKeyRecord, SigningKeysRepository } from './signing-keys.repository';
 
 /** The key that signs, and the header that every token signed by it has. */
 export interface SigningKey {
@@ -22,37 +13,59 @@ export interface SigningKey {
   private_key: KeyObject;
 }
 
-const nonceBytes = 12;
-const tagBytes = 16;
+/** Unknown headers make this instance look for new keys at most once in this time. */
+const learnEveryMs = 1_000;
+const ownHeader = /^\{"alg":"ES256","typ":"at\+jwt","kid":"[A-Za-z0-9_-]{43}"\}$/;
 
-/** The ES256 key pair that signs access tokens: made once, private half encrypted at rest, public half in the JWKS. */
+/** The ES256 key pairs that sign and verify access tokens, as this instance knows them: loaded at start, when one is added or removed, and every 30 s (ADR 0009). */
 @Injectable()
-export class SigningKeysService implements OnModuleInit {
-  private readonly encryptionKey: Buffer;
-  private readonly publicKeys = new Map<string, KeyObject>();
+export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
+  private readonly logger = new Logger(SigningKeysService.name);
+  private readonly encryption: KeyEncryption;
+  private publicKeys = new Map<string, KeyObject>();
   private jwks: { keys: JsonWebKey[] } = { keys: [] };
-  private current: SigningKey | null = null;
+  /** the last to sign first, each with the moment from which it signs, by a clock that nobody sets */
+  private signers: (SigningKey & { signsAt: number })[] = [];
+  private changes = 0;
+  private running: Promise<void> | null = null;
+  private next: Promise<void> | null = null;
+  private learning: Promise<void> | null = null;
+  private learnedAt = -learnEveryMs;
+  private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly keys: SigningKeysRepository,
+    private readonly rotation: SigningKeyRotation,
+    notifications: Notifications,
     @Inject(CONFIG) config: Config,
   ) {
-    this.encryptionKey = deriveKey(config.APP_SECRET, 'signing-keys');
+    this.encryption = new KeyEncryption(config);
+    notifications.on('signing_keys_changed', () => void this.tryReload());
+    notifications.onGap(() => void this.tryReload());
   }
 
   async onModuleInit(): Promise<void> {
-    const stored = await this.ensure();
-    const [newest] = stored;
-    if (newest === undefined) throw new Error('no signing key');
-    this.current = { kid: newest.kid, private_key: this.decrypt(newest.private_key) };
-    this.jwks = { keys: stored.map((key) => ({ ...key.public_jwk, kid: key.kid, alg: 'ES256', use: 'sig' })) };
-    for (const key of stored) this.publicKeys.set(headerOf(key.kid), createPublicKey({ key: key.public_jwk as JsonWebKey, format: 'jwk' }));
+    await this.rotation.prepare();
+    await this.reload();
+    this.timer = setInterval(() => void this.tryReload(), reloadEverySeconds * 1_000).unref();
+  }
+
+  async onModuleDestroy(): Promise<void> {
+    clearInterval(this.timer);
+    await this.running?.catch(() => undefined);
+  }
+
+  /** Grows whenever a key is added or removed: what was verified under another number is to be verified anew. */
+  get version(): number {
+    return this.changes;
   }
 
   /** The key that signs at this moment. */
   signingKey(): SigningKey {
-    if (this.current === null) throw new Error('signing keys are not loaded');
-    return this.current;
+    const now = performance.now();
+    const current = this.signers.find(({ signsAt }) => signsAt <= now) ?? this.signers.at(-1);
+    if (current === undefined) throw new Error('there is no signing key that this instance can open');
+    return current;
   }
 
   /**
@@ -68,35 +81,73 @@ export class SigningKeysService implements OnModuleInit {
     return this.jwks;
   }
 
-  @Transactional()
-  private async ensure(): Promise<SigningKeyEntity[]> {
-    await this.keys.lock();
-    const stored = await this.keys.list();
-    if (stored.length > 0) return stored;
-    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const public_jwk = publicKey.export({ format: 'jwk' });
-    const kid = await calculateJwkThumbprint(public_jwk);
-    await this.keys.insert({ kid, public_jwk: { ...public_jwk }, private_key: this.encrypt(privateKey) });
-    return this.keys.list();
-  }
-
-  private encrypt(key: KeyObject): Buffer {
-    const nonce = randomBytes(nonceBytes);
-    const cipher = createCipheriv('aes-256-gcm', this.encryptionKey, nonce);
-    const sealed = Buffer.concat([cipher.update(key.export({ type: 'pkcs8', format: 'der' })), cipher.final()]);
-    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
-  }
-
-  private decrypt(stored: Buffer): KeyObject {
-    const decipher = createDecipheriv('aes-256-gcm', this.encryptionKey, stored.subarray(0, nonceBytes));
-    decipher.setAuthTag(stored.subarray(nonceBytes, nonceBytes + tagBytes));
-    try {
-      const key = Buffer.concat([decipher.update(stored.subarray(nonceBytes + tagBytes)), decipher.final()]);
-      return createPrivateKey({ key, format: 'der', type: 'pkcs8' });
-    } catch {
-      throw new ConfigError(['APP_SECRET: is not the one with which the signing key in this database was encrypted']);
+  /**
+   * Looks for new keys when the first part of a token is not known although it has our form: another instance may have begun to sign with one. All who
+   * ask within a second share one load, so that forged ids of keys cannot load the database.
+   */
+  async learn(header: string): Promise<void> {
+    if (this.publicKeys.has(header) || !ownHeader.test(Buffer.from(header, 'base64url').toString())) return;
+    if (performance.now() - this.learnedAt >= learnEveryMs) {
+      this.learnedAt = performance.now();
+      this.learning = this.reload();
     }
+    await this.learning;
   }
+
+  /** Loads the keys as they are in the database now. Calls that come while one is under way share the one after it, since that one may have begun too early. */
+  reload(): Promise<void> {
+    if (this.running === null) {
+      this.running = this.load().finally(() => (this.running = null));
+      return this.running;
+    }
+    this.next ??= this.running
+      .catch(() => undefined)
+      .then(() => {
+        this.next = null;
+        return this.reload();
+      });
+    return this.next;
+  }
+
+  private async tryReload(): Promise<void> {
+    await this.reload().catch((error: unknown) => this.logger.error(`signing keys: not loaded: ${String(error)}`));
+  }
+
+  private async load(): Promise<void> {
+    const stored = await this.keys.list();
+    this.adopt(stored);
+    if (stored.length > 0 && !stored.some(({ rotation_due }) => rotation_due)) return;
+    await this.rotation.rotateIfDue();
+    this.adopt(await this.keys.list());
+  }
+
+  private adopt(stored: SigningKeyRecord[]): void {
+    const publicKeys = new Map(stored.map((key) => [headerOf(key.kid), this.publicKeys.get(headerOf(key.kid)) ?? importPublic(key)]));
+    const changed = publicKeys.size !== this.publicKeys.size || [...publicKeys.keys()].some((header) => !this.publicKeys.has(header));
+    const now = performance.now();
+    this.signers = signersOf(stored).flatMap((key) => {
+      const private_key = this.openKey(key);
+      return private_key === null ? [] : [{ kid: key.kid, private_key, signsAt: now + key.signs_in_ms }];
+    });
+    if (!changed) return;
+    this.publicKeys = publicKeys;
+    this.jwks = { keys: stored.map((key) => ({ ...key.public_jwk, kid: key.kid, alg: 'ES256', use: 'sig' })) };
+    this.changes++;
+  }
+
+  /** While `APP_SECRET` is changed, an instance may meet a key that it cannot open: it goes on with those that it has. */
+  private openKey({ kid, private_key }: SigningKeyRecord): KeyObject | null {
+    const known = this.signers.find((signer) => signer.kid === kid);
+    if (known !== undefined) return known.private_key;
+    const opened = this.encryption.open(private_key);
+    if (opened === null)
+      this.logger.error(`signing keys: ${kid} was encrypted under another APP_SECRET: this instance cannot sign with it`);
+    return opened?.private_key ?? null;
+  }
+}
+
+function importPublic({ public_jwk }: SigningKeyRecord): KeyObject {
+  return createPublicKey({ key: public_jwk as JsonWebKey, format: 'jwk' });
 }
 
 /** The first part of every token that a key signs. */

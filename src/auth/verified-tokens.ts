@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { currentTime } from '../common/clock';
 import { type AccessTokenClaims, AccessTokens } from './access-tokens';
+import { SigningKeysService } from './signing-keys.service';
 
 /** Tokens whose verification is remembered; about 1.5 kB each. */
 const tokensMax = 20_000;
@@ -13,28 +14,37 @@ const tokensMax = 20_000;
 @Injectable()
 export class VerifiedTokens {
   private readonly claims = new LRUCache<string, AccessTokenClaims>({ max: tokensMax });
+  private version = 0;
 
-  constructor(private readonly tokens: AccessTokens) {}
+  constructor(
+    private readonly tokens: AccessTokens,
+    private readonly keys: SigningKeysService,
+  ) {}
 
-  /** The claims of a token that was verified before and has not expired; null says nothing. */
+  /** The claims of a token that was verified before, with keys that are still good, and has not expired; null says nothing. */
   find(token: string): AccessTokenClaims | null {
+    if (this.version !== this.keys.version) this.clear();
     const claims = this.claims.get(token);
     return claims === undefined || claims.exp * 1_000 <= currentTime().getTime() ? null : claims;
   }
 
   /** The claims of a good token. @throws auth.token_invalid */
-  verify(token: string): AccessTokenClaims {
-    return this.find(token) ?? this.remember(token, this.tokens.verify(token));
-  }
-
-  /** Keeps what was verified. */
-  remember(token: string, claims: AccessTokenClaims): AccessTokenClaims {
-    this.claims.set(token, claims);
+  async verify(token: string): Promise<AccessTokenClaims> {
+    const known = this.find(token);
+    if (known !== null) return known;
+    const claims = await this.tokens.verify(token);
+    this.remember(token, claims);
     return claims;
   }
 
-  /** Forgets everything: a key is not good any more. */
-  clear(): void {
+  /** Keeps what was verified just now, with the keys of this moment. */
+  remember(token: string, claims: AccessTokenClaims): void {
+    if (this.version !== this.keys.version) this.clear();
+    this.claims.set(token, claims);
+  }
+
+  private clear(): void {
     this.claims.clear();
+    this.version = this.keys.version;
   }
 }

@@ -70,6 +70,10 @@ function crossFaults(values: Settings): string[] {
   const faults: string[] = [];
   if (values.DATABASE_URL !== undefined && values.APP_SECRET === undefined)
     faults.push('APP_SECRET: must be set together with DATABASE_URL, the same for every instance');
+  if (values.APP_SECRET_PREVIOUS !== undefined && values.APP_SECRET === undefined)
+    faults.push('APP_SECRET_PREVIOUS: needs APP_SECRET, the secret that takes its place');
+  if (values.APP_SECRET_PREVIOUS !== undefined && values.APP_SECRET_PREVIOUS === values.APP_SECRET)
+    faults.push('APP_SECRET_PREVIOUS: must differ from APP_SECRET');
   if (values.DATABASE_URL === undefined && values.DATABASE_DIRECT_URL !== undefined) faults.push('DATABASE_DIRECT_URL: needs DATABASE_URL');
   if (values.ADMIN_PASSWORD !== undefined && values.ADMIN_EMAIL === undefined)
     faults.push('ADMIN_EMAIL: must be set together with ADMIN_PASSWORD');

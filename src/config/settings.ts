@@ -30,12 +30,25 @@ const list = (test: (item: string) => boolean, wants: string) =>
 const placeholder =
   /256.?bit|change.?(me|this|it)|replace.?(me|this)|your.{0,20}(secret|key)|(super|my|top|very).?secret|example|placeholder|default|passw(or)?d/i;
 const repetition = /^(.{1,16})\1+.{0,15}$/;
+/** A secret of at least 32 bytes that is none of those that everybody knows. */
+const secret = () =>
+  z
+    .string()
+    .refine((text) => Buffer.byteLength(text) >= 32, 'must have at least 32 bytes')
+    .refine(
+      (text) => new Set(text).size >= 10 && !placeholder.test(text) && !repetition.test(text),
+      'is too simple: make one with `openssl rand -base64 32`',
+    )
+    .optional();
 const httpUrl = (text: string) => /^https?:\/\/[^\s/?#]+$/.test(text);
 const pageUrl = z
   .string()
   .regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')
   .refine((url) => url.includes('{token}'), 'must contain {token}')
   .optional();
+
+/** No access token lives longer, however the instances are configured: a key verifies for so long after it has signed for the last time. */
+export const accessTokenLifeMaxSeconds = 3_600;
 
 /** Every setting: name, form, default and meaning. `docs/config.md` and `.env.example` are made from this. */
 export const settings = z.object({
@@ -57,15 +70,12 @@ export const settings = z.object({
   DATABASE_DIRECT_URL: postgresUrl.describe('Past the pooler, for migrations and jobs; `DATABASE_URL` when unset'),
   DATABASE_POOL_MAX: whole(2, 1_000).default(10).describe('Connections per instance'),
   DATA_DIR: z.string().min(1).default('.data').describe('Embedded database, generated secret, outbox'),
-  APP_SECRET: z
-    .string()
-    .refine((text) => Buffer.byteLength(text) >= 32, 'must have at least 32 bytes')
-    .refine(
-      (text) => new Set(text).size >= 10 && !placeholder.test(text) && !repetition.test(text),
-      'is too simple: make one with `openssl rand -base64 32`',
-    )
-    .optional()
-    .describe('At least 32 bytes: keys at rest, cursors, refresh tokens; generated into `DATA_DIR` when there is no `DATABASE_URL`'),
+  APP_SECRET: secret().describe(
+    'At least 32 bytes: keys at rest, cursors, refresh tokens; generated into `DATA_DIR` when there is no `DATABASE_URL`',
+  ),
+  APP_SECRET_PREVIOUS: secret().describe(
+    'While `APP_SECRET` is changed, the other one of the two: what was made with it is still good (docs/operations.md)',
+  ),
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://')
@@ -91,7 +101,7 @@ export const settings = z.object({
     .optional()
     .describe('Password of the first administrator; unset: a one-time link to set it is printed'),
   PASSWORD_MIN_LENGTH: whole(8, 64).default(15).describe('Least number of characters of a password'),
-  ACCESS_TOKEN_TTL_SECONDS: seconds(600, 3_600).describe('Life of an access token'),
+  ACCESS_TOKEN_TTL_SECONDS: seconds(600, accessTokenLifeMaxSeconds).describe('Life of an access token'),
   REFRESH_GRACE_SECONDS: whole(0, 60).default(10).describe('How long the token before the current one still answers with the current one'),
   RESET_TOKEN_TTL_SECONDS: seconds(3_600, 86_400).describe('Life of a link to reset a password'),
   INVITE_TOKEN_TTL_SECONDS: seconds(604_800, 2_592_000).describe('Life of an invitation'),

@@ -33,11 +33,12 @@ export type EventType =
   | 'key.created'
   | 'key.revoked'
   | 'session.ended'
-  | 'session.token_reused';
+  | 'session.token_reused'
+  | 'signing_key.rotated';
 
 /** What an event is about. */
 export interface EventTarget {
-  type: 'user' | 'session' | 'login' | 'operation' | 'role' | 'key';
+  type: 'user' | 'session' | 'login' | 'operation' | 'role' | 'key' | 'signing_key';
   id?: string | null;
   /** operation that it is part of */
   operation_id?: string | null;

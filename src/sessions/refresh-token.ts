@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { deriveKey } from '../common/random';
+import { deriveKey, hashToken } from '../common/random';
 
 const idBytes = 16;
 const secretBytes = 32;
@@ -11,23 +11,28 @@ const form = /^[A-Za-z0-9_-]{86}$/;
  * from somebody's guess, which must not be able to end a session. Callers see an opaque text (ADR 0005).
  */
 export class RefreshTokens {
-  private readonly macKey: Buffer;
-  private readonly chainKey: Buffer;
+  private readonly current: Keys;
+  private readonly accepted: Keys[];
 
-  constructor(appSecret: string) {
-    this.macKey = deriveKey(appSecret, 'refresh-mac');
-    this.chainKey = deriveKey(appSecret, 'refresh-chain');
+  /** @param otherSecret what was made with it is good too, while `APP_SECRET` is changed; nothing new is */
+  constructor(appSecret: string, otherSecret?: string) {
+    this.current = keysFrom(appSecret);
+    this.accepted = [this.current, ...(otherSecret === undefined ? [] : [keysFrom(otherSecret)])];
   }
 
   /** The first token of a session. */
   mint(session_id: string): string {
-    return this.assemble(sessionBytes(session_id), randomBytes(secretBytes));
+    return assemble(this.current, sessionBytes(session_id), randomBytes(secretBytes));
   }
 
   /** The next token after one: always the same, and nobody without the key can compute it (nothing recoverable is stored). */
   successor(token: string): string {
-    const bytes = Buffer.from(token, 'base64url');
-    return this.assemble(bytes.subarray(0, idBytes), createHmac('sha256', this.chainKey).update(bytes).digest());
+    return successorUnder(this.current, token);
+  }
+
+  /** The one with this hash among the next tokens after one that instances may have made: with either secret. Null when it is none of them. */
+  successorWith(hash: Buffer, token: string): string | null {
+    return this.accepted.map((keys) => successorUnder(keys, token)).find((successor) => hashToken(successor).equals(hash)) ?? null;
   }
 
   /** The session a token of ours belongs to; null when we never made it. */
@@ -35,19 +40,34 @@ export class RefreshTokens {
     if (!form.test(token)) return null;
     const bytes = Buffer.from(token, 'base64url');
     const signed = bytes.subarray(0, idBytes + secretBytes);
-    const genuine = bytes.length === idBytes + secretBytes + macBytes && timingSafeEqual(bytes.subarray(signed.length), this.mac(signed));
+    const genuine = this.accepted.some((keys) => timingSafeEqual(bytes.subarray(signed.length), mac(keys, signed)));
     if (!genuine || bytes.toString('base64url') !== token) return null;
     return signed.toString('hex', 0, idBytes).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
   }
+}
 
-  private assemble(id: Buffer, secret: Buffer): string {
-    const signed = Buffer.concat([id, secret]);
-    return Buffer.concat([signed, this.mac(signed)]).toString('base64url');
-  }
+/** What is made with one secret. */
+interface Keys {
+  mac: Buffer;
+  chain: Buffer;
+}
 
-  private mac(signed: Buffer): Buffer {
-    return createHmac('sha256', this.macKey).update(signed).digest().subarray(0, macBytes);
-  }
+function keysFrom(secret: string): Keys {
+  return { mac: deriveKey(secret, 'refresh-mac'), chain: deriveKey(secret, 'refresh-chain') };
+}
+
+function successorUnder(keys: Keys, token: string): string {
+  const bytes = Buffer.from(token, 'base64url');
+  return assemble(keys, bytes.subarray(0, idBytes), createHmac('sha256', keys.chain).update(bytes).digest());
+}
+
+function assemble(keys: Keys, id: Buffer, secret: Buffer): string {
+  const signed = Buffer.concat([id, secret]);
+  return Buffer.concat([signed, mac(keys, signed)]).toString('base64url');
+}
+
+function mac(keys: Keys, signed: Buffer): Buffer {
+  return createHmac('sha256', keys.mac).update(signed).digest().subarray(0, macBytes);
 }
 
 function sessionBytes(session_id: string): Buffer {

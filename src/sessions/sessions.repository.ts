@@ -35,6 +35,11 @@ export interface RotatedSession {
   expires_at: Date;
 }
 
+/** A session that was refreshed a moment ago, and the hash of the token that it has now. */
+export interface EarlierRotation extends RotatedSession {
+  refresh_token_hash: Buffer;
+}
+
 /** A session that was ended. */
 export interface EndedSession {
   session_id: string;
@@ -128,9 +133,9 @@ export class SessionsRepository {
   }
 
   /** A live session of which this was the refresh token until a moment ago. */
-  async findRotatedWithin(session_id: string, before: Buffer, grace_seconds: number): Promise<RotatedSession | null> {
+  async findRotatedWithin(session_id: string, before: Buffer, grace_seconds: number): Promise<EarlierRotation | null> {
     const [row] = await this.database
-      .run<RotatedSession>(sql`select user_id, expires_at from sessions where session_id = ${session_id}::uuid
+      .run<EarlierRotation>(sql`select user_id, expires_at, refresh_token_hash from sessions where session_id = ${session_id}::uuid
       and previous_refresh_token_hash = ${before} and refreshed_at > now() - ${grace_seconds}::integer * interval '1 second' and ${liveSession}`);
     return row ?? null;
   }

@@ -15,7 +15,7 @@ import { RefreshTokens } from './refresh-token';
 import type { EndedReason } from './session.entity';
 import { sessionList } from './session-list';
 import { type EndedSessionsResponse, type SessionListResponse, type SessionResponse, toSessionResponse } from './sessions.dto';
-import { type RecordTargets, type RotatedSession, SessionsRepository } from './sessions.repository';
+import { type EarlierRotation, type RecordTargets, type RotatedSession, SessionsRepository } from './sessions.repository';
 
 const columns = { user_id: 'sessions.user_id', user_type: 'sessions.user_type', carrier_id: 'sessions.carrier_id' };
 
@@ -49,7 +49,7 @@ export class SessionsService {
     private readonly roles: RolesService,
     private readonly events: EventsService,
   ) {
-    this.refreshTokens = new RefreshTokens(config.APP_SECRET);
+    this.refreshTokens = new RefreshTokens(config.APP_SECRET, config.APP_SECRET_PREVIOUS);
     this.idle = { system: config.SYSTEM_USER_SESSION_IDLE_SECONDS, carrier: config.CARRIER_USER_SESSION_IDLE_SECONDS };
     this.absolute = { system: config.SYSTEM_USER_SESSION_ABSOLUTE_SECONDS, carrier: config.CARRIER_USER_SESSION_ABSOLUTE_SECONDS };
   }
@@ -85,12 +85,18 @@ export class SessionsService {
     if (session_id === null) return { outcome: 'invalid' };
     const successor = this.refreshTokens.successor(refresh_token);
     const before = hashToken(refresh_token);
-    const rotated =
-      (await this.sessions.rotate(session_id, before, hashToken(successor), this.idle)) ??
-      (await this.sessions.findRotatedWithin(session_id, before, this.config.REFRESH_GRACE_SECONDS));
+    const rotated = await this.sessions.rotate(session_id, before, hashToken(successor), this.idle);
     if (rotated !== null) return { outcome: 'rotated', session_id, refresh_token: successor, ...rotated };
+    const earlier = await this.sessions.findRotatedWithin(session_id, before, this.config.REFRESH_GRACE_SECONDS);
+    if (earlier !== null) return this.repeat(refresh_token, session_id, earlier);
     const ended = await this.sessions.endReused(session_id);
     return ended === null ? { outcome: 'invalid' } : { outcome: 'reused', ...ended };
+  }
+
+  /** Another instance may have made the successor, with the other secret while `APP_SECRET` is changed: only the stored one is good. */
+  private repeat(refresh_token: string, session_id: string, { refresh_token_hash, ...rotated }: EarlierRotation): Refreshed {
+    const successor = this.refreshTokens.successorWith(refresh_token_hash, refresh_token);
+    return successor === null ? { outcome: 'invalid' } : { outcome: 'rotated', session_id, refresh_token: successor, ...rotated };
   }
 
   /** One session for its own user or whoever may see it; null when there is none. */
@@ -152,6 +158,7 @@ export class SessionsService {
   }
 
   /** Ends a session at the wish of its own user, who has shown one of its tokens. */
+  @Transactional()
   async endCurrent(caller: Caller, session_id: string): Promise<void> {
     const session = await this.sessions.find(session_id, sql`true`);
     if (session === null) return;

@@ -109,13 +109,13 @@ describe('the service with its embedded database', () => {
   });
 
   it('gives a lost administrator a new link beside the running service, which works', async () => {
-    const recovered = await runBuilt('src/cli/admin-recover.js', env());
+    const recovered = await runBuilt('src/cli/cli.js', env(), ['admin-recover']);
     expect([recovered.code, recovered.stderr]).toEqual([0, '']);
     expect(recovered.stdout.trim()).toMatch(new RegExp(`^${linkForm.source}$`));
     await setPasswordByPage(recovered.stdout.trim(), `${password} 2`);
     expect(await logIn('administrator', password)).toBe(401);
     expect(await logIn('administrator', `${password} 2`)).toBe(200);
-    const unknown = await runBuilt('src/cli/admin-recover.js', env(), ['nobody']);
+    const unknown = await runBuilt('src/cli/cli.js', env(), ['admin-recover', 'nobody']);
     expect([unknown.code, unknown.stdout, unknown.stderr]).toEqual([1, '', 'user.not_found: No such user\n']);
   });
 
@@ -135,7 +135,7 @@ describe('the service with its embedded database', () => {
   });
 
   it('gives a lost administrator a new link while the service is stopped, and leaves the database stopped', async () => {
-    const recovered = await runBuilt('src/cli/admin-recover.js', env());
+    const recovered = await runBuilt('src/cli/cli.js', env(), ['admin-recover']);
     expect([recovered.code, recovered.stderr]).toEqual([0, '']);
     await assertNoServer();
     await start();
