@@ -15,6 +15,8 @@ import { AuthController } from './auth.controller';
 import { AuthService } from './auth.service';
 import { CheckTokenService } from './check-token.service';
 import { FirstAdministrator } from './first-administrator.service';
+import { IntrospectionController } from './introspection.controller';
+import { IntrospectionService } from './introspection.service';
 import { JwtStrategy } from './jwt.strategy';
 import { MailJobsService } from './mail-jobs.service';
 import { PasswordChecksService } from './password-checks.service';
@@ -40,9 +42,10 @@ import { VerifiedTokens } from './verified-tokens';
     SessionsModule,
     UsersModule,
   ],
-  controllers: [AuthController, RecoveryController],
+  controllers: [AuthController, IntrospectionController, RecoveryController],
   providers: [
-    ...[AuthService, PasswordChecksService, CheckTokenService, RefreshService, RecoveryService, MailJobsService, FirstAdministrator],
+    ...[AuthService, PasswordChecksService, CheckTokenService, IntrospectionService, RefreshService, RecoveryService],
+    ...[FirstAdministrator, MailJobsService],
     ...[AccessTokens, ActorsService, AddressLimits, JwtStrategy, ShownLinks, VerifiedTokens],
     ...[SigningKeysService, SigningKeyRotation, SigningKeysRepository],
   ],

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { SigningKeyRotation } from '../../src/auth/signing-key-rotation.service';
+import { EventsService } from '../../src/events/events.service';
 import { SigningKeysRepository } from '../../src/auth/signing-keys.repository';
 import { SigningKeysService } from '../../src/auth/signing-keys.service';
 import { TestService } from '../support/service';
@@ -144,15 +145,15 @@ describe('signing keys', () => {
     await client.connect();
     const heard: string[] = [];
     client.on('notification', ({ channel }) => heard.push(channel));
-    await client.query('listen signing_keys');
-    jest.spyOn(service.app.get(SigningKeysRepository), 'notify').mockRejectedValueOnce(new Error('broken'));
+    await client.query('listen signing_keys_changed');
+    jest.spyOn(service.app.get(EventsService), 'record').mockRejectedValueOnce(new Error('broken'));
     await expect(rotation.rotate({ now: true })).rejects.toThrow('broken');
     await client.query('select 1');
     expect([heard, await rows(), await events()]).toEqual([[], [expect.anything()], []]);
     await rotation.rotate({ now: true });
     await client.query('select 1');
     await client.end();
-    expect(heard).toEqual(['signing_keys']);
+    expect(heard).toEqual(['signing_keys_changed']);
   });
 
   it('shares a load among all who ask, and never one that began before they asked', async () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { AccessTokens } from '../../src/auth/access-tokens';
 import { customRoles, type Relation, relations, roleRows as callers } from '../support/access-roles';
 import { document } from '../support/document';
 import { type Cell, keyRows, type MatrixRow, operationRows, type Person, roleRows } from '../support/matrix';
@@ -170,6 +171,17 @@ describe('who may do what to whom', () => {
       expected: ({ relation, sees, spared, holds }) =>
         `200 ended ${relation === 'own' || (sees && !spared && holds('session:revoke')) ? 1 : 0}`,
       tell: ({ body }) => (body.ended === undefined ? '' : ` ended ${body.ended}`),
+    },
+    'POST /auth/introspect': {
+      permission: null,
+      related: relations,
+      send: ({ login: { token }, target: { user_id, session_id } }) => {
+        const asked = service.app.get(AccessTokens).sign({ user_id, session_id, user_type: 'carrier', roles: [], carrier_id: null });
+        const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+        return service.post('/auth/introspect', { token, headers, body: `token=${asked.access_token}` });
+      },
+      expected: ({ relation, sees, holds }) => `200 active ${relation === 'own' || (sees && holds('token:introspect'))}`,
+      tell: ({ body }) => ` active ${body.active}`,
     },
     'GET /audit/list': {
       permission: 'audit:read',

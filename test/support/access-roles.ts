@@ -43,7 +43,7 @@ export const roleRows: Record<string, Role> = {
   'System User without roles': { fields: system, holds: [], sees: everybody, spares: ['other carrier', 'system user'] },
   'custom role support': {
     fields: { ...system, roles: ['support'] },
-    holds: ['user:read', 'user:update', 'session:revoke', 'key:manage'],
+    holds: ['user:read', 'user:update', 'session:revoke', 'key:manage', 'token:introspect'],
     sees: everybody,
     spares: ['other carrier', 'system user'],
   },
@@ -51,7 +51,7 @@ export const roleRows: Record<string, Role> = {
   carrier_user: { fields: { roles: ['carrier_user'] }, holds: [], sees: carrierOne, spares: [] },
   'custom role carrier_auditor': {
     fields: { roles: ['carrier_auditor'] },
-    holds: ['user:read', 'session:read', 'audit:read', 'user:delete', 'key:manage'],
+    holds: ['user:read', 'session:read', 'audit:read', 'user:delete', 'key:manage', 'token:introspect'],
     sees: carrierOne,
     spares: [],
   },
@@ -66,5 +66,5 @@ export const roleRows: Record<string, Role> = {
 
 /** Roles of the platform's own, besides the built-in ones. */
 export const customRoles = `insert into roles (name, user_types, permissions) values
-  ('support', '{system}', '{user:read,user:update,session:revoke,key:manage}'),
-  ('carrier_auditor', '{carrier}', '{user:read,session:read,audit:read,user:delete,key:manage}')`;
+  ('support', '{system}', '{user:read,user:update,session:revoke,key:manage,token:introspect}'),
+  ('carrier_auditor', '{carrier}', '{user:read,session:read,audit:read,user:delete,key:manage,token:introspect}')`;

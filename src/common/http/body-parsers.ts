@@ -8,8 +8,8 @@ declare module 'fastify' {
     bodyFault?: AppError;
   }
   interface FastifyContextConfig {
-    /** the route takes `application/x-www-form-urlencoded` too: the script-free pages post it */
-    form?: boolean;
+    /** the route takes `application/x-www-form-urlencoded` too: the script-free pages post it; or nothing else, where a standard says so */
+    form?: true | 'only';
   }
 }
 
@@ -42,8 +42,9 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
 function readBody(request: FastifyRequest, body: Buffer): Body | undefined {
   if (body.length === 0) return undefined;
   const kind = contentType.exec(request.headers['content-type'] ?? '')?.[1]?.toLowerCase();
-  const form = kind === 'x-www-form-urlencoded' && request.routeOptions.config.form === true;
-  if (kind !== 'json' && !form) throw new AppError('request.unsupported_media_type');
+  const { form: forms } = request.routeOptions.config;
+  const form = kind === 'x-www-form-urlencoded' && forms !== undefined;
+  if (!form && (kind !== 'json' || forms === 'only')) throw new AppError('request.unsupported_media_type');
   const text = utf8.decode(body);
   return form ? readForm(text) : readJson(text);
 }

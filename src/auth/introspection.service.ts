@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../access/actor';
+import { holds } from '../access/permissions';
+import { mayReach } from '../access/scope';
+import { AppError } from '../common/errors/app-error';
+import { type LiveLogin, LiveLoginsService } from '../users/live-logins.service';
+import type { UserResponse } from '../users/users.dto';
+import type { AccessTokenClaims } from './access-tokens';
+import type { IntrospectionResponse } from './introspection.dto';
+import { VerifiedTokens } from './verified-tokens';
+
+/** What a token is worth, for resource servers that speak OAuth 2.0 Token Introspection (RFC 7662). */
+@Injectable()
+export class IntrospectionService {
+  constructor(
+    private readonly tokens: VerifiedTokens,
+    private readonly logins: LiveLoginsService,
+  ) {}
+
+  /** Why a token is not active is never told (RFC 7662 §2.2): nor is that it belongs to somebody about whom the actor may not ask. */
+  async introspect(actor: Actor, token: string): Promise<IntrospectionResponse> {
+    const claims = await this.claimsOf(token);
+    const login = claims === null ? null : await this.logins.find(claims.sid, claims.sub);
+    if (claims === null || login === null || login.user.must_change_password || !mayAskAbout(actor, login.user)) return { active: false };
+    return describe(claims, login);
+  }
+
+  private async claimsOf(token: string): Promise<AccessTokenClaims | null> {
+    try {
+      return await this.tokens.verify(token);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'auth.token_invalid') return null;
+      throw error;
+    }
+  }
+}
+
+function mayAskAbout(actor: Actor, holder: UserResponse): boolean {
+  return holder.user_id === actor.user_id || (holds(actor.permissions, 'token:introspect') && mayReach(actor, holder));
+}
+
+/** Ids and times as the token says, all else as it is at this moment. */
+function describe({ iss, aud, sub, sid, jti, iat, exp }: AccessTokenClaims, { user, permissions }: LiveLogin): IntrospectionResponse {
+  const { user_type, carrier_id, roles } = user;
+  return {
+    active: true,
+    token_type: 'Bearer',
+    ...{ iss, aud, sub, sid, jti, iat, exp },
+    username: user.name,
+    user_type,
+    ...(carrier_id === null ? {} : { carrier_id }),
+    roles,
+    // a scope has one word at least (RFC 6749 §3.3)
+    ...(permissions.length === 0 ? {} : { scope: permissions.join(' ') }),
+  };
+}
