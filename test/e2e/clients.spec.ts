@@ -1,0 +1,166 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import {
+  allowInsecureRequests,
+  type AuthorizationServer,
+  type ClientAuth,
+  introspectionRequest,
+  processIntrospectionResponse,
+} from 'oauth4webapi';
+import { SigningKeyRotation } from '../../src/auth/signing-key-rotation.service';
+import { SigningKeysService } from '../../src/auth/signing-keys.service';
+import { adminEmail, password, type TestLogin, TestService } from '../support/service';
+
+const run = promisify(execFile);
+const root = join(__dirname, '../..');
+const issuer = 'http://localhost:3000';
+const audience = 'carrier-platform';
+
+/** Uses what was generated from the document: each `@ts-expect-error` is a mistake that the types must find. */
+const program = `
+import createClient from 'openapi-fetch';
+import type { components, paths } from './schema.js';
+
+const [baseUrl = '', login = '', password = ''] = process.argv.slice(2);
+const client = createClient<paths>({ baseUrl });
+
+const session = await client.POST('/auth/login', { body: { login, password } });
+if (session.error !== undefined) throw new Error(session.error.code);
+const { access_token } = session.data;
+client.use({ onRequest: ({ request }) => request.headers.set('Authorization', 'Bearer ' + access_token) as undefined });
+
+const wanted: components['schemas']['CreateUserRequest'] = { user_type: 'carrier', carrier_id: 'c1', name: 'grace', email: 'grace@example.com' };
+const created = await client.POST('/user/create', { body: wanted });
+if (created.error !== undefined) throw new Error(created.error.code);
+const user: components['schemas']['UserResponse'] = created.data;
+const again = await client.POST('/user/create', { body: wanted });
+if (again.error === undefined) throw new Error('made twice');
+
+const list = await client.GET('/user/list', { params: { query: { name: 'grace', user_type: 'carrier', count: 'exact' } } });
+if (list.error !== undefined) throw new Error(list.error.code);
+const one = await client.GET('/user/{user_id}', { params: { path: { user_id: user.user_id } } });
+const checked = await client.POST('/auth/check-token', { body: { token: access_token } });
+const asForm = { 'Content-Type': 'application/x-www-form-urlencoded' };
+const asked = await client.POST('/auth/introspect', { body: { token: access_token }, headers: asForm });
+const removed = await client.DELETE('/user/{user_id}', { params: { path: { user_id: user.user_id } } });
+
+export function mistakes() {
+  // @ts-expect-error there is no such path
+  void client.GET('/users', {});
+  // @ts-expect-error a required field is missing
+  void client.POST('/auth/login', { body: { login } });
+  // @ts-expect-error there is no such field
+  const change: components['schemas']['ChangeUserRequest'] = { nickname: 'g' };
+  // @ts-expect-error the kinds of users are known
+  void client.POST('/user/create', { body: { ...wanted, user_type: 'robot' } });
+  // @ts-expect-error there is no such field in the answer
+  void user.password_hash;
+  // @ts-expect-error a name is a text
+  const name: number = user.name;
+  return [name, change];
+}
+
+console.log(JSON.stringify({
+  created: [created.response.status, user.name, user.status],
+  again: [again.response.status, again.error.code],
+  list: [list.data.items.map((item) => item.name), list.data.total?.value],
+  one: one.data?.email,
+  checked: [checked.data?.active, checked.data?.user.name, checked.data?.permissions],
+  asked: [asked.data?.active, asked.data?.username],
+  removed: removed.response.status,
+}));
+`;
+
+describe('client libraries of others, over a socket', () => {
+  let service: TestService;
+  let url: string;
+  beforeEach(async () => {
+    service = await TestService.start();
+    ({ url } = await service.listen());
+  });
+  afterEach(() => service.close());
+
+  it('jose verifies access tokens by the JWKS, after a rotation as before, and nothing else', async () => {
+    // its cool-down of 30 s between two fetches is shorter than a key is published before it signs; here it is not waited for
+    const keySet = createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`), { cooldownDuration: 0 });
+    const verify = (token: string, rules: object = {}) =>
+      jwtVerify(token, keySet, { issuer, audience, typ: 'at+jwt', algorithms: ['ES256'], ...rules });
+    const { token, user_id, session_id } = service.admin;
+    const { payload, protectedHeader } = await verify(token);
+    expect([payload.sub, payload['sid'], protectedHeader.typ]).toEqual([user_id, session_id, 'at+jwt']);
+    await expect(verify(token, { audience: 'others' })).rejects.toThrow('unexpected "aud" claim value');
+    await expect(verify(`${token.slice(0, -4)}AAAA`)).rejects.toThrow('signature verification failed');
+
+    await service.app.get(SigningKeyRotation).rotate({ now: true });
+    await service.rows(`update signing_keys set signs_from = signs_from - interval '1 minute'`);
+    await service.app.get(SigningKeysService).reload();
+    const { token: next } = await service.login(adminEmail);
+    expect(decodeProtectedHeader(next).kid).not.toBe(protectedHeader.kid);
+    expect((await verify(next)).payload.sub).toBe(user_id);
+    expect((await verify(token)).payload.sub).toBe(user_id);
+
+    await service.app.get(SigningKeyRotation).rotate({ revoke: true });
+    await service.app.get(SigningKeysService).reload();
+    const stranger = createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`));
+    const { token: last } = await service.login(adminEmail);
+    expect((await jwtVerify(last, stranger, { issuer, audience })).payload.sub).toBe(user_id);
+    await expect(jwtVerify(next, stranger, { issuer, audience })).rejects.toThrow('no applicable key found');
+  });
+
+  it('oauth4webapi asks about tokens as a resource server (RFC 7662)', async () => {
+    await service.rows(`insert into roles (name, user_types, permissions) values ('resource_server', '{system}', '{token:introspect}')`);
+    const resourceServer = await service.loginAs({ user_type: 'system', roles: ['resource_server'] });
+    const user = await service.loginAs({ roles: ['carrier_administrator'] });
+    const server: AuthorizationServer = { issuer, introspection_endpoint: `${url}/auth/introspect` };
+    const client = { client_id: 'resource-server' };
+    const ask = async (by: TestLogin, token: string) => {
+      const authenticate: ClientAuth = (_server, _client, _body, headers) => headers.set('authorization', `Bearer ${by.token}`);
+      const response = await introspectionRequest(server, client, authenticate, token, {
+        [allowInsecureRequests]: true,
+        additionalParameters: { token_type_hint: 'access_token' },
+      });
+      return processIntrospectionResponse(server, client, response);
+    };
+    expect(await ask(resourceServer, user.token)).toMatchObject({
+      ...{ active: true, iss: issuer, aud: audience, sub: user.user_id, username: user.name, token_type: 'Bearer' },
+      scope: expect.stringMatching(/^[a-z:_]+( [a-z:_]+)+$/),
+    });
+    expect(await ask(resourceServer, user.refresh_token)).toEqual({ active: false });
+    await service.post('/auth/logout', { token: user.token, body: {} });
+    expect(await ask(resourceServer, user.token)).toEqual({ active: false });
+    await expect(ask(user, user.token)).rejects.toThrow();
+  });
+
+  it('openapi-typescript makes types of the document, and a program with openapi-fetch passes tsc with them and works', async () => {
+    // below node_modules, where the program finds its packages
+    const cache = join(root, 'node_modules', '.cache');
+    mkdirSync(cache, { recursive: true });
+    const directory = mkdtempSync(join(cache, 'clients-'));
+    const node = (...args: string[]) => run(process.execPath, args, { cwd: directory, env: { PATH: process.env['PATH'] } });
+    const tsc = join(root, 'node_modules/typescript/bin/tsc');
+    const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
+    const compilerOptions = { ...strict, target: 'es2022', module: 'nodenext', types: ['node'] };
+    try {
+      writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
+      await node(join(root, 'node_modules/openapi-typescript/bin/cli.js'), `${url}/docs/openapi.json`, '-o', 'schema.ts');
+      writeFileSync(join(directory, 'program.ts'), program);
+      writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
+      await node(tsc).catch((error: { stdout: string }) => expect(error.stdout).toBe(''));
+      const { stdout } = await node('program.js', url, adminEmail, password);
+      expect(JSON.parse(stdout)).toEqual({
+        created: [201, 'grace', 'invited'],
+        again: [409, 'user.name_taken'],
+        list: [['grace'], 1],
+        one: 'grace@example.com',
+        checked: [true, 'administrator', ['*']],
+        asked: [true, 'administrator'],
+        removed: 204,
+      });
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+});
