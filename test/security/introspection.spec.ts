@@ -97,6 +97,12 @@ describe('introspection', () => {
       await service.loginAs({ carrier_id: 'c2', roles: ['carrier_administrator'] }),
     ];
     const again = await service.login('administrator');
+    // who may see them all the same: a permission of its own is needed
+    const [neighbour, operator] = [
+      await service.loginAs({ carrier_id: 'c2', roles: ['carrier_administrator'] }),
+      await service.loginAs({ user_type: 'system', roles: ['operator'] }),
+    ];
+    for (const asker of [neighbour, operator]) expect(await seen(asker, two.token)).toEqual(inactive);
     expect(await seen(one, two.token)).toEqual(inactive);
     expect(await seen(two, one.token)).toEqual(inactive);
     expect(await seen(scoped, one.token)).toEqual(inactive);
