@@ -58,7 +58,7 @@ export class AuthController {
     answer: { status: 200, type: CheckTokenResponse, description: 'The token is good' },
     errors: ['auth.token_missing', 'auth.token_invalid'],
   })
-  checkToken(@Req() http: FastifyRequest): string | Promise<string> {
+  checkToken(@Req() http: FastifyRequest): Buffer | Promise<Buffer> {
     return this.tokens.check(
       http.body,
       () => accessTokenFrom(http.raw),

@@ -3,6 +3,19 @@ export function currentTime(): Date {
   return new Date();
 }
 
+let textOf = 0;
+let text = '';
+
+/** The current time as RFC 3339 in UTC, made once for each millisecond: for what happens many times in one. */
+export function currentTimeText(): string {
+  const now = Date.now();
+  if (now !== textOf) {
+    textOf = now;
+    text = new Date(now).toISOString();
+  }
+  return text;
+}
+
 /** Milliseconds on a clock that never jumps, of this process alone: for how long something has been, never for when. */
 export function monotonicMs(): number {
   return performance.now();

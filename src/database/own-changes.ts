@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, onSendHookHandler } from 'fastify';
 import type { Notifications } from './notifications.service';
 
 declare module 'fastify' {
@@ -12,9 +12,13 @@ const changing = new Set(['POST', 'PATCH', 'DELETE']);
 
 /** Holds an answer back until what its request has changed has arrived at the caches of this instance: who is told that it is done finds it done. */
 export function awaitOwnChanges(fastify: FastifyInstance, notifications: Notifications): void {
-  fastify.addHook('onSend', (request, reply, _payload, done) => {
-    const unchanged = request.routeOptions.config.seldomChanges === true && reply.statusCode < 400;
-    if (unchanged || !changing.has(request.method)) return done();
-    void notifications.caughtUp().finally(() => done());
+  fastify.addHook('onRoute', (route) => {
+    if (![route.method].flat().some((method) => changing.has(method))) return;
+    const seldom = route.config?.seldomChanges === true;
+    const hook: onSendHookHandler = (_request, reply, _payload, done) => {
+      if (seldom && reply.statusCode < 400) done();
+      else void notifications.caughtUp().finally(() => done());
+    };
+    route.onSend = [route.onSend ?? [], hook].flat();
   });
 }

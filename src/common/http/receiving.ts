@@ -13,7 +13,7 @@ const sweepMs = 500;
  * silent for `connectionTimeout` is cut. Node's own limit is the same for every request, so it is off.
  */
 export function limitReceiving(fastify: FastifyInstance, limitMs: number, refuse: (error: Error, socket: Socket) => void): void {
-  /** requests whose body is coming in, and until when it may; the oldest first. A timer for each would cost more than the rest of a short request */
+  /** requests with a body, and until when it may come in; the oldest first. A timer for each would cost more than the rest of a short request */
   const receiving = new Map<IncomingMessage, number>();
   fastify.addHook('onRequest', (request, _reply, done) => {
     const { raw } = request;
@@ -29,8 +29,7 @@ export function limitReceiving(fastify: FastifyInstance, limitMs: number, refuse
     receiving.delete(request.raw);
     done();
   };
-  // read; or answered before that: the connection is closed then; or given up by the client
-  fastify.addHook('preValidation', (request, _reply, done) => forget(request, done));
+  // answered, or given up by the client
   fastify.addHook('onResponse', (request, _reply, done) => forget(request, done));
   fastify.addHook('onRequestAbort', forget);
   const sweep = setInterval(() => {
