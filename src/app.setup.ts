@@ -3,6 +3,8 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
 import { AppModule } from './app.module';
+import { CheckTokenService } from './auth/check-token.service';
+import { answerKnownTokens } from './auth/known-tokens.hook';
 import { AppError, invalid } from './common/errors/app-error';
 import { addMethodNotAllowed } from './common/http/method-not-allowed';
 import { registerBodyParsers } from './common/http/body-parsers';
@@ -52,6 +54,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   });
   registerBodyParsers(fastify);
   awaitOwnChanges(fastify, app.get(Notifications));
+  answerKnownTokens(fastify, `${config.BASE_PATH}/auth/check-token`, app.get(CheckTokenService));
   if (config.CORS_ORIGINS.length > 0)
     app.enableCors({ origin: config.CORS_ORIGINS, methods: ['GET', 'POST', 'PATCH', 'DELETE'], exposedHeaders, maxAge: 600 });
   app.setGlobalPrefix(config.BASE_PATH);

@@ -4,7 +4,7 @@ import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import type { Actor, Caller } from '../access/actor';
 import { Allow, Public } from '../access/allow.decorator';
-import { callerOf, CurrentActor, CurrentCaller } from '../access/caller.decorator';
+import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { accessTokenFrom } from './access-token-header';
 import { AddressLimits } from './address-limits';
@@ -58,12 +58,8 @@ export class AuthController {
     answer: { status: 200, type: CheckTokenResponse, description: 'The token is good' },
     errors: ['auth.token_missing', 'auth.token_invalid'],
   })
-  checkToken(@Req() http: FastifyRequest): Buffer | Promise<Buffer> {
-    return this.tokens.check(
-      http.body,
-      () => accessTokenFrom(http.raw),
-      () => callerOf(http),
-    );
+  checkToken(@Req() http: FastifyRequest, @CurrentCaller() caller: Caller): Promise<Buffer> {
+    return this.tokens.check(http.body, () => accessTokenFrom(http.raw), caller);
   }
 
   /** Log out */

@@ -30,23 +30,22 @@ export class CheckTokenService {
   ) {}
 
   /**
-   * A `token` in the body is checked only. A token in the header is checked, and replaced when past half its life. A `refresh_token` rotates the pair.
-   * A bad token counts against the limit of the address. @returns the answer as JSON in UTF-8, at once where it is known: the hot path of the service awaits nothing
-   * @throws request.invalid, auth.token_missing, auth.token_invalid, request.rate_limited
+   * The answer to a body with a token that is known, without asking anybody; null: `check`. A token that is remembered was a valid field before; that it
+   * is the only one is all that is left to see.
    */
-  check(body: unknown, fromHeader: () => string | null, caller: () => Caller): Buffer | Promise<Buffer> {
-    return this.known(body) ?? this.ask(body, fromHeader, caller());
-  }
-
-  /** A token that is remembered was a valid field before; that it is the only one is all that is left to see. */
-  private known(body: unknown): Buffer | null {
+  known(body: unknown): Buffer | null {
     const token = onlyToken(body);
     const claims = token === null ? null : this.verified.find(token);
     const login = claims === null ? null : this.logins.cached(claims.sid, claims.sub);
     return claims === null || login === null ? null : this.answer(login, { expires_in: secondsUntil(claims.exp), refreshed: false });
   }
 
-  private ask(body: unknown, fromHeader: () => string | null, caller: Caller): Promise<Buffer> {
+  /**
+   * A `token` in the body is checked only. A token in the header is checked, and replaced when past half its life. A `refresh_token` rotates the pair.
+   * A bad token counts against the limit of the address. @returns the answer as JSON in UTF-8
+   * @throws request.invalid, auth.token_missing, auth.token_invalid, request.rate_limited
+   */
+  async check(body: unknown, fromHeader: () => string | null, caller: Caller): Promise<Buffer> {
     const { token, refresh_token } = readFields(CheckTokenRequest, body);
     if (token !== undefined && refresh_token !== undefined)
       throw invalid({ pointer: '/token', code: 'field.not_allowed', detail: 'cannot go with refresh_token' });
