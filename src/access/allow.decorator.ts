@@ -1,6 +1,6 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtension, ApiSecurity } from '@nestjs/swagger';
-import type { Permission } from './permissions';
+import { holds, type Permission } from './permissions';
 
 /** What a route demands of its caller. */
 export interface AccessRule {
@@ -11,8 +11,8 @@ export interface AccessRule {
   orSelf?: string;
   /** still works while the password must be changed */
   duringPasswordChange?: boolean;
-  /** whether keys for machines are admitted; by default where a permission is demanded, which they hold themselves */
-  keys?: boolean;
+  /** whether keys for machines are admitted, or those that hold a permission; by default where one is demanded of everybody */
+  keys?: boolean | Permission;
   /** which limit per address a route counts against: public ones always, others where they verify a password; token checks count their failures only */
   limit?: 'login' | 'requests' | 'failures' | 'none';
 }
@@ -20,9 +20,9 @@ export interface AccessRule {
 /** Metadata key under which the guard finds the rule of a route. */
 export const accessRule = 'access:rule';
 
-/** Whether a route is open to keys for machines. One for any login is made for users, unless its service checks permissions itself. */
-export function admitsKeys({ keys, permission }: Pick<AccessRule, 'keys' | 'permission'>): boolean {
-  return keys ?? permission !== undefined;
+/** Whether a route is open to a key with these permissions. One for any login is made for users, who have something of their own there. */
+export function admitsKey({ keys, permission }: Pick<AccessRule, 'keys' | 'permission'>, permissions: readonly string[]): boolean {
+  return typeof keys === 'string' ? holds(permissions, keys) : (keys ?? permission !== undefined);
 }
 
 /** Demands a login, and a permission where one is named. A route without `@Allow` or `@Public` is refused by the guard. */
@@ -36,7 +36,7 @@ export function Allow(
     ApiBearerAuth('bearer'),
     ApiSecurity('x-auth-token'),
     ApiExtension('x-permission', permission ?? 'any login'),
-    ApiExtension('x-keys', admitsKeys(rule)),
+    ApiExtension('x-keys', admitsKey(rule, ['*'])),
   );
 }
 

@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import { AuthGuard as PassportAuthGuard } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import type { Actor } from '../access/actor';
-import { accessRule, type AccessRule, admitsKeys } from '../access/allow.decorator';
+import { accessRule, type AccessRule, admitsKey } from '../access/allow.decorator';
 import { callerOf } from '../access/caller.decorator';
 import { holds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
@@ -100,7 +100,7 @@ function admit(rule: AccessRule, request: FastifyRequest, actor: Actor): boolean
 function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string, string>): void {
   if (actor.must_change_password && rule.duringPasswordChange !== true) throw new AppError('auth.password_change_required');
   const isKey = actor.actor_type === 'key';
-  if (isKey && !admitsKeys(rule)) throw new AppError('access.denied', { detail: 'This is not for keys.' });
+  if (isKey && !admitsKey(rule, actor.permissions)) throw new AppError('access.denied', { detail: 'This is not for such a key.' });
   if (rule.permission === undefined || holds(actor.permissions, rule.permission)) return;
   const isSelf = !isKey && rule.orSelf !== undefined && parameters[rule.orSelf]?.toLowerCase() === actor.user_id;
   if (!isSelf) throw new AppError('access.denied', { detail: `The permission ${rule.permission} is missing.` });

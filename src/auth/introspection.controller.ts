@@ -17,7 +17,7 @@ export class IntrospectionController {
   /** Introspect a token (RFC 7662) */
   @Post('introspect')
   @HttpCode(200)
-  @Allow(undefined, { keys: true })
+  @Allow(undefined, { keys: 'token:introspect' })
   @RouteConfig({ form: 'only' })
   @ApiConsumes('application/x-www-form-urlencoded')
   @Endpoint({

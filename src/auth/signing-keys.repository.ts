@@ -47,12 +47,12 @@ export class SigningKeysRepository {
     return (row as { signs_from: Date }).signs_from;
   }
 
-  /** Lets a key that is to sign later sign in so many seconds; null when it does so by then. */
+  /** Lets a key that is to sign later sign in so many seconds; null when it does so by then, or a moment after: `now()` is when a transaction began. */
   async advance(kid: string, seconds: number): Promise<Date | null> {
     const [row] = await this.database.run<{
       signs_from: Date;
     }>(sql`update signing_keys set signs_from = now() + ${seconds}::integer * interval '1 second'
-      where kid = ${kid} and signs_from > now() + ${seconds}::integer * interval '1 second' returning signs_from`);
+      where kid = ${kid} and signs_from > now() + (${seconds}::integer + 5) * interval '1 second' returning signs_from`);
     return row?.signs_from ?? null;
   }
 

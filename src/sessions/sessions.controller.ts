@@ -18,7 +18,7 @@ export class SessionsController {
 
   /** List web sessions */
   @Get('list')
-  @Allow(undefined, { keys: true })
+  @Allow(undefined, { keys: 'session:read' })
   @Endpoint({
     description: "One's own; with `session:read` all that the caller may see. Keys have none of their own, and need it.",
     answer: { status: 200, type: SessionListResponse, description: 'One page of sessions' },
@@ -32,7 +32,7 @@ export class SessionsController {
 
   /** End the sessions that a filter finds */
   @Delete('all')
-  @Allow(undefined, { keys: true })
+  @Allow(undefined, { keys: 'session:revoke' })
   @Endpoint({
     description:
       "Without a filter one's own other sessions. Those of others need `session:revoke`. The current session is never ended. Thousands are ended one batch after the other; after a fault the same again ends the rest.",
@@ -47,7 +47,7 @@ export class SessionsController {
   /** End one session */
   @Delete(':session_id')
   @HttpCode(204)
-  @Allow(undefined, { keys: true })
+  @Allow(undefined, { keys: 'session:revoke' })
   @Endpoint({
     description: "One's own; those of others with `session:revoke`. One that has ended already is no error.",
     answer: { status: 204, description: 'The session has ended' },

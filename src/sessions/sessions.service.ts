@@ -105,9 +105,8 @@ export class SessionsService {
     return session === null ? null : toSessionResponse(session, actor.session_id);
   }
 
-  /** One page of one's own sessions, or with `session:read` of all within the scope. @throws access.denied to a key without it: it has none of its own */
+  /** One page of one's own sessions, or with `session:read` of all within the scope. */
   async list(actor: Actor, query: RawQuery): Promise<SessionListResponse> {
-    if (actor.actor_type === 'key' && !holds(actor.permissions, 'session:read')) throw new AppError('access.denied');
     const page = await this.sessions.list(this.visible(actor, 'session:read'), query, actor.user_id);
     return { ...page, items: page.items.map((session) => toSessionResponse(session, actor.session_id)) };
   }
@@ -158,7 +157,6 @@ export class SessionsService {
   }
 
   /** Ends a session at the wish of its own user, who has shown one of its tokens. */
-  @Transactional()
   async endCurrent(caller: Caller, session_id: string): Promise<void> {
     const session = await this.sessions.find(session_id, sql`true`);
     if (session === null) return;

@@ -203,7 +203,7 @@ describe('signing keys', () => {
   it('a load that fails at its time is logged, and everything goes on', async () => {
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     const ticks = intervals.mock.calls.flatMap(([tick, ms], index) => (ms === 30_000 ? [{ tick: tick as () => void, index }] : []));
-    const own = ticks.filter(({ tick }) => String(tick).includes('tick'));
+    const own = ticks.filter(({ tick }) => String(tick).includes('tryReload'));
     expect(own).toHaveLength(1);
     expect((intervals.mock.results[own[0]!.index]!.value as NodeJS.Timeout).hasRef()).toBe(false);
     const list = loads().mockRejectedValueOnce(new Error('no database'));

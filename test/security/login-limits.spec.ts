@@ -283,10 +283,12 @@ describe('guessing passwords', () => {
     for (const login of [gone.name, stays.name, 'nobody-old']) await attempt(login);
     await service.rows(`update login_attempts set failures = 100 where account = $1 or length(account) = 43`, [stays.user_id]);
     const attempts = service.app.get(LoginAttemptsService, { strict: false });
-    expect(await attempts.forgetOld()).toBe(0);
-    const [before] = await service.rows<{ n: number }>(`select count(*)::integer as n from login_attempts`);
+    const count = async () => (await service.rows<{ n: number }>(`select count(*)::integer as n from login_attempts`))[0]?.n;
+    const before = await count();
+    await attempts.forgetOld();
+    expect(await count()).toBe(before);
     await service.rows(`update login_attempts set used_on = current_date - 31`);
-    expect(await attempts.forgetOld()).toBe((before?.n ?? 0) - 1);
+    await attempts.forgetOld();
     expect(await service.rows(`select account from login_attempts`)).toEqual([{ account: stays.user_id }]);
     expect((await attempt(adminEmail, password)).status).toBe(200);
   });

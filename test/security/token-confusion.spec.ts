@@ -107,6 +107,7 @@ describe('tokens in the wrong place', () => {
     const cipher = createCipheriv('aes-256-gcm', deriveKey(appSecret, 'signing-keys'), nonce);
     const sealed = Buffer.concat([cipher.update(privateKey.export({ type: 'pkcs8', format: 'der' })), cipher.final()]);
     const stored = Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
+    const { key: older, header } = ownKey(service);
     const insert = `insert into signing_keys (kid, public_jwk, private_key, created_at) values ($1, $2, $3, now() + interval '1 second')`;
     await service.rows(insert, [kid, jwk, stored]);
     const restarted = await ServiceProcess.beside(service);
@@ -119,7 +120,6 @@ describe('tokens in the wrong place', () => {
     expect(JSON.stringify(body)).not.toContain('"d"');
     // each key under its own id only
     const claims = decode(user.token);
-    const { key: older, header } = ownKey(service);
     const crossed = [forge({ ...header, kid }, claims, older), forge(header, claims, privateKey)];
     for (const token of crossed) expect((await restarted.send('GET', '/user', { token })).status).toBe(401);
     expect((await restarted.send('GET', '/user', { token: forge({ ...header, kid }, claims, privateKey) })).status).toBe(200);
