@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
 import { join } from 'node:path';
+import { Client, type ClientConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { registerTimeParser } from './time-parser';
 
@@ -44,8 +45,19 @@ export function dataSourceOptions({ url, poolMax, purpose }: ConnectionSettings)
     migrationsTransactionMode: 'each',
     synchronize: false,
     logging: false,
-    extra: { max: poolMax, connectionTimeoutMillis: 5_000, keepAlive: true, ...limits[purpose] },
+    extra: { Client: QuietClient, max: poolMax, connectionTimeoutMillis: 5_000, keepAlive: true, ...limits[purpose] },
   };
+}
+
+/**
+ * A connection that is lost fails the query it is busy with, or the next. Between the moment in which it is made and that in which somebody listens to it,
+ * nobody else would take notice, and Node ends the process.
+ */
+class QuietClient extends Client {
+  constructor(config?: string | ClientConfig) {
+    super(config);
+    this.on('error', () => undefined);
+  }
 }
 
 /** A server that hangs, or a network that swallows packets, resets no connection: without this its queries would wait for a quarter of an hour. */

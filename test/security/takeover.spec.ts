@@ -1,3 +1,4 @@
+import { Notifications } from '../../src/database/notifications.service';
 import { FirstAdministrator } from '../../src/auth/first-administrator.service';
 import { password, type TestLogin, TestService } from '../support/service';
 
@@ -90,6 +91,7 @@ describe('attempts to keep or take over somebody’s login', () => {
     } finally {
       other.release();
     }
+    await service.app.get(Notifications).caughtUp();
     expect((await service.get('/user', { token: user.token })).status).toBe(401);
   });
 });

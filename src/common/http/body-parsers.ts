@@ -44,8 +44,6 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
 
 function readBody(request: FastifyRequest, body: Buffer): Body | undefined {
   if (body.length === 0) return undefined;
-  const [, name, token] = (request.headers['content-type'] === 'application/json' && onlyToken.exec(body.toString('latin1'))) || [];
-  if (name !== undefined && token !== undefined) return { [name]: token };
   const kind = contentType.exec(request.headers['content-type'] ?? '')?.[1]?.toLowerCase();
   const { form: forms } = request.routeOptions.config;
   const form = kind === 'x-www-form-urlencoded' && forms !== undefined;
@@ -67,6 +65,8 @@ function readForm(text: string): Body {
 
 /** One JSON object, read strictly. @throws AppError or SyntaxError */
 export function readJson(text: string): Body {
+  const [, name, token] = onlyToken.exec(text) ?? [];
+  if (name !== undefined && token !== undefined) return { [name]: token };
   assertUnambiguous(text);
   const body: unknown = JSON.parse(text);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
