@@ -37,7 +37,7 @@ describe('the README', () => {
         });
       });
       const blocks = [...readFileSync('README.md', 'utf8').matchAll(/<!-- tour -->\n```sh\n([\s\S]*?)```/g)].map(([, block]) => block);
-      expect(blocks).toHaveLength(6);
+      expect(blocks).toHaveLength(7);
       const script = blocks
         .join('\n')
         .replace('http://localhost:3000/auth/reset/...', link)
@@ -59,7 +59,9 @@ describe('the README', () => {
       has({ operation_id: null, created: 1, failed_count: 0 });
       has({ operation_id: expect.any(String), created: 1, failed_count: 0 });
       expect(stdout).toContain('"changes":{"attributes":{"after":{"tier":"gold"},"before":{}}}');
-      expect(answers.at(-1)).toMatchObject({ status: 401, code: 'auth.token_invalid' });
+      has({ status: 401, code: 'auth.token_invalid' });
+      has({ name: 'billing_clerk', permissions: ['billing:read', 'user:read'] });
+      expect(answers.at(-1)).toMatchObject({ active: true, username: 'administrator', scope: '*' });
     } finally {
       service.kill('SIGTERM');
       await new Promise((done) => service.once('exit', done));
