@@ -1,10 +1,11 @@
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, LogController } from 'fastify';
+import { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { AppModule } from './app.module';
 import { CheckTokenService } from './auth/check-token.service';
-import { answerKnownTokens } from './auth/known-tokens.hook';
+import { answerKnownTokens } from './auth/known-tokens';
 import { AppError, invalid } from './common/errors/app-error';
 import { addMethodNotAllowed } from './common/http/method-not-allowed';
 import { registerBodyParsers } from './common/http/body-parsers';
@@ -54,7 +55,6 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   });
   registerBodyParsers(fastify);
   awaitOwnChanges(fastify, app.get(Notifications));
-  answerKnownTokens(fastify, `${config.BASE_PATH}/auth/check-token`, app.get(CheckTokenService));
   if (config.CORS_ORIGINS.length > 0)
     app.enableCors({ origin: config.CORS_ORIGINS, methods: ['GET', 'POST', 'PATCH', 'DELETE'], exposedHeaders, maxAge: 600 });
   app.setGlobalPrefix(config.BASE_PATH);
@@ -62,6 +62,13 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   await app.init();
   allowed.register();
   await fastify.ready();
+  answerKnownTokens(fastify.server, {
+    path: `${config.BASE_PATH}/auth/check-token`,
+    headers: securityHeadersOf(config),
+    requestId: requestIdOf,
+    log: createAccessLog(config.LOG_LEVEL),
+    tokens: app.get(CheckTokenService),
+  });
   return app;
 }
 
@@ -72,10 +79,7 @@ function createAdapter(config: Config): FastifyAdapter {
     // whoever writes a line of a request names it: a logger for each one costs more than most requests have to say
     childLoggerFactory: (logger: FastifyBaseLogger) => logger,
     trustProxy: config.TRUST_PROXY.length > 0 ? config.TRUST_PROXY : false,
-    genReqId: (request: { headers: FastifyRequest['headers'] }) => {
-      const given = request.headers['x-request-id'];
-      return typeof given === 'string' && saneRequestId.test(given) ? given : newRequestId();
-    },
+    genReqId: requestIdOf,
     requestIdHeader: false,
     // no path of ours needs escapes: whatever has them leads nowhere, so that no two readings of a path can differ (CVE-2026-22031, -33804, -85184)
     rewriteUrl: ({ url = '/' }: { url?: string }) => (isPlain(url) ? url : nowhere),
@@ -94,6 +98,11 @@ function createAdapter(config: Config): FastifyAdapter {
     clientErrorHandler: (error, socket) => answerClientError(config, error, socket),
     exposeHeadRoutes: false,
   });
+}
+
+function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && saneRequestId.test(given) ? given : newRequestId();
 }
 
 function isPlain(url: string): boolean {

@@ -29,13 +29,9 @@ export class CheckTokenService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /**
-   * The answer to a body with a token that is known, without asking anybody; null: `check`. A token that is remembered was a valid field before; that it
-   * is the only one is all that is left to see.
-   */
-  known(body: unknown): Buffer | null {
-    const token = onlyToken(body);
-    const claims = token === null ? null : this.verified.find(token);
+  /** The answer to a token that is known, without asking anybody; null: `check`. */
+  known(token: string): Buffer | null {
+    const claims = this.verified.find(token);
     const login = claims === null ? null : this.logins.cached(claims.sid, claims.sub);
     return claims === null || login === null ? null : this.answer(login, { expires_in: secondsUntil(claims.exp), refreshed: false });
   }
@@ -114,10 +110,4 @@ export class CheckTokenService {
   private isPastHalf(claims: AccessTokenClaims): boolean {
     return secondsUntil(claims.exp) * 2 < this.config.ACCESS_TOKEN_TTL_SECONDS;
   }
-}
-
-function onlyToken(body: unknown): string | null {
-  if (typeof body !== 'object' || body === null) return null;
-  const { token } = body as { token?: unknown };
-  return typeof token === 'string' && Object.keys(body).length === 1 ? token : null;
 }
