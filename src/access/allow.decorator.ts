@@ -11,6 +11,8 @@ export interface AccessRule {
   orSelf?: string;
   /** still works while the password must be changed */
   duringPasswordChange?: boolean;
+  /** for System Users without scope only: what concerns every carrier is not for those who see some */
+  unscoped?: boolean;
   /** whether keys for machines are admitted, or those that hold a permission; by default where one is demanded of everybody */
   keys?: boolean | Permission;
   /** which limit per address a route counts against: public ones always, others where they verify a password; token checks count their failures only */
@@ -28,7 +30,7 @@ export function admitsKey({ keys, permission }: Pick<AccessRule, 'keys' | 'permi
 /** Demands a login, and a permission where one is named. A route without `@Allow` or `@Public` is refused by the guard. */
 export function Allow(
   permission?: Permission,
-  options: Pick<AccessRule, 'orSelf' | 'duringPasswordChange' | 'limit' | 'keys'> = {},
+  options: Pick<AccessRule, 'orSelf' | 'duringPasswordChange' | 'unscoped' | 'limit' | 'keys'> = {},
 ): MethodDecorator {
   const rule: AccessRule = { login: 'required', permission, ...options };
   return applyDecorators(

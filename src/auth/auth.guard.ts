@@ -99,6 +99,8 @@ function admit(rule: AccessRule, request: FastifyRequest, actor: Actor): boolean
 
 function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string, string>): void {
   if (actor.must_change_password && rule.duringPasswordChange !== true) throw new AppError('auth.password_change_required');
+  if (rule.unscoped === true && (actor.user_type !== 'system' || actor.carrier_scope !== null))
+    throw new AppError('access.denied', { detail: 'This is for System Users without carrier_scope.' });
   const isKey = actor.actor_type === 'key';
   if (isKey && !admitsKey(rule, actor.permissions)) throw new AppError('access.denied', { detail: 'This is not for such a key.' });
   if (rule.permission === undefined || holds(actor.permissions, rule.permission)) return;

@@ -5,7 +5,7 @@ import { keptForSeconds, rotateAfterSeconds, verifiesForSeconds } from './key-ti
 import type { SigningKeyEntity } from './signing-key.entity';
 
 /** Any number: of several instances that start together, one makes the key. */
-const signingKeyLock = 7_263_006;
+const signingKeyLock = 7_263_007;
 
 const ago = (seconds: number) => rawSql(`now() - interval '${seconds} s'`);
 

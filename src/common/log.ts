@@ -37,6 +37,8 @@ export function createAccessLog(level: string): (request: AnsweredRequest) => vo
   if (!infoOrMore.includes(level)) return () => undefined;
   if (accessStream === null) {
     const stream = destination({ dest: 1, minLength: 4_096, sync: true });
+    // a full disk takes lines away, not the service
+    stream.on('error', () => undefined);
     setInterval(() => stream.flush(), flushEveryMs).unref();
     process.once('exit', () => stream.flushSync());
     accessStream = stream;

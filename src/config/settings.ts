@@ -67,7 +67,7 @@ export const settings = z.object({
   DATABASE_URL: postgresUrl.describe(
     'PostgreSQL 15 or newer, also behind PgBouncer in transaction mode; unset: an embedded one under `DATA_DIR`',
   ),
-  DATABASE_DIRECT_URL: postgresUrl.describe('Past the pooler, for migrations and jobs; `DATABASE_URL` when unset'),
+  DATABASE_DIRECT_URL: postgresUrl.describe('Past the pooler, for migrations, jobs and notifications; `DATABASE_URL` when unset'),
   DATABASE_POOL_MAX: whole(2, 1_000).default(10).describe('Connections per instance'),
   DATA_DIR: z.string().min(1).default('.data').describe('Embedded database, generated secret, outbox'),
   APP_SECRET: secret().describe(

@@ -1,7 +1,10 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Client } from 'pg';
 import { monotonicMs } from '../common/clock';
+import { sql } from '../common/query/sql';
+import { newRequestId } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
+import { Database } from './database';
 
 /** What the database tells of (migration AddNotifications): whose state has changed, or that all of a kind may have. */
 export type NotificationChannel = 'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed';
@@ -10,6 +13,9 @@ export type NotificationChannel = 'user_changed' | 'roles_changed' | 'keys_chang
 const leaseMs = 1_000;
 const probeEveryMs = 250;
 const answerWithinMs = 5_000;
+/** Sent over the connection of requests once, and to be heard over the listening one. */
+const proofChannel = 'instance_proof';
+const proofWithinMs = 2_000;
 const reconnectMs = 100;
 const reconnectMaxMs = 2_000;
 
@@ -31,7 +37,13 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   private failures = 0;
   private stopped = false;
 
-  constructor(@Inject(CONFIG) private readonly config: Config) {}
+  /** what was sent over another connection, and has not arrived yet */
+  private proof: { text: string; arrived: () => void } | null = null;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly database: Database,
+  ) {}
 
   /** Says who is told of changes. Call it before the service starts. */
   on(channel: NotificationChannel, handler: (payload: string) => void): void {
@@ -80,14 +92,18 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     this.client = client;
     client.on('error', (error) => this.lose(client, error));
     client.on('end', () => this.lose(client, new Error('the connection was closed')));
-    client.on('notification', ({ channel, payload = '' }) => this.handlers.get(channel)?.forEach((handler) => handler(payload)));
+    client.on('notification', ({ channel, payload = '' }) => {
+      if (channel === proofChannel && payload === this.proof?.text) this.proof.arrived();
+      this.handlers.get(channel)?.forEach((handler) => handler(payload));
+    });
     try {
       await client.connect();
-      for (const channel of this.handlers.keys()) await client.query(`listen ${channel}`);
+      for (const channel of [proofChannel, ...this.handlers.keys()]) await client.query(`listen ${channel}`);
+      await this.prove();
       // what was cached before, or is being read at this moment, may have missed a change
       this.tellGap();
       await this.probe();
-      this.failures = 0;
+      if (this.isCurrent) this.failures = 0;
       this.scheduleProbe(client);
     } catch (error) {
       this.lose(client, error as Error);
@@ -105,6 +121,24 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     this.logger.warn(`notifications: lost the connection: ${error.message}`);
     const pause = Math.min(reconnectMs * 2 ** this.failures++, reconnectMaxMs);
     this.timer = setTimeout(() => void this.connect(), pause).unref();
+  }
+
+  /** A pooler takes LISTEN, answers every question, and delivers nothing; nor does another database. So what requests change must be heard here before anything is believed. */
+  private async prove(): Promise<void> {
+    let late: NodeJS.Timeout | undefined;
+    const arrived = new Promise<void>((resolve, reject) => {
+      this.proof = { text: newRequestId(), arrived: resolve };
+      late = setTimeout(
+        () => reject(new Error('nothing arrives: DATABASE_DIRECT_URL must lead past any pooler, to the database of DATABASE_URL')),
+        proofWithinMs,
+      );
+    });
+    try {
+      await Promise.all([arrived, this.database.run(sql`select pg_notify(${proofChannel}, ${this.proof?.text})`)]);
+    } finally {
+      clearTimeout(late);
+      this.proof = null;
+    }
   }
 
   private tellGap(): void {

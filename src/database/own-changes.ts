@@ -3,7 +3,7 @@ import type { Notifications } from './notifications.service';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** a POST that changes something only where it refuses: its success is not held back */
+    /** a POST that changes nothing, or only where it refuses: its success is not held back */
     seldomChanges?: boolean;
   }
 }

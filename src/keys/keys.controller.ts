@@ -53,7 +53,7 @@ export class KeysController {
     description:
       'Its next request is refused, and so is the next batch of an operation that it has asked for. One that was revoked before is no error.',
     answer: { status: 204, description: 'The key is revoked' },
-    errors: ['key.not_found'],
+    errors: ['key.not_found', 'access.grant_exceeds_own'],
   })
   revoke(@CurrentActor() actor: Actor, @Param('key_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) key_id: string): Promise<void> {
     return this.keys.revoke(actor, key_id);

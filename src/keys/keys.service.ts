@@ -67,11 +67,13 @@ export class KeysService {
     return { ...page, items: page.items.map(toKeyResponse) };
   }
 
-  /** Ends a key: its next request is refused. One that was revoked before stays as it is. @throws key.not_found */
+  /** Ends a key: its next request is refused. One that was revoked before stays as it is. @throws key.not_found, access.grant_exceeds_own */
   @Transactional()
   async revoke(actor: Actor, key_id: string): Promise<void> {
     const key = await this.keys.find(key_id, visibleKeys(actor));
     if (key === null) throw new AppError('key.not_found');
+    // as with users: nobody ends what is stronger than they are
+    if (!key.permissions.every((permission) => holds(actor.permissions, permission))) throw new AppError('access.grant_exceeds_own');
     if (!(await this.keys.revoke(key_id, actor.user_id))) return;
     const changes = { name: { before: key.name } };
     await this.events.record(actor, 'key.revoked', { type: 'key', id: key_id, carrier_id: key.carrier_id }, changes);

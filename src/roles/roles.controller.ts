@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, UseGuards, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
@@ -8,7 +8,6 @@ import { RoleChangesService } from './role-changes.service';
 import { RoleHeadersInterceptor } from './role-headers.interceptor';
 import { ChangeRoleRequest, CreateRoleRequest, RoleListResponse, RoleResponse } from './roles.dto';
 import { RolesService } from './roles.service';
-import { UnscopedGuard } from './unscoped.guard';
 
 /** Roles. */
 @ApiTags('Roles')
@@ -21,8 +20,7 @@ export class RolesController {
 
   /** Create a role */
   @Post('create')
-  @Allow('role:manage')
-  @UseGuards(UnscopedGuard)
+  @Allow('role:manage', { unscoped: true })
   @UseInterceptors(RoleHeadersInterceptor)
   @Endpoint({
     description:
@@ -52,8 +50,7 @@ export class RolesController {
 
   /** Modify a role */
   @Patch(':role')
-  @Allow('role:manage')
-  @UseGuards(UnscopedGuard)
+  @Allow('role:manage', { unscoped: true })
   @Endpoint({
     description:
       'For System Users without `carrier_scope`. Absent = unchanged; lists are replaced as a whole. It acts on the next request of everyone who has the role. All that the role gives, before and after, must be the caller’s to give. Built-in roles are fixed (`access.denied`).',
@@ -67,8 +64,7 @@ export class RolesController {
   /** Delete a role */
   @Delete(':role')
   @HttpCode(204)
-  @Allow('role:manage')
-  @UseGuards(UnscopedGuard)
+  @Allow('role:manage', { unscoped: true })
   @Endpoint({
     description:
       'For System Users without `carrier_scope`. Not while a user has it or another role names it in `may_grant`; deleted users who had it are restored without. Built-in roles are fixed (`access.denied`).',

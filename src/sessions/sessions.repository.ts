@@ -186,7 +186,10 @@ export class SessionsRepository {
 }
 
 function endSql(conditions: SqlFragment[], reason: SqlFragment, ended_by: string | null): SqlFragment {
-  return sql`update sessions set ended_at = now(), ended_reason = ${reason}, ended_by = ${ended_by}::uuid
-    from users where users.user_id = sessions.user_id and ${liveSession} and ${joinSql(conditions, ' and ')}
+  // locked in the order of their ids, whoever ends them: two that meet at the same ones wait, and do not deadlock
+  return sql`update sessions set ended_at = now(), ended_reason = found.reason, ended_by = ${ended_by}::uuid
+    from (select sessions.session_id, ${reason} as reason from sessions join users on users.user_id = sessions.user_id
+      where ${liveSession} and ${joinSql(conditions, ' and ')} order by sessions.session_id for no key update of sessions) found
+    where sessions.session_id = found.session_id
     returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason`;
 }

@@ -101,4 +101,18 @@ describe('what is known from memory, when notifications are late or lost', () =>
       expect(await check(login)).toBe(401);
     }
   });
+
+  it('S16 a pooler that takes LISTEN and delivers nothing: memory is never believed, and the log says why', async () => {
+    listening.swallow('instance_proof');
+    await listening.cut();
+    await listening.restore();
+    await until(() => Promise.resolve(instance.output.includes('DATABASE_DIRECT_URL must lead past any pooler')));
+    const login = await service.loginAs();
+    for (let round = 0; round < 3; round++) {
+      expect(await check(login)).toBe(200);
+      expect(await fromMemory(login)).toBe(503);
+    }
+    await end(login);
+    expect(await check(login)).toBe(401);
+  });
 });

@@ -260,4 +260,14 @@ describe('keys for machines', () => {
       expect(code(await service.get('/auth/session/list', { token: key }))).toBe('403 access.denied');
     });
   });
+
+  it('Z14 one that is stronger than oneself is seen, and not revoked', async () => {
+    const { key_id } = await createKey(service, ['*']);
+    const maker = await service.loginAs({ user_type: 'system', roles: ['key_maker'] });
+    const { key: weak } = await createKey(service, ['key:manage']);
+    for (const token of [maker.token, weak])
+      expect(code(await service.delete(`/auth/key/${key_id}`, { token }))).toBe('403 access.grant_exceeds_own');
+    expect(await service.rows('select revoked_at from keys where key_id = $1', [key_id])).toEqual([{ revoked_at: null }]);
+    expect((await service.delete(`/auth/key/${key_id}`, { token: admin.token })).status).toBe(204);
+  });
 });

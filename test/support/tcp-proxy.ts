@@ -9,6 +9,7 @@ export class TcpProxy {
   private frozen = false;
   private awaited: { text: string; held: () => void } | null = null;
   private releases: (() => void)[] = [];
+  private swallowed: string | null = null;
 
   private constructor(private readonly target: URL) {}
 
@@ -54,6 +55,11 @@ export class TcpProxy {
     return new Promise((held) => (this.awaited = { text, held }));
   }
 
+  /** From now on nothing that contains this text comes back from the server, as if a pooler had taken it. */
+  swallow(text: string): void {
+    this.swallowed = text;
+  }
+
   /** Lets what is held come after all. */
   release(): void {
     for (const release of this.releases.splice(0)) release();
@@ -85,6 +91,7 @@ export class TcpProxy {
           });
           return held();
         }
+        if (from === server && this.swallowed !== null && chunk.includes(this.swallowed)) return;
         to.write(chunk);
         if (from === server || this.awaited === null || !chunk.includes(this.awaited.text)) return;
         ({ held } = this.awaited);

@@ -1,0 +1,109 @@
+import { until } from '../support/links';
+import { RawConnection } from '../support/raw-connection';
+import { type TestLogin, TestService } from '../support/service';
+
+const ending = '\r\n\r\n';
+
+/** Over sockets: `inject` never meets the server's listener. */
+describe('tokens that are known, answered before the framework begins', () => {
+  let service: TestService;
+  let port: number;
+  let user: TestLogin;
+  beforeAll(async () => {
+    service = await TestService.start({ REQUESTS_PER_ADDRESS_PER_MINUTE: '1000' });
+    ({ port } = await service.listen());
+    user = await service.loginAs();
+  });
+  afterAll(() => service.close());
+
+  const request = (body: string, headers = '', target = '/auth/check-token', method = 'POST') =>
+    `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}Content-Length: ${body.length}${ending}${body}`;
+  const only = (token = user.token) => JSON.stringify({ token });
+
+  /** The answers to pieces that are sent one after the other over one connection. */
+  async function answersTo(pieces: string[], count = 1): Promise<{ status: number; headers: Record<string, string>; body: string }[]> {
+    const connection = await RawConnection.open(port);
+    for (const piece of pieces) {
+      await connection.send(piece);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const complete = () => {
+      const heads = [...connection.received.matchAll(/content-length: (\d+)/gi)].map(([, length]) => Number(length));
+      const bodies = connection.received.split(ending).length - 1;
+      return heads.length === count && bodies === count && connection.received.length >= heads.reduce((sum, length) => sum + length, 0);
+    };
+    await until(() => Promise.resolve(complete()));
+    connection.socket.destroy();
+    return connection.received.split(/(?=HTTP\/1\.1 \d{3} )/).map((text) => {
+      const [head = '', body = ''] = text.split(ending);
+      const [status = '', ...lines] = head.split('\r\n');
+      const headers = Object.fromEntries(
+        lines.map((line) => [line.split(': ')[0]?.toLowerCase() ?? '', line.split(': ').slice(1).join(': ')]),
+      );
+      return { status: Number(status.split(' ')[1]), headers, body };
+    });
+  }
+  const answerTo = async (...pieces: string[]) => (await answersTo(pieces))[0]!;
+
+  it('have the same answer, byte for byte, and the same headers as those that take the long way', async () => {
+    const long = await answerTo(request(` ${only()}`));
+    const short = await answerTo(request(only()));
+    const comparable = ({ status, headers, body }: typeof long) => ({
+      status,
+      headers: Object.keys(headers).sort(),
+      fixed: Object.entries(headers)
+        .filter(([name]) => !/^(date|x-request-id|content-length)$/.test(name))
+        .sort(),
+      body: { ...JSON.parse(body), expires_in: 0 },
+    });
+    expect(comparable(short)).toEqual(comparable(long));
+    expect(short.headers['cache-control']).toBe('no-store');
+    expect((await answerTo(request(only(), 'X-Request-Id: mine-1\r\n'))).headers['x-request-id']).toBe('mine-1');
+    expect((await answerTo(request(only(), 'X-Request-Id: a b\r\n'))).headers['x-request-id']).not.toBe('a b');
+  });
+
+  it('J18 are the ones that were asked about, many at once over one connection', async () => {
+    const others = await Promise.all(Array.from({ length: 5 }, () => service.loginAs()));
+    for (const other of others) await answerTo(request(only(other.token)));
+    const asked = Array.from({ length: 50 }, (_, index) => others[index % others.length]!);
+    const answers = await answersTo([asked.map(({ token }) => request(only(token))).join('')], asked.length);
+    expect(answers.map(({ body }) => JSON.parse(body).user.user_id)).toEqual(asked.map(({ user_id }) => user_id));
+  });
+
+  it('H9 in pieces, unknown, or with anything besides: as every other request', async () => {
+    const whole = request(only());
+    for (const at of [10, whole.indexOf(ending) + 4, whole.length - 10]) {
+      const { status, body } = await answerTo(whole.slice(0, at), whole.slice(at));
+      expect([status, JSON.parse(body).user.user_id]).toEqual([200, user.user_id]);
+    }
+    const refused: [string, number][] = [
+      [request(only('garbage')), 401],
+      [request(only(`${user.token}x`)), 401],
+      [request(only().replace('}', ',"x":1}')), 400],
+      [request(only(), '', '/auth/check-token?x=1'), 400],
+      [request(only(), '', '/auth/check-token', 'PUT'), 405],
+      [request(only(), '', '/auth/check-token/'), 404],
+      [request(only(), 'Host: other\r\n'), 400],
+      [whole.replace('application/json', 'text/plain'), 415],
+    ];
+    for (const [bytes, status] of refused)
+      expect([bytes.slice(0, 60), (await answerTo(bytes)).status]).toEqual([bytes.slice(0, 60), status]);
+    // what was not known was left unread, and so was what follows it
+    const answers = await answersTo([`${request(only('garbage'))}${whole}${request(only('garbage'))}${whole}`], 4);
+    expect(answers.map(({ status }) => status)).toEqual([401, 200, 401, 200]);
+  });
+
+  it('S2 S7 are known no more after logout, disabling, and a change of password', async () => {
+    const ends: ((login: TestLogin) => Promise<unknown>)[] = [
+      ({ token }) => service.post('/auth/logout', { token, body: {} }),
+      ({ user_id }) => service.patch(`/user/${user_id}`, { token: service.admin.token, body: { status: 'disabled' } }),
+      ({ user_id }) => service.delete(`/user/${user_id}`, { token: service.admin.token }),
+    ];
+    for (const end of ends) {
+      const login = await service.loginAs();
+      for (let round = 0; round < 3; round++) expect((await answerTo(request(only(login.token)))).status).toBe(200);
+      await end(login);
+      expect((await answerTo(request(only(login.token)))).status).toBe(401);
+    }
+  });
+});
