@@ -93,9 +93,15 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
       // 409: somebody took a name in the same moment; the next try sees it and leaves that user out
       if (fault !== null && [409, 503].includes(errorKind(fault.code).status)) throw error;
       if (fault === null) this.logger.error(error);
-      await this.operations.finish(operation_id, 'failed', undoDays, fault?.code ?? 'service.internal_error');
+      await this.fail(operation_id, fault?.code ?? 'service.internal_error');
       return 'ended';
     }
+  }
+
+  /** In one transaction: nobody ever sees a failed operation whose batches, and the hashes in them, are still there. */
+  @Transactional()
+  private async fail(operation_id: string, error_code: string): Promise<void> {
+    await this.operations.finish(operation_id, 'failed', undoDays, error_code);
   }
 
   private async step(operation_id: string): Promise<Step> {
