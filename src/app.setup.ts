@@ -6,6 +6,8 @@ import { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fas
 import { AppModule } from './app.module';
 import { CheckTokenService } from './auth/check-token.service';
 import { answerKnownTokens } from './auth/known-tokens';
+import { PasswordChecksService } from './auth/password-checks.service';
+import { turnAwayEarly } from './auth/turn-away';
 import { AppError, invalid } from './common/errors/app-error';
 import { addMethodNotAllowed } from './common/http/method-not-allowed';
 import { registerBodyParsers } from './common/http/body-parsers';
@@ -55,6 +57,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   });
   registerBodyParsers(fastify);
   awaitOwnChanges(fastify, app.get(Notifications));
+  turnAwayEarly(fastify, app.get(PasswordChecksService));
   if (config.CORS_ORIGINS.length > 0)
     app.enableCors({ origin: config.CORS_ORIGINS, methods: ['GET', 'POST', 'PATCH', 'DELETE'], exposedHeaders, maxAge: 600 });
   app.setGlobalPrefix(config.BASE_PATH);

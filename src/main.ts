@@ -4,17 +4,21 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp, docsUrl } from './app.setup';
 import { FirstAdministrator } from './auth/first-administrator.service';
 import { currentTime } from './common/clock';
+import { lowerPoolPriority } from './common/pool-priority';
 import { type Config, loadConfig, serviceUrl, withDatabase } from './config/config';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './database/embedded-postgres';
 import { migrateDatabase } from './database/migrate';
 import { explainStartFault } from './start-fault';
 
 const stopWithinMs = 9_500;
+/** Connections that may wait to be accepted: one that finds no room tries again after a second, whoever it is. Linux allows 4,096 unless told. */
+const backlog = 4_096;
 let app: NestFastifyApplication | null = null;
 let postgres: EmbeddedPostgres | null = null;
 let stopping: Promise<void> | null = null;
 
 async function start(): Promise<void> {
+  lowerPoolPriority();
   let config = loadConfig();
   if (config.embedded) {
     postgres = await startEmbeddedPostgres(config.DATA_DIR);
@@ -29,7 +33,7 @@ async function serve(config: Config): Promise<void> {
   app = await createApp(config);
   const administrators = app.get(FirstAdministrator);
   if (config.ADMIN_PASSWORD !== undefined) await administrators.ensure();
-  await app.listen(config.PORT, config.HOST);
+  await app.listen({ port: config.PORT, host: config.HOST, backlog });
   announce(config, await administrators.ensure());
 }
 

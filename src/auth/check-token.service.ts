@@ -76,7 +76,7 @@ export class CheckTokenService {
   private async refresh(refresh_token: string, access_token: string | null, caller: Caller): Promise<Buffer> {
     const claims = access_token === null ? null : await this.tokens.verify(access_token, { ignoreExpiration: true });
     const refreshed = await this.refresher.rotate(refresh_token, claims?.sid ?? null, caller);
-    if (refreshed.outcome !== 'rotated') throw new AppError('auth.token_invalid');
+    if (refreshed === null) throw new AppError('auth.token_invalid');
     const login = await this.login({ sid: refreshed.session_id, sub: refreshed.user_id });
     const pair = { refresh_token: refreshed.refresh_token, refresh_expires_in: secondsUntil(refreshed.expires_at.getTime() / 1_000) };
     return this.answer(login, { ...this.sign(login), refreshed: true, ...pair });

@@ -43,6 +43,11 @@ export class PasswordChecksService {
     this.loginKey = deriveKey(config.APP_SECRET, 'unknown-logins');
   }
 
+  /** Whether whoever comes now is turned away. */
+  get isFull(): boolean {
+    return this.turns.isFull;
+  }
+
   /**
    * Verifies a password and does what follows a right one; null when it is wrong. Unknown, disabled and without a password take as long as wrong.
    * The attempt is counted before the password is looked at. `right` must end the attempt; one that throws without has no effect on the limit.

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Caller, systemActorFor } from '../access/actor';
 import { EventsService } from '../events/events.service';
-import { type Refreshed, SessionsService } from '../sessions/sessions.service';
+import { type RotatedPair, SessionsService } from '../sessions/sessions.service';
 import { UserMailsService } from '../users/user-mails.service';
 
 /** Rotating refresh tokens, with what follows from reuse. */
@@ -14,19 +14,22 @@ export class RefreshService {
     private readonly mails: UserMailsService,
   ) {}
 
-  /** A refresh token of another session than the access token's rotates nothing. A reused one has ended its session: recorded, and the user told. */
-  @Transactional()
-  async rotate(refresh_token: string, session_id: string | null, caller: Caller): Promise<Refreshed> {
-    if (session_id !== null && this.sessions.sessionOf(refresh_token) !== session_id) return { outcome: 'invalid' };
+  /** A refresh token of another session than the access token's rotates nothing. Null when it is not good; a reused one has ended its session. */
+  async rotate(refresh_token: string, session_id: string | null, caller: Caller): Promise<RotatedPair | null> {
+    if (session_id !== null && this.sessions.sessionOf(refresh_token) !== session_id) return null;
+    // one statement, and no transaction around it: this is what is asked all day
     const refreshed = await this.sessions.rotate(refresh_token);
-    if (refreshed.outcome === 'reused') {
-      await this.events.record(systemActorFor(caller), 'session.token_reused', {
-        type: 'session',
-        id: refreshed.session_id,
-        carrier_id: refreshed.carrier_id,
-      });
-      await this.mails.enqueue({ user_id: refreshed.user_id, mail: 'token-reuse' });
-    }
-    return refreshed;
+    if (refreshed.outcome === 'reused') await this.end(refreshed.session_id, caller);
+    return refreshed.outcome === 'rotated' ? refreshed : null;
+  }
+
+  /** Recorded, and the user told. */
+  @Transactional()
+  private async end(session_id: string, caller: Caller): Promise<void> {
+    const ended = await this.sessions.endReused(session_id);
+    if (ended === null) return;
+    const { user_id, carrier_id } = ended;
+    await this.events.record(systemActorFor(caller), 'session.token_reused', { type: 'session', id: session_id, carrier_id });
+    await this.mails.enqueue({ user_id, mail: 'token-reuse' });
   }
 }

@@ -28,13 +28,18 @@ export class Turns {
 
   constructor(private readonly limits: TurnLimits) {}
 
+  /** Whether as many are under way as may be, whoever they are. */
+  get isFull(): boolean {
+    return this.busy >= this.limits.busyMax;
+  }
+
   /** Does the work when it is its turn. `deadline` is the end of its patience, on the clock of `performance.now()`. @throws service.overloaded */
   async take<T>(key: string, work: (deadline: number) => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.limits.patienceMs;
     const line = this.lines.get(key) ?? { busy: 0, waiting: [] };
     this.lines.set(key, line);
     if (line.busy >= this.limits.busyPerKeyMax) await this.wait(line);
-    else if (this.busy >= this.limits.busyMax) this.refuse(key, line);
+    else if (this.isFull) this.refuse(key, line);
     else {
       this.busy++;
       line.busy++;

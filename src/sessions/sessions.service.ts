@@ -15,18 +15,24 @@ import { RefreshTokens } from './refresh-token';
 import type { EndedReason } from './session.entity';
 import { sessionList } from './session-list';
 import { type EndedSessionsResponse, type SessionListResponse, type SessionResponse, toSessionResponse } from './sessions.dto';
-import { type EarlierRotation, type RecordTargets, type RotatedSession, SessionsRepository } from './sessions.repository';
+import {
+  type EarlierRotation,
+  type EndedSession,
+  type RecordTargets,
+  type RotatedSession,
+  SessionsRepository,
+} from './sessions.repository';
 
 const columns = { user_id: 'sessions.user_id', user_type: 'sessions.user_type', carrier_id: 'sessions.carrier_id' };
 
 /** Sessions that one statement ends: done within a second. */
 const endedAtOnce = 5_000;
 
-/** What became of a refresh token: rotated, used too late or twice (its session is ended now), or not good. */
-export type Refreshed =
-  | ({ outcome: 'rotated'; session_id: string; refresh_token: string } & RotatedSession)
-  | { outcome: 'reused'; session_id: string; user_id: string; carrier_id: string | null }
-  | { outcome: 'invalid' };
+/** A session with its next refresh token. */
+export type RotatedPair = RotatedSession & { session_id: string; refresh_token: string };
+
+/** What became of a refresh token: rotated, used too late or twice (its session must end), or not good. */
+export type Refreshed = ({ outcome: 'rotated' } & RotatedPair) | { outcome: 'reused'; session_id: string } | { outcome: 'invalid' };
 
 /** A session that has begun. */
 export interface OpenedSession {
@@ -78,7 +84,7 @@ export class SessionsService {
 
   /**
    * Rotates a refresh token (RFC 9700 §4.14.2). The predecessor answers with the same successor for a few seconds, for
-   * two tabs or a lost answer; any older one is reuse, which ends the session.
+   * two tabs or a lost answer; any older one is reuse, for which there is `endReused`.
    */
   async rotate(refresh_token: string): Promise<Refreshed> {
     const session_id = this.refreshTokens.sessionOf(refresh_token);
@@ -88,9 +94,12 @@ export class SessionsService {
     const rotated = await this.sessions.rotate(session_id, before, hashToken(successor), this.idle);
     if (rotated !== null) return { outcome: 'rotated', session_id, refresh_token: successor, ...rotated };
     const earlier = await this.sessions.findRotatedWithin(session_id, before, this.config.REFRESH_GRACE_SECONDS);
-    if (earlier !== null) return this.repeat(refresh_token, session_id, earlier);
-    const ended = await this.sessions.endReused(session_id);
-    return ended === null ? { outcome: 'invalid' } : { outcome: 'reused', ...ended };
+    return earlier === null ? { outcome: 'reused', session_id } : this.repeat(refresh_token, session_id, earlier);
+  }
+
+  /** Ends the session of a refresh token that was used too late or twice; null when it has ended already. */
+  endReused(session_id: string): Promise<EndedSession | null> {
+    return this.sessions.endReused(session_id);
   }
 
   /** Another instance may have made the successor, with the other secret while `APP_SECRET` is changed: only the stored one is good. */

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { errorKind } from '../errors/error-codes';
 import { problemHeaders, shownPath, toAppError, toProblem } from './problem';
 
-/** Answers everything thrown as `application/problem+json`; faults of ours are logged with the request id. */
+/** Answers everything thrown as `application/problem+json`; faults of ours are logged with the request id, but not each one who is turned away in a flood. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   /** @param base public URL of the service, for `type` */
@@ -13,7 +13,8 @@ export class ProblemFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     const error = toAppError(thrown);
-    if (errorKind(error.code).status >= 500) request.log.error({ reqId: request.id, err: thrown }, error.code);
+    if (errorKind(error.code).status >= 500 && error.code !== 'service.overloaded')
+      request.log.error({ reqId: request.id, err: thrown }, error.code);
     if (reply.sent) return;
     const problem = toProblem(error, this.base, shownPath(request.originalUrl), request.id);
     void reply.status(problem.status).headers(problemHeaders(error)).send(JSON.stringify(problem));
