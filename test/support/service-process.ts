@@ -42,6 +42,11 @@ export class ServiceProcess {
     });
   }
 
+  /** of the process */
+  get pid(): number {
+    return this.child.pid as number;
+  }
+
   /** everything it wrote */
   get output(): string {
     return this.stdout + this.stderr;
