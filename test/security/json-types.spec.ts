@@ -63,7 +63,7 @@ describe('values of the wrong type or size', () => {
     await patch('{"attributes":{"n":null}}');
   });
 
-  it('I10 type confusion: every field of every body with every wrong type, named by its pointer', async () => {
+  it('I10 L15 type confusion: every field of every body with every wrong type, named by its pointer', async () => {
     const probes = each().flatMap(([operation, field]) =>
       [...wrong[field.type], ...(field.nullable ? [] : [null])].map((value) => ({ operation, field, value })),
     );
