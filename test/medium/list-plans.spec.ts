@@ -4,20 +4,12 @@ import type { Actor } from '../../src/access/actor';
 import { CursorCodec } from '../../src/common/query/cursor';
 import { operatorsOf, parameterName } from '../../src/common/query/filter';
 import type { Operator } from '../../src/common/query/filter-value';
-import type { SqlFragment } from '../../src/common/query/sql';
 import { dataSourceOptions } from '../../src/database/data-source';
-import type { Database } from '../../src/database/database';
 import { userList } from '../../src/users/user-list';
 import { UsersRepository } from '../../src/users/users.repository';
 import { visibleUsers } from '../../src/users/users.service';
+import { explaining } from '../support/plans';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
-
-interface PlanNode {
-  'Node Type': string;
-  'Index Name'?: string;
-  'Relation Name'?: string;
-  Plans?: PlanNode[];
-}
 
 const someone = '018f0000-0000-7000-8000-000000000001';
 const actor = (fields: Partial<Actor>) =>
@@ -107,15 +99,7 @@ describe('the plans of lists of 100,000 users', () => {
 
   /** A repository that puts the plan of each of its queries into a list. */
   function repositoryOf(plans: string[]): UsersRepository {
-    const run = async (fragment: SqlFragment) => {
-      const { text, values } = fragment.toQuery();
-      if (!text.startsWith('explain')) {
-        const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`explain (format json, costs off) ${text}`, values);
-        plans.push((rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'].map(({ Plan }) => shapeOf(Plan)).join());
-      }
-      return (await client.query(text, values)).rows as object[];
-    };
-    return new UsersRepository({ run, runPrepared: run } as unknown as Database, new CursorCodec(Buffer.alloc(32)));
+    return new UsersRepository(explaining(client, plans), new CursorCodec(Buffer.alloc(32)));
   }
 
   async function table(caller: Actor, queries: string[]): Promise<Record<string, string[]>> {
@@ -191,11 +175,3 @@ describe('the plans of lists of 100,000 users', () => {
     expect(wholeTables(plans)).toHaveLength(1);
   });
 });
-
-/** Joins and recheck steps differ between versions of PostgreSQL; what finds and what sorts does not. */
-function shapeOf(node: PlanNode): string {
-  const below = (node.Plans ?? []).map(shapeOf).filter((shape) => shape !== '');
-  const { 'Node Type': type, 'Index Name': index, 'Relation Name': relation } = node;
-  const own = type === 'Seq Scan' ? `whole ${relation}` : type === 'Sort' ? 'sort' : type === 'Incremental Sort' ? 'ties' : (index ?? '');
-  return [own, ...below].filter((shape) => shape !== '').join(' ');
-}

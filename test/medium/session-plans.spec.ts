@@ -4,10 +4,8 @@ import type { Actor } from '../../src/access/actor';
 import { CursorCodec } from '../../src/common/query/cursor';
 import { operatorsOf, parameterName } from '../../src/common/query/filter';
 import type { Operator } from '../../src/common/query/filter-value';
-import type { SqlFragment } from '../../src/common/query/sql';
 import type { Config } from '../../src/config/config';
 import { dataSourceOptions } from '../../src/database/data-source';
-import type { Database } from '../../src/database/database';
 import { EventsService } from '../../src/events/events.service';
 import type { RolesService } from '../../src/roles/roles.service';
 import { sessionList } from '../../src/sessions/session-list';
@@ -16,16 +14,13 @@ import { SessionsRepository } from '../../src/sessions/sessions.repository';
 import { SessionsService } from '../../src/sessions/sessions.service';
 import { fillSessions } from '../support/many-sessions';
 import { appSecret } from '../support/service';
+import { explaining } from '../support/plans';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
 jest.setTimeout(120_000);
 
-interface PlanNode {
-  'Node Type': string;
-  'Index Name'?: string;
-  'Relation Name'?: string;
-  Plans?: PlanNode[];
-}
+/** Of the embedded PostgreSQL; another one may choose other indexes. */
+const snapshotVersion = 18;
 
 const nobody = '018f0000-0000-7000-8000-000000000001';
 const reader = ['session:read', 'session:revoke'];
@@ -81,6 +76,7 @@ const others = [
 describe('the plans of 120,000 sessions', () => {
   let database: TestDatabase;
   let client: Client;
+  let version: number;
   let callers: Record<'oneself' | 'everything' | 'carrier' | 'scope', Actor>;
 
   beforeAll(async () => {
@@ -88,6 +84,9 @@ describe('the plans of 120,000 sessions', () => {
     const { extra } = dataSourceOptions({ url: database.url, poolMax: 1, purpose: 'requests' }) as { extra: { options: string } };
     client = new Client({ connectionString: database.url, options: extra.options });
     await client.connect();
+    version = Math.floor(
+      Number((await client.query<{ v: string }>(`select current_setting('server_version_num') as v`)).rows[0]?.v) / 10_000,
+    );
     // a sample of 120,000 is every row: the statistics are the same in every run
     await client.query('set default_statistics_target = 400');
     await fillUsers(client, 10_000, '2026-11-20T12:00:00Z');
@@ -109,15 +108,7 @@ describe('the plans of 120,000 sessions', () => {
 
   /** A repository that puts the plan of each of its queries into a list. */
   function repositoryOf(plans: string[]): SessionsRepository {
-    const run = async (fragment: SqlFragment) => {
-      const { text, values } = fragment.toQuery();
-      if (!text.startsWith('explain')) {
-        const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`explain (format json, costs off) ${text}`, values);
-        plans.push((rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'].map(({ Plan }) => shapeOf(Plan)).join());
-      }
-      return (await client.query(text, values)).rows as object[];
-    };
-    return new SessionsRepository({ run, runPrepared: run } as unknown as Database, new CursorCodec(Buffer.alloc(32)));
+    return new SessionsRepository(explaining(client, plans), new CursorCodec(Buffer.alloc(32)));
   }
 
   function serviceOf(plans: string[]): SessionsService {
@@ -166,6 +157,11 @@ describe('the plans of 120,000 sessions', () => {
       ([query, own]) => !except.test(query.split('=')[0] ?? '') && own.some((plan) => plan.includes('whole sessions')),
     );
 
+  function expectKept(plans: Record<string, string[]>): void {
+    expect(plans).not.toEqual({});
+    if (version === snapshotVersion) expect(plans).toMatchSnapshot();
+  }
+
   /** The plans of what is done within a transaction that is rolled back. */
   async function plansOfDeed(deed: (service: SessionsService) => Promise<unknown>): Promise<string[]> {
     const plans: string[] = [];
@@ -177,20 +173,20 @@ describe('the plans of 120,000 sessions', () => {
   it('find by index whatever few have', async () => {
     const plans = await table(callers.everything, [...filters, ...others]);
     expect(wholeTables(plans, common)).toEqual([]);
-    expect(plans).toMatchSnapshot();
+    expectKept(plans);
   });
 
   it('order by index in both directions, the next page too', async () => {
     const plans = await table(callers.everything, sorts);
     expect(wholeTables(plans)).toEqual([]);
     expect(Object.entries(plans).filter(([, own]) => own.some((plan) => /(^| )sort/.test(plan)))).toEqual([]);
-    expect(plans).toMatchSnapshot();
+    expectKept(plans);
   });
 
   it.each(['oneself', 'carrier', 'scope'] as const)('find by index for %s', async (caller) => {
     const plans = await table(callers[caller], [...sorts, ...filters, ...others]);
     expect(wholeTables(plans)).toEqual([]);
-    expect(plans).toMatchSnapshot();
+    expectKept(plans);
   });
 
   it('find first what lies at the far end of the order', async () => {
@@ -219,6 +215,7 @@ describe('the plans of 120,000 sessions', () => {
     const deeds: Record<string, (service: SessionsService) => Promise<unknown>> = {
       'log in': (service) => service.open(oneself, caller),
       refresh: (service) => service.rotate(new RefreshTokens(appSecret).mint(session_id)),
+      'end reused': (service) => service.endReused(session_id),
       'log out': (service) => service.endCurrent(caller, session_id),
       'see one': (service) => service.find(everything, session_id),
       'end the others': (service) => service.endFound(oneself, {}),
@@ -231,7 +228,7 @@ describe('the plans of 120,000 sessions', () => {
     for (const [name, deed] of Object.entries(deeds)) plans[name] = await plansOfDeed(deed);
     plans['remove old ones'] = await plansOfRemoval();
     expect(wholeTables(plans)).toEqual([]);
-    expect(plans).toMatchSnapshot();
+    expectKept(plans);
   });
 
   it('would show a table that is read as a whole', async () => {
@@ -241,11 +238,3 @@ describe('the plans of 120,000 sessions', () => {
     expect(wholeTables(plans)).toHaveLength(1);
   });
 });
-
-/** Joins and recheck steps differ between versions of PostgreSQL; what finds and what sorts does not. */
-function shapeOf(node: PlanNode): string {
-  const below = (node.Plans ?? []).map(shapeOf).filter((shape) => shape !== '');
-  const { 'Node Type': type, 'Index Name': index, 'Relation Name': relation } = node;
-  const own = type === 'Seq Scan' ? `whole ${relation}` : type === 'Sort' ? 'sort' : type === 'Incremental Sort' ? 'ties' : (index ?? '');
-  return [own, ...below].filter((shape) => shape !== '').join(' ');
-}

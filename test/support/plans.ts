@@ -1,0 +1,31 @@
+import type { Client } from 'pg';
+import type { SqlFragment } from '../../src/common/query/sql';
+import type { Database } from '../../src/database/database';
+
+interface PlanNode {
+  'Node Type': string;
+  'Index Name'?: string;
+  'Relation Name'?: string;
+  Plans?: PlanNode[];
+}
+
+/** A database that puts the plan of each of its queries into a list. */
+export function explaining(client: Client, plans: string[]): Database {
+  const run = async (fragment: SqlFragment) => {
+    const { text, values } = fragment.toQuery();
+    if (!text.startsWith('explain')) {
+      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`explain (format json, costs off) ${text}`, values);
+      plans.push((rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'].map(({ Plan }) => shapeOf(Plan)).join());
+    }
+    return (await client.query(text, values)).rows as object[];
+  };
+  return { run, runPrepared: run } as unknown as Database;
+}
+
+/** Joins and recheck steps differ between versions of PostgreSQL; what finds and what sorts mostly does not. */
+function shapeOf(node: PlanNode): string {
+  const below = (node.Plans ?? []).map(shapeOf).filter((shape) => shape !== '');
+  const { 'Node Type': type, 'Index Name': index, 'Relation Name': relation } = node;
+  const own = type === 'Seq Scan' ? `whole ${relation}` : type === 'Sort' ? 'sort' : type === 'Incremental Sort' ? 'ties' : (index ?? '');
+  return [own, ...below].filter((shape) => shape !== '').join(' ');
+}
