@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp, docsUrl } from './app.setup';
 import { FirstAdministrator } from './auth/first-administrator.service';
-import { currentTime } from './common/clock';
+import { currentTimeText } from './common/clock';
+import { neverWaitForReaders, writeNow } from './common/log-stream';
 import { lowerPoolPriority } from './common/pool-priority';
 import { type Config, loadConfig, serviceUrl, withDatabase } from './config/config';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './database/embedded-postgres';
@@ -18,6 +19,7 @@ let postgres: EmbeddedPostgres | null = null;
 let stopping: Promise<void> | null = null;
 
 async function start(): Promise<void> {
+  neverWaitForReaders();
   lowerPoolPriority();
   let config = loadConfig();
   if (config.embedded) {
@@ -45,7 +47,7 @@ function announce(config: Config, link: string | null): void {
     `  API       ${serviceUrl(config)}`,
     `  explorer  ${docsUrl(config)}`,
   ];
-  const asLog = (line: string) => JSON.stringify({ level: 30, time: currentTime().toISOString(), msg: line.trim() });
+  const asLog = (line: string) => JSON.stringify({ level: 30, time: currentTimeText(), msg: line.trim() });
   const invitation = [
     '',
     'The first administrator is called "administrator". Set the password with this link; it works once, for an hour:',
@@ -53,7 +55,7 @@ function announce(config: Config, link: string | null): void {
     '(a new one: npm run admin:recover)',
   ];
   const shown = process.stdout.isTTY ? lines : lines.map(asLog);
-  process.stdout.write(`${[...shown, ...(link === null ? [] : invitation)].join('\n')}\n`);
+  writeNow(`${[...shown, ...(link === null ? [] : invitation)].join('\n')}\n`);
 }
 
 /** Lets a start under way come to where it can be undone, finishes what is running, then stops everything; after 9.5 seconds without any more patience. */
@@ -74,7 +76,7 @@ function stop(code: number): Promise<void> {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stop(0));
 process.on('unhandledRejection', (reason) =>
-  console.error(JSON.stringify({ level: 50, msg: 'unhandled rejection', error: String(reason), stack: (reason as Error).stack })),
+  writeNow(`${JSON.stringify({ level: 50, msg: 'unhandled rejection', error: String(reason), stack: (reason as Error).stack })}\n`),
 );
 
 const started = start();

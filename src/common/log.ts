@@ -1,15 +1,15 @@
 import type { LoggerService } from '@nestjs/common';
-import { destination, type Logger, pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { currentTimeText } from './clock';
+import { writeNow, writeSoon } from './log-stream';
 
 /** The one stream of log lines: JSON on stdout. Secrets have no way in: requests are logged by route pattern, never with headers, query or body. */
 export function createLogger(level: string): Logger {
-  return pino({
-    level,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    redact: { paths: ['*.password', '*.token', 'err.parameters', 'err.driverError', 'err.query', 'err.detail', 'err.where'], remove: true },
-  });
+  const redact = {
+    paths: ['*.password', '*.token', 'err.parameters', 'err.driverError', 'err.query', 'err.detail', 'err.where'],
+    remove: true,
+  };
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, redact }, { write: writeNow });
 }
 
 /** An answered request, as the access log shows it: no field can hold a secret. */
@@ -24,10 +24,7 @@ export interface AnsweredRequest {
   user_id: string | undefined;
 }
 
-/** So long may a line of the access log wait for others; no longer than a person who watches it notices. */
-const flushEveryMs = 100;
 const infoOrMore = ['info', 'debug', 'trace'];
-let accessStream: ReturnType<typeof destination> | null = null;
 
 /**
  * Writes a line for every answered request into the same stream, put together by hand and written together with others: a line of the logger, and a write
@@ -35,19 +32,10 @@ let accessStream: ReturnType<typeof destination> | null = null;
  */
 export function createAccessLog(level: string): (request: AnsweredRequest) => void {
   if (!infoOrMore.includes(level)) return () => undefined;
-  if (accessStream === null) {
-    const stream = destination({ dest: 1, minLength: 4_096, sync: true });
-    // a full disk takes lines away, not the service
-    stream.on('error', () => undefined);
-    setInterval(() => stream.flush(), flushEveryMs).unref();
-    process.once('exit', () => stream.flushSync());
-    accessStream = stream;
-  }
-  const stream = accessStream;
   return ({ reqId, method, route = '', status, ms, ip, user_id }) => {
     const who = user_id === undefined ? '' : `,"user_id":"${user_id}"`;
     const where = `"method":"${method}","route":${JSON.stringify(route)},"status":${status},"ms":${ms},"ip":${JSON.stringify(ip)}`;
-    stream.write(`{"level":30,"time":"${currentTimeText()}","reqId":"${reqId}",${where}${who},"msg":"request"}\n`);
+    writeSoon(`{"level":30,"time":"${currentTimeText()}","reqId":"${reqId}",${where}${who},"msg":"request"}\n`);
   };
 }
 

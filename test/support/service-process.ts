@@ -25,11 +25,12 @@ export class ServiceProcess {
   private constructor(
     readonly url: string,
     env: Record<string, string>,
+    output: number | 'pipe',
   ) {
     if (!existsSync(main)) throw new Error('dist/ is missing: npm run build');
     // nothing is inherited: neither the environment nor a .env file of the working directory
     const environment = { PATH: process.env['PATH'], DATA_DIR: this.dataDir, ...env };
-    this.child = spawn(process.execPath, [main], { cwd: this.dataDir, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.child = spawn(process.execPath, [main], { cwd: this.dataDir, env: environment, stdio: ['ignore', output, output] });
     this.child.stdout?.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()));
     this.child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
     // a test that fails before it stops its instance leaves none behind
@@ -52,10 +53,10 @@ export class ServiceProcess {
     return this.stdout + this.stderr;
   }
 
-  /** Starts it on a free port without waiting for anything. */
-  static async spawn(env: Record<string, string>): Promise<ServiceProcess> {
+  /** Starts it on a free port without waiting for anything. With `output`, a file descriptor, it writes there what else `stdout` and `stderr` would show. */
+  static async spawn(env: Record<string, string>, output: number | 'pipe' = 'pipe'): Promise<ServiceProcess> {
     const port = await freePort();
-    return new ServiceProcess(`http://127.0.0.1:${port}`, { ...env, PORT: String(port) });
+    return new ServiceProcess(`http://127.0.0.1:${port}`, { ...env, PORT: String(port) }, output);
   }
 
   /** Starts it and waits until it is ready. */

@@ -1,0 +1,73 @@
+import { destination } from 'pino';
+import { currentTimeText, monotonicMs } from './clock';
+
+/** So long may a line wait for others; no longer than a person who watches it notices. */
+const flushEveryMs = 100;
+/** What is kept of lines that cannot be written, in bytes: some ten thousand lines. Those that find no room are dropped. */
+const keepAtMost = 4 * 1_024 * 1_024;
+/** So long a process that ends waits for a reader that is slow. */
+const lastWordsMs = 300;
+
+let stream: ReturnType<typeof destination> | null = null;
+let dropped = 0;
+/** why the last try to write came to nothing */
+let fault: string | null = null;
+
+/**
+ * Puts a line into the log on stdout, where it is written together with others a tenth of a second later at the latest. What cannot be written (a full
+ * disk, a pipe that nobody reads) is kept up to 4 MiB and the rest dropped; once writing works again a line says how many were.
+ * Waits for no reader once `neverWaitForReaders` was called.
+ */
+export function writeSoon(line: string): void {
+  stream ??= open();
+  stream.write(line);
+}
+
+/** As `writeSoon`, but at once, after all that came before: for lines that must not be lost when the process is killed. */
+export function writeNow(line: string): void {
+  writeSoon(line);
+  flush();
+}
+
+/**
+ * Makes a pipe or socket at stdout and stderr refuse what it has no room for, instead of holding the process up until somebody reads, even when Node itself
+ * writes why it crashes. Faults of writing to them are nobody's.
+ */
+export function neverWaitForReaders(): void {
+  // Node sets O_NONBLOCK when it is first asked for them
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
+}
+
+function open(): ReturnType<typeof destination> {
+  // by this thread: the pool's hash passwords, and one that waits for a reader would be missing there, and at the end of the process
+  const opened = destination({ dest: 1, minLength: 4_096, maxLength: keepAtMost, sync: true, retryEAGAIN: () => false });
+  // pino's own never writes again when a reader has gone; a named pipe may find another
+  opened.removeAllListeners('error');
+  opened.on('error', (error: NodeJS.ErrnoException) => (fault = error.code ?? error.message));
+  opened.on('drop', () => dropped++);
+  opened.on('drain', tellDropped);
+  setInterval(flush, flushEveryMs).unref();
+  process.once('exit', writeRest);
+  return opened;
+}
+
+function flush(): string | null {
+  fault = null;
+  stream?.flush();
+  return fault;
+}
+
+function tellDropped(): void {
+  if (dropped === 0) return;
+  const lines = dropped;
+  dropped = 0;
+  writeNow(`{"level":40,"time":"${currentTimeText()}","lines":${lines},"msg":"log lines dropped"}\n`);
+}
+
+/** Not by `flushSync`, which tries for ever. */
+function writeRest(): void {
+  const deadline = monotonicMs() + lastWordsMs;
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  // the first leaves up to `minLength`
+  while ((flush() ?? flush()) === 'EAGAIN' && monotonicMs() < deadline) Atomics.wait(clock, 0, 0, 5);
+}

@@ -1,0 +1,152 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RawConnection, requestHead } from '../support/raw-connection';
+import { adminEmail, appSecret, password } from '../support/service';
+import { ServiceProcess } from '../support/service-process';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+
+jest.setTimeout(180_000);
+
+interface Line {
+  msg: string;
+  reqId?: string;
+  lines?: number;
+}
+
+/** lines of so many requests fit into what a pipe holds */
+const some = 50;
+/** they do not into the pipe, but into what is kept for it */
+const many = 5_000;
+/** they do not even into that */
+const tooMany = 30_000;
+const batch = 1_000;
+const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-log-'));
+const path = join(directory, 'log');
+let database: TestDatabase;
+let service: ServiceProcess;
+let asked: number;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  execFileSync('mkfifo', [path]);
+});
+beforeEach(() => (asked = 0));
+afterEach(() => service.kill());
+afterAll(async () => {
+  await database.drop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Starts it with stdout and stderr on this file. */
+async function start(file: string): Promise<void> {
+  const output = openSync(file, constants.O_WRONLY);
+  const admin = { ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: password };
+  service = await ServiceProcess.spawn({ DATABASE_URL: database.url, APP_SECRET: appSecret, ...admin }, output);
+  closeSync(output);
+  await service.ready();
+}
+
+/** Sends requests that are told apart by their ids, and waits for their answers. */
+async function ask(count: number): Promise<void> {
+  for (const end = asked + count; asked < end;) {
+    const connection = await RawConnection.open(Number(new URL(service.url).port));
+    const ids = Array.from({ length: Math.min(batch, end - asked) }, () => `asked-${asked++}`);
+    await connection.send(ids.map((id) => requestHead('GET', '/health/live', { 'x-request-id': id })).join(''));
+    await service.until(() => connection.answers === ids.length);
+    connection.socket.destroy();
+  }
+}
+
+/** A named pipe that is read only when the test says so. */
+class Pipe {
+  private readonly descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  private text = '';
+
+  /** Reads what is there now. */
+  read(): void {
+    const chunk = Buffer.alloc(1_048_576);
+    try {
+      for (let length; (length = readSync(this.descriptor, chunk)) > 0;) this.text += chunk.toString('utf8', 0, length);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    }
+  }
+
+  /** The lines read so far; throws when one is not whole. */
+  lines(): Line[] {
+    return this.text
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Line);
+  }
+
+  close(): void {
+    closeSync(this.descriptor);
+  }
+}
+
+describe('F22 when the log cannot be written', () => {
+  it('answers go on although the disk is full, and it ends when it is told to', async () => {
+    await start('/dev/full');
+    await ask(tooMany);
+    expect((await service.send('POST', '/auth/login', { body: { login: adminEmail, password } })).status).toBe(200);
+    expect(await service.stop()).toBe(0);
+  });
+
+  describe('because nobody reads the pipe', () => {
+    let pipe: Pipe;
+    beforeEach(async () => {
+      pipe = new Pipe();
+      await start(path);
+    });
+    afterEach(() => pipe.close());
+    const ids = () => pipe.lines().flatMap(({ reqId }) => (reqId?.startsWith('asked-') === true ? [reqId] : []));
+    const told = () => pipe.lines().filter(({ msg }) => msg === 'log lines dropped');
+
+    it('answers go on, and once it is read again a line tells how many others were dropped', async () => {
+      await ask(tooMany);
+      expect((await service.send('POST', '/auth/login', { body: { login: adminEmail, password } })).status).toBe(200);
+      await service.until(() => (pipe.read(), told().length > 0));
+      const [dropped, written] = [told()[0]?.lines ?? 0, ids()];
+      // the first ones are there, in their order; the login's line may be among those that are not
+      expect(written).toEqual(Array.from(written, (_, index) => `asked-${index}`));
+      expect(tooMany - written.length).toBeGreaterThan(0);
+      expect([tooMany - written.length, tooMany - written.length + 1]).toContain(dropped);
+      await ask(some);
+      await service.until(() => (pipe.read(), ids().at(-1) === `asked-${tooMany + some - 1}`));
+      expect([ids().length, told().length]).toEqual([written.length + some, 1]);
+    });
+
+    it('it ends when it is told to', async () => {
+      await ask(many);
+      expect(await service.stop()).toBe(0);
+    });
+
+    it('nothing is lost that a slow reader still fetches when it ends', async () => {
+      await ask(many);
+      let ended = false;
+      const end = service.stop().finally(() => (ended = true));
+      while (!ended) {
+        pipe.read();
+        await new Promise(setImmediate);
+      }
+      pipe.read();
+      expect(await end).toBe(0);
+      expect([ids().length, told()]).toEqual([many, []]);
+    });
+
+    it('nothing is lost that another reader fetches when the first one has gone', async () => {
+      await ask(some);
+      pipe.read();
+      pipe.close();
+      await ask(many);
+      const first = ids();
+      pipe = new Pipe();
+      await service.until(() => (pipe.read(), ids().at(-1) === `asked-${some + many - 1}`));
+      expect(first.length + ids().length).toBeGreaterThanOrEqual(many);
+      expect(told()).toEqual([]);
+    });
+  });
+});
