@@ -1,9 +1,9 @@
 import { Global, Module } from '@nestjs/common';
 import { ClsPluginTransactional } from '@nestjs-cls/transactional';
-import { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adapter-typeorm';
 import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
 import { ClsModule } from 'nestjs-cls';
 import { CONFIG, type Config } from '../config/config';
+import { repeatingTransactions } from './conflicts';
 import { dataSourceOptions } from './data-source';
 import { Database } from './database';
 import { Notifications } from './notifications.service';
@@ -30,7 +30,7 @@ const typeOrm = TypeOrmModule.forRootAsync({
     ClsModule.registerPlugins([
       new ClsPluginTransactional({
         imports: [typeOrm],
-        adapter: new TransactionalAdapterTypeOrm({ dataSourceToken: getDataSourceToken() }),
+        adapter: repeatingTransactions(getDataSourceToken()),
       }),
     ]),
   ],

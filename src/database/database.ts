@@ -4,6 +4,7 @@ import type { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adap
 import type { EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import type { SqlFragment } from '../common/query/sql';
 import { CONFIG, type Config } from '../config/config';
+import { untilNoConflict } from './conflicts';
 import { Snapshot } from './snapshot';
 
 export type { Snapshot } from './snapshot';
@@ -51,7 +52,13 @@ export class Database {
     return Snapshot.open(this.config.DATABASE_URL, (pid) => this.send('select pg_cancel_backend($1)', [pid]), signal);
   }
 
-  private async send<Row>(query: string, values: unknown[]): Promise<Row[]> {
+  /** A statement in no transaction is one by itself. */
+  private send<Row>(query: string, values: unknown[]): Promise<Row[]> {
+    const send = () => this.sendOnce<Row>(query, values);
+    return this.txHost.isTransactionActive() ? send() : untilNoConflict(send);
+  }
+
+  private async sendOnce<Row>(query: string, values: unknown[]): Promise<Row[]> {
     const result = await this.txHost.tx.query<Row[] | [Row[], number]>(query, values);
     // TypeORM answers UPDATE and DELETE with [rows, count], everything else with rows
     return (Array.isArray(result[0]) && typeof result[1] === 'number' ? result[0] : result) as Row[];

@@ -12,6 +12,8 @@ const constraintCodes: Record<string, ErrorCode> = {
 
 /** SQLSTATE classes and codes that say "not now": no way in, connection trouble, shutdown, resources, timeouts, conflicts between transactions. */
 const temporaryStates = /^(08|28|3D000|53|55000|57P|57014|55P03|40001|40P01|25006)/;
+/** A serialization failure, a deadlock. */
+const conflictStates = new Set(['40001', '40P01']);
 const connectionFaults = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
 const poolFaults =
   /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Driver not Connected|Cannot use a pool/i;
@@ -40,6 +42,11 @@ export function fromDatabaseError(error: unknown): AppError | null {
   if (fault.code === '22021' || fault.code === '22P05')
     return invalid({ code: 'field.malformed', detail: 'contains characters that cannot be stored' });
   return isTemporary(fault) ? new AppError('service.database_unavailable') : null;
+}
+
+/** Whether PostgreSQL has aborted a transaction for the sake of another one: the same may work when it is tried again. */
+export function isConflict(error: unknown): boolean {
+  return conflictStates.has(driverFault(error)?.code ?? '');
 }
 
 function isTemporary({ name, code = '', message }: DriverFault): boolean {
