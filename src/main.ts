@@ -4,7 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp, docsUrl } from './app.setup';
 import { FirstAdministrator } from './auth/first-administrator.service';
 import { currentTimeText } from './common/clock';
-import { neverWaitForReaders, writeNow } from './common/log-stream';
+import { writeNow } from './common/log-stream';
 import { lowerPoolPriority } from './common/pool-priority';
 import { type Config, loadConfig, serviceUrl, withDatabase } from './config/config';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './database/embedded-postgres';
@@ -19,7 +19,6 @@ let postgres: EmbeddedPostgres | null = null;
 let stopping: Promise<void> | null = null;
 
 async function start(): Promise<void> {
-  neverWaitForReaders();
   lowerPoolPriority();
   let config = loadConfig();
   if (config.embedded) {

@@ -15,8 +15,7 @@ let fault: string | null = null;
 
 /**
  * Puts a line into the log on stdout, where it is written together with others a tenth of a second later at the latest. What cannot be written (a full
- * disk, a pipe that nobody reads) is kept up to 4 MiB and the rest dropped; once writing works again a line says how many were.
- * Waits for no reader once `neverWaitForReaders` was called.
+ * disk, a pipe that nobody reads) is kept up to 4 MiB and the rest dropped; once writing works again a line says how many were. Waits for no reader.
  */
 export function writeSoon(line: string): void {
   stream ??= open();
@@ -29,18 +28,11 @@ export function writeNow(line: string): void {
   flush();
 }
 
-/**
- * Makes a pipe or socket at stdout and stderr refuse what it has no room for, instead of holding the process up until somebody reads, even when Node itself
- * writes why it crashes. Faults of writing to them are nobody's.
- */
-export function neverWaitForReaders(): void {
-  // Node sets O_NONBLOCK when it is first asked for them
-  for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
-}
-
 function open(): ReturnType<typeof destination> {
-  // by this thread: the pool's hash passwords, and one that waits for a reader would be missing there, and at the end of the process
-  const opened = destination({ dest: 1, minLength: 4_096, maxLength: keepAtMost, sync: true, retryEAGAIN: () => false });
+  // whoever asks Node for `process.stdout` makes a pipe or socket there refuse what it has no room for, instead of waiting until somebody reads
+  const { fd } = process.stdout;
+  // `sync`: a thread of the pool that waits for a full disk or a reader would be missing where passwords are hashed
+  const opened = destination({ dest: fd, minLength: 4_096, maxLength: keepAtMost, sync: true, retryEAGAIN: () => false });
   // pino's own never writes again when a reader has gone; a named pipe may find another
   opened.removeAllListeners('error');
   opened.on('error', (error: NodeJS.ErrnoException) => (fault = error.code ?? error.message));
