@@ -11,7 +11,8 @@ declare module 'fastify' {
 
 /** Turns a flood of logins away at the door: what it costs to say no decides how long everybody else waits. */
 export function turnAwayEarly(fastify: FastifyInstance, passwords: PasswordChecksService): void {
-  const hook: preValidationHookHandler = (_request, _reply, done) => done(passwords.isFull ? new AppError('service.overloaded') : undefined);
+  const hook: preValidationHookHandler = (_request, _reply, done) =>
+    done(passwords.isFull ? new AppError('service.overloaded') : undefined);
   fastify.addHook('onRoute', (route) => {
     if (route.config?.triesPassword === true) route.preValidation = [route.preValidation ?? [], hook].flat();
   });
