@@ -74,13 +74,15 @@ describe('key rotation', () => {
     const after = / key (\S{43}) /.exec(stdout)?.[1] ?? '';
     await a.until(async () => (await Promise.all(instances.map(published))).every((list) => list.includes(after)));
     expect(kids).toEqual(new Set([kidOf(old)]));
+    // 45 s after it was made it signs (test/medium/signing-keys.spec.ts): its moment is moved, and the instances are told as of any change
+    await cluster.rows(`update signing_keys set signs_from = now() + interval '3 s' where kid = $1`, [after]);
     const signsThere = async (instance: ServiceProcess) => kidOf((await login(instance)).access_token) === after;
     await a.until(async () => (await Promise.all(instances.map(signsThere))).every(Boolean));
-    await delay(1_000);
+    const before = asked;
+    await a.until(() => refused.length > 0 || (asked > before + 200 && asked > 500));
     done = true;
     await load;
     expect(refused).toEqual([]);
-    expect(asked).toBeGreaterThan(500);
     expect(kids).toEqual(new Set([kidOf(old), after]));
 
     const age = async (seconds: number) => {
@@ -132,17 +134,11 @@ describe('key rotation', () => {
   });
 
   it('the command says what it knows, and ends with status 1 when it is asked for something else', async () => {
-    await (await cluster.start()).stop();
-    for (const args of [[], ['rotate-key'], ['toString'], ['rotate-keys', '--nwo'], ['rotate-keys', 'now']]) {
-      const { code, stdout, stderr } = await cli(...args);
-      expect([args, code, stdout, stderr]).toEqual([
-        args,
-        1,
-        '',
-        expect.stringMatching(/^(Commands:\n {2}admin-recover.*\n.*migrate.*\n.*rotate-keys|rotate-keys does not know)/),
-      ]);
-    }
-    expect(await cluster.rows('select count(*)::integer as count from signing_keys')).toEqual([{ count: 1 }]);
+    const refused = [[], ['rotate-key'], ['toString'], ['rotate-keys', '--nwo'], ['rotate-keys', 'now']];
+    const ends = await Promise.all(refused.map((args) => cli(...args)));
+    const message = expect.stringMatching(/^(Commands:\n {2}admin-recover.*\n.*migrate.*\n.*rotate-keys|rotate-keys does not know)/);
+    expect(ends).toEqual(refused.map(() => ({ code: 1, stdout: '', stderr: message })));
+    expect(await cluster.rows('select 1 from signing_keys')).toEqual([]);
   });
 
   it('J13 change of APP_SECRET: sessions and access tokens go on, the keys are encrypted anew, and the old secret opens nothing any more', async () => {
@@ -217,7 +213,7 @@ describe('keys and their ids', () => {
     const claims = decode(service.admin.token);
     const began = performance.now();
     let sent = 0;
-    while (performance.now() - began < 2_500) {
+    while (performance.now() - began < 2_500 || sent < 60) {
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, index) => {
           const token = forgedKid(claims);
@@ -227,7 +223,6 @@ describe('keys and their ids', () => {
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
       sent += answers.length;
     }
-    expect(sent).toBeGreaterThan(50);
     expect(loads.mock.calls.length).toBeGreaterThan(0);
     expect(loads.mock.calls.length).toBeLessThanOrEqual(1 + Math.floor((performance.now() - began) / 1_000));
     await delay(1_000);
