@@ -13,6 +13,8 @@ jest.setTimeout(900_000);
 const kills = Number(process.env['KILLS'] ?? 12);
 /** Many batches, so that most kills find work that is still to be done. */
 const many = 30_000;
+/** Some batches, for what is killed but once. */
+const few = 12_000;
 /** Longer than a batch takes, so that it is hit before, within and after its transaction. */
 const killWithinMs = 900;
 
@@ -54,6 +56,12 @@ describe('operations whose process is killed', () => {
     one(`select md5(string_agg(concat_ws('|', user_id, status, roles, locale, timezone, attributes, allowed_ips, must_change_password, deleted_at), ';' order by user_id)) from users
       where carrier_id = 'many'`);
 
+  /** After the last batch only the end is left to do. */
+  const wentOn = async (operation_id: string, at: Progress) => {
+    const { processed, finished_at } = await progressOf(operation_id);
+    return processed > at.processed || finished_at !== null;
+  };
+
   /** Kills the process at a random moment and starts another, which has to go on by itself. */
   async function killAndRestart(operation_id: string, kind: string): Promise<void> {
     await delay(Math.random() * killWithinMs);
@@ -66,7 +74,7 @@ describe('operations whose process is killed', () => {
       () => 'never ready',
     );
     if (at.finished_at === null) {
-      await until(async () => (await progressOf(operation_id)).processed > at.processed, 60_000);
+      await until(() => wentOn(operation_id, at), 60_000);
       resumed.push(performance.now() - since);
     }
     killed++;
@@ -142,6 +150,7 @@ describe('operations whose process is killed', () => {
     const work = `select application_name as name from pg_stat_activity where datname = current_database() and state <> 'idle' and query like 'with found as%' and query not like '%row_number%'`;
     const named = (name: string) => cluster.start({ DATABASE_URL: `${cluster.databaseUrl}?application_name=${name}` });
     await instance.kill();
+    await addManyUsers(cluster, few, 'few');
     const pair = new Map([
       ['one', await named('one')],
       ['two', await named('two')],
@@ -150,9 +159,8 @@ describe('operations whose process is killed', () => {
     for (const [locale, replaced] of [
       ['nl', false],
       ['sv', true],
-      ['da', true],
     ] as const) {
-      const { body } = await someone().send('PATCH', '/user/all?carrier_id=many', { token, body: { locale } });
+      const { body } = await someone().send('PATCH', '/user/all?carrier_id=few', { token, body: { locale } });
       let worker = '';
       await until(async () => (worker = (await cluster.rows<{ name: string }>(work))[0]?.name ?? '') !== '');
       await pair.get(worker)?.kill();
@@ -160,17 +168,17 @@ describe('operations whose process is killed', () => {
       const at = await progressOf(body.operation_id);
       const since = performance.now();
       if (replaced) pair.set(worker, await named(worker));
-      await until(async () => (await progressOf(body.operation_id)).processed > at.processed, 60_000);
+      await until(() => wentOn(body.operation_id, at), 60_000);
       note(
         `kill of ${worker}, one of two, at ${at.processed} of ${at.total}: ${replaced ? 'with another in its place' : 'the other one alone'} went on after ${ms(performance.now() - since)}`,
       );
       await until(async () => (await progressOf(body.operation_id)).finished_at !== null, 60_000);
-      expect(await progressOf(body.operation_id)).toMatchObject({ status: 'done', processed: many, changed: many });
+      expect(await progressOf(body.operation_id)).toMatchObject({ status: 'done', processed: few, changed: few });
       const events = await one(
         'select count(*)::integer as events, count(distinct target_id)::integer as users from events where operation_id = $1 and target_type = $2',
         [body.operation_id, 'user'],
       );
-      expect(events).toEqual({ events: many, users: many });
+      expect(events).toEqual({ events: few, users: few });
       if (!replaced) pair.set(worker, await named(worker));
     }
   });
