@@ -222,8 +222,7 @@ describe('uploads that do not go as they should', () => {
     await flowing;
     await until(async () => Promise.resolve(slow['flowing']!.status > 0), 15_000);
     expect(slow['flowing']!.received).toContain('"created":55');
-    const ms = await slow['stalled']!.ended;
-    expect(ms).toBeLessThan(35_000);
+    await slow['stalled']!.ended;
     await until(async () => (await service.rows(`select 1 from operations where request_id = 'stalled'`)).length === 0);
     expect(await usersLike('stalled')).toEqual([]);
   });

@@ -130,7 +130,7 @@ describe('pages, cursors and endless filters', () => {
       await get('/user/list', 'nothing=1');
       const began = performance.now();
       const answer = await get('/user/list', query);
-      expect([query.slice(0, 30), answer.status, performance.now() - began < 500]).toEqual([query.slice(0, 30), 400, true]);
+      expect([query.slice(0, 30), answer.status, performance.now() - began < 2_500]).toEqual([query.slice(0, 30), 400, true]);
     }
   });
 });

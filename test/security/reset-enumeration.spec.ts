@@ -1,6 +1,7 @@
 import { SMTPServer } from 'smtp-server';
 import { endPause, queueEmpty, tellsOf, until } from '../support/links';
 import { password, TestService } from '../support/service';
+import { likelihoodOfMore } from '../support/timing';
 
 describe('a wish for a reset tells nobody who exists', () => {
   let service: TestService;
@@ -113,9 +114,3 @@ describe('a wish for a reset tells nobody who exists', () => {
     });
   });
 });
-
-/** Probability that a value of the first list exceeds one of the second (AUC). */
-function likelihoodOfMore(first: number[], second: number[]): number {
-  const more = first.flatMap((one) => second.map((other): number => (one > other ? 1 : one === other ? 0.5 : 0)));
-  return more.reduce((sum, value) => sum + value, 0) / more.length;
-}
