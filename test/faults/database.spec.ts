@@ -79,7 +79,7 @@ const requests: (() => Promise<Answer>)[] = [
   },
 ];
 
-function assertUnavailable(answer: Answer, withinMs = 6_000): void {
+function assertUnavailable(answer: Answer, withinMs = 9_000): void {
   expect(answer.status).toBe(503);
   expect(answer.headers.get('content-type')).toContain('application/problem+json');
   expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -148,7 +148,7 @@ it('F7 the database hangs: 503 within seconds, also for many at once, live but n
   await assertEverythingWorks();
   proxy.freeze();
   const [ready, live] = await Promise.all([send('GET', '/health/ready'), send('GET', '/health/live')]);
-  assertUnavailable(ready, 5_000);
+  assertUnavailable(ready, 8_000);
   expect(live.status).toBe(200);
   const answers = await Promise.all(Array.from({ length: 8 }, () => requests).flatMap((some) => some.map((request) => request())));
   for (const answer of answers) assertUnavailable(answer, 20_000);
@@ -167,7 +167,7 @@ it('ends in time while the database hangs', async () => {
   const pending = requests.map((request) => request().catch(() => null));
   const began = performance.now();
   expect(await service.stop()).not.toBeNull();
-  expect(performance.now() - began).toBeLessThan(11_000);
+  expect(performance.now() - began).toBeLessThan(15_000);
   await Promise.all(pending);
   await proxy.restore();
   await start();

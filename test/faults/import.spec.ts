@@ -109,12 +109,12 @@ describe('imports whose process is killed', () => {
     const key = randomUUID();
     const first = send(rows.join('\n'), key).catch(() => 'broken off');
     const under = async () => (await operations()).find(({ total }) => total === rows.length);
-    await until(async () => ((await under())?.processed ?? 0) > 0);
+    await until(async () => ((await under())?.processed ?? 0) > 0, 60_000);
     await instance.kill();
     expect(await first).toBe('broken off');
     expect((await under())?.finished_at).toBeNull();
     instance = await cluster.start();
-    await until(async () => (await under())?.finished_at !== null);
+    await until(async () => (await under())?.finished_at !== null, 60_000);
     const { operation_id, status, changed, processed } = (await under()) as Progress;
     expect([status, changed, processed]).toEqual(['done', rows.length, rows.length]);
     const again = await send(rows.join('\n'), key);

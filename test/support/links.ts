@@ -18,7 +18,7 @@ export async function queueEmpty(service: Pick<TestService, 'rows'>): Promise<vo
 }
 
 /** Polls until something holds. */
-export async function until(holds: () => Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+export async function until(holds: () => Promise<boolean>, timeoutMs = 30_000): Promise<void> {
   const end = Date.now() + timeoutMs;
   while (!(await holds())) {
     if (Date.now() > end) throw new Error(`waited ${timeoutMs} ms in vain for: ${String(holds)}`);
