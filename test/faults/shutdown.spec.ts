@@ -144,7 +144,8 @@ it('answers all that it has taken on when it is stopped amid steady load', async
         answers.push((await send('GET', '/user')).status);
       } catch (error) {
         // No answer has begun: the client may send the request again, to another instance (RFC 9112 §9.3.1).
-        if (!stopping || !/ECONN(REFUSED|RESET)|EPIPE/.test(String(error))) lost.push(String(error));
+        const { code = '' } = error as NodeJS.ErrnoException;
+        if (!stopping || !['ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code)) lost.push(`${code} ${String(error)}`);
         if (stopping) return;
       }
     }
