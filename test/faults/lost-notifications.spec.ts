@@ -1,7 +1,9 @@
+import { Client } from 'pg';
 import { until } from '../support/links';
 import { type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
 import { TcpProxy } from '../support/tcp-proxy';
+import { createTestDatabase } from '../support/test-database';
 
 /** Longer than an instance trusts its memory without an answer of the listening connection. */
 const leaseMs = 1_000;
@@ -30,13 +32,13 @@ describe('what is known from memory, when notifications are late or lost', () =>
     await service.close();
   });
 
-  const check = async ({ token }: TestLogin) => (await instance.send('POST', '/auth/check-token', { body: { token } })).status;
+  const check = async ({ token }: TestLogin, at = instance) => (await at.send('POST', '/auth/check-token', { body: { token } })).status;
   const end = ({ session_id }: TestLogin) =>
     service.rows(`update sessions set ended_at = now(), ended_reason = 'revoked' where session_id = $1`, [session_id]);
   /** Whether a token is good without a connection on which the database could be asked. */
-  const fromMemory = async (login: TestLogin) => {
+  const fromMemory = async (login: TestLogin, at = instance) => {
     await requests.cut();
-    const status = await check(login);
+    const status = await check(login, at);
     await requests.restore();
     return status;
   };
@@ -114,5 +116,29 @@ describe('what is known from memory, when notifications are late or lost', () =>
     }
     await end(login);
     expect(await check(login)).toBe(401);
+  });
+
+  it('S16 DATABASE_DIRECT_URL leads to another database, in which others prove theirs: memory is never believed, and the log says why', async () => {
+    const elsewhere = await createTestDatabase();
+    const neighbour = new Client({ connectionString: elsewhere.url });
+    await neighbour.connect();
+    const lost = await ServiceProcess.beside(service, { DATABASE_URL: requests.url, DATABASE_DIRECT_URL: elsewhere.url });
+    try {
+      await until(async () => {
+        await neighbour.query(`select pg_notify('instance_proof', gen_random_uuid()::text)`);
+        return lost.output.includes('DATABASE_DIRECT_URL must lead past any pooler');
+      });
+      const login = await service.loginAs();
+      for (let round = 0; round < 3; round++) {
+        expect(await check(login, lost)).toBe(200);
+        expect(await fromMemory(login, lost)).toBe(503);
+      }
+      await end(login);
+      expect(await check(login, lost)).toBe(401);
+    } finally {
+      await lost.kill();
+      await neighbour.end();
+      await elsewhere.drop();
+    }
   });
 });

@@ -37,6 +37,22 @@ describe('keys as actors', () => {
     expect(new Set((audit.body.items as { session_id: null }[]).map(({ session_id }) => session_id))).toEqual(new Set([null]));
   });
 
+  it('end the sessions that a filter finds, none without one, and none of whoever has a role that they may not give', async () => {
+    const { key_id, key } = await createKey(service, ['session:revoke']);
+    const victim = await service.loginAs();
+    const other = await service.login(victim.name);
+    const end = async (query = '') => (await service.delete(`/auth/session/all${query}`, { token: key })).body;
+    expect(await end()).toEqual({ ended: 0 });
+    expect(await end(`?user_id=${admin.user_id}`)).toEqual({ ended: 0 });
+    const one = await service.delete(`/auth/session/${admin.session_id}`, { token: key });
+    expect([one.status, one.body.code]).toEqual([403, 'access.protected_user']);
+    for (const { token } of [victim, other, admin]) expect((await service.get('/user', { token })).status).toBe(200);
+    expect(await end(`?user_id=${victim.user_id}`)).toEqual({ ended: 2 });
+    const { body } = await service.get(`/auth/session/list?user_id=${victim.user_id}`, admin);
+    expect(body.items).toMatchObject(Array(2).fill({ active: false, ended_reason: 'revoked', ended_by: key_id }));
+    expect((await service.get('/user', admin)).status).toBe(200);
+  });
+
   it('ask for operations of many, follow, cancel and undo them; cursors are theirs alone', async () => {
     await addManyUsers(service, 10_001, 'many');
     const { key_id, key } = await createKey(service, ['user:update', 'user:read']);

@@ -200,16 +200,19 @@ describe('sessions', () => {
     const before = await service.rows(events);
     const [locked] = await addSessions(user_id, 1, times(200));
     const client = await service.sql.connect();
-    await client.query('begin');
-    await client.query('select from sessions where session_id = $1 for update', [locked]);
-    await service.app.get(SessionRetention, { strict: false }).removeOld();
     const left = async () =>
       (await service.rows<{ session_id: string }>('select session_id from sessions where user_id = $1', [user_id]))
         .map(({ session_id }) => session_id)
         .sort();
-    expect(await left()).toEqual([...kept, locked].sort());
-    await client.query('commit');
-    client.release();
+    try {
+      await client.query('begin');
+      await client.query('select from sessions where session_id = $1 for update', [locked]);
+      await service.app.get(SessionRetention, { strict: false }).removeOld();
+      expect(await left()).toEqual([...kept, locked].sort());
+    } finally {
+      await client.query('rollback');
+      client.release();
+    }
     await service.app.get(SessionRetention, { strict: false }).removeOld();
     expect(await left()).toEqual(kept.sort());
     expect(await service.rows(events)).toEqual(before);

@@ -1,5 +1,9 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { CheckTokenService } from '../../src/auth/check-token.service';
+import { answerKnownTokens } from '../../src/auth/known-tokens';
 import { until } from '../support/links';
-import { RawConnection } from '../support/raw-connection';
+import { RawConnection, requestHead } from '../support/raw-connection';
 import { type TestLogin, TestService } from '../support/service';
 
 const ending = '\r\n\r\n';
@@ -105,5 +109,54 @@ describe('tokens that are known, answered before the framework begins', () => {
       await end(login);
       expect((await answerTo(request(only(login.token)))).status).toBe(401);
     }
+  });
+});
+
+/** A server whose parser lets through more than that of the service, and that knows every token: what is looked at before decides alone. */
+describe('H9 what is not exactly the usual request', () => {
+  let server: Server;
+  beforeAll(async () => {
+    server = createServer({ insecureHTTPParser: true }, (request, response) => request.resume().on('end', () => response.end('long')));
+    const tokens = { known: () => Buffer.from('short') } as unknown as CheckTokenService;
+    answerKnownTokens(server, { path: '/', headers: {}, requestId: () => '1', log: () => undefined, tokens });
+    await new Promise((listening) => server.listen(0, '127.0.0.1', () => listening(null)));
+  });
+  afterAll(() => new Promise((closed) => server.close(closed)));
+
+  const body = JSON.stringify({ token: 'a.b.c' });
+  const usual = { 'Content-Type': 'application/json', 'Content-Length': String(body.length) };
+  /** Which way the request takes. */
+  const wayOf = async (bytes: string) => {
+    const connection = await RawConnection.open((server.address() as AddressInfo).port);
+    await connection.send(bytes);
+    await until(() => Promise.resolve(/(long|short)$/.test(connection.received.replace(/\r\n0\r\n\r\n$/, ''))));
+    connection.socket.destroy();
+    return /long|short/.exec(connection.received)?.[0];
+  };
+
+  it('is the only one that goes the short way', async () => {
+    expect(await wayOf(requestHead('POST', '/', usual) + body)).toBe('short');
+  });
+
+  it.each<[what: string, headers: Record<string, string | undefined>, sent?: string]>([
+    ['in chunks', { 'Transfer-Encoding': 'chunked' }, `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
+    ['with an expectation', { Expect: '100-continue' }],
+    ['from a page', { Origin: 'https://portal.example.net' }],
+    ['through a proxy', { 'X-Forwarded-For': '203.0.113.1' }],
+    ['with another protocol in mind', { Upgrade: 'websocket', Connection: 'upgrade' }],
+    ['for two hosts', { Host: 'other' }],
+    ['with a charset', { 'Content-Type': 'application/json; charset=utf-8' }],
+    ['of another type', { 'Content-Type': 'text/plain' }],
+    ['of no type', { 'Content-Type': undefined }],
+    ['with more than a token', {}, JSON.stringify({ token: 'a.b.c', x: 1 })],
+    ['with a longer body than a token makes', {}, JSON.stringify({ token: 'x'.repeat(4_109) })],
+  ])('goes the long way: %s', async (_what, headers, sent = body) => {
+    const length = headers['Transfer-Encoding'] === undefined ? String(sent.length) : usual['Content-Length'];
+    expect(await wayOf(requestHead('POST', '/', { ...usual, 'Content-Length': length, ...headers }) + sent)).toBe('long');
+  });
+
+  it('is not longer than the longest token with what is around it', async () => {
+    const sent = JSON.stringify({ token: 'x'.repeat(4_108) });
+    expect(await wayOf(requestHead('POST', '/', { ...usual, 'Content-Length': String(sent.length) }) + sent)).toBe('short');
   });
 });

@@ -1,3 +1,4 @@
+import { queueEmpty } from '../support/links';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
 
@@ -52,6 +53,25 @@ describe('refresh tokens', () => {
     }
     expect((await here(next.refresh_token)).status).toBe(200);
   });
+
+  it.each(['events', 'graphile_worker._private_jobs'])(
+    'S8 reuse that cannot be told to %s ends nothing by halves: the next one does it all',
+    async (table) => {
+      const login = await service.login(name);
+      await here(login.refresh_token);
+      await passGrace(login);
+      await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
+      create trigger refuse before insert on ${table} for each row execute function refuse()`);
+      expect((await here(login.refresh_token)).status).toBe(500);
+      await service.rows('drop function refuse cascade');
+      expect(await state(login)).toEqual({ ended_reason: null, reuses: 0 });
+      expect((await here(login.refresh_token)).status).toBe(401);
+      expect(await state(login)).toEqual({ ended_reason: 'token_reuse', reuses: 1 });
+      await service.mailbox.take(email);
+      await queueEmpty(service);
+      expect(service.mailbox.mails.filter(({ to }) => to.includes(email))).toEqual([]);
+    },
+  );
 
   it('S8 token of another session beside it: nothing is rotated', async () => {
     const [a, b] = [await service.login(name), await service.login(name)];

@@ -110,6 +110,32 @@ describe('sessions', () => {
     expect(await works(own)).toBe(401);
   });
 
+  it('S5 what is over stays as it ended, whoever ends it again in whatever way', async () => {
+    const victim = await service.loginAs();
+    const [ended, expired] = [await service.login(victim.name), await service.login(victim.name)];
+    await service.post('/auth/logout', { token: ended.token, body: {} });
+    await move(expired, `expires_at = now() - interval '1 ms'`);
+    const rows = () =>
+      service.rows(
+        `select session_id, ended_at, ended_reason, ended_by, (select count(*)::integer from events where target_id = sessions.session_id) as events
+         from sessions where session_id = any($1) order by session_id`,
+        [[ended.session_id, expired.session_id]],
+      );
+    const before = await rows();
+    expect(before).toMatchObject([
+      { session_id: ended.session_id, ended_reason: 'logout', ended_by: victim.user_id, events: 1 },
+      { session_id: expired.session_id, ended_at: null, ended_reason: null, ended_by: null, events: 0 },
+    ]);
+    for (const { session_id } of [ended, expired]) expect((await service.delete(`/auth/session/${session_id}`, admin())).status).toBe(204);
+    const filters = [`session_id_in=${ended.session_id},${expired.session_id}`, `user_id=${victim.user_id}&active=false`];
+    for (const filter of filters) expect((await service.delete(`/auth/session/all?${filter}`, admin())).body).toEqual({ ended: 0 });
+    for (const refresh_token of [ended.refresh_token, expired.refresh_token])
+      await service.post('/auth/logout', { body: { refresh_token } });
+    await service.patch(`/user/${victim.user_id}`, { ...admin(), body: { status: 'disabled' } });
+    expect(await rows()).toEqual(before);
+    expect(await works(victim)).toBe(401);
+  });
+
   it('S6 absolute timeout: no refresh passes it', async () => {
     const login = await again();
     await move(login, `absolute_expires_at = now() + interval '100 s'`);

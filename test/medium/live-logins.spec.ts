@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import { Notifications } from '../../src/database/notifications.service';
+import { LiveLoginsRepository } from '../../src/users/live-logins.repository';
+import { LiveLoginsService } from '../../src/users/live-logins.service';
+import { until } from '../support/links';
+import { type TestLogin, TestService } from '../support/service';
+
+describe('logins in memory', () => {
+  let service: TestService;
+  let logins: LiveLoginsService;
+  let login: TestLogin;
+  let passed = 0;
+  beforeAll(async () => {
+    const real = performance.now.bind(performance);
+    jest.spyOn(performance, 'now').mockImplementation(() => real() + passed);
+    service = await TestService.start();
+    logins = service.app.get(LiveLoginsService, { strict: false });
+    login = await service.loginAs();
+  });
+  afterAll(async () => {
+    await service.close();
+    jest.restoreAllMocks();
+  });
+
+  /** Time passes on the clock of this process, which never goes back; what has been told by then has arrived. */
+  const pass = async (ms: number) => {
+    passed += ms;
+    await until(() => Promise.resolve(service.app.get(Notifications).isCurrent));
+  };
+  const known = ({ session_id, user_id }: TestLogin) => logins.cached(session_id, user_id) !== null;
+
+  it('are read again after a minute: what nobody tells of is never older', async () => {
+    await logins.read(login.session_id, login.user_id);
+    await pass(55_000);
+    expect(known(login)).toBe(true);
+    await pass(5_000);
+    expect(known(login)).toBe(false);
+    const reads = jest.spyOn(service.app.get(LiveLoginsRepository, { strict: false }), 'find');
+    expect((await service.get('/user', login)).status).toBe(200);
+    expect(reads).toHaveBeenCalledTimes(1);
+  });
+
+  it('are not believed beyond the end of the session', async () => {
+    await service.rows(`update sessions set expires_at = now() + interval '20 s' where session_id = $1`, [login.session_id]);
+    await logins.read(login.session_id, login.user_id);
+    await pass(15_000);
+    expect(known(login)).toBe(true);
+    await pass(5_000);
+    expect(known(login)).toBe(false);
+  });
+
+  it('are 20,000 at most, those of late', async () => {
+    const { session_id, user_id } = await service.loginAs();
+    const repository = service.app.get(LiveLoginsRepository, { strict: false });
+    const record = await repository.find(session_id, user_id);
+    // as the database has one, and no more than a memory's worth of logging in
+    const find = jest.spyOn(repository, 'find').mockImplementation((id) => Promise.resolve(record && { ...record, session_id: id }));
+    const made = Array.from({ length: 20_001 }, () => ({ ...login, session_id: randomUUID(), user_id }));
+    const [first, second, last] = [made[0], made[1], made.at(-1)] as [TestLogin, TestLogin, TestLogin];
+    for (const each of made) await logins.read(each.session_id, user_id);
+    find.mockRestore();
+    expect([known(first), known(second), known(last)]).toEqual([false, true, true]);
+    // and whatever is known is forgotten when it is told
+    await service.rows(`update sessions set ended_at = now(), ended_reason = 'revoked' where session_id = $1`, [session_id]);
+    expect(made.filter(known)).toEqual([]);
+  });
+});
