@@ -4,6 +4,7 @@ import { SigningKeyRotation } from '../../src/auth/signing-key-rotation.service'
 import { EventsService } from '../../src/events/events.service';
 import { SigningKeysRepository } from '../../src/auth/signing-keys.repository';
 import { SigningKeysService } from '../../src/auth/signing-keys.service';
+import { until } from '../support/links';
 import { TestService } from '../support/service';
 import { decode, forge, ownKey } from '../support/tokens';
 
@@ -47,6 +48,26 @@ describe('signing keys', () => {
   const lasting = () => {
     const { key, header } = ownKey(service);
     return forge(header, { ...decode(service.admin.token), exp: 4_000_000_000 }, key);
+  };
+
+  /** All act at once when a key is due, and this instance too, which is told of the change. Nobody adds one before all of them wait, to add it or for each other. */
+  const allAtOnce = async (count: number, act: () => Promise<unknown>) => {
+    await service.rows(`create function hold() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock_shared(1); return new; end $$;
+      create trigger hold before insert on signing_keys for each row execute function hold()`);
+    const waiting =
+      'select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())';
+    const holder = await service.sql.connect();
+    await holder.query('select pg_advisory_lock(1)');
+    await service.rows(`update signing_keys set signs_from = signs_from - interval '29 days'`);
+    const done = Promise.all(Array.from({ length: count }, act));
+    try {
+      await until(async () => (await service.rows(waiting)).length > count);
+    } finally {
+      await holder.query('select pg_advisory_unlock(1)');
+      holder.release();
+    }
+    await done;
+    await service.rows('drop function hold cascade');
   };
 
   it('a key is published, signs, verifies what it signed, leaves the JWKS, and is deleted, each in its time', async () => {
@@ -95,8 +116,7 @@ describe('signing keys', () => {
   });
 
   it('one successor is made by five that rotate at once, and one event', async () => {
-    await service.rows(`update signing_keys set signs_from = signs_from - interval '29 days'`);
-    await Promise.all(Array.from({ length: 5 }, () => rotation.rotateIfDue()));
+    await allAtOnce(5, () => rotation.rotateIfDue());
     expect([(await rows()).length, (await events()).length]).toEqual([2, 1]);
     const results = await Promise.all(Array.from({ length: 5 }, () => rotation.rotate({ now: true })));
     expect(results.map(({ done }) => done).sort()).toEqual(['advanced', 'none', 'none', 'none', 'none']);
