@@ -34,6 +34,13 @@ describe('the end of a key', () => {
     expect((await service.delete(`/auth/key/${expired.key_id}`, admin)).status).toBe(204);
   });
 
+  it('S expires while it is known from memory: refused from then on, although nothing tells of it', async () => {
+    const { key } = await createKey(service, ['user:read'], { expires_at: inSeconds(2) });
+    const use = async () => (await service.get('/user/list?count=none', { token: key })).status;
+    expect(await use()).toBe(200);
+    await until(async () => (await use()) === 401, 10_000);
+  });
+
   it.each([
     ['revoked', 'Europe/Oslo', ({ key_id }: TestKey) => service.delete(`/auth/key/${key_id}`, admin)],
     ['expired', 'Europe/Rome', ({ key_id }: TestKey) => service.rows('update keys set expires_at = now() where key_id = $1', [key_id])],
