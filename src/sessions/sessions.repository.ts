@@ -29,11 +29,14 @@ export type NewSession = Pick<
   absolute_seconds: number;
 };
 
-/** A session that was refreshed, or could not be. */
+/** A session that was refreshed. */
 export interface RotatedSession {
   user_id: string;
   expires_at: Date;
 }
+
+/** What became of a try to refresh a session, and when it was made, by the clock of the database. */
+export type Rotation = { asked_at: Date } & (RotatedSession | { user_id: null; expires_at: null });
 
 /** A session that was refreshed a moment ago, and the hash of the token that it has now. */
 export interface EarlierRotation extends RotatedSession {
@@ -118,25 +121,21 @@ export class SessionsRepository {
   }
 
   /** Puts the next refresh token in place of one; one statement decides, so that of many requests at once one does it. */
-  async rotate(
-    session_id: string,
-    before: Buffer,
-    after: Buffer,
-    idle: Record<SessionEntity['user_type'], number>,
-  ): Promise<RotatedSession | null> {
+  async rotate(session_id: string, before: Buffer, after: Buffer, idle: Record<SessionEntity['user_type'], number>): Promise<Rotation> {
     const [row] = await this.database
-      .runPrepared<RotatedSession>(sql`update sessions set previous_refresh_token_hash = refresh_token_hash, refresh_token_hash = ${after},
+      .runPrepared<Rotation>(sql`with rotated as (update sessions set previous_refresh_token_hash = refresh_token_hash, refresh_token_hash = ${after},
         refreshed_at = now(), last_seen_at = now(), expires_at = least(absolute_expires_at, now() +
           (case user_type when 'system' then ${idle.system}::integer else ${idle.carrier}::integer end) * interval '1 second')
-      where session_id = ${session_id}::uuid and refresh_token_hash = ${before} and ${liveSession} returning user_id, expires_at`);
-    return row ?? null;
+      where session_id = ${session_id}::uuid and refresh_token_hash = ${before} and ${liveSession} returning user_id, expires_at)
+      select now() as asked_at, user_id, expires_at from (select) always left join rotated on true`);
+    return row as Rotation;
   }
 
-  /** A live session of which this was the refresh token until a moment ago. */
-  async findRotatedWithin(session_id: string, before: Buffer, grace_seconds: number): Promise<EarlierRotation | null> {
+  /** A live session of which this was the refresh token until a moment before it was asked for: however long the answer took. */
+  async findRotatedWithin(session_id: string, before: Buffer, asked_at: Date, grace_seconds: number): Promise<EarlierRotation | null> {
     const [row] = await this.database
       .run<EarlierRotation>(sql`select user_id, expires_at, refresh_token_hash from sessions where session_id = ${session_id}::uuid
-      and previous_refresh_token_hash = ${before} and refreshed_at > now() - ${grace_seconds}::integer * interval '1 second' and ${liveSession}`);
+      and previous_refresh_token_hash = ${before} and refreshed_at > ${asked_at}::timestamptz - ${grace_seconds}::integer * interval '1 second' and ${liveSession}`);
     return row ?? null;
   }
 

@@ -91,9 +91,9 @@ export class SessionsService {
     if (session_id === null) return { outcome: 'invalid' };
     const successor = this.refreshTokens.successor(refresh_token);
     const before = hashToken(refresh_token);
-    const rotated = await this.sessions.rotate(session_id, before, hashToken(successor), this.idle);
-    if (rotated !== null) return { outcome: 'rotated', session_id, refresh_token: successor, ...rotated };
-    const earlier = await this.sessions.findRotatedWithin(session_id, before, this.config.REFRESH_GRACE_SECONDS);
+    const { asked_at, ...rotated } = await this.sessions.rotate(session_id, before, hashToken(successor), this.idle);
+    if (rotated.user_id !== null) return { outcome: 'rotated', session_id, refresh_token: successor, ...rotated };
+    const earlier = await this.sessions.findRotatedWithin(session_id, before, asked_at, this.config.REFRESH_GRACE_SECONDS);
     return earlier === null ? { outcome: 'reused', session_id } : this.repeat(refresh_token, session_id, earlier);
   }
 

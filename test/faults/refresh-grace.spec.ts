@@ -1,0 +1,37 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { TestService } from '../support/service';
+import { TcpProxy } from '../support/tcp-proxy';
+import { createTestDatabase } from '../support/test-database';
+
+const graceSeconds = 1;
+
+it('S10 two tabs on a slow database: the grace ends when it is asked for too late, not when the answer comes too late', async () => {
+  const database = await createTestDatabase();
+  const proxy = await TcpProxy.start(database.url);
+  const service = await TestService.start({
+    DATABASE_URL: proxy.url,
+    DATABASE_DIRECT_URL: database.url,
+    REFRESH_GRACE_SECONDS: String(graceSeconds),
+  });
+  try {
+    const { name } = await service.createUser();
+    const { refresh_token, session_id } = await service.login(name);
+    const refresh = () => service.post('/auth/check-token', { body: { refresh_token } });
+    const first = await refresh();
+    const held = proxy.holdAnswerTo('set previous_refresh_token_hash');
+    const second = refresh();
+    await held;
+    await delay(graceSeconds * 1_000 + 200);
+    proxy.release();
+    const { status, body } = await second;
+    expect([status, body.refresh_token]).toEqual([200, first.body.refresh_token]);
+    const state = async () => (await service.rows('select ended_reason from sessions where session_id = $1', [session_id]))[0];
+    expect(await state()).toEqual({ ended_reason: null });
+    expect((await refresh()).status).toBe(401);
+    expect(await state()).toEqual({ ended_reason: 'token_reuse' });
+  } finally {
+    await service.close();
+    await proxy.cut();
+    await database.drop();
+  }
+});
