@@ -41,10 +41,10 @@ describe('what is taken on one instance is gone on the other', () => {
 
   const ask = (token: string): Promise<TestAnswer> => there.send('POST', '/auth/check-token', { body: { token } });
 
-  /** Ends the connections on which the instances listen; returns how many there were. */
+  /** Ends the connections on which the instances listen, and waits until they have ended; returns how many there were. */
   async function cut(): Promise<number> {
     const ended = await cluster.rows(
-      'select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1 and datname = current_database()',
+      'select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = $1 and datname = current_database()',
       [listener],
     );
     return ended.length;
