@@ -5,11 +5,12 @@ import { currentTimeText, monotonicMs } from './clock';
 const flushEveryMs = 100;
 /** What is kept of lines that cannot be written, in bytes: some ten thousand lines. Those that find no room are dropped. */
 const keepAtMost = 4 * 1_024 * 1_024;
-/** So long a process that ends waits for a reader that is slow. */
-const lastWordsMs = 300;
+/** So long a process that ends waits for a reader that takes nothing, and for one that is slow. */
+const lastWordsMs = { silent: 300, slow: 2_000 };
 
 let stream: ReturnType<typeof destination> | null = null;
 let dropped = 0;
+let written = 0;
 /** why the last try to write came to nothing */
 let fault: string | null = null;
 
@@ -37,6 +38,7 @@ function open(): ReturnType<typeof destination> {
   opened.removeAllListeners('error');
   opened.on('error', (error: NodeJS.ErrnoException) => (fault = error.code ?? error.message));
   opened.on('drop', () => dropped++);
+  opened.on('write', (bytes: number) => (written += bytes));
   opened.on('drain', tellDropped);
   setInterval(flush, flushEveryMs).unref();
   process.once('exit', writeRest);
@@ -56,10 +58,23 @@ function tellDropped(): void {
   writeNow(`{"level":40,"time":"${currentTimeText()}","lines":${lines},"msg":"log lines dropped"}\n`);
 }
 
-/** Not by `flushSync`, which tries for ever. */
+/** What is left when the process ends, and how many lines were dropped. */
 function writeRest(): void {
-  const deadline = monotonicMs() + lastWordsMs;
+  const began = monotonicMs();
+  if (writeAll(began)) tellDropped();
+  writeAll(began);
+}
+
+/** Not by `flushSync`, which tries for ever. False when the reader did not take all of it. */
+function writeAll(began: number): boolean {
   const clock = new Int32Array(new SharedArrayBuffer(4));
+  let [before, movedAt] = [written, monotonicMs()];
   // the first leaves up to `minLength`
-  while ((flush() ?? flush()) === 'EAGAIN' && monotonicMs() < deadline) Atomics.wait(clock, 0, 0, 5);
+  while ((flush() ?? flush()) === 'EAGAIN') {
+    const now = monotonicMs();
+    if (written > before) [before, movedAt] = [written, now];
+    if (now > movedAt + lastWordsMs.silent || now > began + lastWordsMs.slow) return false;
+    Atomics.wait(clock, 0, 0, 5);
+  }
+  return fault === null;
 }

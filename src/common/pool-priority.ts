@@ -1,9 +1,10 @@
 import { readdirSync, stat } from 'node:fs';
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 
 const threads = '/proc/self/task';
-/** Beside a thread that wants all of a core, one of these gets a quarter of it; alone, all of it. */
-const niceness = 5;
+/** So much nicer than the process: beside a thread that wants all of a core, one of these gets a third of it or less; alone, all of it. */
+const nicer = 5;
+const nicest = 19;
 
 /**
  * Lets requests go before passwords: the threads of libuv's pool, which hash them, get a lower priority than the one that answers (setpriority(2): under
@@ -18,7 +19,7 @@ export function lowerPoolPriority(): void {
 
 function lower(thread: number): void {
   try {
-    setPriority(thread, niceness);
+    setPriority(thread, Math.min(nicest, getPriority() + nicer));
   } catch {
     // a favour, and no reason not to start
   }

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
 import type { TransactionalAdapter } from '@nestjs-cls/transactional';
 import { TransactionalAdapterTypeOrm, type TypeOrmTransactionOptions } from '@nestjs-cls/transactional-adapter-typeorm';
 import { ClsServiceManager } from 'nestjs-cls';
 import type { DataSource, EntityManager } from 'typeorm';
 import { isConflict } from '../common/errors/database-error';
 
+const logger = new Logger('conflicts');
 /** So often something is tried in all. */
 const triesMax = 3;
 /** Two that met shall not meet again: each waits for its own part of this. */
@@ -21,6 +23,7 @@ export async function untilNoConflict<Result>(work: () => Promise<Result>): Prom
       return await work();
     } catch (error) {
       if (tries === triesMax || !isConflict(error)) throw error;
+      logger.warn(`try ${tries} of ${triesMax}: ${(error as Error).message}`);
     }
     await delay(Math.random() * pauseMs * tries);
   }

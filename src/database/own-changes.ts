@@ -9,7 +9,7 @@ declare module 'fastify' {
 }
 
 const changing = new Set(['POST', 'PATCH', 'DELETE']);
-/** Turned away: nothing is said to be done. Of all answers these must not wait, since there are many of them when there is no room. */
+/** Turned away, and nothing was done. Of all answers these must not wait, since there are many of them when there is no room. */
 const turnedAway = new Set([429, 503]);
 
 /** Holds an answer back until what its request has changed has arrived at the caches of this instance: who is told that it is done finds it done. */
@@ -18,7 +18,7 @@ export function awaitOwnChanges(fastify: FastifyInstance, notifications: Notific
     if (![route.method].flat().some((method) => changing.has(method))) return;
     const seldom = route.config?.seldomChanges === true;
     const hook: onSendHookHandler = (_request, reply, _payload, done) => {
-      if ((seldom && reply.statusCode < 400) || turnedAway.has(reply.statusCode)) done();
+      if (seldom ? reply.statusCode < 400 : turnedAway.has(reply.statusCode)) done();
       else void notifications.caughtUp().finally(() => done());
     };
     route.onSend = [route.onSend ?? [], hook].flat();

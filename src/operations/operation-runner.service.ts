@@ -13,11 +13,11 @@ export type { BatchOutcome, OperationRecord } from './operations.repository';
 
 /** Knows what an operation does to one batch. It must not depend on anything that a crash between two batches would lose. */
 export interface OperationHandler {
-  /** what takes long and needs no transaction, such as hashing; runs before `run`, and once more if that is tried again */
+  /** what takes long and needs no transaction, such as hashing; runs before `run` */
   prepare?(operation: OperationRecord, number: number): Promise<unknown>;
   /** how many of those that are left out are kept by name; 100 unless told */
   skipped_kept?: number;
-  /** does one batch, in the transaction that also counts and removes it. @throws AppError to end the operation as failed */
+  /** does one batch, in the transaction that also counts and removes it; may come twice with the same `prepared`, which it leaves as it is. @throws AppError to end the operation as failed */
   run(operation: OperationRecord, number: number, prepared: unknown): Promise<BatchOutcome>;
 }
 

@@ -137,6 +137,19 @@ describe('F22 when the log cannot be written', () => {
       expect([ids().length, told()]).toEqual([many, []]);
     });
 
+    it('a line tells how many were dropped also when it is read again only at the end', async () => {
+      await ask(tooMany);
+      let ended = false;
+      const end = service.stop().finally(() => (ended = true));
+      while (!ended) {
+        pipe.read();
+        await new Promise(setImmediate);
+      }
+      pipe.read();
+      expect(await end).toBe(0);
+      expect([told().length, ids().length + (told()[0]?.lines ?? 0)]).toEqual([1, tooMany]);
+    });
+
     it('nothing is lost that another reader fetches when the first one has gone', async () => {
       await ask(some);
       pipe.read();

@@ -86,15 +86,15 @@ describe('imports by those who may not do everything', () => {
   it('Z23 rights that are gone: an import ends with the permission of who asked for it', async () => {
     const importer = await service.loginAs({ user_type: 'system', roles: ['importer'] });
     const md5 = createHash('md5').update('x').digest('hex');
+    // what is left to be removed takes its time: nobody may see the operation ended with rows, and hashes, still there
+    await service.rows(`create function take_time() returns trigger language plpgsql as 'begin perform pg_sleep(0.3); return null; end'`);
+    await service.rows('create trigger take_time before delete on operation_batches for each statement execute function take_time()');
     const { status, body } = await send(
       Array.from({ length: 101 }, (_, i) => carrier(`late-${i}`, { password_hash: md5 })),
       importer,
     );
     expect(status).toBe(202);
     await service.patch(`/user/${importer.user_id}`, { ...service.admin, body: { roles: [] } });
-    // what is left to be removed takes its time: nobody may see the operation ended with rows, and hashes, still there
-    await service.rows(`create function take_time() returns trigger language plpgsql as 'begin perform pg_sleep(0.3); return null; end'`);
-    await service.rows('create trigger take_time before delete on operation_batches for each statement execute function take_time()');
     const look = `select status, error_code, changed, (select count(*)::integer from operation_batches) as batches,
       (select count(*)::integer from users where name like 'late-%') as created from operations where operation_id = $1`;
     const seen = async () => (await service.rows(look, [body.operation_id]))[0] as { status: string };

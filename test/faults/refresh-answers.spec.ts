@@ -35,3 +35,31 @@ it('S10 two tabs on a slow database: the grace ends when it is asked for too lat
     await database.drop();
   }
 });
+
+it('S8 S16 reuse by an address that has tried too often: its 429 comes no sooner than the end of the session', async () => {
+  const database = await createTestDatabase();
+  const proxy = await TcpProxy.start(database.url);
+  const service = await TestService.start({
+    DATABASE_URL: database.url,
+    DATABASE_DIRECT_URL: proxy.url,
+    REQUESTS_PER_ADDRESS_PER_MINUTE: '1',
+  });
+  try {
+    const { token, refresh_token, session_id } = await service.loginAs();
+    const ip = '192.0.2.1';
+    const check = (body: object) => service.post('/auth/check-token', { body, ip });
+    expect((await check({ token: 'none of ours' })).status).toBe(401);
+    await check({ refresh_token });
+    await service.rows(`update sessions set refreshed_at = refreshed_at - interval '11 s' where session_id = $1`, [session_id]);
+    expect((await check({ token })).status).toBe(200);
+    // what it is told of comes late
+    proxy.freeze();
+    expect((await check({ refresh_token })).status).toBe(429);
+    expect((await check({ token })).status).not.toBe(200);
+  } finally {
+    await proxy.restore();
+    await service.close();
+    await proxy.cut();
+    await database.drop();
+  }
+});
