@@ -26,6 +26,6 @@ module.exports = {
   globalSetup: './test/support/global-setup.ts',
   globalTeardown: './test/support/global-teardown.ts',
   testTimeout: 60_000,
-  maxWorkers: 2,
+  maxWorkers: 3,
   testSequencer: './jest.sequencer.js',
 };

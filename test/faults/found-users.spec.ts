@@ -114,7 +114,7 @@ describe('up to 10,000 found users, done while the caller waits, when the answer
           const bulk = await newBulk(method, confirmed ? '' : randomUUID());
           const preview = confirmed ? await send(doomed, bulk, '&dry_run=true') : null;
           const query = preview === null ? '' : `&confirm_token=${preview.body.confirm_token}`;
-          const held = proxy.holdAnswerTo('COMMIT');
+          const held = proxy.holdAnswerTo('COMMIT', 'insert into operations');
           // the claim of a key commits by itself; only the change has a transaction
           const first = send(doomed, bulk, query).then(
             () => 'answered',

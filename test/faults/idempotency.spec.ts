@@ -42,7 +42,7 @@ describe('creates with an Idempotency-Key, when the answer never comes', () => {
     const instance = await ServiceProcess.beside(service, { DATABASE_URL: proxy.url, DATABASE_DIRECT_URL: service.config.DATABASE_URL });
     try {
       const create = newCreate();
-      const held = proxy.holdAnswerTo('COMMIT');
+      const held = proxy.holdAnswerTo('COMMIT', 'insert into users');
       const first = send(instance, create);
       await held;
       expect(await idsOf(create)).toHaveLength(1);
@@ -63,7 +63,7 @@ describe('creates with an Idempotency-Key, when the answer never comes', () => {
     const instance = await ServiceProcess.beside(service, { DATABASE_URL: proxy.url, DATABASE_DIRECT_URL: service.config.DATABASE_URL });
     const create = newCreate();
     try {
-      const held = proxy.holdAnswerTo('COMMIT');
+      const held = proxy.holdAnswerTo('COMMIT', 'insert into users');
       const first = send(instance, create).catch(kill);
       await held;
       await instance.kill();

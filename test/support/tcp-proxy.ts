@@ -7,7 +7,7 @@ export class TcpProxy {
   private server: Server | null = null;
   private port = 0;
   private frozen = false;
-  private awaited: { text: string; held: () => void } | null = null;
+  private awaited: { text: string; after: string; held: () => void } | null = null;
   private releases: (() => void)[] = [];
   private swallowed: string | null = null;
 
@@ -50,9 +50,12 @@ export class TcpProxy {
     for (const socket of this.sockets) socket.pause();
   }
 
-  /** Lets the next message with this text through to the server, but not its answer, nor anything after it. Resolves when the server has answered. */
-  holdAnswerTo(text: string): Promise<void> {
-    return new Promise((held) => (this.awaited = { text, held }));
+  /**
+   * Lets the next message with this text through to the server, but not its answer, nor anything after it. Resolves when the server has answered.
+   * @param after what the same connection has sent before, so that nobody else's is meant
+   */
+  holdAnswerTo(text: string, after = ''): Promise<void> {
+    return new Promise((held) => (this.awaited = { text, after, held }));
   }
 
   /** From now on nothing that contains this text comes back from the server, as if a pooler had taken it. */
@@ -77,6 +80,7 @@ export class TcpProxy {
 
   private join(client: Socket): void {
     let held: (() => void) | null = null;
+    let isAfter = false;
     const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432), noDelay: true });
     for (const [from, to] of [
       [client, server],
@@ -93,7 +97,9 @@ export class TcpProxy {
         }
         if (from === server && this.swallowed !== null && chunk.includes(this.swallowed)) return;
         to.write(chunk);
-        if (from === server || this.awaited === null || !chunk.includes(this.awaited.text)) return;
+        if (from === server || this.awaited === null) return;
+        isAfter ||= chunk.includes(this.awaited.after);
+        if (!isAfter || !chunk.includes(this.awaited.text)) return;
         ({ held } = this.awaited);
         this.awaited = null;
       });
