@@ -31,6 +31,7 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   private next: Promise<void> | null = null;
   private learning: Promise<void> | null = null;
   private learnedAt = -learnEveryMs;
+  private stopped = false;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -51,8 +52,9 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   }
 
   async onModuleDestroy(): Promise<void> {
+    this.stopped = true;
     clearInterval(this.timer);
-    await this.running?.catch(() => undefined);
+    await (this.next ?? this.running)?.catch(() => undefined);
   }
 
   /** Grows whenever a key is added or removed: what was verified under another number is to be verified anew. */
@@ -110,6 +112,7 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   }
 
   private async tryReload(): Promise<void> {
+    if (this.stopped) return;
     await this.reload().catch((error: unknown) => this.logger.error(`signing keys: not loaded: ${String(error)}`));
   }
 

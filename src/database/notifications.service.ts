@@ -114,7 +114,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     if (this.client !== client) return;
     this.client = null;
     this.trustedUntil = 0;
-    this.tellGap();
+    if (!this.stopped) this.tellGap();
     client.end().catch(() => undefined);
     clearTimeout(this.timer);
     if (this.stopped) return;
