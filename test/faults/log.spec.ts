@@ -104,6 +104,16 @@ describe('F22 when the log cannot be written', () => {
     afterEach(() => pipe.close());
     const ids = () => pipe.lines().flatMap(({ reqId }) => (reqId?.startsWith('asked-') === true ? [reqId] : []));
     const told = () => pipe.lines().filter(({ msg }) => msg === 'log lines dropped');
+    const readWhileItEnds = async () => {
+      let ended = false;
+      const end = service.stop().finally(() => (ended = true));
+      while (!ended) {
+        pipe.read();
+        await new Promise(setImmediate);
+      }
+      pipe.read();
+      expect(await end).toBe(0);
+    };
 
     it('answers go on, and once it is read again a line tells how many others were dropped', async () => {
       await ask(tooMany);
@@ -126,27 +136,13 @@ describe('F22 when the log cannot be written', () => {
 
     it('nothing is lost that a slow reader still fetches when it ends', async () => {
       await ask(many);
-      let ended = false;
-      const end = service.stop().finally(() => (ended = true));
-      while (!ended) {
-        pipe.read();
-        await new Promise(setImmediate);
-      }
-      pipe.read();
-      expect(await end).toBe(0);
+      await readWhileItEnds();
       expect([ids().length, told()]).toEqual([many, []]);
     });
 
     it('a line tells how many were dropped also when it is read again only at the end', async () => {
       await ask(tooMany);
-      let ended = false;
-      const end = service.stop().finally(() => (ended = true));
-      while (!ended) {
-        pipe.read();
-        await new Promise(setImmediate);
-      }
-      pipe.read();
-      expect(await end).toBe(0);
+      await readWhileItEnds();
       expect([told().length, ids().length + (told()[0]?.lines ?? 0)]).toEqual([1, tooMany]);
     });
 
