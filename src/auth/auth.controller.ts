@@ -36,7 +36,7 @@ export class AuthController {
   @Post('auth/login')
   @HttpCode(200)
   @Public('login')
-  @RouteConfig({ triesPassword: true })
+  @RouteConfig({ triesPassword: true, seldomChanges: true })
   @Endpoint({
     description: 'With name or e-mail address. Unknown, wrong, disabled and invited get one answer.',
     answer: { status: 200, type: LoginResponse, description: 'A new session with its tokens' },

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, type Caller, systemActorFor } from '../access/actor';
 import { currentTime } from '../common/clock';
 import { AppError, invalid } from '../common/errors/app-error';
 import { CredentialsService } from '../credentials/credentials.service';
-import { EventsService } from '../events/events.service';
-import { SessionsService } from '../sessions/sessions.service';
+import { Notifications } from '../database/notifications.service';
+import { type OpenedSession, SessionsService } from '../sessions/sessions.service';
 import { UserLoginsService } from '../users/user-logins.service';
+import type { VerifiedLogin } from '../users/user-attempts.service';
 import type { UserResponse } from '../users/users.dto';
 import { AccessTokens } from './access-tokens';
 import type { LoginRequest, LoginResponse } from './auth.dto';
-import { PasswordChecksService, type RightPassword } from './password-checks.service';
+import { PasswordChecksService } from './password-checks.service';
 
 /** Logging in and out. */
 @Injectable()
@@ -20,7 +20,7 @@ export class AuthService {
     private readonly logins: UserLoginsService,
     private readonly credentials: CredentialsService,
     private readonly sessions: SessionsService,
-    private readonly events: EventsService,
+    private readonly notifications: Notifications,
     private readonly tokens: AccessTokens,
   ) {}
 
@@ -68,27 +68,26 @@ export class AuthService {
     });
   }
 
-  private async admit(found: RightPassword, caller: Caller): Promise<LoginResponse> {
+  private async admit(found: VerifiedLogin, caller: Caller): Promise<LoginResponse> {
     if (found.ip_allowed) return this.open(found, caller);
     await this.passwords.pass(found.attempt);
     throw new AppError('auth.ip_not_allowed');
   }
 
-  @Transactional()
-  private async open(verified: RightPassword, caller: Caller): Promise<LoginResponse> {
-    const user = await this.passwords.noteLogin(verified, caller.ip);
-    if (user === null) throw new AppError('auth.invalid_credentials');
-    const { user_id } = user;
-    const { session_id, refresh_token, expires_at } = await this.sessions.open(user, caller);
-    const actor: Actor = { ...systemActorFor(caller), actor_type: 'user', user_id, session_id };
-    await this.events.record(actor, 'login.succeeded', { type: 'login', id: user_id, carrier_id: user.carrier_id });
+  private async open(verified: VerifiedLogin, caller: Caller): Promise<LoginResponse> {
+    const { session_id, refresh_token, statements } = this.sessions.newLogin(verified.user, caller);
+    const noted = await this.passwords.noteLogin<OpenedSession>(verified, caller.ip, statements);
+    if (noted === null) throw new AppError('auth.invalid_credentials');
+    const { user, opened } = noted;
+    if (opened.ended > 0) await this.notifications.caughtUp();
+    const { user_id, user_type, carrier_id } = user;
     const roles = user.must_change_password ? [] : user.roles;
-    const signed = this.tokens.sign({ user_id, session_id, user_type: user.user_type, roles, carrier_id: user.carrier_id });
+    const signed = this.tokens.sign({ user_id, session_id, user_type, roles, carrier_id });
     return {
       ...signed,
       token_type: 'Bearer',
       refresh_token,
-      refresh_expires_in: secondsUntil(expires_at.getTime() / 1_000),
+      refresh_expires_in: secondsUntil(opened.expires_at.getTime() / 1_000),
       session_id,
       user,
     };

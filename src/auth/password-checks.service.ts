@@ -4,22 +4,17 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
+import type { SqlFragment } from '../common/query/sql';
 import { deriveKey } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { CredentialsService } from '../credentials/credentials.service';
 import { type AttemptKey, LoginAttemptsService } from '../credentials/login-attempts.service';
 import { type Changes, EventsService } from '../events/events.service';
-import { type FoundLogin, UserAttemptsService } from '../users/user-attempts.service';
-import type { UserResponse } from '../users/users.dto';
+import { type FoundLogin, type NotedLogin, UserAttemptsService, type VerifiedLogin } from '../users/user-attempts.service';
 import { Turns } from './turns';
 
 /** Whose password it should be. */
 export type Claim = { login: string } | { user_id: string };
-
-/** A password that was right. What follows must end the attempt. */
-export interface RightPassword extends FoundLogin {
-  attempt: AttemptKey;
-}
 
 const places = 5;
 /** As many as may wait for a hash and one that is hashed: more would cost a statement, and be turned away then. */
@@ -53,7 +48,7 @@ export class PasswordChecksService {
    * The attempt is counted before the password is looked at. `right` must end the attempt; one that throws without has no effect on the limit.
    * @throws auth.too_many_attempts, service.overloaded
    */
-  verify<T>(claim: Claim, password: string, actor: Actor, right: (user: RightPassword) => Promise<T>): Promise<T | null> {
+  verify<T>(claim: Claim, password: string, actor: Actor, right: (user: VerifiedLogin) => Promise<T>): Promise<T | null> {
     const named = 'login' in claim ? { login: lowerCase(claim.login) } : claim;
     return this.turns.take('login' in named ? named.login : named.user_id, async (deadline) => {
       const { attempt, found } = await this.begin(named, actor.ip, deadline);
@@ -71,9 +66,9 @@ export class PasswordChecksService {
     await this.attempts.pass(attempt);
   }
 
-  /** Ends the attempt of a right password by noting the login, and locks the user until it is done; null when the user changed since the password was verified. */
-  noteLogin({ user, attempt }: RightPassword, ip: string | null): Promise<UserResponse | null> {
-    return this.users.noteLogin(user, ip, attempt);
+  /** Ends the attempt of a right password by noting the login and what follows; null when the user may not log in any more. See `UserAttemptsService.noteLogin`. */
+  noteLogin<Opened>(found: VerifiedLogin, ip: string | null, after: SqlFragment): Promise<NotedLogin<Opened> | null> {
+    return this.users.noteLogin<Opened>(found, ip, after);
   }
 
   /** Waits while others try the passwords of the same account: until they are done nobody knows whether the limit is reached. */

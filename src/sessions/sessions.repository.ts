@@ -21,10 +21,7 @@ const agentsSeenMax = 5_000;
 const agentsFoundMax = 500;
 
 /** A session that begins. */
-export type NewSession = Pick<
-  SessionEntity,
-  'session_id' | 'user_id' | 'user_type' | 'carrier_id' | 'refresh_token_hash' | 'ip' | 'user_agent'
-> & {
+export type NewSession = Pick<SessionEntity, 'session_id' | 'user_type' | 'refresh_token_hash' | 'ip' | 'user_agent'> & {
   idle_seconds: number;
   absolute_seconds: number;
 };
@@ -67,23 +64,26 @@ export class SessionsRepository {
   ) {}
 
   /**
-   * Adds a session, and ends the least recently used ones that are too many with it; returns when it ends if nothing happens. Its user must be locked:
-   * else logins at the same time would not see each other's sessions.
+   * The parts of a statement that add a session for the one row of `noted`, its user, and end the least recently used ones that are too many with it.
+   * Nothing may have been written to the user between the snapshot of the statement and `noted`: else logins at the same time would not see each other's
+   * sessions. Users are locked before sessions: what ends some waits for `noted`.
    */
-  async insert(session: NewSession, max: number, record: RecordTargets): Promise<Date> {
-    const { session_id, user_id, user_type, carrier_id, refresh_token_hash, ip, user_agent, idle_seconds, absolute_seconds } = session;
-    const [row] = await this.database.runPrepared<{ expires_at: Date }>(sql`with surplus as (
-        select session_id as surplus_id from sessions where user_id = ${user_id}::uuid and ${liveSession}
+  beginSql(session: NewSession, max: number, record: RecordTargets): SqlFragment {
+    const { session_id, user_type, refresh_token_hash, ip, user_agent, idle_seconds, absolute_seconds } = session;
+    return sql`surplus as (
+        select session_id as surplus_id from sessions where user_id = (select noted.user_id from noted) and ${liveSession}
         order by last_seen_at desc, session_id desc offset ${max - 1}::integer
       ), ended as (
         update sessions set ended_at = now(), ended_reason = 'replaced' from surplus where session_id = surplus_id and ${liveSession}
         returning session_id, carrier_id, ended_reason
-      ), recorded as (${record(endedTargets)})
-      insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, ip, user_agent, expires_at, absolute_expires_at)
-      values (${session_id}::uuid, ${user_id}::uuid, ${user_type}, ${carrier_id}, ${refresh_token_hash}, now(), ${ip}, ${user_agent},
-        now() + least(${idle_seconds}::integer, ${absolute_seconds}::integer) * interval '1 second', now() + ${absolute_seconds}::integer * interval '1 second')
-      returning expires_at`);
-    return (row as { expires_at: Date }).expires_at;
+      ), recorded as (${record(endedTargets)}
+      ), added as (
+        insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, ip, user_agent, expires_at, absolute_expires_at)
+        select ${session_id}::uuid, noted.user_id, ${user_type}, noted.carrier_id, ${refresh_token_hash}, now(), ${ip}, ${user_agent},
+          now() + least(${idle_seconds}::integer, ${absolute_seconds}::integer) * interval '1 second', now() + ${absolute_seconds}::integer * interval '1 second'
+        from noted
+        returning expires_at
+      ), opened as (select added.expires_at, (select count(*)::integer from ended) as ended from added)`;
   }
 
   /** One session that the condition shows, or null. */

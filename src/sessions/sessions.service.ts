@@ -6,7 +6,7 @@ import { visibleTo } from '../access/scope';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { parseFilter, type RawQuery } from '../common/query/filter';
 import { filterSql } from '../common/query/filter-sql';
-import { sql, type SqlFragment } from '../common/query/sql';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { hashToken, newId } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { EventsService } from '../events/events.service';
@@ -23,6 +23,9 @@ import {
   SessionsRepository,
 } from './sessions.repository';
 
+/** What the event of a login is made from, given `noted` in the same statement. */
+const notedTarget = rawSql(`(select user_id as id, carrier_id, '{}'::jsonb as changes, null::integer as version from noted) target`);
+
 const columns = { user_id: 'sessions.user_id', user_type: 'sessions.user_type', carrier_id: 'sessions.carrier_id' };
 
 /** Sessions that one statement ends: done within a second. */
@@ -34,12 +37,20 @@ export type RotatedPair = RotatedSession & { session_id: string; refresh_token: 
 /** What became of a refresh token: rotated, used too late or twice (its session must end), or not good. */
 export type Refreshed = ({ outcome: 'rotated' } & RotatedPair) | { outcome: 'reused'; session_id: string } | { outcome: 'invalid' };
 
-/** A session that has begun. */
-export interface OpenedSession {
+/** A session that begins with the login that it is for. */
+export interface NewLogin {
   session_id: string;
   refresh_token: string;
+  /** the parts of the statement that notes the login, the user being `noted`; `opened` answers an `OpenedSession` */
+  statements: SqlFragment;
+}
+
+/** What became of a session that was to begin. */
+export interface OpenedSession {
   /** when it ends if nothing happens */
   expires_at: Date;
+  /** how many were ended, because they were too many with it */
+  ended: number;
 }
 
 /** Sessions: one per login. Whatever ends one, the next request with its tokens is refused. */
@@ -61,20 +72,20 @@ export class SessionsService {
   }
 
   /**
-   * Begins a session, always with a new id (session fixation, OWASP ASVS 7.2.4). Of too many live ones the least recently used end. To be called with the
-   * user locked.
+   * A session to begin with a login, always with a new id (session fixation, OWASP ASVS 7.2.4), and the event of that login. Of too many live ones the
+   * least recently used end.
    */
-  async open(user: { user_id: string; user_type: UserType; carrier_id: string | null }, caller: Caller): Promise<OpenedSession> {
+  newLogin({ user_id, user_type }: { user_id: string; user_type: UserType }, caller: Caller): NewLogin {
     const session_id = newId();
     const refresh_token = this.refreshTokens.mint(session_id);
-    const { user_id, user_type, carrier_id } = user;
     const lifetime = { idle_seconds: this.idle[user_type], absolute_seconds: this.absolute[user_type] };
     const origin = { ip: caller.ip, user_agent: caller.user_agent };
-    const session = { session_id, user_id, user_type, carrier_id, refresh_token_hash: hashToken(refresh_token), ...origin, ...lifetime };
+    const session = { session_id, user_type, refresh_token_hash: hashToken(refresh_token), ...origin, ...lifetime };
     const actor: Actor = { ...systemActorFor(caller), actor_type: 'user', user_id, session_id };
     const record: RecordTargets = (targets) => this.events.recordAll(actor, 'session.ended', 'session', targets);
-    const expires_at = await this.sessions.insert(session, this.config.SESSIONS_PER_USER_MAX, record);
-    return { session_id, refresh_token, expires_at };
+    const begin = this.sessions.beginSql(session, this.config.SESSIONS_PER_USER_MAX, record);
+    const event = this.events.recordAll(actor, 'login.succeeded', 'login', notedTarget);
+    return { session_id, refresh_token, statements: sql`${begin}, succeeded as (${event})` };
   }
 
   /** The session a refresh token belongs to, whether it is still good or not; null when it is none of ours. */

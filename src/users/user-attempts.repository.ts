@@ -9,7 +9,10 @@ import { userColumns } from './users.repository';
 export type AttemptRecord = AttemptState & (FoundRecord | { user_id: null });
 
 /** A living user, and what decides about their login. */
-type FoundRecord = UserRecord & { password_hash: string | null; ip_allowed: boolean | null };
+type FoundRecord = UserRecord & { password_hash: string | null; ip_allowed: boolean | null; row_version: string };
+
+/** Another one with whatever is written to the row, `version` or not; it is never told to anybody. */
+const rowVersion = rawSql('users.xmin::text as row_version');
 
 /** The SQL of attempts to log in. */
 @Injectable()
@@ -19,7 +22,7 @@ export class UserAttemptsRepository {
   /** Looks for a living user and begins an attempt, found or not: `begin` is the statement for it, which takes the user from `found`. */
   async begin(condition: SqlFragment, ip: string | null, begin: SqlFragment): Promise<AttemptRecord> {
     const [row] = await this.database.runPrepared<AttemptRecord>(sql`with found as (
-        select ${userColumns}, (cardinality(users.allowed_ips) = 0 or ${ip}::inet <<= any(users.allowed_ips)) as ip_allowed,
+        select ${userColumns}, ${rowVersion}, (cardinality(users.allowed_ips) = 0 or ${ip}::inet <<= any(users.allowed_ips)) as ip_allowed,
           case when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now()) then credentials.password_hash end as password_hash
         from users left join credentials on credentials.user_id = users.user_id where ${condition} and users.deleted_at is null limit 1),
       attempt as (${begin})
@@ -28,31 +31,35 @@ export class UserAttemptsRepository {
   }
 
   /**
-   * Notes a login, unless the user was disabled, deleted or given another password since it was verified. `version` stays. A password that was used does
-   * not die any more. `after` is the statement that ends the attempt, for each row of `noted`.
+   * Notes a login and does all that follows from it, unless anything was written to the user since `row_version` was read, or since the password was
+   * verified. `version` stays. A password that was used does not die any more. `after` are the other parts of the statement, for the one row of `noted`;
+   * one of them is `opened`, whose columns are answered too.
    */
-  async noteLogin(
-    user_id: string,
-    password_changed_at: Date | null,
+  async noteLogin<Opened>(
+    { user_id, password_changed_at, row_version }: Pick<FoundRecord, 'user_id' | 'password_changed_at' | 'row_version'>,
     ip: string | null,
     lifts_lock: boolean,
     after: SqlFragment,
-  ): Promise<UserRecord | null> {
+  ): Promise<(UserRecord & Opened) | null> {
     const locked_until = rawSql(lifts_lock ? 'null' : 'locked_until');
-    const [row] = await this.database.runPrepared<UserRecord>(sql`with noted as (
+    const [row] = await this.database.runPrepared<UserRecord & Opened>(sql`with noted as (
         update users set last_login_at = now(), last_login_ip = ${ip}::inet, last_seen_at = now(), locked_until = ${locked_until}
-        where user_id = ${user_id}::uuid and status = 'active' and deleted_at is null and password_changed_at is not distinct from ${password_changed_at}::timestamptz
+        where user_id = ${user_id}::uuid and users.xmin = ${row_version}::xid
+          and status = 'active' and deleted_at is null and password_changed_at is not distinct from ${password_changed_at}::timestamptz
           and (cardinality(allowed_ips) = 0 or ${ip}::inet <<= any(allowed_ips))
         returning ${userColumns}),
       kept as (update credentials set expires_at = null from noted where credentials.user_id = noted.user_id and credentials.expires_at is not null),
-      ended as (${after})
-      select * from noted`);
+      ${after}
+      select * from noted, opened`);
     return row ?? null;
   }
 
-  /** Locks a user for the transaction; null locks nobody, by the same statement. */
-  async lock(user_id: string | null): Promise<void> {
-    await this.database.runPrepared(sql`select 1 from users where user_id = ${user_id}::uuid for no key update`);
+  /** Locks a user for the transaction; null locks nobody, by the same statement. Returns the `row_version`, which nobody else can change then. */
+  async lock(user_id: string | null): Promise<string | null> {
+    const [row] = await this.database.runPrepared<{ row_version: string }>(
+      sql`select ${rowVersion} from users where user_id = ${user_id}::uuid for no key update`,
+    );
+    return row?.row_version ?? null;
   }
 
   /** Shows until when strangers cannot log in as a user. `version` stays. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
 import { addressKey } from '../common/ip';
-import { rawSql, sql } from '../common/query/sql';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { newId } from '../common/random';
 import { type AttemptKey, type AttemptState, LoginAttemptsService } from '../credentials/login-attempts.service';
 import { UserAttemptsRepository } from './user-attempts.repository';
@@ -13,6 +14,19 @@ export interface FoundLogin {
   password_hash: string | null;
   /** whether they may log in from where they are */
   ip_allowed: boolean;
+  /** changes with whatever is written to the user */
+  row_version: string;
+}
+
+/** A living user whose password was right; the attempt has not ended yet. */
+export interface VerifiedLogin extends FoundLogin {
+  attempt: AttemptKey;
+}
+
+/** A login that was noted, and what the parts of the statement have answered that followed. */
+export interface NotedLogin<Opened> {
+  user: UserResponse;
+  opened: Opened;
 }
 
 /** The users as an attempt to log in sees them. For `auth` only; it decides what may be told. */
@@ -40,15 +54,36 @@ export class UserAttemptsService {
     const { attempt_id, account, address: counter, let_in, failures, locked_seconds } = record;
     const attempt = { attempt_id, account, address: counter, let_in, failures, locked_seconds };
     if (record.user_id === null) return { attempt, found: null };
-    const { password_hash, ip_allowed } = record;
-    return { attempt, found: { user: toUserResponse(record), password_hash, ip_allowed: ip_allowed === true } };
+    const { password_hash, ip_allowed, row_version } = record;
+    return { attempt, found: { user: toUserResponse(record), password_hash, ip_allowed: ip_allowed === true, row_version } };
   }
 
-  /** Notes a login, ends its attempt and locks the user until it is done; null when the user changed since the password was verified. */
-  async noteLogin({ user_id, password_changed_at }: UserResponse, ip: string | null, attempt: AttemptKey): Promise<UserResponse | null> {
-    const end = this.attempts.passSql(attempt, ip === null ? null : addressKey(ip), rawSql('noted'));
-    const user = await this.users.noteLogin(user_id, password_changed_at, ip, attempt.address === '', end);
-    return user === null ? null : toUserResponse(user);
+  /**
+   * Notes a login, ends its attempt and does what follows, in one statement; null when the user may not log in any more, or not by this password.
+   * What the statement reads is as new as what was found: else the user is locked, and it is sent again.
+   * @param after other parts of the statement (`name as (…)`), for the one row of `noted`, the user; `opened` is one, whose columns come back
+   */
+  async noteLogin<Opened>(found: VerifiedLogin, ip: string | null, after: SqlFragment): Promise<NotedLogin<Opened> | null> {
+    return (await this.tryToNote<Opened>(found, ip, after)) ?? this.noteLocked(found, ip, after);
+  }
+
+  /** The rare way: another login of the same user, or some change of theirs, was done while the password was hashed. */
+  @Transactional()
+  private async noteLocked<Opened>(found: VerifiedLogin, ip: string | null, after: SqlFragment): Promise<NotedLogin<Opened> | null> {
+    const row_version = await this.users.lock(found.user.user_id);
+    return row_version === null ? null : this.tryToNote({ ...found, row_version }, ip, after);
+  }
+
+  private async tryToNote<Opened>(
+    { user, row_version, attempt }: VerifiedLogin,
+    ip: string | null,
+    after: SqlFragment,
+  ): Promise<NotedLogin<Opened> | null> {
+    const { user_id, password_changed_at } = user;
+    const passed = this.attempts.passSql(attempt, ip === null ? null : addressKey(ip), rawSql('noted'));
+    const follows = sql`passed as (${passed}), ${after}`;
+    const row = await this.users.noteLogin<Opened>({ user_id, password_changed_at, row_version }, ip, attempt.address === '', follows);
+    return row === null ? null : { user: toUserResponse(row), opened: row };
   }
 
   /** Locks a user until the transaction ends; null is nobody, and takes as long. */

@@ -6,12 +6,16 @@ import { operatorsOf, parameterName } from '../../src/common/query/filter';
 import type { Operator } from '../../src/common/query/filter-value';
 import type { Config } from '../../src/config/config';
 import { dataSourceOptions } from '../../src/database/data-source';
+import { LoginAttemptsRepository } from '../../src/credentials/login-attempts.repository';
+import { LoginAttemptsService } from '../../src/credentials/login-attempts.service';
 import { EventsService } from '../../src/events/events.service';
 import type { RolesService } from '../../src/roles/roles.service';
 import { sessionList } from '../../src/sessions/session-list';
 import { RefreshTokens } from '../../src/sessions/refresh-token';
 import { SessionsRepository } from '../../src/sessions/sessions.repository';
-import { SessionsService } from '../../src/sessions/sessions.service';
+import { type OpenedSession, SessionsService } from '../../src/sessions/sessions.service';
+import { UserAttemptsRepository } from '../../src/users/user-attempts.repository';
+import { type FoundLogin, UserAttemptsService } from '../../src/users/user-attempts.service';
 import { fillSessions } from '../support/many-sessions';
 import { appSecret } from '../support/service';
 import { explaining } from '../support/plans';
@@ -92,7 +96,7 @@ describe('the plans of 120,000 sessions', () => {
     await fillUsers(client, 10_000, '2026-11-20T12:00:00Z');
     await fillSessions(client, 120_000);
     const { rows } = await client.query<{ user_id: string }>(
-      'select user_id from users where deleted_at is null and carrier_id is not null limit 1',
+      `select user_id from users where deleted_at is null and carrier_id is not null and status = 'active' limit 1`,
     );
     callers = {
       oneself: actor({ user_id: rows[0]?.user_id ?? '', permissions: [] }),
@@ -163,10 +167,10 @@ describe('the plans of 120,000 sessions', () => {
   }
 
   /** The plans of what is done within a transaction that is rolled back. */
-  async function plansOfDeed(deed: (service: SessionsService) => Promise<unknown>): Promise<string[]> {
+  async function plansOfDeed(deed: (service: SessionsService, plans: string[]) => Promise<unknown>): Promise<string[]> {
     const plans: string[] = [];
     await client.query('begin');
-    await deed(serviceOf(plans)).finally(() => client.query('rollback'));
+    await deed(serviceOf(plans), plans).finally(() => client.query('rollback'));
     return plans;
   }
 
@@ -212,8 +216,23 @@ describe('the plans of 120,000 sessions', () => {
       await client.query<{ session_id: string }>(`select session_id from sessions where ended_at is null and expires_at > now() limit 1`)
     ).rows;
     const session_id = session?.session_id ?? '';
-    const deeds: Record<string, (service: SessionsService) => Promise<unknown>> = {
-      'log in': (service) => service.open(oneself, caller),
+    const logIn = async (service: SessionsService, plans: string[]) => {
+      const database = explaining(client, plans);
+      const logins = new UserAttemptsService(
+        new UserAttemptsRepository(database),
+        new LoginAttemptsService(new LoginAttemptsRepository(database), {} as never),
+      );
+      const { user_id } = oneself;
+      const { attempt, found } = await logins.begin({ user_id }, user_id, null);
+      const noted = await logins.noteLogin<OpenedSession>(
+        { ...(found as FoundLogin), attempt },
+        null,
+        service.newLogin(oneself, caller).statements,
+      );
+      expect(noted).toMatchObject({ user: { user_id }, opened: { ended: expect.any(Number) } });
+    };
+    const deeds: Record<string, (service: SessionsService, plans: string[]) => Promise<unknown>> = {
+      'log in': logIn,
       refresh: (service) => service.rotate(new RefreshTokens(appSecret).mint(session_id)),
       'end reused': (service) => service.endReused(session_id),
       'log out': (service) => service.endCurrent(caller, session_id),

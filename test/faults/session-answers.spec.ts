@@ -63,3 +63,23 @@ it('S8 S16 reuse by an address that has tried too often: its 429 comes no sooner
     await database.drop();
   }
 });
+
+it('S13 S16 a login that ends another session: its answer comes no sooner than that end', async () => {
+  const database = await createTestDatabase();
+  const proxy = await TcpProxy.start(database.url);
+  const service = await TestService.start({ DATABASE_URL: database.url, DATABASE_DIRECT_URL: proxy.url, SESSIONS_PER_USER_MAX: '1' });
+  try {
+    const { token, name } = await service.loginAs();
+    const check = async () => (await service.post('/auth/check-token', { body: { token } })).status;
+    expect(await check()).toBe(200);
+    // what it is told of comes late
+    proxy.freeze();
+    await service.login(name);
+    expect(await check()).toBe(401);
+  } finally {
+    await proxy.restore();
+    await service.close();
+    await proxy.cut();
+    await database.drop();
+  }
+});
