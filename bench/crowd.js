@@ -1,5 +1,5 @@
 // Many who log in at the same moment, and again every second, but for those who still wait for their answer. Started by flood.js.
-const http = require('node:http');
+const net = require('node:net');
 const { clearInterval, setInterval } = require('node:timers');
 const { answerParent } = require('./processes');
 
@@ -8,20 +8,48 @@ const EVERY_MS = 1_000;
 let timer;
 let waiting = new Set();
 let answers = [];
+let visitors = [];
 
-function send(agent, { url, method = 'POST', body = '' }) {
-  return new Promise((resolve) => {
+/** A connection that sends a request at a time and reads no more of the answer than it needs: what it costs itself must not be what is measured. */
+class Visitor {
+  constructor(url) {
+    const { hostname, port } = new URL(url);
+    this.socket = net.connect({ host: hostname, port: Number(port), noDelay: true });
+    this.done = null;
+    this.read = '';
+    this.socket.setEncoding('latin1');
+    this.socket.on('data', (part) => this.take(part));
+    for (const event of ['error', 'close']) this.socket.on(event, () => this.finish(0));
+  }
+
+  /** @returns {Promise<{ status: number, ms: number }>} status 0 when there is no answer */
+  send(message) {
     const start = performance.now();
-    const done = (status) => resolve({ status, ms: performance.now() - start });
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
-    const request = http.request(url, { agent, method, headers }, (response) => {
-      response
-        .resume()
-        .once('end', () => done(response.statusCode))
-        .once('error', () => done(0));
+    return new Promise((resolve) => {
+      this.done = (status) => resolve({ status, ms: performance.now() - start });
+      this.socket.write(message);
     });
-    request.once('error', () => done(0)).end(body);
-  });
+  }
+
+  take(part) {
+    this.read += part;
+    const head = this.read.indexOf('\r\n\r\n');
+    if (head === -1) return;
+    const [, length] = /\r\ncontent-length: (\d+)/i.exec(this.read.slice(0, head)) ?? [];
+    if (length !== undefined && this.read.length >= head + 4 + Number(length)) this.finish(Number(this.read.slice(9, 12)));
+  }
+
+  finish(status) {
+    const { done } = this;
+    [this.done, this.read] = [null, ''];
+    done?.(status);
+  }
+}
+
+function messageOf(url, { method = 'POST', body = '' }) {
+  const { host, pathname } = new URL(url);
+  const length = Buffer.byteLength(body);
+  return `${method} ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`;
 }
 
 /**
@@ -31,16 +59,14 @@ function send(agent, { url, method = 'POST', body = '' }) {
 async function start({ url, requests }) {
   answers = [];
   waiting = new Set();
-  const agents = requests.map(() => new http.Agent({ keepAlive: true, maxSockets: 1 }));
-  await Promise.all(agents.map((agent) => send(agent, { url: new URL('/health/live', url), method: 'GET' })));
-  const busy = new Set();
+  visitors = requests.map((own) => ({ visitor: new Visitor(url), messages: own.map((request) => messageOf(url, request)) }));
+  const greeting = messageOf(new URL('/health/live', url), { method: 'GET' });
+  await Promise.all(visitors.map(({ visitor }) => visitor.send(greeting)));
   let round = 0;
   const storm = () => {
-    for (const [index, own] of requests.entries()) {
-      if (busy.has(index)) continue;
-      busy.add(index);
-      const answered = send(agents[index], { url, ...own[round % own.length] }).then((answer) => {
-        busy.delete(index);
+    for (const { visitor, messages } of visitors) {
+      if (visitor.done !== null) continue;
+      const answered = visitor.send(messages[round % messages.length]).then((answer) => {
         waiting.delete(answered);
         answers.push(answer);
       });
@@ -56,6 +82,7 @@ async function start({ url, requests }) {
 async function stop() {
   clearInterval(timer);
   await Promise.all(waiting);
+  for (const { visitor } of visitors) visitor.socket.destroy();
   return answers;
 }
 
