@@ -5,9 +5,11 @@ import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
+import type { Page } from '../common/query/page';
 import { listParameters } from '../common/query/parameters';
+import type { Answered } from '../common/times';
 import { auditList } from './audit-list';
-import { AuditListResponse } from './audit.dto';
+import { AuditListResponse, type EventResponse } from './audit.dto';
 import { EventsService } from './events.service';
 
 /** The audit log. */
@@ -25,7 +27,7 @@ export class AuditController {
     query: listParameters(auditList),
     grammar: true,
   })
-  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<AuditListResponse> {
+  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<Answered<EventResponse>>> {
     return this.events.list(actor, query);
   }
 }

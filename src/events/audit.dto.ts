@@ -1,4 +1,5 @@
 import { PageResponse } from '../common/http/page.dto';
+import type { Answered } from '../common/times';
 import type { Changes, EventEntity } from './event.entity';
 
 /** One event of the audit log. */
@@ -38,7 +39,7 @@ export class AuditListResponse extends PageResponse {
 }
 
 /** The public form of an event: an allow-list. */
-export function toEventResponse(event: EventEntity): EventResponse {
+export function toEventResponse(event: Answered<EventEntity>): Answered<EventResponse> {
   const { event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id } = event;
   const { carrier_id, operation_id, session_id, ip, request_id } = event;
   const changes: Changes = event.changes;

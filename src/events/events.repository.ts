@@ -4,6 +4,7 @@ import type { RawQuery } from '../common/query/filter';
 import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import { auditList } from './audit-list';
 import type { EventEntity } from './event.entity';
@@ -43,10 +44,10 @@ export class EventsRepository {
   }
 
   /** One page of what the condition shows and the caller's query finds. */
-  async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<EventEntity>> {
+  async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<Answered<EventEntity>>> {
     const parsed = parseListQuery(query, auditList, caller_id, this.cursors);
     const source = { columns, from: rawSql('events'), id: 'events.event_id', idName: 'event_id', visible };
-    return readPage<EventEntity>(this.database, source, parsed, this.cursors);
+    return readPage<Answered<EventEntity>>(this.database.answers, source, parsed, this.cursors);
   }
 
   /**

@@ -5,9 +5,11 @@ import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
+import type { Page } from '../common/query/page';
 import { filterParameters, listParameters } from '../common/query/parameters';
+import type { Answered } from '../common/times';
 import { sessionList } from './session-list';
-import { EndedSessionsResponse, SessionListResponse } from './sessions.dto';
+import { EndedSessionsResponse, SessionListResponse, type SessionResponse } from './sessions.dto';
 import { SessionsService } from './sessions.service';
 
 /** Sessions. */
@@ -26,7 +28,7 @@ export class SessionsController {
     query: listParameters(sessionList),
     grammar: true,
   })
-  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<SessionListResponse> {
+  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<Answered<SessionResponse>>> {
     return this.sessions.list(actor, query);
   }
 

@@ -1,5 +1,6 @@
 import type { UserType } from '../access/actor';
 import { PageResponse } from '../common/http/page.dto';
+import type { Timed } from '../common/times';
 import type { EndedReason, SessionEntity } from './session.entity';
 import { partsOf } from './user-agents';
 
@@ -65,7 +66,10 @@ export type SessionRecord = Omit<
 };
 
 /** The public form of a session: an allow-list. */
-export function toSessionResponse(session: SessionRecord, current_session_id: string | null): SessionResponse {
+export function toSessionResponse<Time = Date>(
+  session: Timed<SessionRecord, Time>,
+  current_session_id: string | null,
+): Timed<SessionResponse, Time> {
   const { session_id, user_id, user_type, name, carrier_id, created_at, last_seen_at, expires_at, ip, user_agent, active, ended_by } =
     session;
   const expired = !active && session.ended_at === null;

@@ -5,6 +5,7 @@ import { escapeLike } from '../common/query/filter-sql';
 import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
+import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import type { SessionEntity } from './session.entity';
 import { liveSession, sessionList } from './session-list';
@@ -95,11 +96,11 @@ export class SessionsRepository {
   }
 
   /** One page of what the condition shows and the caller's query finds. */
-  async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<SessionRecord>> {
+  async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<Answered<SessionRecord>>> {
     const read = parseListQuery(query, sessionList, caller_id, this.cursors);
     const parsed = { ...read, conditions: await this.withAgents(read.conditions) };
-    return readPage<SessionRecord>(
-      this.database,
+    return readPage<Answered<SessionRecord>>(
+      this.database.answers,
       { columns, from, id: 'sessions.session_id', idName: 'session_id', visible, joined: 'users' },
       parsed,
       this.cursors,

@@ -6,15 +6,17 @@ import { visibleTo } from '../access/scope';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { parseFilter, type RawQuery } from '../common/query/filter';
 import { filterSql } from '../common/query/filter-sql';
+import type { Page } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { hashToken, newId } from '../common/random';
+import type { Answered } from '../common/times';
 import { CONFIG, type Config } from '../config/config';
 import { EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import { RefreshTokens } from './refresh-token';
 import type { EndedReason } from './session.entity';
 import { sessionList } from './session-list';
-import { type EndedSessionsResponse, type SessionListResponse, type SessionResponse, toSessionResponse } from './sessions.dto';
+import { type EndedSessionsResponse, type SessionResponse, toSessionResponse } from './sessions.dto';
 import {
   type EarlierRotation,
   type EndedSession,
@@ -126,7 +128,7 @@ export class SessionsService {
   }
 
   /** One page of one's own sessions, or with `session:read` of all within the scope. */
-  async list(actor: Actor, query: RawQuery): Promise<SessionListResponse> {
+  async list(actor: Actor, query: RawQuery): Promise<Page<Answered<SessionResponse>>> {
     const page = await this.sessions.list(this.visible(actor, 'session:read'), query, actor.user_id);
     return { ...page, items: page.items.map((session) => toSessionResponse(session, actor.session_id)) };
   }

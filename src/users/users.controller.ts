@@ -18,7 +18,9 @@ import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
+import type { Page } from '../common/query/page';
 import { listParameters } from '../common/query/parameters';
+import type { Answered } from '../common/times';
 import { Idempotent } from '../idempotency/idempotent.decorator';
 import { UserCreationService } from './user-creation.service';
 import { IfMatch, UserHeadersInterceptor } from './user-headers.interceptor';
@@ -90,7 +92,7 @@ export class UsersController {
     query: [...listParameters(userList), deletedParameter],
     grammar: true,
   })
-  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<UserListResponse> {
+  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<Answered<UserResponse>>> {
     return this.users.list(actor, query);
   }
 

@@ -4,6 +4,7 @@ import { roleForm } from '../access/grant';
 import { BooleanField, EmailField, JsonObjectField, TextField, TextListField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
 import { isAddressOrCidr } from '../common/ip';
+import type { Timed } from '../common/times';
 import type { UserEntity, UserStatus } from './user.entity';
 import { carrierIdForm, isLocale, isTimezone, nameForm, phoneForm } from './user-forms';
 
@@ -166,7 +167,7 @@ export class UserListResponse extends PageResponse {
 export type UserRecord = UserEntity & { online: boolean };
 
 /** The public form of a user: an allow-list (OWASP API3:2023). */
-export function toUserResponse(user: UserRecord): UserResponse {
+export function toUserResponse<Time = Date>(user: Timed<UserRecord, Time>): Timed<UserResponse, Time> {
   const { user_id, user_type, name, email, email_pending, email_verified_at, first_name, last_name, phone, locale, timezone } = user;
   const { carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password, online } = user;
   const {

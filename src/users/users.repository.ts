@@ -4,6 +4,7 @@ import type { RawQuery } from '../common/query/filter';
 import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import { networksSql } from './user-change';
 import type { UserEntity } from './user.entity';
@@ -59,7 +60,7 @@ export class UsersRepository {
   }
 
   /** One page of the living or the deleted, of what the condition shows and the caller's query finds. */
-  async list(visible: SqlFragment, query: RawQuery, caller_id: string, deleted: boolean): Promise<Page<UserRecord>> {
+  async list(visible: SqlFragment, query: RawQuery, caller_id: string, deleted: boolean): Promise<Page<Answered<UserRecord>>> {
     const parsed = parseListQuery(query, { ...userList, name: deleted ? 'deleted users' : 'users' }, caller_id, this.cursors);
     const state = rawSql(deleted ? 'users.deleted_at is not null' : 'users.deleted_at is null');
     const source = {
@@ -69,7 +70,7 @@ export class UsersRepository {
       idName: 'user_id',
       visible: sql`${state} and ${visible}`,
     };
-    return readPage<UserRecord>(this.database, source, parsed, this.cursors);
+    return readPage<Answered<UserRecord>>(this.database.answers, source, parsed, this.cursors);
   }
 
   /** The first users that a condition finds, for a preview. */

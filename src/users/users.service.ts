@@ -6,14 +6,16 @@ import { visibleTo } from '../access/scope';
 import { AppError, invalid } from '../common/errors/app-error';
 import type { ErrorCode } from '../common/errors/error-codes';
 import type { RawQuery } from '../common/query/filter';
+import type { Page } from '../common/query/page';
 import { sql, type SqlFragment } from '../common/query/sql';
+import type { Answered } from '../common/times';
 import { type Changes, EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import type { UserChange } from './user-change';
 import { type Applied, type Deed, oneUser, UserChangesService } from './user-changes.service';
 import { UserMailsService } from './user-mails.service';
 import { UserPurgeService } from './user-purge.service';
-import { type ChangeUserRequest, type CurrentUserResponse, toUserResponse, type UserListResponse, type UserResponse } from './users.dto';
+import { type ChangeUserRequest, type CurrentUserResponse, toUserResponse, type UserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';
 
 export { userFilter } from './user-list';
@@ -52,13 +54,13 @@ export class UsersService {
   }
 
   /** One page of the users whom the actor may see. */
-  async list(actor: Actor, query: RawQuery): Promise<UserListResponse> {
+  async list(actor: Actor, query: RawQuery): Promise<Page<Answered<UserResponse>>> {
     const { deleted, ...rest } = query;
     if (deleted !== undefined && deleted !== 'true')
       throw invalid({ parameter: 'deleted', code: 'parameter.malformed', detail: 'must be true' });
     if (deleted === 'true' && !holds(actor.permissions, 'user:delete')) throw new AppError('access.denied');
     const page = await this.users.list(visibleUsers(actor), rest, actor.user_id, deleted === 'true');
-    return { ...page, items: page.items.map(toUserResponse) };
+    return { ...page, items: page.items.map((user) => toUserResponse(user)) };
   }
 
   /** The users with these ids, for the preview of a bulk change. */

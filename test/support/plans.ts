@@ -20,7 +20,8 @@ export function explaining(client: Client, plans: string[]): Database {
     }
     return (await client.query(text, values)).rows as object[];
   };
-  return { run, runPrepared: run } as unknown as Database;
+  const queries = { run, runPrepared: run };
+  return { ...queries, answers: queries } as unknown as Database;
 }
 
 /** Joins and recheck steps differ between versions of PostgreSQL; what finds and what sorts mostly does not. */
