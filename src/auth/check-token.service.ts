@@ -29,11 +29,12 @@ export class CheckTokenService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** The answer to a token that is known, without asking anybody; null: `check`. */
-  known(token: string): Buffer | null {
+  /** The answer to a token that is known, without asking anybody; null: `check`. From the header it may be one that is to be replaced. */
+  known(token: string, from: 'body' | 'header'): Buffer | null {
     const claims = this.verified.find(token);
-    const login = claims === null ? null : this.logins.cached(claims.sid, claims.sub);
-    return claims === null || login === null ? null : this.answer(login, { expires_in: secondsUntil(claims.exp), refreshed: false });
+    if (claims === null || (from === 'header' && this.isPastHalf(claims))) return null;
+    const login = this.logins.cached(claims.sid, claims.sub);
+    return login === null ? null : this.answer(login, { expires_in: secondsUntil(claims.exp), refreshed: false });
   }
 
   /**

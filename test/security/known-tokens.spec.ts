@@ -5,6 +5,7 @@ import { answerKnownTokens } from '../../src/auth/known-tokens';
 import { until } from '../support/links';
 import { RawConnection, requestHead } from '../support/raw-connection';
 import { type TestLogin, TestService } from '../support/service';
+import { decode, forge, ownKey } from '../support/tokens';
 
 const ending = '\r\n\r\n';
 
@@ -66,6 +67,25 @@ describe('tokens that are known, answered before the framework begins', () => {
     expect((await answerTo(request(only(), 'X-Request-Id: a b\r\n'))).headers['x-request-id']).not.toBe('a b');
   });
 
+  it('have the same answer as the bearer of an empty object', async () => {
+    const bearer = (body: string) => request(body, `Authorization: Bearer ${user.token}\r\n`);
+    const answers = [await answerTo(bearer(' {}')), await answerTo(bearer('{}')), await answerTo(request(only()))];
+    const [long, short, inBody] = answers.map(({ status, body }) => ({ status, body: { ...JSON.parse(body), expires_in: 0 } }));
+    expect([short, short]).toEqual([long, inBody]);
+    expect(short).toMatchObject({ status: 200, body: { user: { user_id: user.user_id }, refreshed: false } });
+  });
+
+  it('are replaced past half their life, as the bearer and not in the body', async () => {
+    const { key, header } = ownKey(service);
+    const claims = decode(user.token);
+    const token = forge(header, { ...claims, exp: Number(claims['iat']) + service.config.ACCESS_TOKEN_TTL_SECONDS / 2 - 5 }, key);
+    const bearer = request('{}', `Authorization: Bearer ${token}\r\n`);
+    for (let round = 0; round < 3; round++) {
+      expect(JSON.parse((await answerTo(request(only(token)))).body).refreshed).toBe(false);
+      expect(JSON.parse((await answerTo(bearer)).body).refreshed).toBe(true);
+    }
+  });
+
   it('J18 are the ones that were asked about, many at once over one connection', async () => {
     const others = await Promise.all(Array.from({ length: 5 }, () => service.loginAs()));
     for (const other of others) await answerTo(request(only(other.token)));
@@ -117,8 +137,14 @@ describe('H9 what is not exactly the usual request', () => {
   let server: Server;
   beforeAll(async () => {
     server = createServer({ insecureHTTPParser: true }, (request, response) => request.resume().on('end', () => response.end('long')));
-    const tokens = { known: () => Buffer.from('short') } as unknown as CheckTokenService;
-    answerKnownTokens(server, { path: '/', headers: {}, requestId: () => '1', log: () => undefined, tokens });
+    const tokens = { known: (_token: string, from: string) => Buffer.from(from === 'body' ? 'short' : 'from the header, short') };
+    answerKnownTokens(server, {
+      path: '/',
+      headers: {},
+      requestId: () => '1',
+      log: () => undefined,
+      tokens: tokens as unknown as CheckTokenService,
+    });
     await new Promise((listening) => server.listen(0, '127.0.0.1', () => listening(null)));
   });
   afterAll(() => new Promise((closed) => server.close(closed)));
@@ -153,6 +179,27 @@ describe('H9 what is not exactly the usual request', () => {
   ])('goes the long way: %s', async (_what, headers, sent = body) => {
     const length = headers['Transfer-Encoding'] === undefined ? String(sent.length) : usual['Content-Length'];
     expect(await wayOf(requestHead('POST', '/', { ...usual, 'Content-Length': length, ...headers }) + sent)).toBe('long');
+  });
+
+  const bearerOnly = { ...usual, 'Content-Length': '2', Authorization: 'Bearer a.b.c' };
+
+  it('is the bearer of an empty object, too', async () => {
+    expect(await wayOf(`${requestHead('POST', '/', bearerOnly)}{}`)).toBe('short');
+  });
+
+  it.each<[what: string, headers: Record<string, string | undefined>, sent?: string]>([
+    ['without any', { Authorization: undefined }],
+    ['with a token in the older header besides', { 'X-Auth-Token': 'a.b.c' }],
+    ['with an empty older header besides', { 'X-Auth-Token': '' }],
+    ['in another spelling', { Authorization: 'bearer a.b.c' }],
+    ['with two spaces', { Authorization: 'Bearer  a.b.c' }],
+    ['with something after it', { Authorization: 'Bearer a.b.c, Bearer d.e.f' }],
+    ['of another scheme', { Authorization: 'Basic a.b.c' }],
+    ['twice', { 'Content-Type': 'application/json\r\nauthorization: Bearer d.e.f' }],
+    ['with a refresh token', {}, '{"refresh_token":"x"}'],
+    ['with a list', {}, '[]'],
+  ])('goes the long way: a bearer %s', async (_what, headers, sent = '{}') => {
+    expect(await wayOf(requestHead('POST', '/', { ...bearerOnly, 'Content-Length': String(sent.length), ...headers }) + sent)).toBe('long');
   });
 
   it('is not longer than the longest token with what is around it', async () => {
