@@ -1,0 +1,159 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Cluster } from '../support/cluster';
+import { password, type TestAnswer } from '../support/service';
+import type { ServiceProcess } from '../support/service-process';
+
+jest.setTimeout(1_800_000);
+
+/** Rounds per change; each meets the logins at another moment. */
+const rounds = Number(process.env['LOGIN_ROUNDS'] ?? 6);
+const max = 2;
+const racers = 5;
+const email = 'racer@example.com';
+
+/** What shuts somebody out, and what lets them in again. Paths with `/` at their end go on with the id. */
+const changes: Record<string, [Request, Request?]> = {
+  disabled: [
+    ['PATCH', '/user/', { status: 'disabled' }],
+    ['PATCH', '/user/', { status: 'active' }],
+  ],
+  'disabled in bulk': [
+    ['PATCH', '/user/all?user_id=', { status: 'disabled' }],
+    ['PATCH', '/user/', { status: 'active' }],
+  ],
+  deleted: [
+    ['DELETE', '/user/'],
+    ['POST', '/user/restore/'],
+  ],
+  'kept to other addresses': [
+    ['PATCH', '/user/', { allowed_ips: ['198.51.100.0/24'] }],
+    ['PATCH', '/user/', { allowed_ips: [] }],
+  ],
+};
+type Request = [method: string, path: string, body?: object];
+
+describe('logins over two processes, and what shuts their user out', () => {
+  let cluster: Cluster;
+  let instances: [ServiceProcess, ServiceProcess];
+  let token: string;
+  let user_id: string;
+  const opened: string[] = [];
+
+  beforeAll(async () => {
+    cluster = await Cluster.create();
+    const first = await cluster.start({ SESSIONS_PER_USER_MAX: String(max) });
+    instances = [first, await cluster.start({ SESSIONS_PER_USER_MAX: String(max) })];
+    token = await cluster.login(first);
+    const body = { user_type: 'carrier', carrier_id: 'c1', name: 'racer', email, password, must_change_password: false };
+    user_id = (await first.send('POST', '/user/create', { token, body })).body.user_id as string;
+  });
+  afterAll(() => cluster.close());
+
+  const at = (index: number): ServiceProcess => instances[index % 2 === 0 ? 0 : 1];
+  const live = () =>
+    cluster.rows<{ session_id: string }>('select session_id from sessions where user_id = $1 and ended_at is null', [user_id]);
+  const login = async (index: number, secret = password): Promise<TestAnswer> => {
+    const answer = await at(index).send('POST', '/auth/login', {
+      body: { login: index % 3 === 0 ? email.toUpperCase() : 'racer', password: secret },
+    });
+    if (answer.status === 200) opened.push(answer.body.session_id as string);
+    return answer;
+  };
+  const send = (index: number, [method, path, body]: Request): Promise<TestAnswer> => {
+    const target = path === '/user/restore/' ? `/user/${user_id}/restore` : path + user_id;
+    return at(index).send(method, target, body === undefined ? { token } : { token, body });
+  };
+
+  /** Logins under way on both sides, and one change among them. */
+  async function race(round: number, change: () => Promise<TestAnswer>): Promise<TestAnswer[]> {
+    for (const { status } of await Promise.all([login(0), login(1)])) expect(status).toBe(200);
+    const logins = Array.from({ length: racers }, (_, index) => login(index));
+    await delay(round * 12);
+    const changed = await change();
+    expect(changed.status).toBeLessThan(300);
+    return Promise.all(logins);
+  }
+
+  /** Each attempt has ended, and whoever was refused does not stand in the way of the next round. */
+  async function settle(): Promise<void> {
+    expect(await cluster.rows(`select * from login_attempts where pending <> '{}'`)).toEqual([]);
+    await cluster.rows('delete from login_attempts');
+  }
+
+  it.each(Object.entries(changes))('CVE-2026-1609 S13 whoever is %s has no session afterwards', async (_, [out, back]) => {
+    for (let round = 0; round < rounds; round++) {
+      const answers = await race(round, () => send(round, out));
+      expect(answers.filter(({ status }) => ![200, 401, 403, 429].includes(status))).toEqual([]);
+      expect(await live()).toEqual([]);
+      await settle();
+      expect((await send(round + 1, back as Request)).status).toBeLessThan(300);
+    }
+  });
+
+  it('S13 whoever has another password has no session that the old one has opened, but the one that changed it', async () => {
+    let secret = password;
+    let changed = 0;
+    for (let round = 0; round < rounds; round++) {
+      const next = `${password} ${round}`;
+      const { status, body } = await login(round, secret);
+      expect(status).toBe(200);
+      const change = { current_password: secret, new_password: next };
+      const asked = at(round).send('POST', '/auth/password', { token: body.access_token as string, body: change });
+      await delay(round * 10 + 20);
+      const logins = Array.from({ length: 2 }, (_, index) => login(index, secret));
+      const answer = await asked;
+      await Promise.all(logins);
+      if (answer.status < 300) {
+        expect((await live()).filter(({ session_id }) => session_id !== body.session_id)).toEqual([]);
+        secret = next;
+        changed++;
+      }
+      // its own session may have been one too many
+      else expect(answer.status).toBe(401);
+      await settle();
+    }
+    expect(changed).toBeGreaterThan(0);
+  });
+
+  it('S13 nobody passes the limit of sessions while others of theirs are revoked, and each beginning and each end is recorded once', async () => {
+    const fresh = {
+      user_type: 'carrier',
+      carrier_id: 'c1',
+      name: 'busy',
+      email: 'busy@example.com',
+      password,
+      must_change_password: false,
+    };
+    const busy = (await at(0).send('POST', '/user/create', { token, body: fresh })).body.user_id as string;
+    for (let round = 0; round < rounds; round++) {
+      const logins = Array.from({ length: racers }, async (_, index) => {
+        const { status, body } = await at(index).send('POST', '/auth/login', { body: { login: 'busy', password } });
+        expect(status).toBe(200);
+        opened.push(body.session_id as string);
+        if (index === 0) await at(1).send('POST', '/auth/logout', { body: { refresh_token: body.refresh_token as string } });
+        if (index === 1) await at(0).send('POST', '/auth/check-token', { body: { refresh_token: body.refresh_token as string } });
+      });
+      await delay(round * 12);
+      const revoked = [at(0), at(1)].map((instance) => instance.send('DELETE', `/auth/session/all?user_id=${busy}`, { token }));
+      const changed = at(round).send('PATCH', `/user/${busy}`, { token, body: { first_name: `Busy ${round}` } });
+      await Promise.all([...logins, ...revoked, changed]);
+      const left = await cluster.rows('select 1 from sessions where user_id = $1 and ended_at is null', [busy]);
+      expect(left.length).toBeLessThanOrEqual(max);
+      await settle();
+    }
+  });
+
+  it('each session of before was answered, began with one event and ended with one', async () => {
+    const sessions = await cluster.rows<{ session_id: string }>(
+      `select session_id from sessions join users using (user_id) where name in ('racer', 'busy')`,
+    );
+    expect(sessions.map(({ session_id }) => session_id).sort()).toEqual([...opened].sort());
+    const wrong = await cluster.rows(`select session_id, ended_at, ended_reason, begun, ends from (select sessions.*,
+        (select count(*)::integer from events where event_type = 'login.succeeded' and events.session_id = sessions.session_id) as begun,
+        (select count(*)::integer from events where event_type = 'session.ended' and target_id = sessions.session_id) as ends from sessions) counted
+      where begun <> 1 or ends <> (ended_at is not null)::integer`);
+    expect(wrong).toEqual([]);
+    expect(sessions.length).toBeGreaterThan(rounds * racers);
+    for (const { output } of instances) expect(output).not.toMatch(/"level":(50|60)/);
+  });
+});
