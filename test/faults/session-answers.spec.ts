@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Notifications } from '../../src/database/notifications.service';
 import { TestService } from '../support/service';
 import { TcpProxy } from '../support/tcp-proxy';
 import { createTestDatabase } from '../support/test-database';
@@ -81,5 +82,18 @@ it('S13 S16 a login that ends another session: its answer comes no sooner than t
     await service.close();
     await proxy.cut();
     await database.drop();
+  }
+});
+
+it('L13 a login that is turned away changes nothing: its answer waits for nothing', async () => {
+  const service = await TestService.start({ LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '1' });
+  try {
+    const login = () => service.post('/auth/login', { body: { login: 'nobody', password: 'a wrong password' }, ip: '192.0.2.9' });
+    expect((await login()).status).toBe(401);
+    const waits = jest.spyOn(service.app.get(Notifications), 'caughtUp');
+    expect((await login()).status).toBe(429);
+    expect(waits).not.toHaveBeenCalled();
+  } finally {
+    await service.close();
   }
 });
