@@ -36,7 +36,7 @@ export class AuthController {
   @Post('auth/login')
   @HttpCode(200)
   @Public('login')
-  @RouteConfig({ triesPassword: true, seldomChanges: true })
+  @RouteConfig({ triesPassword: true, heldBack: 'none' })
   @Endpoint({
     description: 'With name or e-mail address. Unknown, wrong, disabled and invited get one answer.',
     answer: { status: 200, type: LoginResponse, description: 'A new session with its tokens' },
@@ -51,7 +51,7 @@ export class AuthController {
   @HttpCode(200)
   @Header('content-type', 'application/json; charset=utf-8')
   @Public('failures')
-  @RouteConfig({ seldomChanges: true })
+  @RouteConfig({ heldBack: 'refusals' })
   @ApiBody({ type: CheckTokenRequest })
   @Endpoint({
     description:

@@ -3,8 +3,11 @@ import type { Notifications } from './notifications.service';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** a POST that changes nothing, or only where it refuses: its success is not held back */
-    seldomChanges?: boolean;
+    /**
+     * Which answers of a POST, PATCH or DELETE are held back: without it all but those that turn away. `refusals`: only where it refuses does it change
+     * anything that is cached. `none`: the handler itself waits where it has.
+     */
+    heldBack?: 'refusals' | 'none';
   }
 }
 
@@ -16,9 +19,10 @@ const turnedAway = new Set([429, 503]);
 export function awaitOwnChanges(fastify: FastifyInstance, notifications: Notifications): void {
   fastify.addHook('onRoute', (route) => {
     if (![route.method].flat().some((method) => changing.has(method))) return;
-    const seldom = route.config?.seldomChanges === true;
+    const heldBack = route.config?.heldBack;
+    if (heldBack === 'none') return;
     const hook: onSendHookHandler = (_request, reply, _payload, done) => {
-      if (seldom ? reply.statusCode < 400 : turnedAway.has(reply.statusCode)) done();
+      if (heldBack === 'refusals' ? reply.statusCode < 400 : turnedAway.has(reply.statusCode)) done();
       else void notifications.caughtUp().finally(() => done());
     };
     route.onSend = [route.onSend ?? [], hook].flat();
