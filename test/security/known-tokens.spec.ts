@@ -133,6 +133,29 @@ describe('tokens that are known, answered before the framework begins', () => {
 });
 
 /** A server whose parser lets through more than that of the service, and that knows every token: what is looked at before decides alone. */
+it('H9 the short way has the headers of the long one where pages of other origins are let in, too', async () => {
+  const service = await TestService.start({ CORS_ORIGINS: 'https://portal.example.net' });
+  try {
+    const { url } = await service.listen();
+    const { token } = await service.loginAs();
+    const namesOf = async (body: string, headers = {}) => {
+      const answer = await fetch(`${url}/auth/check-token`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+      });
+      expect(answer.status).toBe(200);
+      return [...answer.headers.keys()].sort();
+    };
+    const long = await namesOf(` ${JSON.stringify({ token })}`);
+    expect(await namesOf(' {}', { authorization: `Bearer ${token}` })).toEqual(long);
+    expect(await namesOf(JSON.stringify({ token }))).toEqual(long);
+    expect(await namesOf('{}', { authorization: `Bearer ${token}` })).toEqual(long);
+  } finally {
+    await service.close();
+  }
+});
+
 describe('H9 what is not exactly the usual request', () => {
   let server: Server;
   beforeAll(async () => {
