@@ -67,7 +67,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
   await fastify.ready();
   answerKnownTokens(fastify.server, {
     path: `${config.BASE_PATH}/auth/check-token`,
-    headers: securityHeadersOf(config),
+    headers: { ...securityHeadersOf(config), ...corsHeadersOf(config) },
     requestId: requestIdOf,
     log: createAccessLog(config.LOG_LEVEL),
     tokens: app.get(CheckTokenService),
@@ -153,6 +153,11 @@ function hasTwoHosts(rawHeaders: string[]): boolean {
 function securityHeadersOf({ PUBLIC_URL }: Config): Record<string, string> {
   if (!PUBLIC_URL.startsWith('https:')) return securityHeaders;
   return { ...securityHeaders, 'strict-transport-security': 'max-age=31536000; includeSubDomains' };
+}
+
+/** What the answer to a request has that comes from no page, where those of other origins are let in. */
+function corsHeadersOf({ CORS_ORIGINS }: Config): Record<string, string> {
+  return CORS_ORIGINS.length === 0 ? {} : { vary: 'Origin', 'access-control-expose-headers': exposedHeaders.join(', ') };
 }
 
 /** What is no HTTP never reaches a route: answered here like any other refusal, and the connection closed. */

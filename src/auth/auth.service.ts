@@ -31,7 +31,9 @@ export class AuthService {
   async login({ login, password }: LoginRequest, caller: Caller): Promise<LoginResponse> {
     const opened = await this.passwords.verify({ login }, password, systemActorFor(caller), (found) => this.admit(found, caller));
     if (opened === null) throw new AppError('auth.invalid_credentials');
-    return opened;
+    // with its place given back: whoever hears of the new session finds those ended that it has replaced
+    if (opened.ended > 0) await this.notifications.caughtUp();
+    return opened.answer;
   }
 
   /** Ends the session of an access token, or of a refresh token. @throws auth.token_missing, auth.token_invalid */
@@ -68,22 +70,21 @@ export class AuthService {
     });
   }
 
-  private async admit(found: VerifiedLogin, caller: Caller): Promise<LoginResponse> {
+  private async admit(found: VerifiedLogin, caller: Caller): Promise<{ answer: LoginResponse; ended: number }> {
     if (found.ip_allowed) return this.open(found, caller);
     await this.passwords.pass(found.attempt);
     throw new AppError('auth.ip_not_allowed');
   }
 
-  private async open(verified: VerifiedLogin, caller: Caller): Promise<LoginResponse> {
+  private async open(verified: VerifiedLogin, caller: Caller): Promise<{ answer: LoginResponse; ended: number }> {
     const { session_id, refresh_token, statements } = this.sessions.newLogin(verified.user, caller);
     const noted = await this.passwords.noteLogin<OpenedSession>(verified, caller.ip, statements);
     if (noted === null) throw new AppError('auth.invalid_credentials');
     const { user, opened } = noted;
-    if (opened.ended > 0) await this.notifications.caughtUp();
     const { user_id, user_type, carrier_id } = user;
     const roles = user.must_change_password ? [] : user.roles;
     const signed = this.tokens.sign({ user_id, session_id, user_type, roles, carrier_id });
-    return {
+    const answer: LoginResponse = {
       ...signed,
       token_type: 'Bearer',
       refresh_token,
@@ -91,6 +92,7 @@ export class AuthService {
       session_id,
       user,
     };
+    return { answer, ended: opened.ended };
   }
 
   private async sessionToEnd(access_token: string | null, refresh_token: string | undefined): Promise<string> {

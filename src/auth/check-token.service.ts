@@ -29,7 +29,7 @@ export class CheckTokenService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** The answer to a token that is known, without asking anybody; null: `check`. From the header it may be one that is to be replaced. */
+  /** The answer to a token that is known, without asking anybody; null: `check`. One from the header is for `check` when it is to be replaced. */
   known(token: string, from: 'body' | 'header'): Buffer | null {
     const claims = this.verified.find(token);
     if (claims === null || (from === 'header' && this.isPastHalf(claims))) return null;

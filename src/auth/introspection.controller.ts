@@ -18,7 +18,7 @@ export class IntrospectionController {
   @Post('introspect')
   @HttpCode(200)
   @Allow(undefined, { keys: 'token:introspect' })
-  @RouteConfig({ form: 'only', heldBack: 'refusals' })
+  @RouteConfig({ form: 'only', heldBack: 'none' })
   @ApiConsumes('application/x-www-form-urlencoded')
   @Endpoint({
     description:

@@ -23,9 +23,9 @@ const onlyBearer = /^Bearer ([A-Za-z0-9._-]+)$/;
 const unusual = ['transfer-encoding', 'expect', 'origin', 'x-forwarded-for', 'upgrade'];
 
 /**
- * The hot path of `POST /auth/check-token`: a known token, in the body or as the bearer of an empty object, is answered before the framework begins, which costs several times as much as the
- * answer. The route is public, so no guard is passed over; whatever is not exactly the usual request, or not known, takes the way of all requests, unread.
- * Call it once the server has its listener.
+ * The hot path of `POST /auth/check-token`: a known token, in the body or as the bearer of an empty object, is answered before the framework begins, which
+ * costs several times as much as the answer. The route is public, so no guard is passed over; whatever is not exactly the usual request, or not known, takes
+ * the way of all requests, unread. Call it once the server has its listener.
  */
 export function answerKnownTokens(server: Server, options: KnownTokensOptions): void {
   const [all] = server.listeners('request') as RequestListener[];

@@ -21,6 +21,9 @@ export interface ConnectionSettings {
 /** No request waits longer for a connection, a statement or a lock; the database's faults become 503 instead of a pile-up. */
 const timeouts = { statement_timeout: 15_000, lock_timeout: 5_000, idle_in_transaction_session_timeout: 30_000 };
 
+/** Times come as texts in UTC, which is how they are answered. Behind a pooler they may come in another zone, and are only read more slowly. */
+const zone = '-c timezone=UTC';
+
 /**
  * Pages are read by index from memory or flash, one request on one core: with the defaults, made for disks that turn and for reports, the planner takes
  * an index for four times as dear as it is. Behind a pooler, which refuses these too, set them for the role.
@@ -30,7 +33,11 @@ const planner = '-c random_page_cost=1.1 -c max_parallel_workers_per_gather=0 -c
 /** Longer than any statement may take, and than the pool keeps an idle connection (10 s). */
 const silenceMs = 16_000;
 
-const limits = { requests: { stream: createSocket, options: planner, ...timeouts }, pooled: { stream: createSocket }, migrations: {} };
+const limits = {
+  requests: { stream: createSocket, options: `${planner} ${zone}`, ...timeouts },
+  pooled: { stream: createSocket },
+  migrations: {},
+};
 
 /** The options of the one data source, shared by the service, the tests and `ormconfig.ts`. */
 export function dataSourceOptions({ url, poolMax, purpose }: ConnectionSettings): DataSourceOptions {

@@ -1,9 +1,9 @@
 import { type CustomTypesConfig, types } from 'pg';
 
-const parseAny = types.getTypeParser(types.builtins.TIMESTAMPTZ) as (text: string) => Date;
+const { TIMESTAMPTZ } = types.builtins;
+const parseAny = types.getTypeParser(TIMESTAMPTZ) as (text: string) => Date;
 /** What PostgreSQL writes for every time of our columns when its time zone is UTC: to the millisecond, of this era. */
 const usual = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?\+00$/;
-const { TIMESTAMPTZ } = types.builtins;
 
 /**
  * The driver's parsers, for what is answered as it is read: a time is the text that JSON has for it. A page of users has five hundred, which took a

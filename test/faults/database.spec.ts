@@ -30,9 +30,17 @@ beforeAll(async () => {
 });
 
 async function start(): Promise<void> {
-  const limits = { LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0', REQUESTS_PER_ADDRESS_PER_MINUTE: '0', DATABASE_POOL_MAX: '8' };
+  // the logins of a minute must not end the session of all other requests
+  const limits = { LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0', REQUESTS_PER_ADDRESS_PER_MINUTE: '0', SESSIONS_PER_USER_MAX: '1000' };
   const admin = { ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: password };
-  service = await startServiceProcess({ DATABASE_URL: proxy.url, APP_SECRET: appSecret, SMTP_URL: mailbox.url, ...limits, ...admin });
+  service = await startServiceProcess({
+    DATABASE_URL: proxy.url,
+    APP_SECRET: appSecret,
+    SMTP_URL: mailbox.url,
+    DATABASE_POOL_MAX: '8',
+    ...limits,
+    ...admin,
+  });
   token = (await send('POST', '/auth/login', { login: adminEmail, password })).body.access_token;
 }
 

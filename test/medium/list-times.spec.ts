@@ -1,4 +1,6 @@
 import { Client } from 'pg';
+import { sql } from '../../src/common/query/sql';
+import { Database } from '../../src/database/database';
 import { TestService } from '../support/service';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
@@ -15,14 +17,15 @@ const times: [time: string | null, answered: string | null][] = [
   [null, null],
 ];
 
-/** Nothing says at the start of a connection which time zone it has: it is the server's, or the pooler's. */
+/** Behind a pooler nothing says at the start of a connection which time zone it has: it is the server's. */
 describe.each(['UTC', 'Europe/London', 'America/St_Johns'])('times of lists on a database whose time zone is %s', (zone) => {
   let database: TestDatabase;
   let service: TestService;
   beforeAll(async () => {
     database = await createTestDatabase();
     await setZone(database, zone);
-    service = await TestService.start({ DATABASE_URL: database.url });
+    service = await TestService.start({ DATABASE_URL: database.url, DATABASE_DIRECT_URL: `${database.url}?application_name=direct` });
+    expect((await service.app.get(Database).run<{ TimeZone: string }>(sql`show timezone`))[0]?.TimeZone).toBe(zone);
   });
   afterAll(async () => {
     await service.close();
@@ -81,3 +84,12 @@ async function setZone({ url }: TestDatabase, zone: string): Promise<void> {
   await client.connect();
   await client.query(`alter database "${new URL(url).pathname.slice(1)}" set timezone = '${zone}'`).finally(() => client.end());
 }
+
+it('connections that lead straight to the database are in UTC, whatever its own time zone', async () => {
+  const database = await createTestDatabase();
+  await setZone(database, 'America/St_Johns');
+  const service = await TestService.start({ DATABASE_URL: database.url });
+  expect(await service.app.get(Database).run(sql`show timezone`)).toEqual([{ TimeZone: 'UTC' }]);
+  await service.close();
+  await database.drop();
+});
