@@ -182,7 +182,14 @@ export class Sandbox {
 export async function killServer(directory: string): Promise<void> {
   if (!existsSync(join(directory, 'postmaster.pid'))) return;
   const processes = serverProcesses(directory);
-  for (const pid of processes) process.kill(pid, 'SIGKILL');
+  for (const pid of processes) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      // a backend may have ended by itself since they were listed
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
   await until(() => !processes.some(isAlive));
 }
 
