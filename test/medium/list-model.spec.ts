@@ -145,6 +145,6 @@ describe('lists, counts, previews and walks against a plain model', () => {
     );
     await fc.assert(property, { numRuns: 25, endOnFailure: true });
     // the control: the questions do find somebody
-    expect(met).toBeGreaterThan(100);
+    expect(met).toBeGreaterThan(30);
   });
 });
