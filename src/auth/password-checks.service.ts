@@ -26,7 +26,7 @@ const longestPauseMs = 250;
 @Injectable()
 export class PasswordChecksService {
   private readonly loginKey: Buffer;
-  private readonly turns = new Turns({ busyMax, busyPerKeyMax: places, waitingMax: 128, patienceMs: 8_000 });
+  private readonly turns = new Turns({ busyMax, busyPerKeyMax: places, waitingMax: 128, patienceMs: 15_000 });
 
   constructor(
     private readonly users: UserAttemptsService,
