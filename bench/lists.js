@@ -19,6 +19,7 @@ const exact = (where) => `select count(*) from users where deleted_at is null an
 /** `connections` 16: compared by requests/s; 1: compared by the median time. */
 const LISTS = [
   { id: 'newest', name: 'list, newest', connections: 16, query: 'count=none', sql: listSql() },
+  { id: 'newest-total', name: 'list, newest, with its total', connections: 16, query: '', sql: listSql() },
   {
     id: 'name',
     name: 'list, by name',

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { TransactionHost } from '@nestjs-cls/transactional';
 import type { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adapter-typeorm';
 import type { EntityTarget, ObjectLiteral, Repository } from 'typeorm';
+import { LRUCache } from 'lru-cache';
 import type { CustomTypesConfig, QueryConfig } from 'pg';
 import type { Queries } from '../common/query/page';
 import type { SqlFragment } from '../common/query/sql';
@@ -15,6 +16,8 @@ export type { Snapshot } from './snapshot';
 /** The only way to the database: whatever goes through here is part of the transaction of the call, if there is one. */
 @Injectable()
 export class Database {
+  /** The planner's guesses at long lists, for 10 seconds: they are not better to the second anyway. */
+  readonly estimates = new LRUCache<string, number>({ max: 500, ttl: 10_000 });
   /** `run` and `runPrepared` for what is answered as it is read: times are texts, see `Answered`. */
   readonly answers = this.queriesWith({ types: timesAsTexts });
   private readonly dates = this.queriesWith({});
@@ -49,6 +52,7 @@ export class Database {
 
   private queriesWith(options: { types?: CustomTypesConfig }): Queries {
     return {
+      estimates: this.estimates,
       run: (query) => {
         const { text, values } = query.toQuery();
         return this.send({ ...options, text }, values);

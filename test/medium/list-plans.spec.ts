@@ -168,6 +168,26 @@ describe('the plans of lists of 100,000 users', () => {
       }
   });
 
+  it('the planner is asked once for the total of a long list, and for each caller apart; a shorter one is counted each time', async () => {
+    const plans: string[] = [];
+    const repository = repositoryOf(plans);
+    const query = jest.spyOn(client, 'query');
+    const asked = async (caller: Actor, filter: Record<string, string>): Promise<{ planner: number; table: number }> => {
+      const before = plans.length;
+      query.mockClear();
+      await repository.list(visibleUsers(caller), filter, caller.user_id, false);
+      const planner = query.mock.calls.filter(([text]) => String(text).startsWith('explain (format json) ')).length;
+      return { planner, table: plans.length - before };
+    };
+    const long = { role: 'carrier_user', status: 'active' };
+    expect(await asked(callers.everything, long)).toEqual({ planner: 1, table: 1 });
+    expect(await asked(callers.everything, { ...long, order_by: 'name' })).toEqual({ planner: 0, table: 1 });
+    expect(await asked(callers.carrier, long)).toEqual({ planner: 1, table: 2 });
+    for (let again = 0; again < 2; again++)
+      expect(await asked(callers.everything, { status: 'invited' })).toEqual({ planner: 1, table: 2 });
+    query.mockRestore();
+  });
+
   it('would show a table that is read as a whole', async () => {
     await client.query('begin; drop index user_search_trigrams_idx; set local enable_indexscan = off');
     const plans = await table(callers.everything, ['q=zuse.1234']);

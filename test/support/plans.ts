@@ -20,7 +20,7 @@ export function explaining(client: Client, plans: string[]): Database {
     }
     return (await client.query(text, values)).rows as object[];
   };
-  const queries = { run, runPrepared: run };
+  const queries = { run, runPrepared: run, estimates: new Map<string, number>() };
   return { ...queries, answers: queries } as unknown as Database;
 }
 

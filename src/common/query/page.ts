@@ -10,6 +10,8 @@ export interface Queries {
   run: RunQuery;
   /** for a query whose text comes again and again, and whose plan does not depend on its values */
   runPrepared: RunQuery;
+  /** what the planner said of sets too large to be counted, for as long as it may be said again */
+  estimates: { get(key: string): number | undefined; set(key: string, value: number): unknown };
 }
 
 /** One page of rows, with what the answer needs besides. */
@@ -44,8 +46,8 @@ export interface ListSource {
 }
 
 const countedUpTo = 10_000;
-/** The planner may be wrong by this much before a set of fewer than 10,000 is not counted. */
-const plannerFactor = 5;
+/** The planner may be wrong by five times before a set of fewer than 10,000 is not counted. */
+const surelyMore = 5 * countedUpTo;
 
 /**
  * Reads one page. Keyset on `(sort column, id)` with nulls last, so that a deep page costs as much as the first and
@@ -60,7 +62,7 @@ export async function readPage<Row extends object>(
   const { run } = queries;
   const where = joinSql([source.visible, filterSql(query.conditions)], ' and ');
   const offset = query.page === undefined ? 0 : (query.page - 1) * query.per_page;
-  const planned = isGuess(query.conditions) ? await planFor(run, source, where) : undefined;
+  const planned = isGuess(query.conditions) ? await planFor(queries, source, where) : undefined;
   const findFirst = planned !== undefined && planned.rows <= countedUpTo && planned.byIndex;
   const rows = await readRows<Row>(queries, { source, query, where, findFirst }, offset);
   const hasMore = rows.length > query.per_page;
@@ -72,7 +74,7 @@ export async function readPage<Row extends object>(
       : null;
   const seenAll = !hasMore && query.after === undefined && (kept.length > 0 || offset === 0);
   const total =
-    seenAll && query.count !== 'none' ? exactly(offset + kept.length) : await countRows(run, source, where, query.count, planned?.rows);
+    seenAll && query.count !== 'none' ? exactly(offset + kept.length) : await countRows(queries, source, where, query.count, planned?.rows);
   return { items: kept, per_page: query.per_page, page: query.page, next_cursor, total };
 }
 
@@ -138,17 +140,17 @@ function afterSql(source: ListSource, { after, sort, descending }: ListQuery): S
 
 /** `estimated` never costs more than counting to 10,000, and asks the planner alone where it is sure of many more. */
 async function countRows(
-  run: RunQuery,
+  queries: Queries,
   source: ListSource,
   where: SqlFragment,
   mode: CountMode,
   known?: number,
 ): Promise<PageTotal | null> {
   if (mode === 'none') return null;
-  if (mode === 'exact') return exactly(await countUpTo(run, source.from, where, null));
-  const planned = known ?? (await planFor(run, source, where)).rows;
-  if (planned > countedUpTo * plannerFactor) return { value: planned, relation: 'approx' };
-  const value = await countUpTo(run, source.from, where, countedUpTo + 1);
+  if (mode === 'exact') return exactly(await countUpTo(queries.run, source.from, where, null));
+  const planned = known ?? (await planFor(queries, source, where)).rows;
+  if (planned > surelyMore) return { value: planned, relation: 'approx' };
+  const value = await countUpTo(queries.run, source.from, where, countedUpTo + 1);
   return value <= countedUpTo ? exactly(value) : { value: Math.max(planned, value), relation: 'approx' };
 }
 
@@ -162,16 +164,21 @@ async function countUpTo(run: RunQuery, from: SqlFragment, where: SqlFragment, l
 
 /** What the planner thinks of finding all rows: how many they are, and whether no table need be read as a whole. */
 async function planFor(
-  run: RunQuery,
+  { run, estimates }: Queries,
   { columns, from, joined }: ListSource,
   where: SqlFragment,
 ): Promise<{ rows: number; byIndex: boolean }> {
+  const key = JSON.stringify([from, where]);
+  const known = estimates.get(key);
+  if (known !== undefined) return { rows: known, byIndex: false };
   const [answer] = await run<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(
     sql`explain (format json) select ${columns} from ${from} where ${where}`,
   );
   const plan = answer?.['QUERY PLAN'][0].Plan;
+  const rows = plan?.['Plan Rows'] ?? 0;
+  if (rows > surelyMore) estimates.set(key, rows);
   const whole = JSON.stringify(plan).matchAll(/"Node Type":"Seq Scan"[^{}]*"Relation Name":"(\w+)"/g);
-  return { rows: plan?.['Plan Rows'] ?? 0, byIndex: [...whole].every(([, table]) => table === joined) };
+  return { rows, byIndex: [...whole].every(([, table]) => table === joined) };
 }
 
 function exactly(value: number): PageTotal {
