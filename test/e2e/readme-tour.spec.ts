@@ -1,28 +1,18 @@
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { freePort } from '../support/built-program';
 import { createTestDatabase } from '../support/test-database';
 import { appSecret } from '../support/service';
-
-/** A free port of four digits, so that the links in the mails are as long as the README's. */
-async function freePort(): Promise<number> {
-  for (let port = 4_000 + Math.floor(Math.random() * 5_000); ; port++) {
-    const free = await new Promise<boolean>((done) => {
-      const probe = createServer().once('error', () => done(false));
-      probe.listen(port, '127.0.0.1', () => probe.close(() => done(true)));
-    });
-    if (free) return port;
-  }
-}
 
 describe('the README', () => {
   it('has a tour that works as it is written', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-tour-'));
     const database = await createTestDatabase();
-    const port = await freePort();
+    // of four digits, so that the links in the mails are as long as the README's
+    const port = await freePort(4_000 + (process.pid % 50) * 100);
     const env = { PATH: process.env['PATH'], PORT: String(port), DATABASE_URL: database.url, APP_SECRET: appSecret };
     const service = spawn(process.execPath, [resolve('dist/src/main.js')], { cwd: directory, env });
     try {

@@ -14,7 +14,7 @@ describe.each([
   it('migrate it once, make one key and one administrator, and all serve', async () => {
     const database = await createTestDatabase({ empty: true });
     const sql = new Pool({ connectionString: database.url, max: 1 });
-    const ports = await Promise.all([1, 2, 3, 4, 5].map(freePort));
+    const ports = await Promise.all([1, 2, 3, 4, 5].map(() => freePort()));
     const env = {
       DATABASE_URL: database.url,
       DATABASE_POOL_MAX: '4',

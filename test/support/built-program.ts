@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -74,13 +73,24 @@ export async function runBuilt(program: string, env: Record<string, string>, arg
   return ended;
 }
 
-/** A port of 127.0.0.1 on which nobody listens. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((done) => server.close(done));
-  return port;
+let portsTried = 0;
+
+/**
+ * A port of 127.0.0.1 on which nobody listens, at or after `first`. Not one of those that the system gives away (Linux: 32,768 and above): between
+ * this answer and the start of whoever shall listen there, any connection on the machine could be given it.
+ */
+export async function freePort(first = 10_000 + (process.pid % 200) * 100): Promise<number> {
+  for (;;) {
+    const port = first + portsTried++;
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    await new Promise((done) => server.close(done));
+    return port;
+  }
 }
 
 /** Starts a built program below dist/ and looks after nothing. */
