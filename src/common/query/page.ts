@@ -59,7 +59,6 @@ export async function readPage<Row extends object>(
   query: ListQuery,
   cursors: CursorCodec,
 ): Promise<Page<Row>> {
-  const { run } = queries;
   const where = joinSql([source.visible, filterSql(query.conditions)], ' and ');
   const offset = query.page === undefined ? 0 : (query.page - 1) * query.per_page;
   const planned = isGuess(query.conditions) ? await planFor(queries, source, where) : undefined;
