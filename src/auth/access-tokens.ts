@@ -84,6 +84,21 @@ export class AccessTokens {
     }
   }
 
+  /**
+   * The session that an access token beside a refresh token names. It opens nothing, it can only contradict: so it may have expired, and the key that signed
+   * it may be gone since, rotated or revoked. @throws auth.token_invalid, whatever else is wrong with it
+   */
+  async sessionBesideRefresh(token: string): Promise<string> {
+    await this.learnKey(token);
+    const [header = '', payload = ''] = token.length > tokenMax ? [] : token.split('.');
+    if (!this.keys.namesUnknownKey(header)) return (await this.verify(token, { ignoreExpiration: true })).sid;
+    try {
+      return this.claimsOf(JSON.parse(Buffer.from(payload, 'base64url').toString())).sid;
+    } catch {
+      throw new AppError('auth.token_invalid');
+    }
+  }
+
   /** To be awaited before `keyFor`: when a token may be signed with a key that this instance does not know yet, looks for it. */
   async learnKey(token: string): Promise<void> {
     if (token.length <= tokenMax) await this.keys.learn(token.slice(0, Math.max(0, token.indexOf('.'))));

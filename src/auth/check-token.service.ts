@@ -75,8 +75,8 @@ export class CheckTokenService {
   }
 
   private async refresh(refresh_token: string, access_token: string | null, caller: Caller): Promise<Buffer> {
-    const claims = access_token === null ? null : await this.tokens.verify(access_token, { ignoreExpiration: true });
-    const refreshed = await this.refresher.rotate(refresh_token, claims?.sid ?? null, caller);
+    const session_id = access_token === null ? null : await this.tokens.sessionBesideRefresh(access_token);
+    const refreshed = await this.refresher.rotate(refresh_token, session_id, caller);
     if (refreshed === null) throw new AppError('auth.token_invalid');
     const login = await this.login({ sid: refreshed.session_id, sub: refreshed.user_id });
     const pair = { refresh_token: refreshed.refresh_token, refresh_expires_in: secondsUntil(refreshed.expires_at.getTime() / 1_000) };

@@ -78,6 +78,11 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
     return this.publicKeys.get(header) ?? null;
   }
 
+  /** Whether the first part of a token has our form and names a key that is not known: to be learned, or gone. */
+  namesUnknownKey(header: string): boolean {
+    return !this.publicKeys.has(header) && ownHeader.test(Buffer.from(header, 'base64url').toString());
+  }
+
   /** The public keys, as `/.well-known/jwks.json` shows them (RFC 7517). */
   publicKeySet(): { keys: JsonWebKey[] } {
     return this.jwks;
@@ -88,7 +93,7 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
    * ask within a second share one load, so that forged ids of keys cannot load the database.
    */
   async learn(header: string): Promise<void> {
-    if (this.publicKeys.has(header) || !ownHeader.test(Buffer.from(header, 'base64url').toString())) return;
+    if (!this.namesUnknownKey(header)) return;
     if (performance.now() - this.learnedAt >= learnEveryMs) {
       this.learnedAt = performance.now();
       this.learning = this.reload();

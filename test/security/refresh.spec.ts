@@ -1,7 +1,9 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { SessionsService } from '../../src/sessions/sessions.service';
 import { queueEmpty } from '../support/links';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
+import { decode, forge } from '../support/tokens';
 
 describe('refresh tokens', () => {
   let service: TestService;
@@ -81,6 +83,20 @@ describe('refresh tokens', () => {
     const [row] = await service.rows('select previous_refresh_token_hash from sessions where session_id = $1', [a.session_id]);
     expect(row).toEqual({ previous_refresh_token_hash: null });
     expect((await here(a.refresh_token, a.token)).status).toBe(200);
+  });
+
+  it('S8 expired token beside it whose signing key is gone: the refresh goes on, unless it is of another session', async () => {
+    const [a, b] = [await service.login(name), await service.login(name)];
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const header = { alg: 'ES256', typ: 'at+jwt', kid: randomBytes(32).toString('base64url') };
+    const [iat, exp] = [1_700_000_000, 1_700_000_600];
+    const old = (claims: unknown) => forge(header, claims, privateKey);
+    const claims = { ...decode(a.token), iat, exp };
+    const wrong = [old({ ...claims, sid: b.session_id }), old({ ...claims, sid: undefined }), old('no JSON'), old(null)];
+    for (const token of wrong) expect([token, (await here(a.refresh_token, token)).status]).toEqual([token, 401]);
+    expect((await here(a.refresh_token, forge({ ...header, jku: 'x' }, claims, privateKey))).status).toBe(401);
+    const { status, body } = await here(a.refresh_token, old(claims));
+    expect([status, await works(body.access_token), await works(old(claims))]).toEqual([200, 200, 401]);
   });
 
   it('S10 lost answer: the same successor again within the grace, reuse after it', async () => {
