@@ -117,7 +117,8 @@ describe('introspection', () => {
     const ask = (body: unknown, headers: Record<string, string> = form) =>
       service.post('/auth/introspect', { token: module_.token, headers, body });
     const token = module_.token;
-    expect((await ask({ token }, { 'content-type': 'application/json' })).status).toBe(415);
+    const json = await ask({ token }, { 'content-type': 'application/json' });
+    expect([json.status, json.body.detail]).toEqual([415, expect.stringContaining('application/x-www-form-urlencoded')]);
     expect((await ask({ token }, {})).status).toBe(415);
     expect((await ask(`token=${token}`, { 'content-type': 'text/plain' })).status).toBe(415);
     const wrong: [string, string][] = [

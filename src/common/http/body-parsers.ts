@@ -47,7 +47,9 @@ function readBody(request: FastifyRequest, body: Buffer): Body | undefined {
   const kind = contentType.exec(request.headers['content-type'] ?? '')?.[1]?.toLowerCase();
   const { form: forms } = request.routeOptions.config;
   const form = kind === 'x-www-form-urlencoded' && forms !== undefined;
-  if (!form && (kind !== 'json' || forms === 'only')) throw new AppError('request.unsupported_media_type');
+  if (!form && forms === 'only')
+    throw new AppError('request.unsupported_media_type', { detail: 'Send `Content-Type: application/x-www-form-urlencoded`, in UTF-8.' });
+  if (!form && kind !== 'json') throw new AppError('request.unsupported_media_type');
   const text = utf8.decode(body);
   return form ? readForm(text) : readJson(text);
 }
