@@ -3,6 +3,8 @@ import { SessionResponse } from '../sessions/sessions.dto';
 import { UserResponse } from '../users/users.dto';
 
 const passwordField = { min: 1, max: 256, raw: true, format: 'password' };
+/** A bad token is answered as such, however long it is: a text of the wrong kind is a bad token, too. */
+const tokenField = { optional: true, min: 1, max: 65_536 };
 const newPasswordField = { min: 1, max: 1_024, raw: true, format: 'password' };
 
 /** A login. */
@@ -16,15 +18,15 @@ export class LoginRequest {
 /** A token to be checked, or a pair to be refreshed. */
 export class CheckTokenRequest {
   /** somebody's access token, to be checked only */
-  @TextField({ optional: true, min: 1, max: 4_096 }) token?: string;
+  @TextField(tokenField) token?: string;
   /** rotates the pair */
-  @TextField({ optional: true, min: 1, max: 128 }) refresh_token?: string;
+  @TextField(tokenField) refresh_token?: string;
 }
 
 /** The end of a session. */
 export class LogoutRequest {
   /** ends its session without an access token */
-  @TextField({ optional: true, min: 1, max: 128 }) refresh_token?: string;
+  @TextField(tokenField) refresh_token?: string;
 }
 
 /** A change of one's own password. */

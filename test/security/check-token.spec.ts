@@ -34,6 +34,9 @@ describe('check-token', () => {
       ...access.map((token) => ({ token, body: {} })),
       ...refresh.map((refresh_token) => ({ body: { refresh_token } })),
       { token: service.admin.token, body: { refresh_token: live.refresh_token } },
+      // of the wrong kind, or far too long
+      ...[live.token, 'a'.repeat(60_000)].map((refresh_token) => ({ body: { refresh_token } })),
+      ...[`${live.token}${'a'.repeat(60_000)}`].flatMap((token) => [{ body: { token } }, { token, body: {} }]),
     ];
     const seen = new Set<string>();
     for (const request of requests) {
