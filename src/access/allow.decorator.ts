@@ -45,5 +45,7 @@ export function Allow(
 /** Opens a route to everyone. The list of such routes is written out in a test. */
 export function Public(limit: NonNullable<AccessRule['limit']> = 'requests'): MethodDecorator {
   const rule: AccessRule = { login: null, limit };
-  return applyDecorators(SetMetadata(accessRule, rule), ApiExtension('x-permission', 'none'));
+  // what looks at tokens itself takes them from the same headers, and does without
+  const tokens = limit === 'failures' ? [ApiSecurity({}), ApiBearerAuth('bearer'), ApiSecurity('x-auth-token')] : [];
+  return applyDecorators(SetMetadata(accessRule, rule), ...tokens, ApiExtension('x-permission', 'none'));
 }

@@ -92,7 +92,7 @@ function closeSchema(schema: Schema): void {
 
 /** Adds what every operation of its kind can answer, so that no controller has to repeat it. */
 function complete(operation: Operation, method: string): void {
-  const closed = operation.security !== undefined;
+  const closed = operation['x-permission'] !== 'none';
   operation.security ??= [];
   const codes: ErrorCode[] = [
     ...(operation['x-error-codes'] ?? []),
