@@ -47,8 +47,8 @@ export class FirstAdministrator {
   /** A one-time link for a user who is an administrator, who may then log in from anywhere. Dies like any other link. @throws user.not_found */
   @Transactional()
   async recover(login: string): Promise<string> {
-    const user = await this.logins.findByLogin(login);
-    if (user === null || user.status === 'disabled' || !user.roles.includes('administrator')) throw new AppError('user.not_found');
+    const user = await this.logins.findAdministrator(login);
+    if (user === null || user.status === 'disabled') throw new AppError('user.not_found');
     await this.users.change(systemActor, user.user_id, { allowed_ips: [] }, null);
     return this.links.mint(user.user_id);
   }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
+import { permitsAll } from '../access/administrators';
 import { AppError } from '../common/errors/app-error';
 import { sql } from '../common/query/sql';
 import { CredentialsService } from '../credentials/credentials.service';
@@ -37,6 +38,13 @@ export class UserLoginsService {
   /** The living user with this name or address, or null. */
   async findByLogin(login: string): Promise<UserResponse | null> {
     const user = await this.users.findByLogin(login);
+    return user === null ? null : toUserResponse(user);
+  }
+
+  /** The living user with this name or address, if a role of theirs permits everything; else null. */
+  async findAdministrator(login: string): Promise<UserResponse | null> {
+    const named = await this.users.findByLogin(login);
+    const user = named === null ? null : await this.users.find(sql`users.user_id = ${named.user_id}::uuid and ${permitsAll}`);
     return user === null ? null : toUserResponse(user);
   }
 

@@ -76,6 +76,19 @@ describe('attempts to keep or take over somebody’s login', () => {
     await service.login('administrator', another).then((login) => Object.assign(admin, login));
   });
 
+  it('L11 recovery is for whoever counts as administrator, by whatever role: with one like theirs alone nobody is shut out for good', async () => {
+    const recover = (login: string) => service.app.get(FirstAdministrator).recover(login);
+    await service.rows(`insert into roles (name, user_types, permissions) values ('owner', '{system}', '{*}'), ('most', '{system}', '{user:read}')`);
+    const [owner, other] = [
+      await service.createUser({ user_type: 'system', carrier_id: undefined, roles: ['owner'] }),
+      await service.createUser({ user_type: 'system', carrier_id: undefined, roles: ['most'] }),
+    ];
+    const link = new URL(await recover(owner.name)).pathname;
+    expect((await service.post(link, { body: { password: 'quite another phrase, found again' } })).status).toBe(204);
+    await service.login(owner.name, 'quite another phrase, found again');
+    for (const login of [other.name, 'nobody.at.all']) await expect(recover(login)).rejects.toMatchObject({ code: 'user.not_found' });
+  });
+
   it('S4 activity that meets a change of the same user waits for nothing and never deadlocks', async () => {
     const user = await service.loginAs({ roles: ['carrier_user'] });
     await service.rows(`update sessions set last_seen_at = now() - interval '5 minutes' where user_id = $1`, [user.user_id]);
