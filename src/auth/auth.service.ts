@@ -72,7 +72,7 @@ export class AuthService {
 
   private async admit(found: VerifiedLogin, caller: Caller): Promise<{ answer: LoginResponse; ended: number }> {
     if (found.ip_allowed) return this.open(found, caller);
-    await this.passwords.pass(found.attempt);
+    await this.passwords.refuseAddress(found, systemActorFor(caller));
     throw new AppError('auth.ip_not_allowed');
   }
 

@@ -66,6 +66,14 @@ export class PasswordChecksService {
     await this.attempts.pass(attempt);
   }
 
+  /** Ends the attempt of a right password from an address that is not allowed. Recorded: whoever has it there may have stolen it. */
+  @Transactional()
+  async refuseAddress({ user: { user_id, carrier_id }, attempt }: VerifiedLogin, actor: Actor): Promise<void> {
+    await this.attempts.pass(attempt);
+    const changes: Changes = { reason: { after: 'auth.ip_not_allowed' } };
+    await this.events.record(actor, 'login.failed', { type: 'login', id: user_id, carrier_id }, changes);
+  }
+
   /** Ends the attempt of a right password by noting the login and what follows; null when the user may not log in any more. See `UserAttemptsService.noteLogin`. */
   noteLogin<Opened>(found: VerifiedLogin, ip: string | null, after: SqlFragment): Promise<NotedLogin<Opened> | null> {
     return this.users.noteLogin<Opened>(found, ip, after);

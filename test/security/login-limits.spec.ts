@@ -261,6 +261,9 @@ describe('guessing passwords', () => {
   it('a refusal that says nothing of the password counts for nothing', async () => {
     const user = await service.createUser({ allowed_ips: ['198.51.100.0/24'] });
     for (let round = 0; round < 7; round++) expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
+    // and yet it is told: somebody has the password where nobody should
+    const refused = `select ip::text from events where event_type = 'login.failed' and target_id = $1 and changes -> 'reason' ->> 'after' = $2`;
+    expect(await service.rows(refused, [user.user_id, 'auth.ip_not_allowed'])).toHaveLength(7);
     await failTimes(4, user.name);
     expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
     expect((await failTimes(5, user.name)).map(({ status }) => status)).toEqual(Array<number>(5).fill(401));
