@@ -78,7 +78,9 @@ describe('attempts to keep or take over somebody’s login', () => {
 
   it('L11 recovery is for whoever counts as administrator, by whatever role: with one like theirs alone nobody is shut out for good', async () => {
     const recover = (login: string) => service.app.get(FirstAdministrator).recover(login);
-    await service.rows(`insert into roles (name, user_types, permissions) values ('owner', '{system}', '{*}'), ('most', '{system}', '{user:read}')`);
+    await service.rows(
+      `insert into roles (name, user_types, permissions) values ('owner', '{system}', '{*}'), ('most', '{system}', '{user:read}')`,
+    );
     const [owner, other] = [
       await service.createUser({ user_type: 'system', carrier_id: undefined, roles: ['owner'] }),
       await service.createUser({ user_type: 'system', carrier_id: undefined, roles: ['most'] }),
