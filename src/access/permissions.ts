@@ -19,6 +19,14 @@ export const ownPermissions = {
 /** A permission of the service itself. */
 export type Permission = keyof typeof ownPermissions;
 
+/** What a permission is, of a role and of a key: `module:action`, or all there are. */
+export const permissionItems = {
+  maxItems: 200,
+  max: 129,
+  pattern: /^(\*|[a-z0-9_-]{1,64}:[a-z0-9_-]{1,64})$/,
+  form: 'must be `module:action` in lower case, or `*`',
+};
+
 /** Whether a list of permissions holds one. Exact names only: `*` is all, `user:*` is nothing. */
 export function holds(permissions: readonly string[], wanted: string): boolean {
   return permissions.includes('*') || permissions.includes(wanted);

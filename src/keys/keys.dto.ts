@@ -1,19 +1,11 @@
 import type { UserType } from '../access/actor';
+import { permissionItems } from '../access/permissions';
 import { TextField, TextListField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
 import { readValue } from '../common/query/filter-value';
 import type { KeyEntity } from './key.entity';
 
-const permissionForm = /^(\*|[A-Za-z0-9._-]+:[A-Za-z0-9._-]+)$/;
 const carrierIdForm = /^[A-Za-z0-9._-]+$/;
-const permissions = {
-  minItems: 1,
-  maxItems: 200,
-  min: 1,
-  max: 128,
-  pattern: permissionForm,
-  form: 'must be `module:action`, or `*` for all',
-};
 const carrierIds = { maxItems: 1_000, min: 1, max: 64, pattern: carrierIdForm, form: 'must be 1 to 64 of letters, digits, `.`, `_`, `-`' };
 const timeTest = {
   check: (text: string) => readValue(text, { type: 'time' }).ok,
@@ -24,8 +16,8 @@ const timeTest = {
 export class CreateKeyRequest {
   /** for people: 1–100 characters, need not be unique */
   @TextField({ min: 1, max: 100, example: 'billing' }) name!: string;
-  /** `module:action`, or `*` for all: 1–200, only such as the maker has */
-  @TextListField({ ...permissions, example: ['user:read'] }) permissions!: string[];
+  /** `module:action` as in roles, or `*` for all: 1–200, only such as the maker has */
+  @TextListField({ minItems: 1, ...permissionItems, example: ['user:read'] }) permissions!: string[];
   /** RFC 3339; in the future, at most one year ahead */
   @TextField({ max: 35, format: 'date-time', test: timeTest }) expires_at!: string;
   /** carriers that the key is limited to; null or absent = all, `[]` = none. For System Users only, and within the maker's own scope */

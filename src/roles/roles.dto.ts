@@ -1,10 +1,9 @@
 import type { UserType } from '../access/actor';
 import { roleForm } from '../access/grant';
+import { permissionItems } from '../access/permissions';
 import { TextField, TextListField } from '../common/http/fields';
 import type { RoleEntity } from './role.entity';
 
-/** `module:action`, or all there are. */
-const permissionForm = /^(\*|[a-z0-9_-]{1,64}:[a-z0-9_-]{1,64})$/;
 /** What comes after `/role/` in the paths of other operations. */
 const reserved = ['list', 'create'];
 const nameTest = { check: (name: string) => !reserved.includes(name.toLowerCase()), wants: 'must not be `list` or `create`' };
@@ -15,13 +14,7 @@ const nameLimits = {
   form: 'must be 1 to 64 of letters, digits, `.`, `_`, `-`, and not begin with `.`',
 };
 const userTypes = { minItems: 1, maxItems: 2, max: 16, values: ['system', 'carrier'] };
-const permissionList = {
-  optional: true,
-  maxItems: 200,
-  max: 129,
-  pattern: permissionForm,
-  form: 'must be `module:action` in lower case, or `*`',
-};
+const permissionList = { optional: true, ...permissionItems };
 const grantList = { optional: true, maxItems: 50, max: 64, pattern: roleForm, form: 'must be the name of a role' };
 
 /** A new role. */

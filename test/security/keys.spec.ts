@@ -40,7 +40,6 @@ describe('keys for machines', () => {
           ['user:delete'],
           ['user:read', '*'],
           ['user:read', 'user:update', 'audit:read'],
-          ['User:read'],
           ['voip:call'],
         ])
           expect([permissions, code(await make(by, { permissions }))]).toEqual([permissions, '403 access.grant_exceeds_own']);
@@ -49,6 +48,13 @@ describe('keys for machines', () => {
       for (const by of [maker, carrier])
         expect(code(await make(by, { permissions: ['user:read', 'user:update', 'key:manage'] }))).toBe('201');
       expect(code(await make(admin, { permissions: ['*', 'voip:call'] }))).toBe('201');
+      // what no role can hold no key can either, and the other way round
+      for (const permission of ['User:read', 'user.x:read', 'user:', 'user:*', `${'a'.repeat(65)}:b`, `${'a'.repeat(64)}:${'b'.repeat(64)}`]) {
+        const named = { name: `as.${randomUUID()}`, user_types: ['system'], permissions: [permission] };
+        const role = await service.post('/role/create', { token: admin.token, body: named });
+        const key = await make(admin, { permissions: [permission] });
+        expect([permission, key.status]).toEqual([permission, role.status]);
+      }
     });
 
     it('nobody makes a key beyond their own scope', async () => {
