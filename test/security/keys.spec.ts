@@ -35,13 +35,7 @@ describe('keys for machines', () => {
       const carrier = await service.loginAs({ roles: ['key_maker'] });
       const before = await count();
       for (const by of [maker, carrier])
-        for (const permissions of [
-          ['*'],
-          ['user:delete'],
-          ['user:read', '*'],
-          ['user:read', 'user:update', 'audit:read'],
-          ['voip:call'],
-        ])
+        for (const permissions of [['*'], ['user:delete'], ['user:read', '*'], ['user:read', 'user:update', 'audit:read'], ['voip:call']])
           expect([permissions, code(await make(by, { permissions }))]).toEqual([permissions, '403 access.grant_exceeds_own']);
       expect(await count()).toBe(before);
       // the control
@@ -49,7 +43,14 @@ describe('keys for machines', () => {
         expect(code(await make(by, { permissions: ['user:read', 'user:update', 'key:manage'] }))).toBe('201');
       expect(code(await make(admin, { permissions: ['*', 'voip:call'] }))).toBe('201');
       // what no role can hold no key can either, and the other way round
-      for (const permission of ['User:read', 'user.x:read', 'user:', 'user:*', `${'a'.repeat(65)}:b`, `${'a'.repeat(64)}:${'b'.repeat(64)}`]) {
+      for (const permission of [
+        'User:read',
+        'user.x:read',
+        'user:',
+        'user:*',
+        `${'a'.repeat(65)}:b`,
+        `${'a'.repeat(64)}:${'b'.repeat(64)}`,
+      ]) {
         const named = { name: `as.${randomUUID()}`, user_types: ['system'], permissions: [permission] };
         const role = await service.post('/role/create', { token: admin.token, body: named });
         const key = await make(admin, { permissions: [permission] });
