@@ -1,5 +1,5 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
-import { ApiBearerAuth, ApiExtension, ApiSecurity } from '@nestjs/swagger';
+import { ApiBasicAuth, ApiBearerAuth, ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import { holds, type Permission } from './permissions';
 
 /** What a route demands of its caller. */
@@ -15,6 +15,8 @@ export interface AccessRule {
   unscoped?: boolean;
   /** whether keys for machines are admitted, or those that hold a permission; by default where one is demanded of everybody */
   keys?: boolean | Permission;
+  /** keys may also come as libraries for OAuth send the credentials of a client: by HTTP Basic, their id and themselves (RFC 6749 §2.3.1) */
+  clientCredentials?: boolean;
   /** which limit per address a route counts against: public ones always, others where they verify a password; token checks count their failures only */
   limit?: 'login' | 'requests' | 'failures' | 'none';
 }
@@ -30,13 +32,14 @@ export function admitsKey({ keys, permission }: Pick<AccessRule, 'keys' | 'permi
 /** Demands a login, and a permission where one is named. A route without `@Allow` or `@Public` is refused by the guard. */
 export function Allow(
   permission?: Permission,
-  options: Pick<AccessRule, 'orSelf' | 'duringPasswordChange' | 'unscoped' | 'limit' | 'keys'> = {},
+  options: Pick<AccessRule, 'orSelf' | 'duringPasswordChange' | 'unscoped' | 'limit' | 'keys' | 'clientCredentials'> = {},
 ): MethodDecorator {
   const rule: AccessRule = { login: 'required', permission, ...options };
   return applyDecorators(
     SetMetadata(accessRule, rule),
     ApiBearerAuth('bearer'),
     ApiSecurity('x-auth-token'),
+    ...(rule.clientCredentials === true ? [ApiBasicAuth('client-credentials')] : []),
     ApiExtension('x-permission', permission ?? 'any login'),
     ApiExtension('x-keys', admitsKey(rule, ['*'])),
   );

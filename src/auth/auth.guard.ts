@@ -8,7 +8,7 @@ import { callerOf } from '../access/caller.decorator';
 import { holds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
 import { KeysService } from '../keys/keys.service';
-import { accessTokenFrom } from './access-token-header';
+import { accessTokenFrom, type ClientCredentials, clientCredentialsFrom } from './access-token-header';
 import { ActorsService } from './actors.service';
 import { AddressLimits } from './address-limits';
 import { VerifiedTokens } from './verified-tokens';
@@ -59,20 +59,28 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
   }
 
   private async admitUser(rule: AccessRule, request: FastifyRequest, known: Actor | null, context: ExecutionContext): Promise<boolean> {
-    admit(rule, request, known ?? (await this.authenticate(context, request)));
+    admit(rule, request, known ?? (await this.authenticate(rule, context, request)));
     if (rule.limit === 'login') await this.limits.countLogin(request.ip);
     return true;
   }
 
   /** Whoever comes without a good token counts against the limit of their address. */
-  private async authenticate(context: ExecutionContext, request: FastifyRequest): Promise<Actor> {
+  private async authenticate(rule: AccessRule, context: ExecutionContext, request: FastifyRequest): Promise<Actor> {
     return this.limits.countFailure(request.ip, async () => {
       const token = accessTokenFrom(request.raw);
+      const credentials = token === null && rule.clientCredentials === true ? clientCredentialsFrom(request.raw) : null;
+      if (credentials !== null) return this.clientActor(credentials, request);
       if (token === null) throw new AppError('auth.token_missing');
       if (this.keys.isKey(token)) return this.keyActor(token, request);
       await super.canActivate(context);
       return (request as FastifyRequest & { user: Actor }).user;
     });
+  }
+
+  private async clientActor({ client_id, client_secret }: ClientCredentials, request: FastifyRequest): Promise<Actor> {
+    const actor = await this.keys.find(client_secret, callerOf(request));
+    if (actor?.user_id === client_id) return actor;
+    throw new AppError('auth.token_invalid', { headers: { 'www-authenticate': 'Basic realm="carrier-identity"' } });
   }
 
   private async keyActor(token: string, request: FastifyRequest): Promise<Actor> {
@@ -102,8 +110,12 @@ function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string
   if (rule.unscoped === true && (actor.user_type !== 'system' || actor.carrier_scope !== null))
     throw new AppError('access.denied', { detail: 'This is for System Users without carrier_scope.' });
   const isKey = actor.actor_type === 'key';
-  if (isKey && !admitsKey(rule, actor.permissions)) throw new AppError('access.denied', { detail: 'This is not for such a key.' });
+  if (isKey && !admitsKey(rule, actor.permissions)) throw new AppError('access.denied', { detail: refusalOfKey(rule) });
   if (rule.permission === undefined || holds(actor.permissions, rule.permission)) return;
   const isSelf = !isKey && rule.orSelf !== undefined && parameters[rule.orSelf]?.toLowerCase() === actor.user_id;
   if (!isSelf) throw new AppError('access.denied', { detail: `The permission ${rule.permission} is missing.` });
+}
+
+function refusalOfKey({ keys }: AccessRule): string {
+  return typeof keys === 'string' ? `The permission ${keys} is missing.` : 'This is for users: no key is admitted.';
 }

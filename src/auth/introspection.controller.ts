@@ -17,12 +17,12 @@ export class IntrospectionController {
   /** Introspect a token (RFC 7662) */
   @Post('introspect')
   @HttpCode(200)
-  @Allow(undefined, { keys: 'token:introspect' })
+  @Allow(undefined, { keys: 'token:introspect', clientCredentials: true })
   @RouteConfig({ form: 'only', heldBack: 'none' })
   @ApiConsumes('application/x-www-form-urlencoded')
   @Endpoint({
     description:
-      "One's own access tokens, with the permission `token:introspect` those of all users within the scope. All else is answered with `active: false` alone: bad, expired and revoked tokens, refresh tokens, users outside the scope, and users who must change their password. There is no `client_id`: sessions belong to users.",
+      "One's own access tokens, with the permission `token:introspect` those of all users within the scope. All else is answered with `active: false` alone: bad, expired and revoked tokens, refresh tokens, users outside the scope, and users who must change their password. There is no `client_id`: sessions belong to users. A key may also come by HTTP Basic, its id as `client_id` and itself as `client_secret`.",
     answer: { status: 200, type: IntrospectionResponse, description: 'What the token is worth' },
   })
   introspect(@CurrentActor() actor: Actor, @Body() { token }: IntrospectionRequest): Promise<IntrospectionResponse> {

@@ -52,7 +52,8 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
     .addServer('/', 'This service')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'bearer')
-    .addApiKey({ type: 'apiKey', in: 'header', name: 'X-Auth-Token' }, 'x-auth-token');
+    .addApiKey({ type: 'apiKey', in: 'header', name: 'X-Auth-Token' }, 'x-auth-token')
+    .addBasicAuth({ type: 'http', scheme: 'basic', description: 'The id of a key for machines, and the key' }, 'client-credentials');
   const document = SwaggerModule.createDocument(app, builder.build(), {
     extraModels: [ProblemResponse],
     operationIdFactory: (controller, method) => `${controller.replace('Controller', '')}.${method}`,

@@ -7,11 +7,13 @@ import {
   allowInsecureRequests,
   type AuthorizationServer,
   type ClientAuth,
+  ClientSecretBasic,
   introspectionRequest,
   processIntrospectionResponse,
 } from 'oauth4webapi';
 import { SigningKeyRotation } from '../../src/auth/signing-key-rotation.service';
 import { SigningKeysService } from '../../src/auth/signing-keys.service';
+import { createKey } from '../support/keys';
 import { adminEmail, password, type TestLogin, TestService } from '../support/service';
 
 const run = promisify(execFile);
@@ -132,6 +134,19 @@ describe('client libraries of others, over a socket', () => {
     await service.post('/auth/logout', { token: user.token, body: {} });
     expect(await ask(resourceServer, user.token)).toEqual({ active: false });
     await expect(ask(user, user.token)).rejects.toThrow();
+  });
+
+  it('oauth4webapi asks with client_id and client_secret, which are the id of a key and the key (RFC 6749 §2.3.1)', async () => {
+    const { key, key_id } = await createKey(service, ['token:introspect']);
+    const user = await service.loginAs();
+    const server: AuthorizationServer = { issuer, introspection_endpoint: `${url}/auth/introspect` };
+    const ask = async (client_id: string, client_secret: string) => {
+      const options = { [allowInsecureRequests]: true };
+      const response = await introspectionRequest(server, { client_id }, ClientSecretBasic(client_secret), user.token, options);
+      return response.status === 200 ? processIntrospectionResponse(server, { client_id }, response) : response.status;
+    };
+    expect(await ask(key_id, key)).toMatchObject({ active: true, sub: user.user_id });
+    expect([await ask(user.user_id, key), await ask(key_id, `${key}x`)]).toEqual([401, 401]);
   });
 
   it('openapi-typescript makes types of the document, and a program with openapi-fetch passes tsc with them and works', async () => {

@@ -1,4 +1,5 @@
-import { type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { createKey } from '../support/keys';
+import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { decode, forge, ownKey } from '../support/tokens';
 
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -111,6 +112,45 @@ describe('introspection', () => {
     expect(await seen(scoped, two.token)).toEqual([200, expect.objectContaining({ active: true, sub: two.user_id })]);
     expect(await seen(scoped, scoped.token)).toEqual([200, expect.objectContaining({ active: true, sub: scoped.user_id })]);
     expect(await seen(service.admin, again.token)).toEqual([200, expect.objectContaining({ active: true, sid: again.session_id })]);
+  });
+
+  it('S credentials of a client: a key, its own id, here alone; refused with the same scheme, and no login is one', async () => {
+    const { key, key_id } = await createKey(service, ['*']);
+    const other = await createKey(service, ['user:read']);
+    const basic = (id: string, secret: string) => ({
+      headers: { ...form, authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` },
+      body: `token=${module_.token}`,
+      ip: '192.0.2.77',
+    });
+    const ask = async (id: string, secret: string) => {
+      const { status, headers } = await service.post('/auth/introspect', basic(id, secret));
+      return [status, headers['www-authenticate']];
+    };
+    expect(await ask(key_id, key)).toEqual([200, undefined]);
+    const refused = [401, 'Basic realm="carrier-identity"'];
+    for (const [id, secret] of [
+      [other.key_id, key],
+      [key_id, other.key],
+      ['', key],
+      [key_id, ''],
+      ['%', key],
+      [module_.user_id, module_.token],
+      ['administrator', password],
+    ] as const)
+      expect([id, ...(await ask(id, secret))]).toEqual([id, ...refused]);
+    expect(await ask(other.key_id, other.key)).toEqual([403, undefined]);
+    for (const path of ['/user/list', '/user', '/audit/list'])
+      expect((await service.get(path, { headers: { authorization: basic(key_id, key).headers.authorization } })).body.code).toBe(
+        'auth.token_missing',
+      );
+    const both = { ...basic(key_id, key).headers, 'x-auth-token': module_.token };
+    expect((await service.post('/auth/introspect', { ...basic(key_id, key), headers: both })).status).toBe(401);
+    await service.delete(`/auth/key/${key_id}`, service.admin);
+    expect(await ask(key_id, key)).toEqual(refused);
+    const wrong = async () => (await service.post('/auth/introspect', { ...basic(key_id, key), ip: '192.0.2.78' })).status;
+    const answers = [];
+    for (let index = 0; index < 60; index++) answers.push(await wrong());
+    expect(new Set(answers)).toEqual(new Set([401, 429]));
   });
 
   it('RFC 7662 §2.1 forms only, each field known and once; a login is needed', async () => {
