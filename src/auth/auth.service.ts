@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, type Caller, systemActorFor } from '../access/actor';
-import { currentTime } from '../common/clock';
+import { secondsUntil } from '../common/clock';
 import { AppError, invalid } from '../common/errors/app-error';
 import { CredentialsService } from '../credentials/credentials.service';
 import { Notifications } from '../database/notifications.service';
@@ -101,9 +101,4 @@ export class AuthService {
     if (access_token === null) throw new AppError(refresh_token === undefined ? 'auth.token_missing' : 'auth.token_invalid');
     return (await this.tokens.verify(access_token)).sid;
   }
-}
-
-/** Seconds until a token expires. */
-export function secondsUntil(exp: number): number {
-  return Math.max(0, Math.floor(exp - currentTime().getTime() / 1_000));
 }

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../access/actor';
+import { secondsUntil } from '../common/clock';
 import { AppError, invalid } from '../common/errors/app-error';
 import { readFields } from '../common/http/field-rules';
 import { CONFIG, type Config } from '../config/config';
@@ -7,7 +8,6 @@ import { type LiveLogin, LiveLoginsService } from '../users/live-logins.service'
 import { type AccessTokenClaims, AccessTokens } from './access-tokens';
 import { AddressLimits } from './address-limits';
 import { CheckTokenRequest, type CheckTokenResponse } from './auth.dto';
-import { secondsUntil } from './auth.service';
 import { RefreshService } from './refresh.service';
 import { VerifiedTokens } from './verified-tokens';
 
@@ -48,20 +48,12 @@ export class CheckTokenService {
       throw invalid({ pointer: '/token', code: 'field.not_allowed', detail: 'cannot go with refresh_token' });
     return this.limits.countFailure(caller.ip, async () => {
       if (refresh_token !== undefined) return this.refresh(refresh_token, fromHeader(), caller);
-      return token === undefined ? this.checkAndRenew(fromHeader()) : this.checkOnly(token);
+      const given = token ?? fromHeader();
+      if (given === null) throw new AppError('auth.token_missing');
+      const claims = await this.verified.verify(given);
+      if (token === undefined && this.isPastHalf(claims)) return this.renew(claims);
+      return this.answer(await this.login(claims), { expires_in: secondsUntil(claims.exp), refreshed: false });
     });
-  }
-
-  private async checkOnly(token: string): Promise<Buffer> {
-    const claims = await this.verified.verify(token);
-    return this.answer(await this.login(claims), { expires_in: secondsUntil(claims.exp), refreshed: false });
-  }
-
-  private async checkAndRenew(token: string | null): Promise<Buffer> {
-    if (token === null) throw new AppError('auth.token_missing');
-    const claims = await this.verified.verify(token);
-    if (!this.isPastHalf(claims)) return this.answer(await this.login(claims), { expires_in: secondsUntil(claims.exp), refreshed: false });
-    return this.renew(claims);
   }
 
   /** Not from memory: the last refresh, which decides, may have happened elsewhere. */
@@ -79,8 +71,11 @@ export class CheckTokenService {
     const refreshed = await this.refresher.rotate(refresh_token, session_id, caller);
     if (refreshed === null) throw new AppError('auth.token_invalid');
     const login = await this.login({ sid: refreshed.session_id, sub: refreshed.user_id });
-    const pair = { refresh_token: refreshed.refresh_token, refresh_expires_in: secondsUntil(refreshed.expires_at.getTime() / 1_000) };
-    return this.answer(login, { ...this.sign(login), refreshed: true, ...pair });
+    const { last_seen_at, expires_at } = refreshed;
+    const pair = { refresh_token: refreshed.refresh_token, refresh_expires_in: secondsUntil(expires_at.getTime() / 1_000) };
+    // what is remembered of the session may be older than its rotation
+    const rotated = { ...login, session: { ...login.session, last_seen_at, expires_at } };
+    return this.answer(rotated, { ...this.sign(login), refreshed: true, ...pair });
   }
 
   private async login({ sid, sub }: Pick<AccessTokenClaims, 'sid' | 'sub'>): Promise<LiveLogin> {

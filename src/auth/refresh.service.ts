@@ -29,7 +29,12 @@ export class RefreshService {
     const ended = await this.sessions.endReused(session_id);
     if (ended === null) return;
     const { user_id, carrier_id } = ended;
-    await this.events.record(systemActorFor(caller), 'session.token_reused', { type: 'session', id: session_id, carrier_id });
+    await this.events.record(
+      systemActorFor(caller),
+      'session.token_reused',
+      { type: 'session', id: session_id, carrier_id },
+      { user_id: { before: user_id } },
+    );
     await this.mails.enqueue({ user_id, mail: 'token-reuse' });
   }
 }

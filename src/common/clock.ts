@@ -20,3 +20,8 @@ export function currentTimeText(): string {
 export function monotonicMs(): number {
   return performance.now();
 }
+
+/** Whole seconds from now until a time in seconds since 1970, as tokens have it; 0 when it is over. */
+export function secondsUntil(time: number): number {
+  return Math.max(0, Math.floor(time - Date.now() / 1_000));
+}

@@ -30,11 +30,12 @@ export type NewSession = Pick<SessionEntity, 'session_id' | 'user_type' | 'refre
 /** A session that was refreshed. */
 export interface RotatedSession {
   user_id: string;
+  last_seen_at: Date;
   expires_at: Date;
 }
 
 /** What became of a try to refresh a session, and when it was made, by the clock of the database. */
-export type Rotation = { asked_at: Date } & (RotatedSession | { user_id: null; expires_at: null });
+export type Rotation = { asked_at: Date } & (RotatedSession | { user_id: null });
 
 /** A session that was refreshed a moment ago, and the hash of the token that it has now. */
 export interface EarlierRotation extends RotatedSession {
@@ -52,8 +53,8 @@ export interface EndedSession {
 export type RecordTargets = (targets: SqlFragment) => SqlFragment;
 
 /** What the events of ended sessions are made from, given `ended` in the same statement. */
-const endedTargets =
-  rawSql(`(select session_id as id, carrier_id, jsonb_build_object('ended_reason', jsonb_build_object('after', ended_reason)) as changes,
+const endedTargets = rawSql(`(select session_id as id, carrier_id, jsonb_build_object('user_id', jsonb_build_object('before', user_id),
+    'ended_reason', jsonb_build_object('after', ended_reason)) as changes,
   null::integer as version from ended) target`);
 
 /** The SQL of sessions. */
@@ -76,7 +77,7 @@ export class SessionsRepository {
         order by last_seen_at desc, session_id desc offset ${max - 1}::integer
       ), ended as (
         update sessions set ended_at = now(), ended_reason = 'replaced' from surplus where session_id = surplus_id and ${liveSession}
-        returning session_id, carrier_id, ended_reason
+        returning session_id, user_id, carrier_id, ended_reason
       ), recorded as (${record(endedTargets)}
       ), added as (
         insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, ip, user_agent, expires_at, absolute_expires_at)
@@ -127,15 +128,15 @@ export class SessionsRepository {
       .runPrepared<Rotation>(sql`with rotated as (update sessions set previous_refresh_token_hash = refresh_token_hash, refresh_token_hash = ${after},
         refreshed_at = now(), last_seen_at = now(), expires_at = least(absolute_expires_at, now() +
           (case user_type when 'system' then ${idle.system}::integer else ${idle.carrier}::integer end) * interval '1 second')
-      where session_id = ${session_id}::uuid and refresh_token_hash = ${before} and ${liveSession} returning user_id, expires_at)
-      select now() as asked_at, user_id, expires_at from (select) always left join rotated on true`);
+      where session_id = ${session_id}::uuid and refresh_token_hash = ${before} and ${liveSession} returning user_id, last_seen_at, expires_at)
+      select now() as asked_at, user_id, last_seen_at, expires_at from (select) always left join rotated on true`);
     return row as Rotation;
   }
 
   /** A live session of which this was the refresh token until a moment before it was asked for: however long the answer took. */
   async findRotatedWithin(session_id: string, before: Buffer, asked_at: Date, grace_seconds: number): Promise<EarlierRotation | null> {
     const [row] = await this.database
-      .run<EarlierRotation>(sql`select user_id, expires_at, refresh_token_hash from sessions where session_id = ${session_id}::uuid
+      .run<EarlierRotation>(sql`select user_id, last_seen_at, expires_at, refresh_token_hash from sessions where session_id = ${session_id}::uuid
       and previous_refresh_token_hash = ${before} and refreshed_at > ${asked_at}::timestamptz - ${grace_seconds}::integer * interval '1 second' and ${liveSession}`);
     return row ?? null;
   }

@@ -99,6 +99,21 @@ describe('refresh tokens', () => {
     expect([status, await works(body.access_token), await works(old(claims))]).toEqual([200, 200, 401]);
   });
 
+  it('S9 what a refresh says of its session is as of now, whatever was remembered of it', async () => {
+    const login = await service.loginAs();
+    expect((await service.post('/auth/check-token', { body: { token: login.token } })).status).toBe(200);
+    const stored = async () =>
+      (
+        await service.rows<Record<string, Date>>('select last_seen_at, expires_at from sessions where session_id = $1', [login.session_id])
+      )[0];
+    const before = await stored();
+    for (const answer of [await here(login.refresh_token), await there(login.refresh_token)]) {
+      const { last_seen_at, expires_at } = answer.body.session;
+      expect(await stored()).toEqual({ last_seen_at: new Date(last_seen_at), expires_at: new Date(expires_at) });
+    }
+    expect(await stored()).not.toEqual(before);
+  });
+
   it('S10 lost answer: the same successor again within the grace, reuse after it', async () => {
     const login = await service.login(name);
     const first = (await here(login.refresh_token)).body;

@@ -96,7 +96,10 @@ describe('limits of sessions', () => {
     const { body } = await service.get(`/audit/list?event_type=session.ended&target_id_in=${ids(replaced).join()}`, service.admin);
     expect(body.items).toHaveLength(5);
     for (const event of body.items) {
-      expect(event).toMatchObject({ actor_id: user.user_id, changes: { ended_reason: { after: 'replaced' } } });
+      expect(event).toMatchObject({
+        actor_id: user.user_id,
+        changes: { user_id: { before: user.user_id }, ended_reason: { after: 'replaced' } },
+      });
       expect(ids(logins.slice(20))).toContain(event.session_id);
     }
   });
