@@ -16,6 +16,7 @@ const list = `Commands:
 runCommand(async () => {
   const [name = '', ...args] = process.argv.slice(2);
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (process.argv.includes('--help')) return console.log(list);
   if (command === undefined) throw new Error(list);
   await command(args);
 });

@@ -137,6 +137,7 @@ describe('key rotation', () => {
   it('the command says what it knows, and ends with status 1 when it is asked for something else', async () => {
     const refused = [[], ['rotate-key'], ['toString'], ['rotate-keys', '--nwo'], ['rotate-keys', 'now']];
     const ends = await Promise.all(refused.map((args) => cli(...args)));
+    expect(await cli('rotate-keys', '--help')).toEqual({ code: 0, stdout: expect.stringMatching(/^Commands:/), stderr: '' });
     const message = expect.stringMatching(/^(Commands:\n {2}admin-recover.*\n.*migrate.*\n.*rotate-keys|rotate-keys does not know)/);
     expect(ends).toEqual(refused.map(() => ({ code: 1, stdout: '', stderr: message })));
     expect(await cluster.rows('select 1 from signing_keys')).toEqual([]);
