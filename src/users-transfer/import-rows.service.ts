@@ -51,10 +51,7 @@ export class ImportRowsService {
     const { users, failed } = this.judge({ actor, grants: await this.roles.frozenGrantsOf(actor) }, lines, wrapped);
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
     const events = this.events.recordAll(actor, 'user.created', 'user', createdTargets, operation_id);
-    const created = users.length === 0 ? new Set<string>() : new Set(await this.users.create(users, created_by, events));
-    // an id that is twice in a batch is created once: the first
-    const made = new Set<number>();
-    for (const { user_id, line } of users) if (created.delete(user_id)) made.add(line);
+    const made = new Set(users.length === 0 ? [] : await this.users.create(users, created_by, events));
     if (options.invite) {
       const invited = users.filter(({ line, status }) => made.has(line) && status === 'invited').map(({ user_id }) => user_id);
       if (invited.length > 0) await this.mails.inviteNew(invited);

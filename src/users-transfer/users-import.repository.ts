@@ -34,10 +34,10 @@ export class UsersImportRepository {
   /**
    * Creates users with their passwords and events in one statement; uniqueness is decided by the indexes, and whoever is in the way of one leaves that one out.
    * @param events inserts the events of `created`
-   * @returns ids of those that were created
+   * @returns lines of those that were created
    */
-  async create(users: ImportedUser[], created_by: string | null, events: SqlFragment): Promise<string[]> {
-    const created = await this.database.run<{ user_id: string }>(sql`with imported as materialized (
+  async create(users: ImportedUser[], created_by: string | null, events: SqlFragment): Promise<number[]> {
+    const created = await this.database.run<{ line: number }>(sql`with imported as materialized (
         select * from jsonb_to_recordset(${JSON.stringify(users)}::jsonb) as row ${rowColumns}
       ), created as (
         insert into users (user_id, user_type, name, email, first_name, last_name, phone, locale, timezone, carrier_id, carrier_scope, roles, allowed_ips,
@@ -48,12 +48,14 @@ export class UsersImportRepository {
           last_seen_at, coalesce(password_changed_at, case when password_hash is not null then now() end)
         from imported order by line
         on conflict do nothing returning *
+      ), made as (
+        -- an id may be in several rows: of those that say the same of their user, it is the first
+        select distinct on (user_id) line, user_id, password_hash from created join imported using (user_id, name, email) order by user_id, line
       ), passwords as (
-        insert into credentials (user_id, password_hash) select created.user_id, imported.password_hash
-        from created join imported using (user_id) where imported.password_hash is not null
+        insert into credentials (user_id, password_hash) select user_id, password_hash from made where password_hash is not null
       ), recorded as (${events})
-      select user_id from created`);
-    return created.map(({ user_id }) => user_id);
+      select line from made`);
+    return created.map(({ line }) => line);
   }
 
   /** What is in the way of users, in the database and in what was created before. Says of each row one thing. */

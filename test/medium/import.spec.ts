@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { hash as hashBcrypt } from '@node-rs/bcrypt';
@@ -17,7 +17,7 @@ describe('import of users', () => {
     service.post(`/user/import?${query}`, { token, body, headers: { 'content-type': type } });
   const sendRows = (rows: object[], query = '', token = service.admin.token): Promise<TestAnswer> =>
     send(rows.map((row) => JSON.stringify(row)).join('\n'), query, 'application/x-ndjson', token);
-  const row = (name: string, more: object = {}) => ({
+  const row = (name: string, more: object = {}): Record<string, unknown> => ({
     user_type: 'carrier',
     name,
     email: `${name}@example.com`,
@@ -89,6 +89,34 @@ describe('import of users', () => {
     ]);
     expect((await sendRows(rows, 'dry_run=true&on_conflict=skip')).body).toMatchObject({ created: 1, skipped: 3, failed_count: 1 });
     expect([await count(), await service.rows(`select 1 from operations where request ->> 'on_conflict' = 'x'`)]).toEqual([before, []]);
+  });
+
+  it('an id in several rows is one user: of the first row that can be one, with its password and no other', async () => {
+    const [shared, hash] = [{ user_id: randomUUID() }, (digit: string) => ({ password_hash: `$2b$04$${digit.repeat(53)}` })];
+    const rows = [
+      row('administrator', { ...shared, ...hash('A') }),
+      row('same-id-1', { ...shared, ...hash('B') }),
+      row('same-id-2', { ...shared, ...hash('C') }),
+      row('same-id-1', { ...shared, ...hash('D') }),
+      row('same-id-3', { user_id: randomUUID() }),
+    ];
+    rows.push(row('same-id-4', { user_id: rows[4]?.['user_id'], ...hash('E') }));
+    for (const query of ['dry_run=true', '']) {
+      const { status, body } = await sendRows(rows, query);
+      expect([status, body.created]).toEqual([200, 2]);
+      expect(body.failed.map(({ line, code }: Record<string, unknown>) => [line, code])).toEqual([
+        [1, query === '' ? 'field.not_allowed' : 'user.name_taken'],
+        [3, 'field.not_allowed'],
+        [4, 'field.not_allowed'],
+        [6, 'field.not_allowed'],
+      ]);
+    }
+    const made = await service.rows(`select name, status, password_hash as hash from users left join credentials using (user_id)
+      where name like 'same-id-%' order by name`);
+    expect(made).toEqual([
+      { name: 'same-id-1', status: 'active', hash: hash('B').password_hash },
+      { name: 'same-id-3', status: 'invited', hash: null },
+    ]);
   });
 
   it('takes hashes of other systems, with which users log in at once', async () => {
