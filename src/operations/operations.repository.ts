@@ -79,12 +79,12 @@ export class OperationsRepository {
     return fixed;
   }
 
-  /** Whether users of an operation are still before another one. */
-  async overlaps(operation_id: string): Promise<boolean> {
+  /** Whether some of these users are still before another operation; `users` is a query that gives their ids. */
+  async overlaps(operation_id: string, users: SqlFragment): Promise<boolean> {
     const rows = await this.database
       .run(sql`select 1 from operations join operation_batches using (operation_id) cross join unnest(user_ids) as their(user_id)
       where operations.finished_at is null and operation_id <> ${operation_id}::uuid
-        and their.user_id in (select unnest(user_ids) from operation_batches where operation_id = ${operation_id}::uuid) limit 1`);
+        and their.user_id in (${users}) limit 1`);
     return rows.length > 0;
   }
 

@@ -59,9 +59,13 @@ export class OperationsService {
     return this.operations.addUsers(operation_id, found, batchSize, seed);
   }
 
-  /** @throws operation.overlaps when another operation has some of its users still before it */
-  async assertAlone(operation_id: string): Promise<void> {
-    if (await this.operations.overlaps(operation_id)) throw new AppError('operation.overlaps');
+  /**
+   * @param users query that gives `user_id`; without it all that are still before the operation
+   * @throws operation.overlaps when another operation has some of these users still before it
+   */
+  async assertAlone(operation_id: string, users?: SqlFragment): Promise<void> {
+    const before = sql`select unnest(user_ids) from operation_batches where operation_id = ${operation_id}::uuid`;
+    if (await this.operations.overlaps(operation_id, users ?? before)) throw new AppError('operation.overlaps');
   }
 
   /** The ids of a batch as an array, for a condition. */

@@ -127,6 +127,8 @@ export class UsersBulkService {
     await this.operations.assertAlone(operation_id);
     await this.operations.begin(actor, operation_id);
     await this.runner.finish(operation_id);
+    // one that was accepted meanwhile may have done some of them before and others after; from here on it waits for their locks
+    await this.operations.assertAlone(operation_id, this.changes.changedBy(operation_id));
     return this.operations.get(actor, operation_id);
   }
 }

@@ -1,3 +1,6 @@
+import { Client } from 'pg';
+import { administratorsLock } from '../../src/access/administrators';
+import { addManyUsers, ended } from '../support/many-users';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 const rounds = 4;
@@ -39,6 +42,39 @@ describe('found users: races', () => {
     expect(await service.rows(`select distinct version, locale from users where carrier_id = 'undone'`)).toEqual([
       { version: 3, locale: null },
     ]);
+  });
+
+  it('B15 an operation that is accepted while a bulk is on its way: of some users the one would be last, of others the other', async () => {
+    const setOf = (user: string) => service.rows<{ timezone: string }>('select timezone from users where name = $1', [user]);
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    const until = async (reached: () => Promise<boolean>) => {
+      for (const end = performance.now() + 20_000; !(await reached()); await new Promise((resolve) => setTimeout(resolve, 20)))
+        if (performance.now() > end) throw new Error('it never came to this');
+    };
+    await addManyUsers(service, 10_003, 'lanes');
+    const { user_id } = await service.createUser({ user_type: 'system', carrier_id: undefined });
+    const ids = await service.rows<{ user_id: string }>(`select user_id from users where name in ('lanes-1', 'lanes-10003')`);
+    const found = [user_id, ...ids.map((row) => row.user_id)].join(',');
+    const [bulkWaits, operationWaits] = [new Client(service.config.DATABASE_URL), new Client(service.config.DATABASE_URL)];
+    try {
+      await bulkWaits.connect();
+      await operationWaits.connect();
+      await bulkWaits.query(`begin; select pg_advisory_xact_lock(${administratorsLock})`);
+      await operationWaits.query(`begin; select 1 from users where name = 'lanes-7000' for update`);
+      const bulk = send('PATCH', `/user/all?user_id_in=${found}`, service.admin, { status: 'disabled', timezone: 'Europe/Rome' });
+      await until(async () => (await service.rows(waiting)).length === 1);
+      const accepted = await send('PATCH', '/user/all?carrier_id=lanes', service.admin, { timezone: 'Europe/Paris' });
+      expect(accepted.status).toBe(202);
+      await until(async () => (await service.rows(waiting)).length === 2);
+      await bulkWaits.query('commit');
+      const { status, body } = await bulk;
+      expect([status, body.code]).toEqual([409, 'operation.overlaps']);
+      await operationWaits.query('commit');
+      expect(await ended(service, accepted.body.operation_id)).toMatchObject({ status: 'done', changed: 10_003 });
+      expect([await setOf('lanes-1'), await setOf('lanes-10003')]).toEqual([[{ timezone: 'Europe/Paris' }], [{ timezone: 'Europe/Paris' }]]);
+    } finally {
+      await Promise.all([bulkWaits.end(), operationWaits.end()]);
+    }
   });
 
   it('B15 F26 many bulks and singles over the same users at once: no 5xx, one event for each step of a version, and an administrator stays', async () => {
