@@ -114,4 +114,22 @@ describe('export of users', () => {
     const { status, body } = await csv(query);
     expect([status, body.code, body.errors]).toEqual([400, 'request.invalid', [expect.objectContaining({ parameter, code })]]);
   });
+
+  it.each([
+    ['csv', 'text/csv'],
+    ['ndjson', 'application/x-ndjson'],
+  ])('%s: the longest user there can be fits into a row, and comes back', async (format, type) => {
+    const carriers = (from: number) => Array.from({ length: 500 }, (_, i) => `carrier-${from + i}-`.padEnd(64, 'x'));
+    const longest = { user_type: 'system', carrier_id: undefined, attributes: { quotes: '"'.repeat(8_150) } };
+    const { user_id } = await service.createUser(longest);
+    // more than one body can bring
+    await service.rows('update users set carrier_scope = $2 where user_id = $1', [user_id, [...carriers(0), ...carriers(500)]]);
+    const state = () => service.rows('select carrier_scope, attributes from users where user_id = $1', [user_id]);
+    const before = await state();
+    const { text } = await csv(`user_id=${user_id}&format=${format}`);
+    await service.rows('delete from users where user_id = $1', [user_id]);
+    const { body } = await service.post('/user/import', { ...service.admin, body: text, headers: { 'content-type': type } });
+    expect([body.created, body.failed]).toEqual([1, []]);
+    expect(await state()).toEqual(before);
+  });
 });

@@ -221,7 +221,7 @@ describe('import of users', () => {
     ['name,name\r\nx,y', 'line 1: has the column twice'],
     [`${header}\r\ncarrier,a"b,c,d\r\n`, 'line 2: has a quote in the wrong place'],
     [`${header}\r\ncarrier,ok-1,ok-1@example.com,c1\r\ncarrier,"open`, 'line 3: has a quote that is not closed'],
-    [`${header}\r\ncarrier,${'x'.repeat(70_000)},c,d\r\n`, 'line 2: has a row of more than 65536 characters'],
+    [`${header}\r\ncarrier,${'x'.repeat(140_000)},c,d\r\n`, 'line 2: has a row of more than 131072 characters'],
   ])('a file that cannot be read creates nobody: %#', async (file, detail) => {
     const before = await count();
     const { status, body } = await send(file);
