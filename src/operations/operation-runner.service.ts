@@ -67,9 +67,14 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     clearInterval(this.sweeper);
   }
 
-  /** Works an operation off to its end, here and now: in the current transaction if there is one, else in one for each batch. */
+  /** Works an operation off to its end, here and now: in the current transaction if there is one, else in one for each batch, in turn with a job that is at it too. */
   async finish(operation_id: string): Promise<void> {
-    while ((await this.step(operation_id)) === 'worked');
+    while ((await this.step(operation_id, 'wait')) === 'worked');
+  }
+
+  /** Has what was accepted behind an operation of this kind worked off: the job for it may have found this one in the way, and left. */
+  async passOn(kind: OperationKind): Promise<void> {
+    if ((await this.operations.findOldest(kindsOf(laneOf(kind)))) !== null) await this.enqueue(laneOf(kind));
   }
 
   /** The job: the operations of a lane, the oldest first, until none is left or others want their turn. */
@@ -87,7 +92,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   /** A fault that will pass is thrown, and the job tried again; any other one ends the operation. */
   private async stepSafely(operation_id: string): Promise<Step> {
     try {
-      return await this.step(operation_id);
+      return await this.step(operation_id, 'skip');
     } catch (error) {
       const fault = error instanceof AppError ? error : fromDatabaseError(error);
       // 409: somebody took a name in the same moment; the next try sees it and leaves that user out
@@ -104,17 +109,22 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     await this.operations.finish(operation_id, 'failed', undoDays, error_code);
   }
 
-  private async step(operation_id: string): Promise<Step> {
+  private async step(operation_id: string, others: 'skip' | 'wait'): Promise<Step> {
     const number = await this.operations.nextBatch(operation_id);
     const operation = number === null ? null : await this.operations.get(operation_id);
     const handler = operation === null ? undefined : this.handlers.get(operation.kind);
     const prepared = operation === null || number === null ? undefined : await handler?.prepare?.(operation, number);
-    return this.doBatch(operation_id, number, prepared);
+    return this.doBatch(operation_id, others, number, prepared);
   }
 
   @Transactional()
-  private async doBatch(operation_id: string, prepared_number: number | null, prepared: unknown): Promise<Step> {
-    const operation = await this.operations.lock(operation_id, 'skip');
+  private async doBatch(
+    operation_id: string,
+    others: 'skip' | 'wait',
+    prepared_number: number | null,
+    prepared: unknown,
+  ): Promise<Step> {
+    const operation = await this.operations.lock(operation_id, others);
     if (operation === null) return 'busy';
     if (operation.finished_at !== null) return 'ended';
     const number = await this.operations.nextBatch(operation_id);

@@ -49,8 +49,9 @@ export class UsersImportService {
     const accepted = await this.begin(actor, operation_id, atOnce);
     if (!atOnce || accepted.finished_at !== null) return accepted;
     await this.runner.finish(operation_id);
+    await this.runner.passOn('import');
     const operation = await this.operations.get(actor, operation_id);
-    // it goes on elsewhere, was canceled, or came to no good end
+    // it was canceled, or came to no good end
     if (operation.status !== 'done') return operation;
     const { changed, unchanged, skipped_count } = operation;
     const failed = (await this.operations.skippedOf(operation_id)) as unknown as FailedRow[];

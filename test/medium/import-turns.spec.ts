@@ -1,0 +1,72 @@
+import { Client } from 'pg';
+import { type TestAnswer, TestService } from '../support/service';
+
+describe('imports beside each other', () => {
+  let service: TestService;
+  let gate: Client;
+  beforeAll(async () => {
+    service = await TestService.start();
+    await service.rows(`create function wait_at_gate() returns trigger language plpgsql set lock_timeout = 0
+      as $$ begin if new.name like '%-slow' then perform pg_advisory_xact_lock(77); end if; return new; end $$`);
+    await service.rows('create trigger gate before insert on users for each row execute function wait_at_gate()');
+  });
+  beforeEach(async () => {
+    gate = new Client(service.config.DATABASE_URL);
+    await gate.connect();
+    await gate.query('begin; select pg_advisory_xact_lock(77)');
+  });
+  afterEach(() => gate.end());
+  afterAll(() => service.close());
+
+  const send = (prefix: string, count: number): Promise<TestAnswer> => {
+    const name = (i: number) => (i === 0 ? `${prefix}-slow` : `${prefix}-${i}`);
+    const rows = Array.from({ length: count }, (_, i) => `carrier,${name(i)},${name(i)}@example.com,c1`);
+    const body = ['user_type,name,email,carrier_id', ...rows].join('\n');
+    return service.post('/user/import', { ...service.admin, body, headers: { 'content-type': 'text/csv' } });
+  };
+  const until = async (reached: () => Promise<boolean>): Promise<void> => {
+    for (const end = performance.now() + 40_000; !(await reached()); await new Promise((resolve) => setTimeout(resolve, 20)))
+      if (performance.now() > end) throw new Error('it never came to this');
+  };
+  const waiting = async (count: number) => {
+    const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return (await service.rows(waits)).length === count;
+  };
+
+  it('a file of few rows is answered when it is done, although somebody else does a part of it', async () => {
+    const other = new Client(service.config.DATABASE_URL);
+    await other.connect();
+    try {
+      const answer = send('turns', 1_500);
+      await until(() => waiting(1));
+      await other.query('begin');
+      const turn = other.query('select 1 from operations where finished_at is null for update');
+      await until(() => waiting(2));
+      await gate.query('commit');
+      await turn;
+      await Promise.race([answer, until(() => waiting(1))]);
+      await other.query('commit');
+      const { status, body } = await answer;
+      expect([status, body.created]).toEqual([200, 1_500]);
+    } finally {
+      await other.end();
+    }
+  });
+
+  it('what was accepted behind a file of few rows goes on when that is done, and is not left to the sweep', async () => {
+    const few = send('few', 1);
+    await until(() => waiting(1));
+    const rows = Array.from({ length: 10_001 }, (_, i) => `carrier,many-${i},many-${i}@example.com,c1`);
+    const body = ['user_type,name,email,carrier_id', ...rows].join('\n');
+    const many = await service.post('/user/import', { ...service.admin, body, headers: { 'content-type': 'text/csv' } });
+    const { operation_id } = many.body;
+    expect(many.status).toBe(202);
+    // the sweep would find it after five seconds
+    await service.rows(`update operations set progressed_at = now() + interval '1 hour' where operation_id = $1`, [operation_id]);
+    await until(async () => (await service.rows(`select 1 from graphile_worker.jobs where task_identifier = 'run-operations'`)).length === 0);
+    expect(await service.rows('select status from operations where operation_id = $1', [operation_id])).toEqual([{ status: 'waiting' }]);
+    await gate.query('commit');
+    expect((await few).status).toBe(200);
+    await until(async () => (await service.get(`/user/operation/${operation_id}`, service.admin)).body.status === 'done');
+  });
+});
