@@ -163,7 +163,7 @@ export class OperationsRepository {
     await this.database.repository(OperationBatchEntity).delete({ operation_id, number });
   }
 
-  /** Ends an operation: nothing is left to be done. What changed users can be undone for `undo_days`; null = never. */
+  /** Ends an operation: nothing is left to be done. What changed users can be undone for `undo_days`; null = never. What an undo leaves undone can be undone again. */
   async finish(
     operation_id: string,
     status: 'done' | 'canceled' | 'failed',
@@ -174,6 +174,9 @@ export class OperationsRepository {
         started_at = coalesce(started_at, now()),
         undo_until = case when changed > 0 and kind in ('change', 'delete') then now() + make_interval(days => ${undo_days}::integer) end
       where operation_id = ${operation_id}::uuid and finished_at is null`);
+    if (status !== 'done')
+      await this.database.run(sql`update operations set undone_by = null
+        where operation_id = (select undo_of from operations where operation_id = ${operation_id}::uuid) and undone_by = ${operation_id}::uuid`);
     await this.database.repository(OperationBatchEntity).delete({ operation_id });
   }
 
@@ -184,11 +187,10 @@ export class OperationsRepository {
     );
   }
 
-  /** Notes that an operation is being undone; false when it was before, unless that undo came to no good end. */
+  /** Notes that an operation is being undone; false when it was before. */
   async noteUndone(operation_id: string, undone_by: string): Promise<boolean> {
     const rows = await this.database.run(sql`update operations set undone_by = ${undone_by}::uuid
-      where operation_id = ${operation_id}::uuid and undo_until > now() and (undone_by is null
-        or exists (select 1 from operations undo where undo.operation_id = operations.undone_by and undo.status in ('canceled', 'failed'))) returning 1`);
+      where operation_id = ${operation_id}::uuid and undo_until > now() and undone_by is null returning 1`);
     return rows.length > 0;
   }
 

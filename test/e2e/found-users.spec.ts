@@ -122,6 +122,34 @@ describe('found users: previewed, changed at any size, undone', () => {
     expect(await state('big')).toEqual(before);
   });
 
+  it('an undo that is canceled leaves what can be undone again, and that says so', async () => {
+    const before = await state('big');
+    const { operation_id } = (await patch('carrier_id=big', { locale: 'da' })).body;
+    const undo_until = (await ended(service, operation_id)).undo_until as string;
+    const holder = await service.sql.connect();
+    await holder.query('begin');
+    await holder.query(
+      `select 1 from users where user_id = (select user_id from users where carrier_id = 'big' order by user_id offset 7000 limit 1) for update`,
+    );
+    const half = (await undo(operation_id)).body.operation_id as string;
+    const processed = async () => (await service.get(`/user/operation/${half}`, { token })).body.processed;
+    while ((await processed()) < 5_000) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect((await service.get(`/user/operation/${operation_id}`, { token })).body).toMatchObject({ undone_by: half, undo_until: null });
+    const canceling = service.post(`/user/operation/${half}/cancel`, { token });
+    while (
+      (await service.rows(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length < 2
+    )
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    await holder.query('rollback');
+    holder.release();
+    const { changed } = (await canceling).body;
+    expect((await canceling).body).toMatchObject({ status: 'canceled', changed: 10_000 });
+    expect((await service.get(`/user/operation/${operation_id}`, { token })).body).toMatchObject({ undone_by: null, undo_until });
+    const rest = await ended(service, (await undo(operation_id)).body.operation_id);
+    expect(rest).toMatchObject({ changed: many - changed, skipped_reasons: { 'user.version_mismatch': changed } });
+    expect([await state('big'), (await undo(operation_id)).status]).toEqual([before, 409]);
+  });
+
   it('while a longer operation has users before it, a shorter one over them is refused, and others go on', async () => {
     const holder = await service.sql.connect();
     await holder.query('begin');

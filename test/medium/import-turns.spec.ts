@@ -63,7 +63,9 @@ describe('imports beside each other', () => {
     expect(many.status).toBe(202);
     // the sweep would find it after five seconds
     await service.rows(`update operations set progressed_at = now() + interval '1 hour' where operation_id = $1`, [operation_id]);
-    await until(async () => (await service.rows(`select 1 from graphile_worker.jobs where task_identifier = 'run-operations'`)).length === 0);
+    await until(
+      async () => (await service.rows(`select 1 from graphile_worker.jobs where task_identifier = 'run-operations'`)).length === 0,
+    );
     expect(await service.rows('select status from operations where operation_id = $1', [operation_id])).toEqual([{ status: 'waiting' }]);
     await gate.query('commit');
     expect((await few).status).toBe(200);

@@ -71,7 +71,10 @@ describe('found users: races', () => {
       expect([status, body.code]).toEqual([409, 'operation.overlaps']);
       await operationWaits.query('commit');
       expect(await ended(service, accepted.body.operation_id)).toMatchObject({ status: 'done', changed: 10_003 });
-      expect([await setOf('lanes-1'), await setOf('lanes-10003')]).toEqual([[{ timezone: 'Europe/Paris' }], [{ timezone: 'Europe/Paris' }]]);
+      expect([await setOf('lanes-1'), await setOf('lanes-10003')]).toEqual([
+        [{ timezone: 'Europe/Paris' }],
+        [{ timezone: 'Europe/Paris' }],
+      ]);
     } finally {
       await Promise.all([bulkWaits.end(), operationWaits.end()]);
     }
