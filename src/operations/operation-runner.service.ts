@@ -118,12 +118,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   @Transactional()
-  private async doBatch(
-    operation_id: string,
-    others: 'skip' | 'wait',
-    prepared_number: number | null,
-    prepared: unknown,
-  ): Promise<Step> {
+  private async doBatch(operation_id: string, others: 'skip' | 'wait', prepared_number: number | null, prepared: unknown): Promise<Step> {
     const operation = await this.operations.lock(operation_id, others);
     if (operation === null) return 'busy';
     if (operation.finished_at !== null) return 'ended';

@@ -16,6 +16,7 @@ import { userFilter } from '../users/users.service';
 import { importParameters } from './import-options';
 import { type ExportedFile, UsersExportService } from './users-export.service';
 import { UsersImportService } from './users-import.service';
+import { importColumns } from './transfer-columns';
 import { ImportResultResponse } from './users-transfer.dto';
 
 const exportParameters = [
@@ -27,6 +28,10 @@ const exportParameters = [
     schema: { type: 'boolean', default: false },
   },
 ];
+
+const columns = Object.keys(importColumns)
+  .map((name) => `\`${name}\``)
+  .join(', ');
 
 /** Users into files and out of them. */
 @ApiTags('Import and export')
@@ -42,7 +47,7 @@ export class UsersTransferController {
   @Get('export')
   @Allow('user:export')
   @Endpoint({
-    description: `All of them, as they are at one moment, in the order of their ids; without a filter all that the caller may see. The columns are those that an import takes back.
+    description: `All of them, as they are at one moment, in the order of their ids; without a filter all that the caller may see. Filters are those of \`GET /user/list\`, \`attributes.<key>\` too. The columns are those that an import takes back.
 CSV is that of RFC 4180 with a header line: no value is an empty cell, lists and \`attributes\` are JSON, and a cell that a spreadsheet would take for a formula (\`= + - @\`, tab or line break, also after apostrophes) has one apostrophe more before it, which an import takes away.
 Audited. A file that breaks off is not complete: the connection ends without the end of the body.`,
     answer: {
@@ -67,7 +72,7 @@ Audited. A file that breaks off is not complete: the connection ends without the
   @ApiConsumes('text/csv', 'application/x-ndjson')
   @ApiBody({ description: 'One user per row', schema: { type: 'string' } })
   @Endpoint({
-    description: `CSV (RFC 4180, UTF-8, the first line names the columns) or NDJSON, as an export writes them; \`user_type\`, \`name\` and \`email\` are required, \`password_hash\` may come besides. Of any length; a row has at most 131,072 characters.
+    description: `CSV (RFC 4180, UTF-8, the first line names the columns) or NDJSON, as an export writes them; \`user_type\`, \`name\` and \`email\` are required, \`password_hash\` may come besides; in CSV lists and \`attributes\` are JSON. The columns: ${columns}. Of any length; a row has at most 131,072 characters.
 Each row stands for itself, by the rules of \`POST /user/create\`; a file that cannot be read creates nobody. Up to 10,000 rows (100 with an MD5) are answered when they are done, more are an operation.
 Hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text forms, of bounded cost, and MD5 in hexadecimal, which is wrapped inside Argon2id. Without one a user is \`invited\` or \`disabled\`.`,
     answer: {
