@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
@@ -25,6 +25,8 @@ const failedMax = 10_000;
 /** Creating users from a file. */
 @Injectable()
 export class UsersImportService {
+  private readonly logger = new Logger(UsersImportService.name);
+
   constructor(
     private readonly operations: OperationsService,
     private readonly runner: OperationRunner,
@@ -48,10 +50,11 @@ export class UsersImportService {
     const atOnce = rows <= atOnceMax && md5 <= md5AtOnceMax;
     const accepted = await this.begin(actor, operation_id, atOnce);
     if (!atOnce || accepted.finished_at !== null) return accepted;
-    await this.runner.finish(operation_id);
+    // it was accepted: what goes wrong from here on is tried again by the runner, and must not look like nothing had happened
+    await this.runner.finish(operation_id).catch((error: unknown) => this.logger.warn(`import ${operation_id}: ${String(error)}`));
     await this.runner.passOn('import');
     const operation = await this.operations.get(actor, operation_id);
-    // it was canceled, or came to no good end
+    // it goes on elsewhere, was canceled, or came to no good end
     if (operation.status !== 'done') return operation;
     const { changed, unchanged, skipped_count } = operation;
     const failed = (await this.operations.skippedOf(operation_id)) as unknown as FailedRow[];

@@ -71,4 +71,17 @@ describe('imports beside each other', () => {
     expect((await few).status).toBe(200);
     await until(async () => (await service.get(`/user/operation/${operation_id}`, service.admin)).body.status === 'done');
   });
+
+  it('a file whose users cannot be created for the moment is an operation that goes on, and no refusal', async () => {
+    await service.rows(`create function not_now() returns trigger language plpgsql
+      as $$ begin raise exception 'not now' using errcode = 'lock_not_available'; end $$`);
+    await service.rows('create trigger a_fault before insert on users for each row execute function not_now()');
+    const { status, body } = await send('fault', 2);
+    expect([status, body.kind, body.finished_at]).toEqual([202, 'import', null]);
+    await service.rows('drop function not_now cascade');
+    await gate.query('commit');
+    const operation = async () => (await service.get(`/user/operation/${body.operation_id}`, service.admin)).body;
+    await until(async () => (await operation()).finished_at !== null);
+    expect(await operation()).toMatchObject({ status: 'done', changed: 2, skipped_count: 0 });
+  });
 });
