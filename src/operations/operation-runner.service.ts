@@ -82,7 +82,10 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     const until = currentTime().getTime() + sliceMs;
     for (;;) {
       const operation_id = await this.operations.findOldest(kindsOf(lane));
-      if (operation_id === null || (await this.stepSafely(operation_id)) === 'busy') return;
+      if (operation_id === null) return;
+      const step = await this.stepSafely(operation_id);
+      if (step === 'busy') return;
+      if (step === 'ended') await this.operations.analyze();
       if (!this.stopping && currentTime().getTime() < until) continue;
       await this.enqueue(lane);
       return;

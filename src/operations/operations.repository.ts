@@ -215,6 +215,11 @@ export class OperationsRepository {
     );
   }
 
+  /** Tells the planner what has become of the users: of many that are gone it would speak for a minute yet, and so would the totals of lists. */
+  async analyze(): Promise<void> {
+    await this.database.run(sql`analyze (skip_locked) users, user_search`);
+  }
+
   /** Removes an operation, and what was still to be done. */
   async remove(operation_id: string): Promise<void> {
     await this.database.repository(OperationEntity).delete({ operation_id });

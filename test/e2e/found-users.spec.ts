@@ -82,6 +82,18 @@ describe('found users: previewed, changed at any size, undone', () => {
     expect((await undo(undone.operation_id)).body.code).toBe('operation.not_undoable');
   });
 
+  it('the planner is told at once what has become of many, so that totals that are its do not lag behind', async () => {
+    const told = async () =>
+      (
+        await service.rows<{ n: number }>(
+          `select sum(analyze_count)::integer as n from pg_stat_user_tables where relname in ('users', 'user_search')`,
+        )
+      )[0]?.n ?? 0;
+    const before = await told();
+    await ended(service, (await patch('carrier_id=big', { locale: 'cs' })).body.operation_id);
+    while ((await told()) < before + 2) await new Promise((resolve) => setTimeout(resolve, 50));
+  });
+
   it('a deletion of many is undone, but for those whose name was taken or who changed since', async () => {
     const before = await state('big');
     const answer = await service.delete('/user/all?carrier_id=big', { token });
