@@ -79,12 +79,14 @@ export class OperationsRepository {
     return fixed;
   }
 
-  /** Whether some of these users are still before another operation; `users` is a query that gives their ids. */
+  /** Whether some of these users are still before another operation; `users` is a query that gives their `user_id`. Ids of a batch are in order: most batches are told by their ends. */
   async overlaps(operation_id: string, users: SqlFragment): Promise<boolean> {
-    const rows = await this.database
-      .run(sql`select 1 from operations join operation_batches using (operation_id) cross join unnest(user_ids) as their(user_id)
+    const rows = await this.database.run(sql`with mine as materialized (${users})
+      select 1 from operations join operation_batches using (operation_id) cross join unnest(user_ids) as their(user_id)
       where operations.finished_at is null and operation_id <> ${operation_id}::uuid
-        and their.user_id in (${users}) limit 1`);
+        and user_ids[1] <= (select user_id from mine order by user_id desc limit 1)
+        and user_ids[cardinality(user_ids)] >= (select user_id from mine order by user_id limit 1)
+        and their.user_id in (select user_id from mine) limit 1`);
     return rows.length > 0;
   }
 

@@ -64,7 +64,7 @@ export class OperationsService {
    * @throws operation.overlaps when another operation has some of these users still before it
    */
   async assertAlone(operation_id: string, users?: SqlFragment): Promise<void> {
-    const before = sql`select unnest(user_ids) from operation_batches where operation_id = ${operation_id}::uuid`;
+    const before = sql`select unnest(user_ids) as user_id from operation_batches where operation_id = ${operation_id}::uuid`;
     if (await this.operations.overlaps(operation_id, users ?? before)) throw new AppError('operation.overlaps');
   }
 
