@@ -20,4 +20,17 @@ describe('files of an import', () => {
     expect(read).toBe(rows);
     expect(turns).toBeGreaterThan(8);
   });
+
+  it.each([
+    ['true', true],
+    ['TRUE', true],
+    ['False', false],
+    ['yes', 'yes'],
+    ["'true", "'true"],
+  ])('csv: %s, as a spreadsheet leaves it, is %p', async (cell, must_change_password) => {
+    const bytes = Readable.from([Buffer.from(`name,must_change_password\nx,${cell}\n`)], { objectMode: false });
+    const read = [];
+    for await (const line of readFile({ format: 'csv', bytes })) read.push(line.values);
+    expect(read).toEqual([{ name: 'x', must_change_password }]);
+  });
 });

@@ -126,7 +126,8 @@ function readRow(header: string[], cells: string[], line: number): ImportLine {
 }
 
 function readCell(cell: string, kind: ColumnKind): unknown {
-  if (kind === 'boolean') return cell === 'true' || (cell === 'false' ? false : cell);
+  // spreadsheets write them in capitals
+  if (kind === 'boolean') return /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell);
   if (kind !== 'json') return unguarded(cell);
   try {
     const { value, ...more } = readJson(`{"value":${unguarded(cell)}}`);
