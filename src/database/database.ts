@@ -16,8 +16,8 @@ export type { Snapshot } from './snapshot';
 /** The only way to the database: whatever goes through here is part of the transaction of the call, if there is one. */
 @Injectable()
 export class Database {
-  /** The planner's guesses at long lists, for 10 seconds: they are not better to the second anyway. */
-  readonly estimates = new LRUCache<string, number>({ max: 500, ttl: 10_000 });
+  /** The planner's guesses at long lists, for 2 seconds: they are not better to the second anyway. */
+  readonly estimates = new LRUCache<string, number>({ max: 500, ttl: 2_000 });
   /** `run` and `runPrepared` for what is answered as it is read: times are texts, see `Answered`. */
   readonly answers = this.queriesWith({ types: timesAsTexts });
   private readonly dates = this.queriesWith({});
