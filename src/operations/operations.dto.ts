@@ -40,7 +40,7 @@ export class OperationResponse {
   skipped_count!: number;
   /** how many were left out for which reason */
   skipped_reasons!: Record<string, number>;
-  /** the first of them */
+  /** the first 100 of them; of an import that has ended, asked for alone, the first 10,000 */
   skipped!: SkippedResponse[];
   /** users or rows per second so far; null before it begins */
   rate_per_second!: number | null;

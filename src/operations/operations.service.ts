@@ -122,7 +122,8 @@ export class OperationsService {
   async get(actor: Actor, operation_id: string): Promise<OperationResponse> {
     const operation = await this.operations.find(operation_id, visibleOperations(actor));
     if (operation === null) throw new AppError('operation.not_found');
-    return toOperationResponse(operation);
+    const hasMore = operation.finished_at !== null && operation.skipped_count > operation.skipped.length;
+    return toOperationResponse(hasMore ? { ...operation, skipped: await this.skippedOf(operation_id) } : operation);
   }
 
   /** One page of the operations that the actor may see. */
