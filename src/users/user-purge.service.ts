@@ -22,10 +22,11 @@ export class UserPurgeService {
   async purge(actor: Actor, user_id: string): Promise<void> {
     const user = await this.users.find(sql`users.user_id = ${user_id}::uuid`);
     if (user === null) return;
-    const { name, email, email_pending, phone, carrier_id } = user;
+    const { name, email, email_pending, phone, first_name, last_name, carrier_id } = user;
+    const beforeAt = [email, email_pending].map((address) => address?.split('@')[0] ?? null);
     await this.events.eraseUsers([user_id]);
     await this.idempotency.eraseUsers([user_id]);
-    await this.operations.eraseValues([name, email, email_pending, phone]);
+    await this.operations.eraseValues([name, email, email_pending, ...beforeAt, phone, first_name, last_name]);
     await this.users.purge([user_id]);
     await this.attempts.remove([user_id]);
     await this.events.record(actor, 'user.purged', { type: 'user', id: user_id, carrier_id });

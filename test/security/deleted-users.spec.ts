@@ -39,6 +39,16 @@ describe('deleted users', () => {
     await service.patch(`/user/${user.user_id}`, { token, body: { last_name: 'Unmistakable' } });
     await service.post('/auth/reset_email', { body: { email: user.email } });
     await service.mailbox.take(user.email, /auth\/reset/);
+    const before = user.email.split('@')[0];
+    const filters = [
+      `email=${user.email}`,
+      `name_in=somebody,${user.name.toUpperCase()}`,
+      'q=Unmistakable+x',
+      'last_name=unmistakable',
+      `email_like=${before}@`,
+    ];
+    for (const filter of [...filters, 'carrier_id=unrelated', 'first_name=Some'])
+      expect((await service.patch(`/user/all?${filter}`, { token, body: { locale: 'de' } })).status).toBe(200);
     expect((await service.delete(`/user/${user.user_id}?purge=true`, { token })).status).toBe(204);
 
     const tables = await service.rows<{ name: string }>(
@@ -52,6 +62,9 @@ describe('deleted users', () => {
       if (found.length > 0) left.push(name);
     }
     expect(left).toEqual([]);
+    const asked = (await service.get('/user/operation/list?per_page=7', { token })).body.items.reverse();
+    const kept = asked.map(({ request }: { request: { filters: Record<string, string> } }) => Object.values(request.filters)[0]);
+    expect(kept).toEqual([...filters.map(() => '(erased)'), 'unrelated', 'Some']);
     const events = await service.get(`/audit/list?target_id=${user.user_id}`, { token });
     expect(events.body.items.map(({ event_type }: { event_type: string }) => event_type)).toEqual(
       expect.arrayContaining(['user.created', 'user.purged']),
