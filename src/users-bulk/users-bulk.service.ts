@@ -145,6 +145,10 @@ function assertConfirmed(confirmed: Confirmation, fixed: FoundSet & { fixed_at: 
 
 function assertChange(request: ChangeFoundUsersRequest): void {
   if (Object.keys(request).length === 0) throw invalid({ pointer: '', code: 'field.required', detail: 'names no field to change' });
-  if (request.roles === undefined || (request.roles_add === undefined && request.roles_remove === undefined)) return;
-  throw invalid({ pointer: '/roles', code: 'field.not_allowed', detail: 'cannot go with roles_add or roles_remove' });
+  const { roles, roles_add, roles_remove } = request;
+  if (roles !== undefined && (roles_add !== undefined || roles_remove !== undefined))
+    throw invalid({ pointer: '/roles', code: 'field.not_allowed', detail: 'cannot go with roles_add or roles_remove' });
+  const both = roles_remove?.find((role) => roles_add?.includes(role));
+  if (both !== undefined)
+    throw invalid({ pointer: '/roles_remove', code: 'field.not_allowed', detail: `has ${both}, which roles_add has too` });
 }
