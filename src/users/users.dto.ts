@@ -85,7 +85,7 @@ export class ChangeUserRequest extends IntersectionType(PersonalFields, SharedCh
 export class ChangeFoundUsersRequest extends IntersectionType(PickType(PersonalFields, ['locale', 'timezone']), SharedChanges) {
   /** roles to give; not together with `roles` */
   @TextListField(roleNames) roles_add?: string[];
-  /** roles to take; not together with `roles` */
+  /** roles to take; not together with `roles`, and none of `roles_add` */
   @TextListField(roleNames) roles_remove?: string[];
 }
 
