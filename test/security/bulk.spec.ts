@@ -278,24 +278,6 @@ describe('changes of all that a filter finds', () => {
     expect((await service.get(`/user/${user_id}`, { token })).headers['etag']).toBe('"5"');
   });
 
-  it('a change that contradicts itself: a role to be given and taken, or given besides all roles, is refused, and nothing is done', async () => {
-    const before = await state();
-    const wrong: [Record<string, string[]>, string][] = [
-      [{ roles_add: ['carrier_user', 'carrier_administrator'], roles_remove: ['carrier_administrator'] }, '/roles_remove'],
-      [{ roles: ['carrier_user'], roles_add: ['carrier_administrator'] }, '/roles'],
-      [{ roles: ['carrier_user'], roles_remove: [] }, '/roles'],
-    ];
-    for (const [body, pointer] of wrong)
-      for (const query of ['?carrier_id=c1', '?carrier_id=c1&dry_run=true']) {
-        const answer = await send('PATCH', query, body);
-        expect([answer.status, answer.body.errors]).toEqual([400, [expect.objectContaining({ pointer, code: 'field.not_allowed' })]]);
-      }
-    expect(await state()).toEqual(before);
-    expect((await send('PATCH', '?carrier_id=c1', { roles_add: ['carrier_user'], roles_remove: ['carrier_administrator'] })).status).toBe(
-      200,
-    );
-  });
-
   it('B17 sessions that outlive a bulk: those of a thousand users end in the same transaction', async () => {
     await service.rows(`with new as (insert into users (user_id, user_type, name, email, carrier_id, status)
         select gen_random_uuid(), 'carrier', 'many' || n, 'many' || n || '@example.com', 'c17', 'active' from generate_series(1, 1000) n returning *)

@@ -214,6 +214,24 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
     });
   });
 
+  it('a change that contradicts itself: a role to be given and taken, or given besides all roles, is refused, and nothing is done', async () => {
+    const before = await state();
+    const wrong: [Record<string, string[]>, string][] = [
+      [{ roles_add: ['carrier_user', 'carrier_administrator'], roles_remove: ['carrier_administrator'] }, '/roles_remove'],
+      [{ roles: ['carrier_user'], roles_add: ['carrier_administrator'] }, '/roles'],
+      [{ roles: ['carrier_user'], roles_remove: [] }, '/roles'],
+    ];
+    for (const [body, pointer] of wrong)
+      for (const query of ['carrier_id=c1', 'carrier_id=c1&dry_run=true']) {
+        const answer = await send('PATCH', query, body);
+        expect([answer.status, answer.body.errors]).toEqual([400, [expect.objectContaining({ pointer, code: 'field.not_allowed' })]]);
+      }
+    expect(await state()).toEqual(before);
+    expect((await send('PATCH', 'carrier_id=c1', { roles_add: ['carrier_user'], roles_remove: ['carrier_administrator'] })).status).toBe(
+      200,
+    );
+  });
+
   it('B18 fields of one user alone, or of nobody: refused by name, whatever stands beside them', async () => {
     const before = await state();
     for (const [field, value] of Object.entries({
