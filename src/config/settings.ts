@@ -58,12 +58,14 @@ export const settings = z.object({
     .string()
     .regex(/^(\/[A-Za-z0-9._-]+)*$/, 'must be empty or like /identity')
     .default('')
-    .describe('Prefix of every path'),
+    .describe('Prefix of every path, such as `/identity`'),
   PUBLIC_URL: z
     .string()
     .refine(httpUrl, 'must be like https://identity.example.net, without a path')
     .optional()
-    .describe('The only base of links in mails and of error types; `http://localhost:PORT` when unset'),
+    .describe(
+      'The only base of links in mails and of error types, and with `BASE_PATH` the issuer of tokens; without a path; `http://localhost:PORT` when unset',
+    ),
   DATABASE_URL: postgresUrl.describe(
     'PostgreSQL 15 or newer, also behind PgBouncer in transaction mode; unset: an embedded one under `DATA_DIR`',
   ),
@@ -80,7 +82,9 @@ export const settings = z.object({
     .string()
     .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://')
     .optional()
-    .describe('Mail server; unset: mails are written to `DATA_DIR/outbox/*.eml`'),
+    .describe(
+      'Mail server, `smtp://` or `smtps://`, with user and password in it where they are needed; unset: mails are written to `DATA_DIR/outbox/*.eml`',
+    ),
   MAIL_FROM: z
     .string()
     .min(3)
@@ -100,11 +104,13 @@ export const settings = z.object({
     .max(256)
     .optional()
     .describe('Password of the first administrator; unset: a one-time link to set it is printed'),
-  PASSWORD_MIN_LENGTH: whole(8, 64).default(15).describe('Least number of characters of a password'),
-  ACCESS_TOKEN_TTL_SECONDS: seconds(600, accessTokenLifeMaxSeconds).describe('Life of an access token'),
-  REFRESH_GRACE_SECONDS: whole(0, 60).default(10).describe('How long the token before the current one still answers with the current one'),
-  RESET_TOKEN_TTL_SECONDS: seconds(3_600, 86_400).describe('Life of a link to reset a password'),
-  INVITE_TOKEN_TTL_SECONDS: seconds(604_800, 2_592_000).describe('Life of an invitation'),
+  PASSWORD_MIN_LENGTH: whole(8, 64).default(15).describe('Least number of characters of a password, 8 to 64'),
+  ACCESS_TOKEN_TTL_SECONDS: seconds(600, accessTokenLifeMaxSeconds).describe('Life of an access token, at most an hour'),
+  REFRESH_GRACE_SECONDS: whole(0, 60)
+    .default(10)
+    .describe('How long the refresh token before the current one still answers with the current one, 0 to 60 seconds'),
+  RESET_TOKEN_TTL_SECONDS: seconds(3_600, 86_400).describe('Life of a link to reset a password, at most a day'),
+  INVITE_TOKEN_TTL_SECONDS: seconds(604_800, 2_592_000).describe('Life of an invitation, at most 30 days'),
   SYSTEM_USER_SESSION_IDLE_SECONDS: seconds(3_600).describe('A System User session ends after this long without a request'),
   SYSTEM_USER_SESSION_ABSOLUTE_SECONDS: seconds(86_400).describe('A System User session ends this long after login'),
   CARRIER_USER_SESSION_IDLE_SECONDS: seconds(86_400).describe('A Carrier User session ends after this long without a request'),
@@ -114,14 +120,16 @@ export const settings = z.object({
   REQUESTS_PER_ADDRESS_PER_MINUTE: perMinute(600).describe('Requests without a good token per address and minute; 0 = no limit'),
   RESET_PAGE_URL: pageUrl.describe("A portal's own page for setting a password, with `{token}`; unset: the service's page"),
   EMAIL_PAGE_URL: pageUrl.describe("A portal's own page for confirming an address, with `{token}`; unset: the service's page"),
-  TRUST_PROXY: list(isAddressOrCidr, 'must be a comma list of CIDRs').describe('CIDRs of proxies whose `X-Forwarded-For` counts'),
+  TRUST_PROXY: list(isAddressOrCidr, 'must be a comma list of CIDRs').describe(
+    'CIDRs of proxies whose `X-Forwarded-For` counts, with commas between them',
+  ),
   CORS_ORIGINS: list(httpUrl, 'must be a comma list of origins such as https://portal.example.net').describe(
-    'Browser origins that may call the service',
+    'Browser origins that may call the service, with commas between them',
   ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('JSON lines on stdout from this level on'),
+    .describe('JSON lines on stdout from this level on: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`'),
 });
 
 /** The settings as they were given, before what depends on the running service is known. */
