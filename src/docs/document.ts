@@ -40,6 +40,16 @@ const tags: Record<string, string> = {
   Audit: 'Who did what to whom',
   Health: 'For load balancers and orchestrators',
 };
+/** What holds for all operations, and would have to be said at each. */
+const introduction = [
+  'Users, logins, tokens and sessions of a carrier-services platform.',
+  '**Callers.** `POST /auth/login` gives an access token and a refresh token, `POST /auth/check-token` renews them. Send the access token, or a key for machines, as `Authorization: Bearer …` or `X-Auth-Token: …`. Each operation names the permission that it demands; what is outside the scope of the caller does not exist for them.',
+  '**Requests.** JSON in UTF-8 unless said otherwise. Unknown fields and unknown, repeated or empty parameters are refused. In a PATCH an absent field is unchanged and null clears it. Times are RFC 3339 in UTC.',
+  '**Filters** are parameters called like the fields, joined by AND. An operator is a suffix: none is equality, `_ne` (finds nulls too), `_in` (a comma list of up to 500), `_gt` `_gte` `_lt` `_lte` (times), `_isnull` (`true` or `false`), `_like` (contains, at least 3 characters). In a query a `+` of a time has to be written `%2B`.',
+  '**Pages.** Go on with `cursor=` and the `next_cursor` of the page before, until it is null. `total` says with `relation` whether it is exact (`eq`) or an estimate (`approx`).',
+  '**Repeating.** Where an operation takes an `Idempotency-Key`, a repeated request is done once. With `If-Match` and the `ETag` of a user a change applies to that version only.',
+  '**Errors** are `application/problem+json` (RFC 9457); decide by `code`, show `detail` to people, tell operators the `request_id`. The order of refusal is 401, 403, 400, 404, 412, 409. After 429 and 503 wait for `Retry-After`.',
+].join('\n\n');
 const methods = ['get', 'post', 'patch', 'delete'] as const;
 
 /** Makes the OpenAPI 3.1 document from controllers and DTOs. Only the build does this; the service serves the committed file. */
@@ -47,7 +57,7 @@ export function createDocument(app: INestApplication): OpenAPIObject {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('carrier-identity')
-    .setDescription('Users, logins, tokens and sessions of a carrier-services platform.')
+    .setDescription(introduction)
     .setVersion('1')
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
     .addServer('/', 'This service')
