@@ -93,7 +93,8 @@ export class AuthController {
   @Get('.well-known/jwks.json')
   @Public('none')
   @Endpoint({
-    description: 'JWKS (RFC 7517). Offline verification sees the end of a session only when the token expires.',
+    description:
+      'JWKS (RFC 7517). An access token is a JWT, `typ` `at+jwt`, `alg` `ES256`, with `iss` (the public URL of the service), `aud` `carrier-platform`, `sub` (id of the user), `sid` (id of the session), `jti`, `iat`, `exp`, `user_type`, `roles`, and `carrier_id` of Carrier Users; permissions are not in it. Offline verification sees the end of a session, and a change of roles, only when the token expires. Fetch the keys again when a `kid` is unknown.',
     answer: { status: 200, type: JwksResponse, description: 'The key set' },
   })
   jwks(): JwksResponse {

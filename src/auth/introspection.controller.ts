@@ -22,7 +22,7 @@ export class IntrospectionController {
   @ApiConsumes('application/x-www-form-urlencoded')
   @Endpoint({
     description:
-      "One's own access tokens, with the permission `token:introspect` those of all users within the scope. All else is answered with `active: false` alone: bad, expired and revoked tokens, refresh tokens, users outside the scope, and users who must change their password. There is no `client_id`: sessions belong to users. A key may also come by HTTP Basic, its id as `client_id` and itself as `client_secret`.",
+      "One's own access tokens, with the permission `token:introspect` those of all users within the scope. All else is answered with `active: false` alone: bad, expired and revoked tokens, refresh tokens, keys for machines, users outside the scope, and users who must change their password. There is no `client_id`: sessions belong to users. A key as caller needs the permission; it may also come by HTTP Basic, its id (`key_id`) as `client_id` and itself as `client_secret`.",
     answer: { status: 200, type: IntrospectionResponse, description: 'What the token is worth' },
   })
   introspect(@CurrentActor() actor: Actor, @Body() { token }: IntrospectionRequest): Promise<IntrospectionResponse> {

@@ -50,7 +50,7 @@ export class OperationResponse {
   error_code!: string | null;
   /** the operation that this one undoes */
   undo_of!: string | null;
-  /** the operation that has undone this one */
+  /** the operation that undoes or has undone this one; null again when it was canceled or failed */
   undone_by!: string | null;
   /** when it was asked for */
   created_at!: Date;
@@ -58,7 +58,7 @@ export class OperationResponse {
   started_at!: Date | null;
   /** when it came to its end */
   finished_at!: Date | null;
-  /** until when it can be undone; null when it cannot */
+  /** until when it can be undone; null when it cannot, or not any more */
   undo_until!: Date | null;
 }
 

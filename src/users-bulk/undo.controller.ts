@@ -21,7 +21,7 @@ export class UndoController {
   @Allow(undefined, { keys: true })
   @Endpoint({
     description:
-      'Puts back every user whose `version` still is the one that the operation left; the others are skipped, with the reason. Within 30 days, once; also what a canceled operation has done. Sessions stay ended. Permission, scope and grants count as of now. The answer is the operation that does it: up to 10,000 users are done already.',
+      'Puts back every user whose `version` still is the one that the operation left; the others are skipped, with the reason. Within 30 days, once; also what a canceled operation has done, and again what a canceled or failed undo has left. For changes and deletions: an import or an undo cannot be undone. Sessions stay ended. Permission, scope and grants count as of now. The answer is the operation that does it: up to 10,000 users are done already.',
     answer: {
       status: 202,
       type: OperationResponse,

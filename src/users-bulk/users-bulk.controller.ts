@@ -46,7 +46,7 @@ const answer = {
   accepted: { type: OperationResponse, description: 'More than 10,000 users were found: the operation that goes on' },
 };
 const description =
-  'A filter is required, or `everyone=true`; filters are those of `GET /user/list`, `attributes.<key>` too. Up to 10,000 found users are done in one transaction, all or nothing; for more the set is fixed, the answer is 202, and an operation does them in batches, surviving any crash. Users that may not be changed are skipped, with the code of the rule as reason. `POST /user/operation/{operation_id}/undo` puts everything back for 30 days.';
+  'A filter is required, or `everyone=true`; filters are those of `GET /user/list`, `attributes.<key>` too. Up to 10,000 found users are done in one transaction, all or nothing; for more the set is fixed, the answer is 202, and an operation does them in batches, surviving any crash. Users that may not be changed are skipped, with the code of the rule as reason. `POST /user/operation/{operation_id}/undo` puts back what was changed, for 30 days.';
 
 /** Change and delete what a filter finds. */
 @ApiTags('Found users')

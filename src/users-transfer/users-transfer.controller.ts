@@ -72,8 +72,8 @@ Audited. A file that breaks off is not complete: the connection ends without the
   @ApiConsumes('text/csv', 'application/x-ndjson')
   @ApiBody({ description: 'One user per row', schema: { type: 'string' } })
   @Endpoint({
-    description: `CSV (RFC 4180, UTF-8, the first line names the columns) or NDJSON, as an export writes them; \`user_type\`, \`name\` and \`email\` are required, \`password_hash\` may come besides; in CSV lists and \`attributes\` are JSON. The columns: ${columns}. Of any length; a row has at most 131,072 characters.
-Each row stands for itself, by the rules of \`POST /user/create\`; a file that cannot be read creates nobody. Up to 10,000 rows (100 with an MD5) are answered when they are done, more are an operation.
+    description: `CSV (RFC 4180, UTF-8, the first line names the columns) or NDJSON, as an export writes them; \`user_type\`, \`name\` and \`email\` are required, \`password_hash\` may come besides; in CSV lists and \`attributes\` are JSON. The columns: ${columns}. At most 5,000,000 rows, of at most 131,072 characters each.
+Each row stands for itself, by the rules of \`POST /user/create\`; a file that cannot be read creates nobody. Up to 10,000 rows (100 with an MD5) are answered when they are done, more are an operation, and so are those that cannot be done for the moment (202).
 Hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text forms, of bounded cost, and MD5 in hexadecimal, which is wrapped inside Argon2id. Without one a user is \`invited\` or \`disabled\`.`,
     answer: {
       status: 200,

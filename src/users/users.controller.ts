@@ -86,7 +86,7 @@ export class UsersController {
   @Allow('user:read')
   @Endpoint({
     description:
-      'Filters are joined by AND; an operator is a suffix of the field. `attributes.<key>` compares the text of a top-level attribute (at most 3).',
+      'Filters are joined by AND; an operator is a suffix of the field. `attributes.<key>` compares the text of a top-level attribute for equality (at most 3); it has no operators, a suffix is part of the key.',
     answer: { status: 200, type: UserListResponse, description: 'One page of users' },
     errors: ['page.too_deep', 'page.cursor_invalid'],
     query: [...listParameters(userList), deletedParameter],
@@ -100,6 +100,7 @@ export class UsersController {
   @Get(':user_id')
   @Allow('user:read', { orSelf: 'user_id' })
   @Endpoint({
+    description: 'Oneself without `user:read`, too.',
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
     errors: ['user.not_found'],
   })
