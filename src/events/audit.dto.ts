@@ -6,7 +6,11 @@ import type { Changes, EventEntity } from './event.entity';
 export class EventResponse {
   /** UUIDv7 */
   event_id!: string;
-  /** what happened, such as `user.changed` */
+  /**
+   * what happened: `user.` `created`, `changed`, `deleted`, `restored`, `purged`, `invited`, `exported`, `email_confirmed`; `login.` `succeeded`, `failed`, `locked`;
+   * `password.` `reset_requested`, `changed`, `reset`; `session.` `ended`, `token_reused`; `operation.` `accepted`, `canceled`; `role.` `created`, `changed`,
+   * `deleted`; `key.` `created`, `revoked`; `signing_key.rotated`. There may be more in later versions
+   */
   event_type!: string;
   /** when, RFC 3339 */
   occurred_at!: Date;
@@ -14,7 +18,7 @@ export class EventResponse {
   actor_id!: string | null;
   /** kind of actor */
   actor_type!: 'user' | 'key' | 'system';
-  /** kind of thing it happened to */
+  /** kind of thing it happened to: `user`, `session`, `login`, `operation`, `role`, `key` or `signing_key` */
   target_type!: string | null;
   /** id of the thing it happened to */
   target_id!: string | null;

@@ -10,7 +10,7 @@ export class SkippedResponse {
   line?: number;
   /** JSON pointer to the field that is wrong */
   pointer?: string;
-  /** error code of the rule that forbids it */
+  /** error code of the rule that forbids it; of a field or row that is wrong its code, as in `errors` of a problem */
   reason!: string;
   /** what is wrong with a row, for a person */
   detail?: string;

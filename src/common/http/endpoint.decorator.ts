@@ -29,9 +29,9 @@ export interface EndpointOptions {
   noBody?: boolean;
 }
 
-/** Metadata key of the rules that the request-rules interceptor applies. */
+/** Metadata key of the rules that the request-rules guard applies. */
 export const endpointRules = 'endpoint:rules';
-/** What the interceptor needs of `EndpointOptions`. */
+/** What the guard needs of `EndpointOptions`. */
 export type EndpointRules = Pick<EndpointOptions, 'query' | 'grammar' | 'noBody'>;
 
 /** Declares a route's part of the contract; the document and the strictness about query and body are made from it. */
