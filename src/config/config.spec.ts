@@ -29,6 +29,8 @@ const wrong: [string, Record<string, string>, string[]][] = [
   ['the same secret twice', { APP_SECRET: appSecret, APP_SECRET_PREVIOUS: appSecret }, ['APP_SECRET_PREVIOUS']],
   ['a previous secret alone', { APP_SECRET_PREVIOUS: appSecret }, ['APP_SECRET_PREVIOUS']],
   ['another kind of database', { DATABASE_URL: 'mysql://127.0.0.1/x', APP_SECRET: appSecret }, ['DATABASE_URL']],
+  ['a database on no port', { DATABASE_URL: 'postgres://u@127.0.0.1:70000/x', APP_SECRET: appSecret }, ['DATABASE_URL']],
+  ['a database password that is not encoded', { DATABASE_URL: 'postgres://u:p@ss#w@127.0.0.1/x', APP_SECRET: appSecret }, ['DATABASE_URL']],
   ['a direct URL alone', { DATABASE_DIRECT_URL: nowhere }, ['DATABASE_DIRECT_URL']],
   ['a password for nobody', { ADMIN_PASSWORD: 'correct horse battery staple' }, ['ADMIN_EMAIL']],
   ['an address that is none', { ADMIN_EMAIL: 'administrator' }, ['ADMIN_EMAIL']],

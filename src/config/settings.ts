@@ -13,7 +13,8 @@ const seconds = (fallback: number, max = 31_536_000) => whole(1, max).default(fa
 const perMinute = (fallback: number) => whole(0, 1_000_000).default(fallback);
 const postgresUrl = z
   .string()
-  .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+  .regex(/^postgres(ql)?:\/\//, { error: 'must begin with postgres://', abort: true })
+  .refine((text) => URL.canParse(text) && new URL(text).hash === '', 'must be a URL: in a password `@ : / ? #` are %40 %3A %2F %3F %23')
   .optional();
 const list = (test: (item: string) => boolean, wants: string) =>
   z
