@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, invalid } from '../errors/app-error';
-import { registerUploads } from './upload';
+import { noFile, registerUploads, takesUpload } from './upload';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -45,6 +45,7 @@ export function registerBodyParsers(fastify: FastifyInstance): void {
 function readBody(request: FastifyRequest, body: Buffer): Body | undefined {
   if (body.length === 0) return undefined;
   const kind = contentType.exec(request.headers['content-type'] ?? '')?.[1]?.toLowerCase();
+  if (takesUpload(request)) throw noFile();
   const { form: forms } = request.routeOptions.config;
   const form = kind === 'x-www-form-urlencoded' && forms !== undefined;
   if (!form && forms === 'only')

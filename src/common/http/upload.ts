@@ -34,7 +34,7 @@ export function registerUploads(fastify: FastifyInstance): void {
     const type = request.headers['content-type'] ?? '';
     const format = formats[(type.split(';')[0] ?? '').trim().toLowerCase()];
     if (format === undefined || !takesUpload(request) || (charset.exec(type)?.[1] ?? 'utf-8').toLowerCase() !== 'utf-8')
-      request.bodyFault = new AppError('request.unsupported_media_type');
+      request.bodyFault = takesUpload(request) ? noFile() : new AppError('request.unsupported_media_type');
     else request.upload = { format, bytes };
     done(null, undefined);
   });
@@ -43,7 +43,11 @@ export function registerUploads(fastify: FastifyInstance): void {
 /** The file of a request, as a handler's parameter. @throws request.unsupported_media_type */
 export const Upload = createParamDecorator((_data: unknown, context: ExecutionContext): UploadedFile => {
   const { upload } = context.switchToHttp().getRequest<FastifyRequest>();
-  if (upload === undefined)
-    throw new AppError('request.unsupported_media_type', { detail: 'Send `text/csv` or `application/x-ndjson`, in UTF-8.' });
+  if (upload === undefined) throw noFile();
   return upload;
 });
+
+/** What is answered to whoever sends something else where a file is taken. */
+export function noFile(): AppError {
+  return new AppError('request.unsupported_media_type', { detail: 'Send `Content-Type: text/csv` or `application/x-ndjson`, in UTF-8.' });
+}
