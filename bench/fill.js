@@ -6,7 +6,7 @@ const PASSWORD = 'correct horse battery staple';
 const ARGON2 = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 const FIRST_NAMES =
-  'Ada Alan Barbara Claude Donald Edsger Frances Grace Hedy Ivan Jean Katherine Linus Margaret Niklaus Olga Radia Sophie Tim Yuri';
+  'Ada Alan Barbara Konrad Donald Edsger Frances Grace Hedy Ivan Jean Katherine Linus Margaret Niklaus Olga Radia Sophie Tim Yuri';
 const LAST_NAMES =
   'Allen Backus Cerf Dijkstra Engelbart Floyd Goldberg Hopper Iverson Johnson Knuth Lamarr Moore Naur Perlman Ritchie Sutherland Torvalds Wirth Zuse';
 
