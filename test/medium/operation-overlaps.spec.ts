@@ -1,0 +1,75 @@
+import { Client } from 'pg';
+import { CursorCodec } from '../../src/common/query/cursor';
+import { sql, type SqlFragment } from '../../src/common/query/sql';
+import type { Database } from '../../src/database/database';
+import { OperationsRepository } from '../../src/operations/operations.repository';
+import { appSecret } from '../support/service';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+
+const mine = '018f0000-0000-7000-8000-000000000001';
+const theirs = '018f0000-0000-7000-8000-000000000002';
+const [few, many] = [200, 20_000];
+
+describe('a bulk beside a long operation', () => {
+  let database: TestDatabase;
+  let client: Client;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    client = new Client({ connectionString: database.url });
+    await client.connect();
+    for (const operation_id of [mine, theirs])
+      await client.query(
+        `insert into operations (operation_id, kind, permission, status, actor_id, request) values ($1, 'change', 'user:update', 'waiting', $1, '{}')`,
+        [operation_id],
+      );
+    await addBatches(theirs, many, 0);
+    // between the others, from the first to the last
+    await addBatches(mine, few, 1);
+  });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  const addBatches = (operation_id: string, count: number, beside: number) =>
+    client.query(
+      `insert into operation_batches (operation_id, number, user_ids) select $1::uuid, n / 5000, array_agg(id order by id) from (
+         select n, ('018f0000-0000-7000-8000-' || lpad(to_hex(n * 2 * ${many / count} + $3::integer), 12, '0'))::uuid as id
+         from generate_series(0, $2::integer - 1) n) every group by n / 5000`,
+      [operation_id, count, beside],
+    );
+
+  /** What was compared in vain to find out, whatever the machine. */
+  async function comparisons(): Promise<{ overlaps: boolean; compared: number }> {
+    let compared = 0;
+    const run = async (query: SqlFragment) => {
+      const { text, values } = query.toQuery();
+      const { rows } = await client.query(`explain (analyze, format json) ${text}`, values);
+      const removed = JSON.stringify(rows).matchAll(/"Rows Removed by Join Filter":([0-9]+)/g);
+      for (const [, count] of removed) compared += Number(count);
+      return (await client.query(text, values)).rows;
+    };
+    const repository = new OperationsRepository({ run } as unknown as Database, new CursorCodec(Buffer.from(appSecret)));
+    const users = sql`select unnest(user_ids) as user_id from operation_batches where operation_id = ${mine}::uuid`;
+    return { overlaps: await repository.overlaps(mine, users), compared };
+  }
+
+  it.each(['as they were filled', 'as the planner knows them'])(
+    'B15 looks each user up, and compares not each with each: tables %s',
+    async (state) => {
+      if (state === 'as the planner knows them') await client.query('analyze operations, operation_batches');
+      const { overlaps, compared } = await comparisons();
+      expect(overlaps).toBe(false);
+      expect(compared).toBeLessThan(many);
+    },
+  );
+
+  it('B15 finds a single user that both have', async () => {
+    await client.query(
+      `update operation_batches set user_ids = (select array_agg(id order by id) from unnest(user_ids || (select user_ids[777] from operation_batches where operation_id = $2 and number = 2)) id)
+       where operation_id = $1`,
+      [mine, theirs],
+    );
+    expect((await comparisons()).overlaps).toBe(true);
+  });
+});
