@@ -151,8 +151,7 @@ export class OperationsService {
 
   /** Takes values of persons who are purged out of the filters that were asked for. */
   async eraseValues(values: (string | null)[]): Promise<void> {
-    const known = values.filter((value) => value !== null && value !== '') as string[];
-    await this.operations.eraseValues(known.map((value) => value.toLowerCase()));
+    await this.operations.eraseValues(values.filter((value) => value !== null && value !== '') as string[]);
   }
 }
 
