@@ -108,10 +108,12 @@ export class ImportRowsService {
   }
 }
 
+const pointerMax = 256;
 const unreadable: FieldError = { pointer: '', code: 'field.malformed', detail: 'cannot be read' };
 
 function toFailed(line: number, { pointer = '', code, detail }: FieldError): FailedRow {
-  return { line, pointer, reason: code, detail };
+  // a name of a field that is none may be as long as a row, and what is kept of 10,000 rows is kept in one place
+  return { line, pointer: pointer.length > pointerMax ? '' : pointer, reason: code, detail };
 }
 
 /** Which ids, names and addresses the rows of a file so far have: as numbers, since there may be millions. */

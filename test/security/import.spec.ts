@@ -83,6 +83,14 @@ describe('imports by those who may not do everything', () => {
     expect((await service.get('/user', service.admin)).body.name).toBe('administrator');
   });
 
+  it('B22 what is told of a row is short, however long the names in it are', async () => {
+    const rows = [carrier('long-1', { ['f'.repeat(100_000)]: 1 }), carrier('long-2', { shorter: 1 })];
+    for (const query of ['', 'dry_run=true']) {
+      const { body } = await send(rows, service.admin, query);
+      expect(body.failed.map(({ pointer }: { pointer: string }) => pointer)).toEqual(['', '/shorter']);
+    }
+  });
+
   it('Z23 rights that are gone: an import ends with the permission of who asked for it', async () => {
     const importer = await service.loginAs({ user_type: 'system', roles: ['importer'] });
     const md5 = createHash('md5').update('x').digest('hex');
