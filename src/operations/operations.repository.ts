@@ -228,11 +228,11 @@ export class OperationsRepository {
     await this.database.repository(OperationEntity).delete({ operation_id });
   }
 
-  /** Takes whatever names a person who is purged out of the filters that were asked for: their values, and what a search for them has of one, in any case. */
+  /** Takes whatever names a person who is purged out of the filters that were asked for: their values, also as words among others, in any case. */
   async eraseValues(values: string[]): Promise<void> {
+    const words = (text: SqlFragment) => sql`' ' || regexp_replace(lower(${text}), '[^[:alnum:]]+', ' ', 'g') || ' '`;
     const names = sql`filter.key ~ '^(q|name|email|first_name|last_name|phone|attributes)([_.]|$)'
-      and exists (select 1 from (select lower(given) as value from unnest(${values}::text[]) as given) known
-      where value = any(string_to_array(lower(filter.value), ',')) or length(value) > 2 and strpos(lower(filter.value), value) > 0)`;
+      and exists (select 1 from unnest(${values}::text[]) as value where strpos(${words(rawSql('filter.value'))}, ${words(rawSql('value'))}) > 0)`;
     await this.database.run(sql`update operations set request = jsonb_set(request, '{filters}',
         (select jsonb_object_agg(filter.key, case when ${names} then '(erased)' else filter.value end) from jsonb_each_text(request -> 'filters') filter))
       where exists (select 1 from jsonb_each_text(request -> 'filters') filter where ${names})`);

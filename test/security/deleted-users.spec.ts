@@ -67,6 +67,17 @@ describe('deleted users', () => {
     const asked = (await service.get('/user/operation/list?per_page=9', { token })).body.items.reverse();
     const kept = asked.map(({ request }: { request: { filters: Record<string, string> } }) => Object.values(request.filters)[0]);
     expect(kept).toEqual([...filters.map(() => '(erased)'), 'unrelated', 'Some']);
+    const bo = await service.createUser({ name: 'bo.1', email: 'bo@example.com', first_name: 'Bo', last_name: 'Li' });
+    const others = ['q=bobby', 'last_name=Lim', 'name_in=bob.12,xbo.1', 'email_like=bo1@'];
+    const theirs = ['q=x,bo', 'last_name=li', 'name_in=a,bo.1', 'email_like=bo@'];
+    for (const filter of [...others, ...theirs])
+      expect((await service.patch(`/user/all?${filter}`, { token, body: { locale: 'fr' } })).status).toBe(200);
+    expect((await service.delete(`/user/${bo.user_id}?purge=true`, { token })).status).toBe(204);
+    const last = (await service.get('/user/operation/list?per_page=8', { token })).body.items.reverse();
+    expect(last.map(({ request }: { request: { filters: object } }) => Object.values(request.filters)[0])).toEqual([
+      ...others.map((filter) => filter.split('=')[1]),
+      ...theirs.map(() => '(erased)'),
+    ]);
     const events = await service.get(`/audit/list?target_id=${user.user_id}`, { token });
     expect(events.body.items.map(({ event_type }: { event_type: string }) => event_type)).toEqual(
       expect.arrayContaining(['user.created', 'user.purged']),
