@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
+import { fromDatabaseError } from '../common/errors/database-error';
 import type { RawQuery } from '../common/query/filter';
 import type { UploadedFile } from '../common/http/upload';
 import { IdempotencyService } from '../idempotency/idempotency.service';
@@ -51,7 +52,9 @@ export class UsersImportService {
     const accepted = await this.begin(actor, operation_id, atOnce);
     if (!atOnce || accepted.finished_at !== null) return accepted;
     // it was accepted: what goes wrong from here on is tried again by the runner, and must not look like nothing had happened
-    await this.runner.finish(operation_id).catch((error: unknown) => this.logger.warn(`import ${operation_id}: ${String(error)}`));
+    await this.runner
+      .finish(operation_id)
+      .catch((error: unknown) => this.logger.warn(`import ${operation_id} is not done yet: ${codeOf(error)}`));
     await this.runner.passOn('import');
     const operation = await this.operations.get(actor, operation_id);
     // it goes on elsewhere, was canceled, or came to no good end
@@ -122,4 +125,9 @@ async function* batchesOf(file: UploadedFile): AsyncGenerator<ImportLine[]> {
 
 function toFailedRow({ line, pointer, reason, detail }: FailedRow): ImportResultResponse['failed'][number] {
   return { line, pointer, code: reason, detail };
+}
+
+/** The text of a fault of the database may have a value in it. */
+function codeOf(error: unknown): string {
+  return (error instanceof AppError ? error : fromDatabaseError(error))?.code ?? 'service.internal_error';
 }
