@@ -90,8 +90,8 @@ export class AccessTokens {
    */
   async sessionBesideRefresh(token: string): Promise<string> {
     await this.learnKey(token);
-    const [header = '', payload = ''] = token.length > tokenMax ? [] : token.split('.');
-    if (!this.keys.namesUnknownKey(header)) return (await this.verify(token, { ignoreExpiration: true })).sid;
+    const [header = '', payload = '', , ...more] = token.length > tokenMax ? [] : token.split('.');
+    if (more.length > 0 || !this.keys.namesUnknownKey(header)) return (await this.verify(token, { ignoreExpiration: true })).sid;
     try {
       return this.claimsOf(JSON.parse(Buffer.from(payload, 'base64url').toString())).sid;
     } catch {

@@ -80,7 +80,8 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
 
   /** Whether the first part of a token has our form and names a key that is not known: to be learned, or gone. */
   namesUnknownKey(header: string): boolean {
-    return !this.publicKeys.has(header) && ownHeader.test(Buffer.from(header, 'base64url').toString());
+    const text = Buffer.from(header, 'base64url');
+    return !this.publicKeys.has(header) && text.toString('base64url') === header && ownHeader.test(text.toString());
   }
 
   /** The public keys, as `/.well-known/jwks.json` shows them (RFC 7517). */
