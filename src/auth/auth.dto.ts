@@ -5,8 +5,7 @@ import { UserResponse } from '../users/users.dto';
 const passwordField = { min: 1, max: 256, raw: true, format: 'password' };
 /** A bad token is answered as such, however long it is: a text of the wrong kind is a bad token, too. */
 const tokenField = { optional: true, min: 1, max: 65_536 };
-/** Its length is what the rules for passwords judge. */
-const newPasswordField = { min: 1, max: 65_536, raw: true, format: 'password' };
+const newPasswordField = { min: 1, max: 1_024, raw: true, format: 'password' };
 
 /** A login. */
 export class LoginRequest {

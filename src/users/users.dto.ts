@@ -52,7 +52,7 @@ export class CreateUserRequest extends PersonalFields {
   /** free JSON object, at most 16 KiB and 5 levels deep */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
   /** 15–256 characters (`PASSWORD_MIN_LENGTH` sets the least); without it the user is invited by mail to set one. An initial password dies unused after 7 days */
-  @TextField({ optional: true, min: 1, max: 65_536, raw: true, format: 'password' }) password?: string;
+  @TextField({ optional: true, min: 1, max: 1_024, raw: true, format: 'password' }) password?: string;
   /** whether the password must be changed at the first login; true by default when one is given */
   @BooleanField({ optional: true }) must_change_password?: boolean;
 }

@@ -85,7 +85,7 @@ describe('keys for machines', () => {
     ['a module alone', 'permissions', ['user'], 'field.malformed'],
     ['all of a module', 'permissions', ['user:*'], 'field.malformed'],
     ['a line end', 'permissions', ['user:read\n'], 'field.malformed'],
-    ['a long permission', 'permissions', [`a:${'b'.repeat(127)}`], 'field.too_long'],
+    ['a long permission', 'permissions', [`a:${'b'.repeat(128)}`], 'field.too_long'],
     ['a text for the list', 'permissions', '*', 'field.wrong_type'],
     ['no permissions', 'permissions', undefined, 'field.required'],
     ['no expiry', 'expires_at', undefined, 'field.required'],
