@@ -10,7 +10,7 @@ import type { ServiceProcess } from '../support/service-process';
 jest.setTimeout(900_000);
 
 /** Kills in all, spread over four operations; a longer run sets KILLS. */
-const kills = Number(process.env['KILLS'] ?? 12);
+const kills = Number(process.env['KILLS'] ?? 8);
 /** Many batches, so that most kills find work that is still to be done. */
 const many = 30_000;
 /** Some batches, for what is killed but once. */

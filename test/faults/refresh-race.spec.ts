@@ -10,7 +10,7 @@ import type { ServiceProcess } from '../support/service-process';
 jest.setTimeout(1_800_000);
 
 /** Rounds of the race in all; the full run sets 1000. */
-const rounds = Number(process.env['REFRESH_ROUNDS'] ?? 60);
+const rounds = Number(process.env['REFRESH_ROUNDS'] ?? 40);
 /** Replays after the grace in all; the full run sets 1000. */
 const replays = Number(process.env['REPLAYS'] ?? 50);
 const racers = 20;
