@@ -14,8 +14,7 @@ const userAgentMax = 512;
 
 /** Where a request comes from; the user agent is cut and cleaned, since it is the sender's free text. */
 export function callerOf(request: FastifyRequest): Caller {
-  // eslint-disable-next-line no-control-regex -- control characters are what is removed
-  const user_agent = request.headers['user-agent']?.replace(/[\x00-\x1f\x7f-\x9f]/g, '').slice(0, userAgentMax);
+  const user_agent = request.headers['user-agent']?.replace(/\p{Cc}/gu, '').slice(0, userAgentMax);
   return {
     ip: clientAddress(request.ip),
     user_agent: user_agent === undefined || user_agent === '' ? null : user_agent.toWellFormed(),

@@ -84,11 +84,6 @@ export class OperationsService {
     return this.operations.rowsOf(operation_id, number);
   }
 
-  /** All users or rows of an operation that were left out and are kept by name; the operation itself shows the first 100. */
-  skippedOf(operation_id: string): Promise<Record<string, unknown>[]> {
-    return this.operations.skippedOf(operation_id);
-  }
-
   /** Removes an operation that came to nothing: an upload that broke off, a file that cannot be read. */
   async discard(operation_id: string): Promise<void> {
     await this.operations.remove(operation_id);
@@ -123,7 +118,7 @@ export class OperationsService {
     const operation = await this.operations.find(operation_id, visibleOperations(actor));
     if (operation === null) throw new AppError('operation.not_found');
     const hasMore = operation.finished_at !== null && operation.skipped_count > operation.skipped.length;
-    return toOperationResponse(hasMore ? { ...operation, skipped: await this.skippedOf(operation_id) } : operation);
+    return toOperationResponse(hasMore ? { ...operation, skipped: await this.operations.skippedOf(operation_id) } : operation);
   }
 
   /** One page of the operations that the actor may see. */

@@ -60,8 +60,8 @@ export class UsersImportService {
     // it goes on elsewhere, was canceled, or came to no good end
     if (operation.status !== 'done') return operation;
     const { changed, unchanged, skipped_count } = operation;
-    const failed = (await this.operations.skippedOf(operation_id)) as unknown as FailedRow[];
-    const result = { operation_id, created: changed, skipped: unchanged, failed_count: skipped_count, failed: failed.map(toFailedRow) };
+    const failed = (operation.skipped as FailedRow[]).map(toFailedRow);
+    const result = { operation_id, created: changed, skipped: unchanged, failed_count: skipped_count, failed };
     await this.idempotency.keep(200, result);
     return result;
   }
