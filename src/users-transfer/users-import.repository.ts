@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
+import { isTaken } from '../users/user-changes.service';
 import type { ImportedUser } from './import-rows';
 
 /** A row whose user cannot be, and what of it is taken. */
@@ -64,8 +65,8 @@ export class UsersImportRepository {
     return this.database.run(sql`select line, field from (
         select line, case
           when exists (select 1 from users where users.user_id = row.user_id) then 'user_id'
-          when exists (select 1 from users where lower(users.name) = lower(row.name) and deleted_at is null) then 'name'
-          when exists (select 1 from users where lower(users.email) = lower(row.email) and deleted_at is null) then 'email' end as field
+          when ${isTaken('name', rawSql('row.name'))} then 'name'
+          when ${isTaken('email', rawSql('row.email'))} then 'email' end as field
         from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (line integer, user_id uuid, name text, email text)
       ) found where field is not null order by line`);
   }

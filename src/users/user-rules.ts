@@ -101,13 +101,23 @@ function undoRefusals({ assignments, restores = false, roles: grants }: Deed): S
 
 function comebackRefusals(assignments: Assignment[], grants: Grants): SqlFragment {
   const comesBack = sql`users.deleted_at is not null and ${valueAfter(assignments, 'deleted_at')} is null`;
-  const isTaken = (column: string) =>
-    rawSql(`(exists (select 1 from users other where other.deleted_at is null and lower(other.${column}) = lower(users.${column}))
-      or row_number() over (partition by lower(users.${column}) order by users.user_id) > 1)`);
+  const isTakenFrom = (column: 'name' | 'email') => {
+    const own = rawSql(`users.${column}`);
+    return sql`(${isTaken(column, own)} or row_number() over (partition by lower(${own}) order by users.user_id) > 1)`;
+  };
   return sql`
-    when ${comesBack} and ${isTaken('name')} then 'user.name_taken'
-    when ${comesBack} and ${isTaken('email')} then 'user.email_taken'
+    when ${comesBack} and ${isTakenFrom('name')} then 'user.name_taken'
+    when ${comesBack} and ${isTakenFrom('email')} then 'user.email_taken'
     when ${comesBack} and not (${valueAfter(assignments, 'roles')} <@ (${openRoles(grants)})) then 'request.invalid/roles'`;
+}
+
+/** What no time is: said of a column's unique index, and of no other. See the migration `KeepNamesFindable`. */
+const never = { name: rawSql(`other.deleted_at > 'infinity'`), email: rawSql(`other.deleted_at < '-infinity'`) };
+
+/** Whether a user who is not deleted has a name or address, in any case. */
+export function isTaken(column: 'name' | 'email', value: SqlFragment): SqlFragment {
+  return sql`exists (select 1 from users other
+    where (other.deleted_at is null or ${never[column]}) and lower(other.${rawSql(column)}) = lower(${value}))`;
 }
 
 /** The roles that a user of their kind can have. */

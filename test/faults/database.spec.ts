@@ -126,9 +126,9 @@ it('F6 backends terminated under load: answered with success or 503, nothing ack
   const refused = answers.filter(({ status }) => status >= 300);
   expect(refused.length).toBeGreaterThan(0);
   expect(refused.length).toBeLessThan(answers.length / 2);
-  // logins that were cut off in the midst hold their places at the account for 15 seconds; others wait for them, and give up
+  // logins that were cut off in the midst hold their places at the account for 15 seconds; others wait as long for them, and give up
   const [crowded, unavailable] = [true, false].map((is) => refused.filter(({ body }) => (body.code === 'service.overloaded') === is));
-  for (const answer of crowded ?? []) expect([answer.status, answer.ms < 12_000]).toEqual([503, true]);
+  for (const answer of crowded ?? []) expect([answer.status, answer.ms < 25_000]).toEqual([503, true]);
   for (const answer of unavailable ?? []) assertUnavailable(answer);
   await query(database.url, 'delete from login_attempts');
 

@@ -10,7 +10,7 @@ import { TcpProxy } from '../support/tcp-proxy';
 jest.setTimeout(600_000);
 
 /** Each kills a process amid a change and a deletion; a longer run sets KILLS. */
-const rounds = Number(process.env['KILLS'] ?? 6);
+const rounds = Number(process.env['KILLS'] ?? 4);
 const many = 1_000;
 /** About what both take together. */
 const killWithinMs = 700;

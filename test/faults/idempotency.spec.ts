@@ -8,7 +8,7 @@ import { TcpProxy } from '../support/tcp-proxy';
 jest.setTimeout(120_000);
 
 /** Each starts a process and kills it at another moment. */
-const rounds = 6;
+const rounds = 3;
 const createsAtOnce = 24;
 
 /** A create that is sent until it gets an answer. */
@@ -86,7 +86,8 @@ describe('creates with an Idempotency-Key, when the answer never comes', () => {
       const instance = await ServiceProcess.beside(service);
       const some = Array.from({ length: createsAtOnce }, newCreate);
       creates.push(...some);
-      const wanted = answered + Math.floor(Math.random() * createsAtOnce);
+      // some are answered, and many are not
+      const wanted = answered + 1 + Math.floor((Math.random() * createsAtOnce) / 2);
       const answers = some.map((create) =>
         send(instance, create).then(
           () => answered++,

@@ -7,8 +7,8 @@ import type { ServiceProcess } from '../support/service-process';
 
 jest.setTimeout(180_000);
 
-/** Kills of the operation; a longer run sets KILLS. */
-const kills = Number(process.env['KILLS'] ?? 6);
+/** Kills in the midst of the operation; a longer run sets KILLS. */
+const kills = Number(process.env['KILLS'] ?? 4);
 const many = 12_000;
 /** Longer than a batch takes, so that it is hit before, within and after its transaction. */
 const killWithinMs = 250;
@@ -61,8 +61,8 @@ describe('imports whose process is killed', () => {
   };
 
   it('F1 the operation of a large file: every row is exactly one user or one refusal, wherever it is killed', async () => {
-    let [killed, amid] = [0, 0];
-    for (let round = 0; killed < kills; round++) {
+    let amid = 0;
+    for (let round = 0; amid < kills; round++) {
       const prefix = `round${round}`;
       const rows = Array.from({ length: many }, (_, i) => {
         if (i % 1_000 === 7) return row('!!!');
@@ -71,7 +71,7 @@ describe('imports whose process is killed', () => {
       });
       const { status, body } = await send(rows.join('\n'), prefix);
       expect([status, body.matched]).toEqual([202, many]);
-      while (killed < kills && (await newest())?.finished_at === null) {
+      while (amid < kills && (await newest())?.finished_at === null) {
         await delay(Math.random() * killWithinMs);
         await instance.kill();
         const at = (await newest()) as Progress;
@@ -81,7 +81,6 @@ describe('imports whose process is killed', () => {
           await until(async () => (await newest())!.processed > at.processed || (await newest())!.finished_at !== null, 60_000);
           amid++;
         }
-        killed++;
       }
       await until(async () => (await newest())?.finished_at !== null, 60_000);
       await instance.ready();
@@ -101,7 +100,6 @@ describe('imports whose process is killed', () => {
       expect(await made(prefix, body.operation_id)).toEqual({ users, names: users, events: users, created: users, hashes });
       expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
     }
-    expect(amid).toBeGreaterThanOrEqual(kills / 2);
   });
 
   it('F3 F12 a file that is answered at once: the next process finishes it, and the same request again creates nobody twice', async () => {

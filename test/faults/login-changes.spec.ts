@@ -6,7 +6,7 @@ import type { ServiceProcess } from '../support/service-process';
 jest.setTimeout(1_800_000);
 
 /** Rounds per change; each meets the logins at another moment. */
-const rounds = Number(process.env['LOGIN_ROUNDS'] ?? 6);
+const rounds = Number(process.env['LOGIN_ROUNDS'] ?? 4);
 const max = 2;
 const racers = 5;
 const email = 'racer@example.com';

@@ -9,10 +9,10 @@ import type { ServiceProcess } from '../support/service-process';
 
 jest.setTimeout(900_000);
 
-/** Kills in all, spread over four operations; a longer run sets KILLS. */
-const kills = Number(process.env['KILLS'] ?? 8);
+/** Kills in the midst of work, spread over four operations; a longer run sets KILLS. */
+const kills = Number(process.env['KILLS'] ?? 5);
 /** Many batches, so that most kills find work that is still to be done. */
-const many = 30_000;
+const many = 20_000;
 /** Some batches, for what is killed but once. */
 const few = 12_000;
 /** Longer than a batch takes, so that it is hit before, within and after its transaction. */
@@ -84,7 +84,7 @@ describe('operations whose process is killed', () => {
 
   /** Follows an operation to its end while its process is killed again and again; then everybody was done exactly once. */
   async function survive(kind: string, operation_id: string, event_type: string, killsWanted: number): Promise<void> {
-    while (killed < killsWanted && (await progressOf(operation_id)).finished_at === null) await killAndRestart(operation_id, kind);
+    while (resumed.length < killsWanted && (await progressOf(operation_id)).finished_at === null) await killAndRestart(operation_id, kind);
     await until(async () => (await progressOf(operation_id)).finished_at !== null, 60_000);
     const { status, total, processed, changed, unchanged, skipped_count } = await progressOf(operation_id);
     expect({ status, total, processed, changed, unchanged, skipped_count }).toEqual({
@@ -112,7 +112,7 @@ describe('operations whose process is killed', () => {
     const first = (await versions()).most;
     let round = 0;
     let version = first;
-    while (killed < kills) {
+    while (resumed.length < kills) {
       // with few kills wanted one round of the four operations takes them all
       const share = (operation: number) => Math.ceil((kills * operation) / 4);
       const goal = (operation: number) => (round === 0 ? share(operation) : kills);
@@ -143,7 +143,6 @@ describe('operations whose process is killed', () => {
       `${killed} kills, ${resumed.length} in the midst of work; the next process went on after ${ms(sorted[0])} to ${ms(sorted.at(-1))}, median ${ms(sorted[sorted.length >> 1])}`,
     );
     process.stdout.write(`kills: ${log}\n`);
-    expect(resumed.length).toBeGreaterThanOrEqual(kills / 2);
   });
 
   it('F13 of two instances one is killed: the other goes on, and so does one that takes its place', async () => {

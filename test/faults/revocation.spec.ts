@@ -8,7 +8,7 @@ jest.setTimeout(1_800_000);
 
 const kinds = Object.entries(revocations);
 /** Revocations in all, spread over the kinds, for each of the two runs; the full run sets 1000. */
-const total = Number(process.env['REVOCATIONS'] ?? kinds.length * 5);
+const total = Number(process.env['REVOCATIONS'] ?? kinds.length * 3);
 /** Longer than this no instance may believe what is no longer true. */
 const limitMs = 1_000;
 /** Name of the connections on which instances are told of changes. */

@@ -6,7 +6,7 @@ jest.setTimeout(1_800_000);
 
 const users = 1_000;
 /** Calls in all; the full run sets 100000. */
-const calls = Number(process.env['IDENTITY_CALLS'] ?? 5_000);
+const calls = Number(process.env['IDENTITY_CALLS'] ?? 3_000);
 /** Calls under way at once. */
 const atOnce = 64;
 

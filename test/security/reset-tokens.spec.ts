@@ -36,8 +36,8 @@ describe('the token of a reset link', () => {
     expect(await loginStatus('the phrase of somebody else')).toBe(401);
   });
 
-  it('R10 concurrent use of one link: of 20 requests at once exactly one wins, 10 times over', async () => {
-    for (let round = 0; round < 10; round++) {
+  it('R10 concurrent use of one link: of 20 requests at once exactly one wins, 5 times over', async () => {
+    for (let round = 0; round < 5; round++) {
       const token = await mailedResetToken(service, user.email);
       const secrets = Array.from({ length: 20 }, (_, index) => `phrase ${round} of request ${index}`);
       const answers = await Promise.all(secrets.map((secret) => reset(token, secret)));
