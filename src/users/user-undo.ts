@@ -16,10 +16,14 @@ export function changedBy(operation_id: string): SqlFragment {
   return sql`select target_id as user_id from events where operation_id = ${operation_id}::uuid and event_type ${ofUsers}`;
 }
 
-/** Puts back what an operation has changed: the before-images of the audit log, read into a row of `users`, give every column its type again. */
+/**
+ * Puts back what an operation has changed: the before-images of the audit log, read into a row of `users`, give every column its type again. `offset 0`:
+ * always looked up user by user. The statistics may not know of the operation yet; taken for one of a single event it would be read whole for each batch.
+ */
 export function undoOf(operation_id: string): Pick<Deed, 'assignments' | 'before'> {
   const assignments = columns.map((column): Assignment => ({ column, value: rawSql(`restored.${column}`) }));
-  const joins = sql`join events before on before.operation_id = ${operation_id}::uuid and before.target_id = users.user_id and before.event_type ${ofUsers}
+  const joins = sql`cross join lateral (select changes, target_version from events
+      where operation_id = ${operation_id}::uuid and target_id = users.user_id and event_type ${ofUsers} offset 0) before
     cross join lateral jsonb_populate_record(users, (select jsonb_object_agg(key, value -> 'before') from jsonb_each(before.changes))) restored`;
   return { assignments, before: { joins, columns: rawSql(', before.target_version as version_left') } };
 }

@@ -1,0 +1,90 @@
+import { Client } from 'pg';
+import { rawSql, sql, type SqlFragment } from '../../src/common/query/sql';
+import { isTaken } from '../../src/users/user-changes.service';
+import { undoOf } from '../../src/users/user-undo';
+import { livingOf } from '../../src/users-bulk/found-users.service';
+import { addManyUsers } from '../support/many-users';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+
+/** What a plan has done. */
+interface PlanNode {
+  Alias?: string;
+  'Relation Name'?: string;
+  'Actual Loops': number;
+  'Actual Rows': number;
+  'Rows Removed by Filter'?: number;
+  Plans?: PlanNode[];
+}
+const [many, back] = [3_000, 2_000];
+
+/** The planner was told when everybody was deleted, and has not looked again since most of them are back. */
+describe('while the planner believes that there is hardly anybody', () => {
+  let database: TestDatabase;
+  let client: Client;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    client = new Client({ connectionString: database.url });
+    await client.connect();
+    await addManyUsers(
+      { rows: async <Row>(text: string, values?: unknown[]) => (await client.query(text, values)).rows as Row[] },
+      many,
+      'many',
+    );
+    await client.query('update users set deleted_at = now()');
+    await client.query('vacuum analyze users');
+    await client.query(`update users set deleted_at = null where (attributes ->> 'number')::integer <= ${back}`);
+  });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  const ask = async (fragment: SqlFragment, explain = '') => {
+    const { text, values } = fragment.toQuery();
+    return (await client.query<Record<string, unknown>>(explain + text, values)).rows;
+  };
+  /** How many rows of a table, or under a name of it, were looked at. */
+  const readOf = (node: PlanNode, name: string): number => {
+    const own = [node.Alias, node['Relation Name']].includes(name)
+      ? node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0))
+      : 0;
+    return own + (node.Plans ?? []).reduce((sum, below) => sum + readOf(below, name), 0);
+  };
+  const readFor = async (fragment: SqlFragment, name: string) => {
+    const [row] = await ask(fragment, 'explain (analyze, format json) ');
+    return (row?.['QUERY PLAN'] as { Plan: PlanNode }[]).reduce((sum, { Plan }) => sum + readOf(Plan, name), 0);
+  };
+
+  it.each(['name', 'email'] as const)('each %s is looked up for itself', async (column) => {
+    const query = sql`select count(*)::integer as asked, count(*) filter (where ${isTaken(column, rawSql('row.value'))})::integer as taken
+      from unnest(array(select upper(${rawSql(column)}) from users)) as row (value)`;
+    expect(await ask(query)).toEqual([{ asked: many, taken: back }]);
+    // the plan tells averages, rounded
+    expect(await readFor(query, 'other')).toBeLessThan(2 * back);
+  });
+
+  const ids = sql`(select array_agg(user_id) from (select user_id from users where (attributes ->> 'number')::integer % 100 = 1) chosen)`;
+
+  it('the users of a batch are looked up by their ids', async () => {
+    const query = sql`select 1 from users found where ${rawSql(livingOf(ids).toQuery().text.replaceAll('users.', 'found.'))}`;
+    expect((await ask(query)).length).toBe(back / 100);
+    expect(await readFor(query, 'found')).toBeLessThan(many / 50);
+  });
+
+  it('an undo looks up what it puts back by the users of its batch', async () => {
+    const add = (operation_id: string, limit: number) =>
+      client.query(
+        `insert into events (event_type, actor_type, target_type, target_id, target_version, operation_id, changes)
+        select 'user.changed', 'system', 'user', user_id, 1, $1, '{"locale": {"before": "fr"}}' from users limit $2`,
+        [operation_id, limit],
+      );
+    for (const other of ['1', '2', '3']) await add(`018f0000-0000-7000-8000-00000000000${other}`, many);
+    await client.query('analyze events');
+    const unknown = '018f0000-0000-7000-8000-000000000004';
+    await add(unknown, many);
+    const joins = undoOf(unknown).before?.joins ?? sql``;
+    const query = sql`select restored.locale from users ${joins} where users.user_id = any(${ids}::uuid[])`;
+    expect(await ask(query)).toEqual(Array<object>(many / 100).fill({ locale: 'fr' }));
+    expect(await readFor(query, 'events')).toBeLessThan(many / 50);
+  });
+});
