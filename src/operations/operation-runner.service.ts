@@ -80,14 +80,12 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   /** The job: the operations of a lane, the oldest first, until none is left or others want their turn. */
   private async work(lane: Lane): Promise<void> {
     const until = currentTime().getTime() + sliceMs;
-    for (let analyzed = false; ;) {
+    for (;;) {
       const operation_id = await this.operations.findOldest(kindsOf(lane));
       if (operation_id === null) return;
       const step = await this.stepSafely(operation_id);
       if (step === 'busy') return;
-      // after the first batch of each turn: by then thousands may be there, or gone, that the planner does not know of
-      if (step === 'ended' || !analyzed) await this.operations.analyze();
-      analyzed = true;
+      if (step === 'ended') await this.operations.analyze();
       if (!this.stopping && currentTime().getTime() < until) continue;
       await this.enqueue(lane);
       return;
