@@ -30,15 +30,10 @@ function namedFaults({ stdout, stderr }: { stdout: string; stderr: string }): st
 /** The rest is in `src/config/config.spec.ts`: here it is the process that counts, and each takes a second to start. */
 const wrong: [Record<string, string>, string[]][] = [
   [{ PORT: 'abc' }, ['PORT']],
-  [{ PORT: '0' }, ['PUBLIC_URL']],
-  [{ TRUST_PROXY: 'true' }, ['TRUST_PROXY']],
   [{ DATABASE_URL: nowhere }, ['APP_SECRET']],
-  [{ DATABASE_URL: nowhere, APP_SECRET: '' }, ['APP_SECRET']],
   [{ DATABASE_URL: nowhere, APP_SECRET: 'changeme1234567890changeme1234567890' }, ['APP_SECRET']],
   [{ APP_SECRET: 'secret-not-to-be-shown' }, ['APP_SECRET']],
-  [{ DATABASE_DIRECT_URL: nowhere }, ['DATABASE_DIRECT_URL']],
   [{ ADMIN_PASSWORD: 'not-to-be-shown-to-anybody' }, ['ADMIN_EMAIL']],
-  [{ LOG_LEVEL: 'verbose' }, ['LOG_LEVEL']],
   [
     { PORT: 'abc', BASE_PATH: 'x', DATABASE_URL: 'x', APP_SECRET: 'secret', TRUST_PROXY: 'true', LOG_LEVEL: 'loud' },
     ['PORT', 'BASE_PATH', 'DATABASE_URL', 'APP_SECRET', 'APP_SECRET', 'TRUST_PROXY', 'LOG_LEVEL'],
