@@ -69,6 +69,19 @@ export function keyActorOf({ key_id, user_type, carrier_id, carrier_scope, permi
   };
 }
 
+/**
+ * Returns who an actor is, as text: whatever remembers an actor compares this and never the id alone.
+ * A user and an API key are different actors even if they have the same id (Z24).
+ */
+export function identityOf({ actor_type, user_id }: Pick<Actor, 'actor_type' | 'user_id'>): string {
+  return `${actor_type}:${user_id}`;
+}
+
+/** Returns whether a user acts on themselves. An API key never does. */
+export function isOneself({ actor_type, user_id: own }: Actor, user_id: string): boolean {
+  return actor_type === 'user' && own === user_id;
+}
+
 const nobody = '00000000-0000-0000-0000-000000000000';
 
 /** The service itself, acting without a request: first start, command line, expiry. */

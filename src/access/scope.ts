@@ -6,6 +6,13 @@ export interface ScopeColumns {
   user_id: string;
   user_type: string;
   carrier_id: string;
+  /** what must hold besides for a row with the actor's own id to be theirs; a condition written in this code base */
+  own_if?: string;
+}
+
+/** Renders whether a column holds the id of the user who acts. For an API key that is false, whatever its id (Z24). */
+export function isOwn(actor: Actor, column: string): SqlFragment {
+  return actor.actor_type === 'user' ? sql`${rawSql(column)} = ${actor.user_id}::uuid` : sql`false`;
 }
 
 /**
@@ -13,12 +20,12 @@ export interface ScopeColumns {
  * count and write goes through it, so that what is outside does not exist for the actor (OWASP ASVS 8.2.2, 8.4.1).
  */
 export function visibleTo(actor: Actor, columns: ScopeColumns): SqlFragment {
-  const isSelf = sql`${rawSql(columns.user_id)} = ${actor.user_id}::uuid`;
   if (actor.user_type === 'carrier') {
     return sql`(${rawSql(columns.user_type)} = 'carrier' and ${rawSql(columns.carrier_id)} = ${actor.carrier_id}::text)`;
   }
   if (actor.carrier_scope === null) return sql`true`;
-  return sql`((${rawSql(columns.user_type)} = 'carrier' and ${rawSql(columns.carrier_id)} = any(${actor.carrier_scope}::text[])) or ${isSelf})`;
+  return sql`((${rawSql(columns.user_type)} = 'carrier' and ${rawSql(columns.carrier_id)} = any(${actor.carrier_scope}::text[]))
+    or (${isOwn(actor, columns.user_id)} and ${rawSql(columns.own_if ?? 'true')}))`;
 }
 
 /** Whether an actor may have a user of this kind and carrier within their scope. */

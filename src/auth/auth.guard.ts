@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import { AuthGuard as PassportAuthGuard } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
-import type { Actor } from '../access/actor';
+import { type Actor, isOneself } from '../access/actor';
 import { accessRule, type AccessRule, admitsKey } from '../access/allow.decorator';
 import { callerOf } from '../access/caller.decorator';
 import { holds } from '../access/permissions';
@@ -112,8 +112,9 @@ function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string
   const isKey = actor.actor_type === 'key';
   if (isKey && !admitsKey(rule, actor.permissions)) throw new AppError('access.denied', { detail: refusalOfKey(rule) });
   if (rule.permission === undefined || holds(actor.permissions, rule.permission)) return;
-  const isSelf = !isKey && rule.orSelf !== undefined && parameters[rule.orSelf]?.toLowerCase() === actor.user_id;
-  if (!isSelf) throw new AppError('access.denied', { detail: `The permission ${rule.permission} is missing.` });
+  const subject = rule.orSelf === undefined ? undefined : parameters[rule.orSelf];
+  if (subject === undefined || !isOneself(actor, subject.toLowerCase()))
+    throw new AppError('access.denied', { detail: `The permission ${rule.permission} is missing.` });
 }
 
 function refusalOfKey({ keys }: AccessRule): string {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../access/actor';
+import { type Actor, isOneself } from '../access/actor';
 import { holds } from '../access/permissions';
 import { mayReach } from '../access/scope';
 import { AppError } from '../common/errors/app-error';
@@ -36,7 +36,7 @@ export class IntrospectionService {
 }
 
 function mayAskAbout(actor: Actor, holder: UserResponse): boolean {
-  return holder.user_id === actor.user_id || (holds(actor.permissions, 'token:introspect') && mayReach(actor, holder));
+  return isOneself(actor, holder.user_id) || (holds(actor.permissions, 'token:introspect') && mayReach(actor, holder));
 }
 
 /** Ids and times as the token says, all else as it is at this moment. */

@@ -1,11 +1,15 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** A request with an `Idempotency-Key`: first who works on it, then how it was answered. */
 @Entity('idempotency_keys')
+@Check('idempotency_keys_actor_type_check', `actor_type in ('user', 'key')`)
 @Index('idempotency_keys_created_at_idx', ['created_at'])
 export class IdempotencyKeyEntity {
-  /** the caller; no foreign key, since not every caller need be a user */
+  /** id of the caller, which is a user or an API key; it says nothing without `actor_type` */
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'idempotency_keys_pkey' }) user_id!: string;
+  @Column('text', { default: 'user' }) actor_type!: 'user' | 'key';
+  /** what the caller was limited to; null in rows of versions that did not store it */
+  @Column('text', { nullable: true }) actor_scope!: string | null;
   @PrimaryColumn('text', { primaryKeyConstraintName: 'idempotency_keys_pkey' }) method!: string;
   @PrimaryColumn('text', { primaryKeyConstraintName: 'idempotency_keys_pkey' }) path!: string;
   /** callers make keys of what they like, names and addresses too */

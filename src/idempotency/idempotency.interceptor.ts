@@ -32,7 +32,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const [path = ''] = request.originalUrl.split('?');
     const { actor, method, query } = request;
     const body = request.upload?.bytes ?? request.body;
-    const claim = await this.idempotency.claim({ user_id: actor.user_id, method, path, key, query, body });
+    const claim = await this.idempotency.claim({ actor, method, path, key, query, body });
     return 'claim_id' in claim ? this.first(claim, reply, next) : again(claim, reply);
   }
 

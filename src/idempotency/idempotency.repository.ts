@@ -4,9 +4,9 @@ import { Database } from '../database/database';
 import type { IdempotencyKeyEntity } from './idempotency-key.entity';
 
 /** Whose key it is, and for what. */
-export type KeyScope = Pick<IdempotencyKeyEntity, 'user_id' | 'method' | 'path' | 'key_hash'>;
+export type KeyScope = Pick<IdempotencyKeyEntity, 'user_id' | 'actor_type' | 'method' | 'path' | 'key_hash'>;
 /** What is known of a request with this key. */
-export type KeyState = Pick<IdempotencyKeyEntity, 'request_hash' | 'status' | 'answer'>;
+export type KeyState = Pick<IdempotencyKeyEntity, 'actor_scope' | 'request_hash' | 'status' | 'answer'>;
 
 /** Rows that are too old, removed at each claim: more than are added. */
 const sweptAtOnce = 10;
@@ -17,15 +17,22 @@ export class IdempotencyRepository {
   constructor(private readonly database: Database) {}
 
   /** Claims a key that is new, too old, or whose claim is over; the latter only for the same request. False when none of these. */
-  async claim(scope: KeyScope, claim_id: string, request_hash: Buffer | null, lease_seconds: number): Promise<boolean> {
-    const { user_id, method, path, key_hash } = scope;
-    const rows = await this.database
-      .runPrepared(sql`insert into idempotency_keys as kept (user_id, method, path, key_hash, request_hash, claim_id, claimed_until)
-      values (${user_id}::uuid, ${method}, ${path}, ${key_hash}::bytea, ${request_hash}::bytea, ${claim_id}::uuid, now() + ${lease_seconds}::integer * interval '1 second')
+  async claim(
+    scope: KeyScope,
+    actor_scope: string,
+    claim_id: string,
+    request_hash: Buffer | null,
+    lease_seconds: number,
+  ): Promise<boolean> {
+    const { user_id, actor_type, method, path, key_hash } = scope;
+    const rows = await this.database.runPrepared(sql`insert into idempotency_keys as kept
+        (user_id, actor_type, actor_scope, method, path, key_hash, request_hash, claim_id, claimed_until)
+      values (${user_id}::uuid, ${actor_type}, ${actor_scope}, ${method}, ${path}, ${key_hash}::bytea,
+        ${request_hash}::bytea, ${claim_id}::uuid, now() + ${lease_seconds}::integer * interval '1 second')
       on conflict (user_id, method, path, key_hash) do update
-        set request_hash = excluded.request_hash, claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
+        set actor_scope = excluded.actor_scope, request_hash = excluded.request_hash, claim_id = excluded.claim_id, claimed_until = excluded.claimed_until,
           status = null, answer = null, created_at = now()
-      where kept.claimed_until < now() and (kept.created_at < now() - interval '24 hours'
+      where kept.actor_type = excluded.actor_type and kept.claimed_until < now() and (kept.created_at < now() - interval '24 hours'
         or (kept.status is null and coalesce(kept.request_hash = excluded.request_hash, true)))
       returning claim_id`);
     return rows.length > 0;
@@ -41,7 +48,7 @@ export class IdempotencyRepository {
   /** What is known of a key, or null when it was released meanwhile. */
   async find(scope: KeyScope): Promise<KeyState | null> {
     const [row] = await this.database.runPrepared<KeyState>(
-      sql`select request_hash, status, answer from idempotency_keys where ${isKey(scope)}`,
+      sql`select actor_scope, request_hash, status, answer from idempotency_keys where ${isKey(scope)}`,
     );
     return row ?? null;
   }
@@ -76,12 +83,12 @@ export class IdempotencyRepository {
 
   /** Removes the answers to purged users, and takes those that mention them out of the rows of others. The rows stay: nothing is done a second time. */
   async eraseUsers(user_ids: string[]): Promise<void> {
-    await this.database.run(sql`delete from idempotency_keys where user_id = any(${user_ids}::uuid[])`);
+    await this.database.run(sql`delete from idempotency_keys where user_id = any(${user_ids}::uuid[]) and actor_type = 'user'`);
     await this.database.run(sql`update idempotency_keys set answer = null
       where exists (select from unnest(${user_ids}::uuid[]) as purged (id) where strpos(answer::text, purged.id::text) > 0)`);
   }
 }
 
-function isKey({ user_id, method, path, key_hash }: KeyScope): SqlFragment {
-  return sql`(user_id = ${user_id}::uuid and method = ${method}::text and path = ${path}::text and key_hash = ${key_hash}::bytea)`;
+function isKey({ user_id, actor_type, method, path, key_hash }: KeyScope): SqlFragment {
+  return sql`(user_id = ${user_id}::uuid and actor_type = ${actor_type}::text and method = ${method}::text and path = ${path}::text and key_hash = ${key_hash}::bytea)`;
 }

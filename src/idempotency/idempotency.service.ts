@@ -1,5 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { Actor } from '../access/actor';
+import { canonicalJson } from '../common/canonical-json';
 import { AppError, type ErrorExtras } from '../common/errors/app-error';
 import type { ErrorCode } from '../common/errors/error-codes';
 import { createKeyedHash, deriveKey, newId } from '../common/random';
@@ -8,7 +10,8 @@ import { Fingerprint } from './fingerprint';
 import { IdempotencyRepository, type KeyScope, type KeyState } from './idempotency.repository';
 
 /** A request with a key: whose it is and what it is. */
-export interface KeyedRequest extends Omit<KeyScope, 'key_hash'> {
+export interface KeyedRequest extends Pick<KeyScope, 'method' | 'path'> {
+  actor: Actor;
   key: string;
   query: unknown;
   /** as parsed, or the stream of it */
@@ -53,16 +56,19 @@ export class IdempotencyService {
    * Claims a request, or finds the first answer to it.
    * @throws idempotency.key_reused, idempotency.in_progress
    */
-  async claim({ user_id, method, path, key, query, body }: KeyedRequest): Promise<Claim | KeptAnswer> {
-    const scope = { user_id, method, path, key_hash: createKeyedHash(this.key).update(key).digest() };
+  async claim({ actor, method, path, key, query, body }: KeyedRequest): Promise<Claim | KeptAnswer> {
+    const { actor_type, user_id } = actor;
+    if (actor_type === 'system') throw new Error('the service sends no requests to itself');
+    const scope = { user_id, actor_type, method, path, key_hash: createKeyedHash(this.key).update(key).digest() };
+    const actor_scope = scopeOf(actor);
     const claim: Claim = { claim_id: newId(), scope, fingerprint: new Fingerprint(this.key, query, body) };
-    if (await this.keys.claim(scope, claim.claim_id, claim.fingerprint.known, leaseSeconds)) {
+    if (await this.keys.claim(scope, actor_scope, claim.claim_id, claim.fingerprint.known, leaseSeconds)) {
       await this.keys.sweep();
       return claim;
     }
     const state = await this.keys.find(scope);
     if (state === null) throw new AppError('idempotency.in_progress');
-    return firstAnswer(state, claim.fingerprint);
+    return firstAnswer(state, actor_scope, claim.fingerprint);
   }
 
   /** Works on a claimed request; the claim is renewed as long as that takes. */
@@ -110,7 +116,16 @@ export class IdempotencyService {
   }
 }
 
-async function firstAnswer({ request_hash, status, answer }: KeyState, fingerprint: Fingerprint): Promise<KeptAnswer> {
+/** Returns what limits the users an actor may see, as text. */
+function scopeOf({ user_type, carrier_id, carrier_scope }: Actor): string {
+  return canonicalJson([user_type, carrier_id, carrier_scope === null ? null : [...carrier_scope].sort()]);
+}
+
+async function firstAnswer(
+  { actor_scope: first_scope, request_hash, status, answer }: KeyState,
+  actor_scope: string,
+  fingerprint: Fingerprint,
+): Promise<KeptAnswer> {
   // a streamed body is read only once there is something to compare it with
   const own = status === null || request_hash === null ? fingerprint.known : await fingerprint.complete();
   if (request_hash !== null && own !== null && !own.equals(request_hash)) throw new AppError('idempotency.key_reused');
@@ -118,6 +133,11 @@ async function firstAnswer({ request_hash, status, answer }: KeyState, fingerpri
   if (answer === null)
     throw new AppError('idempotency.key_reused', {
       detail: 'The request was carried out. Its answer was erased, together with a purged user.',
+    });
+  // the response may show users that the caller may no longer see
+  if (first_scope !== null && first_scope !== actor_scope)
+    throw new AppError('idempotency.key_reused', {
+      detail: 'The request was carried out. Your scope has changed since then, so its response is not returned again.',
     });
   return { ...(answer as Omit<KeptAnswer, 'status'>), status };
 }

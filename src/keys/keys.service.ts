@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import { type Actor, type Caller, keyActorOf } from '../access/actor';
+import { type Actor, type Caller, identityOf, keyActorOf } from '../access/actor';
 import { holds } from '../access/permissions';
 import { mayGiveScope, visibleTo } from '../access/scope';
 import { AppError, invalid } from '../common/errors/app-error';
@@ -63,7 +63,7 @@ export class KeysService {
 
   /** One page of the keys that the actor may see; revoked and expired ones too. */
   async list(actor: Actor, query: RawQuery): Promise<KeyListResponse> {
-    const page = await this.keys.list(visibleKeys(actor), query, actor.user_id);
+    const page = await this.keys.list(visibleKeys(actor), query, identityOf(actor));
     return { ...page, items: page.items.map(toKeyResponse) };
   }
 

@@ -14,6 +14,7 @@ export type OperationStatus = (typeof operationStatuses)[number];
  * transaction, so that whatever is killed at whatever moment, each user is done exactly once (ADR 0008).
  */
 @Entity('operations')
+@Check('operations_actor_type_check', `actor_type in ('user', 'key')`)
 @Check('operations_kind_check', `kind in ('change', 'delete', 'undo', 'import')`)
 @Check('operations_status_check', `status in ('receiving', 'waiting', 'running', 'done', 'canceled', 'failed')`)
 @Unique('operations_confirm_id_key', ['confirm_id'])
@@ -26,6 +27,8 @@ export class OperationEntity {
   /** what its caller needed, and whoever wants to see, cancel or undo it needs too */
   @Column('text') permission!: string;
   @Column('text') status!: OperationStatus;
+  /** kind of the actor; `actor_id` says nothing without it */
+  @Column('text', { default: 'user' }) actor_type!: 'user' | 'key';
   @Column('uuid') actor_id!: string;
   @Column('uuid', { nullable: true }) session_id!: string | null;
   @Column('inet', { nullable: true }) ip!: string | null;

@@ -50,7 +50,7 @@ export class OperationResponse {
   error_code!: string | null;
   /** the operation that this one undoes */
   undo_of!: string | null;
-  /** the operation that undoes or has undone this one; null again when it was canceled or failed */
+  /** the operation that undoes or has undone this one; null again if it was canceled, failed, changed no user or skipped some */
   undone_by!: string | null;
   /** when it was asked for */
   created_at!: Date;

@@ -10,9 +10,8 @@ import { OperationBatchEntity } from './operation-batch.entity';
 import { OperationEntity, type OperationKind } from './operation.entity';
 import { operationList } from './operation-list';
 
-const columns =
-  rawSql(`operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_id, operations.session_id,
-  host(operations.ip) as ip, operations.request_id, operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
+const columns = rawSql(`operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
+  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id, operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
   operations.skipped_count, operations.skipped_reasons, jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code, operations.undo_of,
   operations.undone_by, operations.created_at, operations.started_at, operations.progressed_at, operations.finished_at, operations.undo_until`);
 
@@ -22,7 +21,18 @@ export type OperationRecord = Omit<OperationEntity, 'confirm_id'>;
 /** An operation that begins. */
 export type NewOperation = Pick<
   OperationEntity,
-  'operation_id' | 'kind' | 'permission' | 'status' | 'actor_id' | 'session_id' | 'ip' | 'request_id' | 'request' | 'confirm_id' | 'undo_of'
+  | 'operation_id'
+  | 'kind'
+  | 'permission'
+  | 'status'
+  | 'actor_type'
+  | 'actor_id'
+  | 'session_id'
+  | 'ip'
+  | 'request_id'
+  | 'request'
+  | 'confirm_id'
+  | 'undo_of'
 >;
 
 /** The users that an operation is about, as they were fixed. */
@@ -55,10 +65,11 @@ export class OperationsRepository {
 
   /** Adds an operation. A preview that was confirmed before violates `operations_confirm_id_key`. */
   async insert(operation: NewOperation): Promise<void> {
-    const { operation_id, kind, permission, status, actor_id, session_id, ip, request_id, request, confirm_id, undo_of } = operation;
-    await this.database
-      .run(sql`insert into operations (operation_id, kind, permission, status, actor_id, session_id, ip, request_id, request, confirm_id, undo_of)
-      values (${operation_id}, ${kind}, ${permission}, ${status}, ${actor_id}, ${session_id}, ${ip}, ${request_id}, ${JSON.stringify(request)}::jsonb, ${confirm_id}, ${undo_of})`);
+    const { operation_id, kind, permission, status, actor_type, actor_id, session_id, ip, request_id, request } = operation;
+    const { confirm_id, undo_of } = operation;
+    await this.database.run(sql`insert into operations
+        (operation_id, kind, permission, status, actor_type, actor_id, session_id, ip, request_id, request, confirm_id, undo_of)
+      values (${operation_id}, ${kind}, ${permission}, ${status}, ${actor_type}, ${actor_id}, ${session_id}, ${ip}, ${request_id}, ${JSON.stringify(request)}::jsonb, ${confirm_id}, ${undo_of})`);
   }
 
   /**
@@ -166,7 +177,10 @@ export class OperationsRepository {
     await this.database.repository(OperationBatchEntity).delete({ operation_id, number });
   }
 
-  /** Ends an operation: nothing is left to be done. What changed users can be undone for `undo_days`; null = never. What an undo leaves undone can be undone again. */
+  /**
+   * Ends an operation. Changed users can be undone for `undo_days`; null = never.
+   * An undo that skipped users, changed none or did not come to its end gives the undo of its operation back.
+   */
   async finish(
     operation_id: string,
     status: 'done' | 'canceled' | 'failed',
@@ -177,9 +191,9 @@ export class OperationsRepository {
         started_at = coalesce(started_at, now()),
         undo_until = case when changed > 0 and kind in ('change', 'delete') then now() + make_interval(days => ${undo_days}::integer) end
       where operation_id = ${operation_id}::uuid and finished_at is null`);
-    if (status !== 'done')
-      await this.database.run(sql`update operations set undone_by = null
-        where operation_id = (select undo_of from operations where operation_id = ${operation_id}::uuid) and undone_by = ${operation_id}::uuid`);
+    await this.database.run(sql`update operations set undone_by = null from operations undo
+      where undo.operation_id = ${operation_id}::uuid and (undo.status <> 'done' or undo.changed = 0 or undo.skipped_count > 0)
+        and operations.operation_id = undo.undo_of and operations.undone_by = undo.operation_id`);
     await this.database.repository(OperationBatchEntity).delete({ operation_id });
   }
 
@@ -195,6 +209,14 @@ export class OperationsRepository {
     const rows = await this.database.run(sql`update operations set undone_by = ${undone_by}::uuid
       where operation_id = ${operation_id}::uuid and undo_until > now() and undone_by is null returning 1`);
     return rows.length > 0;
+  }
+
+  /** Returns the ids of the undos of an operation, in whatever state. */
+  async undosOf(operation_id: string): Promise<string[]> {
+    const rows = await this.database.run<{ operation_id: string }>(
+      sql`select operation_id from operations where undo_of = ${operation_id}::uuid`,
+    );
+    return rows.map((undo) => undo.operation_id);
   }
 
   /** The accepted operation of these kinds that has waited longest, or null. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import type { Actor } from '../access/actor';
+import { type Actor, identityOf } from '../access/actor';
 import { holds, type Permission } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
 import type { RawQuery } from '../common/query/filter';
@@ -47,9 +47,10 @@ export class OperationsService {
     { kind, permission, request, confirm_id = null, undo_of = null, receiving = false }: OperationRequest,
   ): Promise<string> {
     const operation_id = newId();
-    const { user_id: actor_id, session_id, ip, request_id } = actor;
+    const { actor_type, user_id: actor_id, session_id, ip, request_id } = actor;
+    if (actor_type === 'system') throw new Error('the service opens no operation in its own name');
     const status = receiving ? 'receiving' : 'waiting';
-    const origin = { actor_id, session_id, ip, request_id };
+    const origin = { actor_type, actor_id, session_id, ip, request_id };
     await this.operations.insert({ operation_id, kind, permission, status, ...origin, request, confirm_id, undo_of });
     return operation_id;
   }
@@ -123,7 +124,7 @@ export class OperationsService {
 
   /** One page of the operations that the actor may see. */
   async list(actor: Actor, query: RawQuery): Promise<OperationListResponse> {
-    const page = await this.operations.list(visibleOperations(actor), query, actor.user_id);
+    const page = await this.operations.list(visibleOperations(actor), query, identityOf(actor));
     return { ...page, items: page.items.map(toOperationResponse) };
   }
 
@@ -144,6 +145,11 @@ export class OperationsService {
     if (!(await this.operations.noteUndone(operation_id, undone_by))) throw new AppError('operation.not_undoable');
   }
 
+  /** Returns the ids of the undos of an operation: some users may have been undone by each of them. */
+  undosOf(operation_id: string): Promise<string[]> {
+    return this.operations.undosOf(operation_id);
+  }
+
   /** Takes values of persons who are purged out of the filters that were asked for. */
   async eraseValues(values: (string | null)[]): Promise<void> {
     await this.operations.eraseValues(values.filter((value) => value !== null && value !== '') as string[]);
@@ -155,5 +161,6 @@ function visibleOperations(actor: Actor): SqlFragment {
   const held = permissions.filter((permission) => holds(actor.permissions, permission));
   if (held.length === 0) throw new AppError('access.denied');
   const all = actor.user_type === 'system' && actor.carrier_scope === null;
-  return sql`operations.permission = any(${held}::text[]) and (${all}::boolean or operations.actor_id = ${actor.user_id}::uuid)`;
+  return sql`operations.permission = any(${held}::text[]) and (${all}::boolean
+    or (operations.actor_type = ${actor.actor_type} and operations.actor_id = ${actor.user_id}::uuid))`;
 }

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import { type Actor, type Caller, systemActorFor, type UserType } from '../access/actor';
+import { type Actor, type Caller, identityOf, systemActorFor, type UserType } from '../access/actor';
 import { holds } from '../access/permissions';
-import { visibleTo } from '../access/scope';
+import { isOwn, visibleTo } from '../access/scope';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { parseFilter, type RawQuery } from '../common/query/filter';
 import { filterSql } from '../common/query/filter-sql';
@@ -129,7 +129,7 @@ export class SessionsService {
 
   /** One page of one's own sessions, or with `session:read` of all within the scope. */
   async list(actor: Actor, query: RawQuery): Promise<Page<Answered<SessionResponse>>> {
-    const page = await this.sessions.list(this.visible(actor, 'session:read'), query, actor.user_id);
+    const page = await this.sessions.list(this.visible(actor, 'session:read'), query, identityOf(actor));
     return { ...page, items: page.items.map((session) => toSessionResponse(session, actor.session_id)) };
   }
 
@@ -187,7 +187,7 @@ export class SessionsService {
   }
 
   private own(actor: Actor): SqlFragment {
-    return sql`sessions.user_id = ${actor.user_id}::uuid`;
+    return isOwn(actor, 'sessions.user_id');
   }
 
   /** Deleted users do not exist for anybody, and neither do their sessions. */

@@ -1,4 +1,4 @@
-import type { Actor } from '../access/actor';
+import { type Actor, identityOf } from '../access/actor';
 import { canonicalJson } from '../common/canonical-json';
 import { invalid } from '../common/errors/app-error';
 import { deriveKey, newId } from '../common/random';
@@ -57,5 +57,5 @@ export class ConfirmTokens {
 }
 
 function contextOf({ actor, kind, filters, change }: Previewed): string {
-  return canonicalJson([actor.user_id, kind, filters, change]);
+  return canonicalJson([identityOf(actor), kind, filters, change]);
 }

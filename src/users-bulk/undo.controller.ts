@@ -21,7 +21,7 @@ export class UndoController {
   @Allow(undefined, { keys: true })
   @Endpoint({
     description:
-      'Puts back every user whose `version` still is the one that the operation left; the others are skipped, with the reason. Within 30 days, once; also what a canceled operation has done, and again what a canceled or failed undo has left. For changes and deletions: an import or an undo cannot be undone. Sessions stay ended. Permission, scope and grants count as of now. The answer is the operation that does it: up to 10,000 users are done already.',
+      'Restores every user whose `version` is still the one that the operation left, within 30 days. Other users are skipped, with the reason. Users that an undo skipped, or did not reach because it was canceled or failed, can be undone again by another undo. Changes and deletions can be undone, also those of a canceled operation; imports and undos cannot. Ended sessions stay ended. Permission, scope and grants are those at the time of the undo. The response is the operation that does the undo; with up to 10,000 users it has already ended.',
     answer: {
       status: 202,
       type: OperationResponse,

@@ -64,7 +64,10 @@ export class UsersBulkService {
     return this.answer(actor, asked, await this.changes.deleteDeed(actor));
   }
 
-  /** Puts back what an operation has changed, as far as nobody has changed it since. @throws operation.not_found, operation.not_undoable */
+  /**
+   * Restores the users that an operation changed, as far as they have not changed since.
+   * Users that an earlier undo skipped are tried again. @throws operation.not_found, operation.not_undoable
+   */
   @Transactional()
   async undo(actor: Actor, operation_id: string): Promise<OperationResponse> {
     const { kind, finished_at } = await this.operations.get(actor, operation_id);
@@ -77,7 +80,8 @@ export class UsersBulkService {
       undo_of: operation_id,
     });
     await this.operations.noteUndone(operation_id, undo);
-    const { count } = await this.operations.addUsers(undo, this.changes.changedBy(operation_id));
+    const left = this.changes.leftToUndo(operation_id, await this.operations.undosOf(operation_id));
+    const { count } = await this.operations.addUsers(undo, left);
     return this.start(actor, undo, count);
   }
 

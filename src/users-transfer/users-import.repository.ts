@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
-import { isTaken } from '../users/user-changes.service';
+import { isIdTaken, isTaken } from '../users/user-changes.service';
 import type { ImportedUser } from './import-rows';
 
 /** A row whose user cannot be, and what of it is taken. */
@@ -47,7 +47,7 @@ export class UsersImportRepository {
           array(select distinct network(address::inet)::cidr from unnest(allowed_ips) address order by 1),
           attributes, status, must_change_password, ${created_by}::uuid, coalesce(created_at, now()), email_verified_at, last_login_at, last_login_ip,
           last_seen_at, coalesce(password_changed_at, case when password_hash is not null then now() end)
-        from imported order by line
+        from imported where not ${isIdTaken(rawSql('imported.user_id'))} order by line
         on conflict do nothing returning *
       ), made as (
         -- an id may be in several rows: of those that say the same of their user, it is the first
@@ -64,7 +64,7 @@ export class UsersImportRepository {
     const rows = users.map(({ line, user_id, name, email }) => ({ line, user_id, name, email }));
     return this.database.run(sql`select line, field from (
         select line, case
-          when exists (select 1 from users where users.user_id = row.user_id) then 'user_id'
+          when ${isIdTaken(rawSql('row.user_id'))} then 'user_id'
           when ${isTaken('name', rawSql('row.name'))} then 'name'
           when ${isTaken('email', rawSql('row.email'))} then 'email' end as field
         from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as row (line integer, user_id uuid, name text, email text)

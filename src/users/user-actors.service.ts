@@ -7,6 +7,7 @@ import { LiveLoginsRepository } from './live-logins.repository';
 
 /** Work that goes on after the request: who asked for it, from where, and the permission that it takes. */
 export interface AskedWork {
+  actor_type: 'user' | 'key';
   actor_id: string;
   session_id: string | null;
   ip: string | null;
@@ -22,10 +23,11 @@ export class UserActorsService {
     private readonly keys: KeysService,
   ) {}
 
-  /** Who asked for the work, with the roles and permissions of this moment. @throws access.denied when they may not act like this any more */
-  async of({ actor_id, session_id, ip, request_id, permission }: AskedWork): Promise<Actor> {
+  /** Returns who asked for the work, with the roles and permissions of this moment. @throws access.denied */
+  async of({ actor_type, actor_id, session_id, ip, request_id, permission }: AskedWork): Promise<Actor> {
     const origin: Caller = { ip, user_agent: null, request_id };
-    const actor = (await this.user(actor_id, session_id, origin)) ?? (await this.keys.findById(actor_id, origin));
+    const isKey = actor_type === 'key';
+    const actor = isKey ? await this.keys.findById(actor_id, origin) : await this.user(actor_id, session_id, origin);
     if (actor === null || !holds(actor.permissions, permission)) throw new AppError('access.denied');
     return actor;
   }

@@ -10,10 +10,10 @@ import { SessionsService } from '../sessions/sessions.service';
 import { type Assignment, assignmentsOf, touchesPower, type UserChange } from './user-change';
 import { type Applied, type Previewed, UserChangesRepository } from './user-changes.repository';
 import type { Deed } from './user-rules';
-import { changedBy, undoOf } from './user-undo';
+import { changedBy, leftToUndo, undoOf } from './user-undo';
 
 export type { Applied, Outcome, SkippedUser } from './user-changes.repository';
-export { type Deed, isTaken } from './user-rules';
+export { type Deed, isIdTaken, isTaken } from './user-rules';
 
 const deletion: Assignment = { column: 'deleted_at', value: rawSql('coalesce(users.deleted_at, now()::timestamptz(3))') };
 
@@ -58,6 +58,11 @@ export class UserChangesService {
   /** The users whom an operation has changed or deleted, as a query that gives `user_id`. */
   changedBy(operation_id: string): SqlFragment {
     return changedBy(operation_id);
+  }
+
+  /** Returns the users that an operation changed or deleted and none of `undos` has restored, as a query. */
+  leftToUndo(operation_id: string, undos: string[]): SqlFragment {
+    return leftToUndo(operation_id, undos);
   }
 
   /**

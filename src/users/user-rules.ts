@@ -1,4 +1,5 @@
 import type { Actor } from '../access/actor';
+import { isOwn } from '../access/scope';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { Grants } from '../roles/roles.service';
 import { type Assignment, differsSql, touchesPower, type UserChange, valueAfter } from './user-change';
@@ -33,7 +34,7 @@ const hasPassword = rawSql(`exists (select 1 from credentials where credentials.
  * refusal, in a bulk change the reason for skipping. `users` stands for the row as it is, `users.after_…` for what it would be.
  */
 export function refusalSql(actor: Actor, deed: Deed): SqlFragment {
-  const isSelf = sql`users.user_id = ${actor.user_id}::uuid`;
+  const isSelf = isOwn(actor, 'users.user_id');
   const versions = deed.versions ?? null;
   return sql`case
     ${versions === null ? rawSql('') : sql`when users.version <> all(${versions}::integer[]) then 'user.version_mismatch'`}
@@ -118,6 +119,13 @@ const never = { name: rawSql(`other.deleted_at > 'infinity'`), email: rawSql(`ot
 export function isTaken(column: 'name' | 'email', value: SqlFragment): SqlFragment {
   return sql`exists (select 1 from users other
     where (other.deleted_at is null or ${never[column]}) and lower(other.${rawSql(column)}) = lower(${value}))`;
+}
+
+/** Renders whether an id belongs to a user, or ever belonged to a purged user or an API key: no new user gets it (Z24). */
+export function isIdTaken(user_id: SqlFragment): SqlFragment {
+  return sql`(exists (select 1 from users other where other.user_id = ${user_id})
+    or exists (select 1 from user_tombstones where user_tombstones.user_id = ${user_id})
+    or exists (select 1 from keys where keys.key_id = ${user_id}))`;
 }
 
 /** The roles that a user of their kind can have. */

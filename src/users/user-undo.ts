@@ -16,6 +16,13 @@ export function changedBy(operation_id: string): SqlFragment {
   return sql`select target_id as user_id from events where operation_id = ${operation_id}::uuid and event_type ${ofUsers}`;
 }
 
+/** Returns the users that an operation changed or deleted and none of `undos` has restored, as a query that gives `user_id`. */
+export function leftToUndo(operation_id: string, undos: string[]): SqlFragment {
+  if (undos.length === 0) return changedBy(operation_id);
+  return sql`${changedBy(operation_id)} except select target_id from events
+    where operation_id = any(${undos}::uuid[]) and event_type in ('user.changed', 'user.restored')`;
+}
+
 /**
  * Puts back what an operation has changed: the before-images of the audit log, read into a row of `users`, give every column its type again. `offset 0`:
  * always looked up user by user. The statistics may not know of the operation yet; taken for one of a single event it would be read whole for each batch.

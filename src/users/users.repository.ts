@@ -141,8 +141,9 @@ export class UsersRepository {
     return rows.length === 0;
   }
 
-  /** Removes users for good; what belongs to them goes with them. */
+  /** Removes users and all that belongs to them. Their ids stay behind, so that nobody gets them again. */
   async purge(user_ids: string[]): Promise<void> {
+    await this.database.run(sql`insert into user_tombstones (user_id) select unnest(${user_ids}::uuid[]) on conflict do nothing`);
     await this.database.run(sql`delete from users where user_id = any(${user_ids}::uuid[])`);
   }
 }

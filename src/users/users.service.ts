@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import type { Actor } from '../access/actor';
+import { type Actor, identityOf, isOneself } from '../access/actor';
 import { holds } from '../access/permissions';
 import { visibleTo } from '../access/scope';
 import { AppError, invalid } from '../common/errors/app-error';
@@ -42,7 +42,7 @@ export class UsersService {
 
   /** A user whom the actor may see. @throws user.not_found */
   async get(actor: Actor, user_id: string): Promise<UserResponse> {
-    const visible = user_id === actor.user_id ? sql`true` : visibleUsers(actor);
+    const visible = isOneself(actor, user_id) ? sql`true` : visibleUsers(actor);
     const user = await this.users.find(oneUser(user_id, visible));
     if (user === null) throw new AppError('user.not_found');
     return toUserResponse(user);
@@ -59,7 +59,7 @@ export class UsersService {
     if (deleted !== undefined && deleted !== 'true')
       throw invalid({ parameter: 'deleted', code: 'parameter.malformed', detail: 'must be true' });
     if (deleted === 'true' && !holds(actor.permissions, 'user:delete')) throw new AppError('access.denied');
-    const page = await this.users.list(visibleUsers(actor), rest, actor.user_id, deleted === 'true');
+    const page = await this.users.list(visibleUsers(actor), rest, identityOf(actor), deleted === 'true');
     return { ...page, items: page.items.map((user) => toUserResponse(user)) };
   }
 
@@ -72,7 +72,7 @@ export class UsersService {
   @Transactional()
   async change(actor: Actor, user_id: string, request: ChangeUserRequest, versions: number[] | null): Promise<UserResponse> {
     const change: UserChange = { ...request };
-    const ofSelf = user_id === actor.user_id;
+    const ofSelf = isOneself(actor, user_id);
     if (!holds(actor.permissions, 'user:update') && Object.keys(change).some((field) => !selfFields.includes(field)))
       throw new AppError('access.denied');
     const deed = { ...(await this.changes.changeDeed(actor, change)), versions };

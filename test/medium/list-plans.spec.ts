@@ -13,7 +13,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database'
 
 const someone = '018f0000-0000-7000-8000-000000000001';
 const actor = (fields: Partial<Actor>) =>
-  ({ user_id: someone, user_type: 'system', carrier_id: null, carrier_scope: null, ...fields }) as Actor;
+  ({ actor_type: 'user', user_id: someone, user_type: 'system', carrier_id: null, carrier_scope: null, ...fields }) as Actor;
 const callers = {
   everything: actor({}),
   carrier: actor({ user_type: 'carrier', carrier_id: 'carrier-180' }),

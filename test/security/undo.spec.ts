@@ -69,6 +69,45 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     }
   });
 
+  it('lets an administrator undo what an operator undid in vain (B24)', async () => {
+    const operator = await loginAs(['operator']);
+    const victim = await system(['administrator']);
+    const { body } = await service.delete(`/user/all?user_id=${victim.user_id}`, admin);
+    expect(await undo(operator, body.operation_id)).toMatchObject({ changed: 0, skipped_count: 1 });
+    expect((await service.get(`/user/operation/${body.operation_id}`, admin)).body).toMatchObject({ undone_by: null });
+    expect(await undo(admin, body.operation_id)).toMatchObject({ changed: 1, skipped_count: 0 });
+    expect((await rowOf(victim.user_id))?.['deleted_at']).toBeNull();
+    const third = await service.post(`/user/operation/${body.operation_id}/undo`, admin);
+    expect([third.status, third.body.code]).toEqual([409, 'operation.not_undoable']);
+  });
+
+  it('undoes later the users that an undo skipped, and only these (B24)', async () => {
+    const operator = await loginAs(['operator']);
+    const [strong, plain] = [await system(['administrator']), await system(['reader'])];
+    const ids = `user_id_in=${strong.user_id},${plain.user_id}`;
+    const { operation_id } = (await patch(admin, ids, { timezone: 'Europe/Oslo' })).body;
+    expect(await undo(operator, operation_id)).toMatchObject({ matched: 2, changed: 1, skipped_count: 1 });
+    await service.patch(`/user/${plain.user_id}`, { token: admin.token, body: { timezone: 'Asia/Tokyo' } });
+    expect(await undo(admin, operation_id)).toMatchObject({ matched: 1, changed: 1, skipped_count: 0 });
+    expect([(await rowOf(strong.user_id))?.['timezone'], (await rowOf(plain.user_id))?.['timezone']]).toEqual([null, 'Asia/Tokyo']);
+    expect((await service.post(`/user/operation/${operation_id}/undo`, admin)).body.code).toBe('operation.not_undoable');
+  });
+
+  it('rejects a second undo while the first one runs, although it will skip users (B24)', async () => {
+    const operator = await loginAs(['operator']);
+    const victims = await Promise.all([system(['administrator']), system(['administrator'])]);
+    const query = `user_id_in=${victims.map(({ user_id }) => user_id).join()}`;
+    const { operation_id } = (await patch(admin, query, { locale: 'de' })).body;
+    const answers = await Promise.all(
+      [operator, admin, admin, operator].map(({ token }) => service.post(`/user/operation/${operation_id}/undo`, { token })),
+    );
+    const changed = answers.filter(({ body }) => body.changed === 2);
+    expect(changed).toHaveLength(1);
+    expect(
+      await service.rows(`select 1 from users where locale = 'de' and user_id = any($1)`, [victims.map((one) => one.user_id)]),
+    ).toEqual([]);
+  });
+
   it('Z10 whoever has lost the right to a role does not undo with it', async () => {
     const deputy = await loginAs(['deputy']);
     const [up, down] = [await system(['reader']), await system(['administrator'])];
@@ -149,6 +188,8 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     const { operation_id } = (await patch(admin, `user_id=${user.user_id}`, { roles: [] })).body;
     const left = (await rowOf(user.user_id))?.['version'];
     await service.delete(`/user/${user.user_id}?purge=true`, admin);
+    // an import refuses the id of a purged user: the undo must hold if it did not
+    await service.rows('delete from user_tombstones where user_id = $1', [user.user_id]);
     const row = { user_id: user.user_id, user_type: 'system', name: 'again', email: 'again@example.com' };
     const headers = { 'content-type': 'application/x-ndjson' };
     expect((await service.post('/user/import', { ...admin, headers, body: JSON.stringify(row) })).body.created).toBe(1);
