@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { type Actor, identityOf } from '../access/actor';
 import { CursorCodec } from '../common/query/cursor';
 import type { RawQuery } from '../common/query/filter';
 import { parseListQuery } from '../common/query/list-query';
@@ -8,6 +9,7 @@ import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import { auditList } from './audit-list';
 import type { EventEntity } from './event.entity';
+import { eventsFor, visibleEvents } from './visible-events.sql';
 
 const columns =
   rawSql(`events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type, events.target_type, events.target_id,
@@ -43,10 +45,11 @@ export class EventsRepository {
     await this.database.runPrepared(events);
   }
 
-  /** One page of what the condition shows and the caller's query finds. */
-  async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<Answered<EventEntity>>> {
-    const parsed = parseListQuery(query, auditList, caller_id, this.cursors);
-    const source = { columns, from: rawSql('events'), id: 'events.event_id', idName: 'event_id', visible };
+  /** Returns one page of the events that the reader may see and the query finds. */
+  async list(reader: Actor, query: RawQuery): Promise<Page<Answered<EventEntity>>> {
+    const parsed = parseListQuery(query, auditList, identityOf(reader), this.cursors);
+    const [from, visible] = [eventsFor(reader), visibleEvents(reader)];
+    const source = { columns, from, id: 'events.event_id', idName: 'event_id', visible };
     return readPage<Answered<EventEntity>>(this.database.answers, source, parsed, this.cursors);
   }
 

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
-import { visibleTo } from '../access/scope';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
 import { sql, type SqlFragment } from '../common/query/sql';
@@ -78,8 +77,7 @@ export class EventsService {
 
   /** One page of the events that the actor may see. */
   async list(actor: Actor, query: RawQuery): Promise<Page<Answered<EventResponse>>> {
-    const visible = visibleTo(actor, { user_id: 'events.target_id', user_type: `'carrier'`, carrier_id: 'events.carrier_id' });
-    const page = await this.events.list(visible, query, actor.user_id);
+    const page = await this.events.list(actor, query);
     return { ...page, items: page.items.map(toEventResponse) };
   }
 

@@ -1,0 +1,35 @@
+import type { Actor } from '../access/actor';
+import { visibleTo } from '../access/scope';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+
+/**
+ * Renders which events an actor may see: those about users within the scope, and those about themselves.
+ * An id alone does not make an event one's own: that of an API key or a session may be the same.
+ */
+export function visibleEvents(actor: Actor): SqlFragment {
+  return visibleTo(actor, {
+    user_id: 'events.target_id',
+    user_type: `'carrier'`,
+    carrier_id: 'events.carrier_id',
+    own_if: `events.target_type in ('user', 'login')`,
+  });
+}
+
+const shown = rawSql(`event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id, carrier_id,
+  operation_id, request_id, changes`);
+
+/**
+ * Renders the table of events as a reader may see it. Where an actor outside the reader's scope acted on a user
+ * within it, the address and the session of that actor are null, for filters too (OWASP ASVS 8.2.3).
+ */
+export function eventsFor(reader: Actor): SqlFragment {
+  if (reader.user_type === 'system' && reader.carrier_scope === null) return rawSql('events');
+  const user = { user_id: 'acting.user_id', user_type: 'acting.user_type', carrier_id: 'acting.carrier_id' };
+  const key = { ...user, user_id: 'acting.created_by' };
+  const inScope = sql`case raw.actor_type
+      when 'user' then exists (select 1 from users acting where acting.user_id = raw.actor_id and ${visibleTo(reader, user)})
+      when 'key' then exists (select 1 from keys acting where acting.key_id = raw.actor_id and ${visibleTo(reader, key)})
+      else true end`;
+  return sql`(select ${shown}, case when ${inScope} then raw.ip end as ip, case when ${inScope} then raw.session_id end as session_id
+    from events raw) events`;
+}
