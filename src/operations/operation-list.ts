@@ -9,6 +9,7 @@ export const operationList: ListSpec = {
       operation_id: { column: 'operations.operation_id', type: 'uuid', meaning: 'Id of the operation' },
       kind: { column: 'operations.kind', type: 'text', values: operationKinds, meaning: 'What it does' },
       status: { column: 'operations.status', type: 'text', values: operationStatuses, meaning: 'How it stands' },
+      actor_type: { column: 'operations.actor_type', type: 'text', values: ['user', 'key'], meaning: 'Kind of actor' },
       actor_id: { column: 'operations.actor_id', type: 'uuid', meaning: 'Who asked for it' },
       undo_of: { column: 'operations.undo_of', type: 'uuid', nullable: true, meaning: 'Operation that it undoes' },
       created_at: { column: 'operations.created_at', type: 'time', meaning: 'When it was asked for' },

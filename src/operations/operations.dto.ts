@@ -24,7 +24,9 @@ export class OperationResponse {
   kind!: OperationKind;
   /** `receiving` (the file is still on its way), `waiting`, `running`, `done`, `canceled` or `failed` */
   status!: OperationStatus;
-  /** who asked for it */
+  /** kind of the actor: `user` or `key` */
+  actor_type!: 'user' | 'key';
+  /** id of the user or API key that asked for it */
   actor_id!: string;
   /** filters and change as they were sent, or the options of an import */
   request!: Record<string, unknown>;
@@ -70,12 +72,26 @@ export class OperationListResponse extends PageResponse {
 
 /** The public form of an operation: an allow-list. */
 export function toOperationResponse(operation: OperationRecord): OperationResponse {
-  const { operation_id, kind, status, actor_id, request, total, processed, changed, unchanged, skipped_count, skipped_reasons } = operation;
+  const {
+    operation_id,
+    kind,
+    status,
+    actor_type,
+    actor_id,
+    request,
+    total,
+    processed,
+    changed,
+    unchanged,
+    skipped_count,
+    skipped_reasons,
+  } = operation;
   const { error_code, undo_of, undone_by, created_at, started_at, finished_at, undo_until } = operation;
   return {
     operation_id,
     kind,
     status,
+    actor_type,
     actor_id,
     request,
     matched: total,

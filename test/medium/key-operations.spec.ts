@@ -57,14 +57,14 @@ describe('keys as actors', () => {
     await addManyUsers(service, 10_001, 'many');
     const { key_id, key } = await createKey(service, ['user:update', 'user:read']);
     const { status, body } = await service.patch('/user/all?carrier_id=many', { token: key, body: { timezone: 'Europe/Oslo' } });
-    expect([status, body.actor_id]).toEqual([202, key_id]);
+    expect([status, body.actor_type, body.actor_id]).toEqual([202, 'key', key_id]);
     expect(await ended(service, body.operation_id, key)).toMatchObject({ status: 'done', changed: 10_001 });
     const canceled = await service.post(`/user/operation/${body.operation_id}/cancel`, { token: key });
     expect([canceled.status, canceled.body.status]).toEqual([202, 'done']);
     const undone = await service.post(`/user/operation/${body.operation_id}/undo`, { token: key });
     expect(undone.status).toBe(202);
     expect(await ended(service, undone.body.operation_id, key)).toMatchObject({ status: 'done', changed: 10_001, actor_id: key_id });
-    const list = await service.get(`/user/operation/list?actor_id=${key_id}`, { token: key });
+    const list = await service.get(`/user/operation/list?actor_type=key&actor_id=${key_id}`, { token: key });
     expect(list.body.items).toHaveLength(2);
     const [row] = await service.rows<{ count: string }>(`select count(*) from events where actor_id = $1 and actor_type = 'key'`, [key_id]);
     expect(Number(row?.count)).toBe(2 * 10_001 + 2);
