@@ -7,7 +7,7 @@ const LAYERS = [
   ['config'],
   ['database', 'access'],
   ['events', 'jobs', 'mail', 'idempotency'],
-  ['sessions', 'roles', 'credentials', 'operations', 'keys'],
+  ['sessions', 'roles', 'credentials', 'operations', 'keys', 'rate-limits'],
   ['users'],
   ['users-bulk', 'users-transfer', 'auth', 'docs', 'health'],
   ['cli'],

@@ -4,6 +4,7 @@ import { type Actor, type Caller, systemActorFor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
 import { CredentialsService } from '../credentials/credentials.service';
 import { JobsService } from '../jobs/jobs.service';
+import { UserConflictsService } from '../users/user-conflicts.service';
 import { UserLoginsService } from '../users/user-logins.service';
 import { UsersService } from '../users/users.service';
 import type { LinkResponse } from './auth.dto';
@@ -19,6 +20,7 @@ export class RecoveryService {
     private readonly users: UsersService,
     private readonly auth: AuthService,
     private readonly jobs: JobsService,
+    private readonly conflicts: UserConflictsService,
   ) {}
 
   /**
@@ -54,17 +56,24 @@ export class RecoveryService {
   }
 
   /** Confirms exactly the address the link was mailed to (Devise CVE-2026-32700). @throws email.token_invalid, user.email_taken */
-  @Transactional()
   async confirmEmail(token: string, caller: Caller): Promise<void> {
-    const link = await this.credentials.consumeToken(token, ['email']);
+    const link = await this.credentials.findToken(token, ['email']);
     if (link === null) throw new AppError('email.token_invalid');
-    await this.logins.confirmEmail(systemActorFor(caller), link.user_id, link.email);
+    const holder: Actor = { ...systemActorFor(caller), actor_type: 'user', user_id: link.user_id, permissions: [] };
+    await this.conflicts.limit(holder, () => this.useConfirmation(token, caller));
   }
 
   /** Proposes a new address for oneself. @throws auth.wrong_current_password */
   async proposeEmail(actor: Actor, email: string, current_password: string): Promise<void> {
     const verified = await this.auth.verifyOwn(actor, current_password);
     await this.users.proposeEmail(actor, email, verified.password_changed_at);
+  }
+
+  @Transactional()
+  private async useConfirmation(token: string, caller: Caller): Promise<void> {
+    const link = await this.credentials.consumeToken(token, ['email']);
+    if (link === null) throw new AppError('email.token_invalid');
+    await this.logins.confirmEmail(systemActorFor(caller), link.user_id, link.email);
   }
 
   @Transactional()

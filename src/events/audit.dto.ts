@@ -7,7 +7,8 @@ export class EventResponse {
   /** UUIDv7 */
   event_id!: string;
   /**
-   * what happened: `user.` `created`, `changed`, `deleted`, `restored`, `purged`, `invited`, `exported`, `email_confirmed`; `login.` `succeeded`, `failed`, `locked`;
+   * what happened: `user.` `created`, `changed`, `deleted`, `restored`, `purged`, `invited`, `exported`, `import_previewed`,
+   * `email_confirmed`; `login.` `succeeded`, `failed`, `locked`;
    * `password.` `reset_requested`, `changed`, `reset`; `session.` `ended`, `token_reused`; `operation.` `accepted`, `canceled`; `role.` `created`, `changed`,
    * `deleted`; `key.` `created`, `revoked`; `signing_key.rotated`. There may be more in later versions
    */

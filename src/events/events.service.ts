@@ -19,6 +19,7 @@ export type EventType =
   | 'user.purged'
   | 'user.invited'
   | 'user.exported'
+  | 'user.import_previewed'
   | 'user.email_confirmed'
   | 'login.succeeded'
   | 'login.failed'

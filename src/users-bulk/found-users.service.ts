@@ -5,6 +5,7 @@ import { type BatchOutcome, OperationRunner, type OperationRecord } from '../ope
 import { OperationsService } from '../operations/operations.service';
 import { UserActorsService } from '../users/user-actors.service';
 import { type Deed, type Outcome, UserChangesService } from '../users/user-changes.service';
+import { UserConflictsService } from '../users/user-conflicts.service';
 import { visibleUsers } from '../users/users.service';
 import { countSkipped, toSkipped } from './users-bulk.dto';
 
@@ -16,6 +17,7 @@ export class FoundUsersService implements OnModuleInit {
     private readonly operations: OperationsService,
     private readonly actors: UserActorsService,
     private readonly changes: UserChangesService,
+    private readonly conflicts: UserConflictsService,
   ) {}
 
   onModuleInit(): void {
@@ -31,7 +33,23 @@ export class FoundUsersService implements OnModuleInit {
     const condition = sql`${deed.kind === 'undo' ? usersOf(ids) : livingOf(ids)} and ${visibleUsers(actor)}`;
     const wanted = sql`select unnest(${ids}) as user_id`;
     const applied = await this.changes.apply(actor, condition, deed, operation.operation_id, wanted);
-    return outcomeOf(applied, applied.changed_ids.length);
+    return outcomeOf(await this.hideConflicts(actor, applied), applied.changed_ids.length);
+  }
+
+  /**
+   * Counts the names and addresses that were taken meanwhile; beyond the limit of the actor hides
+   * which of both it was (B25).
+   */
+  private async hideConflicts(actor: Actor, outcome: Outcome): Promise<Outcome> {
+    const { skipped, skipped_reasons } = outcome;
+    const { 'user.name_taken': names = 0, 'user.email_taken': emails = 0, ...others } = skipped_reasons;
+    const conflicts = names + emails;
+    if ((await this.conflicts.count(actor, conflicts)) === conflicts) return outcome;
+    const hidden = skipped.map(({ user_id, reason }) => ({
+      user_id,
+      reason: ['user.name_taken', 'user.email_taken'].includes(reason) ? 'field.conflict' : reason,
+    }));
+    return { ...outcome, skipped: hidden, skipped_reasons: { ...others, 'field.conflict': conflicts } };
   }
 
   private deedOf(actor: Actor, { kind, request, undo_of }: OperationRecord): Promise<Deed> {

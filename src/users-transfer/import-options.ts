@@ -12,7 +12,7 @@ export interface ImportOptions {
 export const importParameters = [
   {
     name: 'dry_run',
-    description: '`true`: checks everything, conflicts included, and creates nobody',
+    description: '`true`: checks everything, conflicts included, and creates no user. Audited',
     schema: { type: 'boolean', default: false },
   },
   {

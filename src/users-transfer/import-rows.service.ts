@@ -5,6 +5,7 @@ import type { FieldError } from '../common/errors/app-error';
 import { shortHash } from '../common/random';
 import { EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
+import { UserConflictsService } from '../users/user-conflicts.service';
 import { UserMailsService } from '../users/user-mails.service';
 import type { ImportLine } from './import-file';
 import { type ImportedUser, type Judge, judge } from './import-rows';
@@ -28,6 +29,12 @@ export interface RowsOutcome {
   failed: FailedRow[];
 }
 
+/** Describes what would become of rows. */
+interface PreviewOutcome extends RowsOutcome {
+  /** rows whose id, name or address is taken */
+  conflicts: number;
+}
+
 const takenCodes: Record<Conflict['field'], string> = { user_id: 'field.not_allowed', name: 'user.name_taken', email: 'user.email_taken' };
 
 /** Rows of an import: which users they become, and creating these. */
@@ -38,6 +45,7 @@ export class ImportRowsService {
     private readonly roles: RolesService,
     private readonly events: EventsService,
     private readonly mails: UserMailsService,
+    private readonly conflicts: UserConflictsService,
   ) {}
 
   /** Creates the users of rows, in the current transaction. */
@@ -58,21 +66,39 @@ export class ImportRowsService {
     }
     const left = users.filter(({ line }) => !made.has(line));
     const conflicts = left.length === 0 ? [] : await this.users.findConflicts(left);
-    return { created: made.size, ...this.settle(left, conflicts, failed, options) };
+    // In the batch's transaction: a conflict is counted if and only if the operation stores it.
+    const told = await this.conflicts.count(actor, left.length);
+    const named = options.on_conflict === 'skip' ? left : left.slice(0, told);
+    const hidden = left.slice(named.length).map(({ line }) => toFailed(line, unnamed));
+    return { created: made.size, ...this.settle(named, conflicts, [...failed, ...hidden], options) };
   }
 
-  /** What `create` would do, without doing it. `taken` remembers what earlier rows of the file would have taken. */
-  async preview(actor: Actor, lines: ImportLine[], taken: TakenInFile, options: ImportOptions): Promise<RowsOutcome> {
+  /**
+   * Returns what `create` would do, without doing it. From the first conflict beyond the limit of
+   * the actor on, it checks no row of the file: taken and free names must look alike, since a dry
+   * run leaves no user behind (B25).
+   */
+  async preview(actor: Actor, lines: ImportLine[], file: PreviewedFile, options: ImportOptions): Promise<PreviewOutcome> {
     const { users, failed } = this.judge({ actor, grants: await this.roles.grantsOf(actor) }, lines, new Map());
+    const conflicts = file.limited ? [] : await this.findConflicts(users, file);
+    const told = await this.conflicts.count(actor, conflicts.length);
+    const end = file.limited ? 0 : (conflicts[told]?.line ?? Infinity);
+    file.limited = end < Infinity;
+    const inTheWay = new Set(conflicts.map(({ line }) => line));
+    const checked = users.filter(({ line }) => line < end);
+    const left = checked.filter(({ line }) => inTheWay.has(line));
+    const hidden = users.slice(checked.length).map(({ line }) => toFailed(line, unchecked));
+    const settled = this.settle(left, conflicts, [...failed, ...hidden], options);
+    return { created: checked.length - left.length, conflicts: conflicts.length, ...settled };
+  }
+
+  /**
+   * Finds what is taken in the database and by earlier rows of the file, in the order of the rows.
+   */
+  private async findConflicts(users: ImportedUser[], file: PreviewedFile): Promise<Conflict[]> {
     const inDatabase = users.length === 0 ? [] : await this.users.findConflicts(users);
     const byLine = new Map(inDatabase.map((conflict) => [conflict.line, conflict]));
-    const conflicts = users.flatMap((user) => {
-      const conflict = byLine.get(user.line) ?? taken.take(user);
-      return conflict === null ? [] : [conflict];
-    });
-    const inTheWay = new Set(conflicts.map(({ line }) => line));
-    const left = users.filter(({ line }) => inTheWay.has(line));
-    return { created: users.length - left.length, ...this.settle(left, conflicts, failed, options) };
+    return users.flatMap((user) => byLine.get(user.line) ?? file.take(user) ?? []);
   }
 
   private judge(
@@ -108,6 +134,11 @@ export class ImportRowsService {
   }
 }
 
+const unnamed: FieldError = {
+  code: 'field.conflict',
+  detail: 'is taken in part; after too many conflicts in an hour the field is not named',
+};
+const unchecked: FieldError = { code: 'field.conflict', detail: 'was not checked: there were too many conflicts in an hour' };
 const pointerMax = 256;
 const unreadable: FieldError = { pointer: '', code: 'field.malformed', detail: 'cannot be read' };
 
@@ -116,8 +147,13 @@ function toFailed(line: number, { pointer = '', code, detail }: FieldError): Fai
   return { line, pointer: pointer.length > pointerMax ? '' : pointer, reason: code, detail };
 }
 
-/** Which ids, names and addresses the rows of a file so far have: as numbers, since there may be millions. */
-export class TakenInFile {
+/**
+ * Remembers the ids, names and addresses of a file's rows so far, as numbers: there may be
+ * millions.
+ */
+export class PreviewedFile {
+  /** true once the actor has reached the limit of conflicts: no further row is checked */
+  limited = false;
   private readonly seen = new Set<number>();
 
   /** Remembers what a user has; if an earlier one has it already, what it is, and nothing is remembered. */

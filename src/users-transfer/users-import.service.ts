@@ -5,14 +5,16 @@ import { AppError } from '../common/errors/app-error';
 import { fromDatabaseError } from '../common/errors/database-error';
 import type { RawQuery } from '../common/query/filter';
 import type { UploadedFile } from '../common/http/upload';
+import { EventsService } from '../events/events.service';
 import { IdempotencyService } from '../idempotency/idempotency.service';
 import { OperationRunner } from '../operations/operation-runner.service';
 import type { OperationResponse } from '../operations/operations.dto';
 import { OperationsService } from '../operations/operations.service';
+import { UserConflictsService } from '../users/user-conflicts.service';
 import { type ImportLine, readFile } from './import-file';
 import { type ImportOptions, readImportOptions } from './import-options';
 import { isMd5 } from './import-rows';
-import { type FailedRow, ImportRowsService, TakenInFile } from './import-rows.service';
+import { type FailedRow, ImportRowsService, PreviewedFile } from './import-rows.service';
 import type { ImportResultResponse } from './users-transfer.dto';
 
 /** So many users are created while the caller waits; more are an operation, and so is what takes long. */
@@ -33,6 +35,8 @@ export class UsersImportService {
     private readonly runner: OperationRunner,
     private readonly rows: ImportRowsService,
     private readonly idempotency: IdempotencyService,
+    private readonly events: EventsService,
+    private readonly conflicts: UserConflictsService,
   ) {}
 
   /** @throws request.invalid, request.too_large */
@@ -91,19 +95,24 @@ export class UsersImportService {
     }
   }
 
+  /** Checks the rows and records that somebody did. @throws request.rate_limited */
   private async preview(actor: Actor, options: ImportOptions, file: UploadedFile): Promise<ImportResultResponse> {
     const result: ImportResultResponse = { operation_id: null, created: 0, skipped: 0, failed_count: 0, failed: [] };
-    const taken = new TakenInFile();
-    let rows = 0;
+    await this.conflicts.assertOpen(actor);
+    const previewed = new PreviewedFile();
+    let [rows, found] = [0, 0];
     for await (const lines of batchesOf(file)) {
       rows += lines.length;
       if (rows > rowsMax) throw new AppError('request.too_large');
-      const { created, skipped, failed } = await this.rows.preview(actor, lines, taken, options);
+      const { created, skipped, failed, conflicts } = await this.rows.preview(actor, lines, previewed, options);
+      found += conflicts;
       result.created += created;
       result.skipped += skipped;
       result.failed_count += failed.length;
       result.failed.push(...failed.slice(0, failedMax - result.failed.length).map(toFailedRow));
     }
+    const counts = { rows: { after: rows }, would_create: { after: result.created }, conflicts: { after: found } };
+    await this.events.record(actor, 'user.import_previewed', { type: 'user', carrier_id: actor.carrier_id }, counts);
     return result;
   }
 }

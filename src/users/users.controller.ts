@@ -22,6 +22,7 @@ import type { Page } from '../common/query/page';
 import { listParameters } from '../common/query/parameters';
 import type { Answered } from '../common/times';
 import { Idempotent } from '../idempotency/idempotent.decorator';
+import { ConflictLimitInterceptor } from './conflict-limit.interceptor';
 import { UserCreationService } from './user-creation.service';
 import { IfMatch, UserHeadersInterceptor } from './user-headers.interceptor';
 import { userList } from './user-list';
@@ -61,6 +62,7 @@ export class UsersController {
   @Post('create')
   @Allow('user:create')
   @Idempotent()
+  @UseInterceptors(ConflictLimitInterceptor)
   @Endpoint({
     description:
       'Without `password` the user is `invited` and gets a mail with a link to set one; with it `active`, to be changed at the first login unless `must_change_password` is false.',
@@ -111,6 +113,7 @@ export class UsersController {
   /** Modify one user */
   @Patch(':user_id')
   @Allow('user:update', { orSelf: 'user_id' })
+  @UseInterceptors(ConflictLimitInterceptor)
   @ApiHeader(ifMatch)
   @Endpoint({
     description: 'Absent = unchanged, null = cleared. On oneself without `user:update`: `first_name last_name phone locale timezone`.',
@@ -160,6 +163,7 @@ export class UsersController {
   @Post(':user_id/restore')
   @HttpCode(200)
   @Allow('user:delete')
+  @UseInterceptors(ConflictLimitInterceptor)
   @Endpoint({
     description: 'With password and status as before, and roles as far as the caller may give them.',
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },

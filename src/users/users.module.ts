@@ -5,6 +5,7 @@ import { IdempotencyModule } from '../idempotency/idempotency.module';
 import { JobsModule } from '../jobs/jobs.module';
 import { KeysModule } from '../keys/keys.module';
 import { OperationsModule } from '../operations/operations.module';
+import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { RolesModule } from '../roles/roles.module';
 import { SessionsModule } from '../sessions/sessions.module';
 import { ActivityNotes } from './activity-notes.service';
@@ -15,6 +16,7 @@ import { UserAttemptsRepository } from './user-attempts.repository';
 import { UserAttemptsService } from './user-attempts.service';
 import { UserChangesRepository } from './user-changes.repository';
 import { UserChangesService } from './user-changes.service';
+import { UserConflictsService } from './user-conflicts.service';
 import { UserCreationService } from './user-creation.service';
 import { UserLoginsService } from './user-logins.service';
 import { UserMailsService } from './user-mails.service';
@@ -25,7 +27,17 @@ import { UsersService } from './users.service';
 
 /** Users. */
 @Module({
-  imports: [CredentialsModule, EventsModule, IdempotencyModule, JobsModule, KeysModule, OperationsModule, RolesModule, SessionsModule],
+  imports: [
+    CredentialsModule,
+    EventsModule,
+    IdempotencyModule,
+    JobsModule,
+    KeysModule,
+    OperationsModule,
+    RateLimitsModule,
+    RolesModule,
+    SessionsModule,
+  ],
   controllers: [UsersController],
   providers: [
     UsersService,
@@ -33,6 +45,7 @@ import { UsersService } from './users.service';
     UserCreationService,
     UserChangesService,
     UserChangesRepository,
+    UserConflictsService,
     ActivityNotes,
     LiveLoginsService,
     LiveLoginsRepository,
@@ -49,6 +62,7 @@ import { UsersService } from './users.service';
     UserAttemptsService,
     UsersService,
     UserChangesService,
+    UserConflictsService,
     UserCreationService,
     UserLoginsService,
     UserMailsService,

@@ -80,6 +80,7 @@ describe('the migrations', () => {
       insert into idempotency_keys (user_id, method, path, key_hash, claim_id, claimed_until) select user_id, 'POST', '/user/create', 'x', user_id, now() from users;
       insert into keys (key_id, name, token_hash, permissions, user_type, created_by, expires_at) select user_id, 'k', 'x', '{}', 'system', user_id, now() from users;
       insert into login_attempts (account, address, used_on) values ('nobody', '', current_date);
+      insert into rate_limits (key, hits, ends_at) values ('x', 1, now());
       insert into signing_keys (kid, public_jwk, private_key) values ('k', '{}', 'x')`);
     await undoAll();
     expect((await describeSchema(client)).filter((line) => !bookkeeping.test(line))).toEqual([]);

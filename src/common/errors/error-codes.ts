@@ -195,7 +195,8 @@ export const errorCodes = {
   'request.rate_limited': {
     status: 429,
     title: 'Too many requests',
-    meaning: 'Too many requests without a good token from this address. Wait for `Retry-After`.',
+    meaning:
+      'Too many requests without a valid token from this address, or too many conflicts with names and e-mail addresses of other users. Wait for `Retry-After`.',
     retry_after_seconds: 60,
   },
   'service.internal_error': {

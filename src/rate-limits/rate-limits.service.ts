@@ -1,0 +1,63 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { createKeyedHash, deriveKey } from '../common/random';
+import { CONFIG, type Config } from '../config/config';
+import { JobsService } from '../jobs/jobs.service';
+import { RateLimitsRepository, type RateLimitWindow } from './rate-limits.repository';
+
+/** Allows `max` hits per subject in a window, which begins with the first hit. */
+export interface RateLimit {
+  /** tells the counters of limits apart */
+  name: string;
+  max: number;
+  window_seconds: number;
+}
+
+const removedAtOnce = 1_000;
+
+/**
+ * Counts hits on rate limits that all instances share. A hit is part of the transaction of the
+ * call, if there is one. `RateLimiterPostgres` cannot do that: it counts over a connection of its
+ * own, by the clock of the instance.
+ */
+@Injectable()
+export class RateLimitsService implements OnModuleInit {
+  private readonly key: Buffer;
+
+  constructor(
+    private readonly limits: RateLimitsRepository,
+    private readonly jobs: JobsService,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.key = deriveKey(config.APP_SECRET, 'rate-limits');
+  }
+
+  onModuleInit(): void {
+    this.jobs.every('23 * * * *', 'forget-rate-limits', () => this.forgetEnded());
+  }
+
+  /** Adds hits, also beyond the limit, and returns the window with them. */
+  add(limit: RateLimit, subject: string, hits: number): Promise<RateLimitWindow> {
+    return this.limits.add(this.keyOf(limit, subject), hits, limit.window_seconds);
+  }
+
+  /** Adds a hit for each subject that is below the limit, and returns these subjects. */
+  async take(limit: RateLimit, subjects: string[]): Promise<Set<string>> {
+    const bySubject = new Map(subjects.map((subject) => [this.keyOf(limit, subject).toString('hex'), subject]));
+    const keys = [...bySubject.keys()].map((key) => Buffer.from(key, 'hex'));
+    const taken = await this.limits.take(keys, limit.max, limit.window_seconds);
+    return new Set(taken.map((key) => bySubject.get(key.toString('hex')) as string));
+  }
+
+  /** Returns the open window of a subject, or null. */
+  find(limit: RateLimit, subject: string): Promise<RateLimitWindow | null> {
+    return this.limits.find(this.keyOf(limit, subject));
+  }
+
+  private async forgetEnded(): Promise<void> {
+    while ((await this.limits.removeEnded(removedAtOnce)) === removedAtOnce);
+  }
+
+  private keyOf({ name }: RateLimit, subject: string): Buffer {
+    return createKeyedHash(this.key).update(`${name}\n${subject}`).digest();
+  }
+}
