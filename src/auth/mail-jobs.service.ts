@@ -11,8 +11,6 @@ import type { UserResponse } from '../users/users.dto';
 
 /** Name of the job that a wish to reset a password becomes. */
 export const resetJob = 'request-reset';
-/** One mail per user in this time, silently. */
-const resetPauseSeconds = 300;
 
 /** The jobs that send mail. The token of a link is minted here, when the mail is sent: none lies in the queue, none arrives expired. */
 @Injectable()
@@ -38,11 +36,9 @@ export class MailJobsService implements OnModuleInit {
   private async requestReset(email: string, ip: string | null, request_id: string | null): Promise<void> {
     const user = email.includes('@') ? await this.logins.findByLogin(email) : null;
     if (user === null || user.status === 'disabled') return;
-    const invited = user.status === 'invited';
-    if (!(await this.credentials.requestToken(user.user_id, invited ? 'invite' : 'reset', resetPauseSeconds))) return;
+    if (!(await this.mails.requestReset(user))) return;
     const actor = systemActorFor({ ip, request_id, user_agent: null });
     await this.events.record(actor, 'password.reset_requested', { type: 'user', id: user.user_id, carrier_id: user.carrier_id });
-    await this.mails.enqueue({ user_id: user.user_id, mail: invited ? 'invitation' : 'reset' });
   }
 
   private async send({ user_id, mail, email }: MailJob): Promise<void> {

@@ -22,7 +22,8 @@ export class RecoveryController {
   @HttpCode(202)
   @Public('login')
   @Endpoint({
-    description: 'Always the same answer in the same time, whether the address is known or not. One mail per address in 5 minutes.',
+    description:
+      'Always the same response in the same time, whether the address is known or not. At most one mail per address in 5 minutes, 3 an hour and 10 a day (invitations: 3 an hour).',
     answer: { status: 202, type: AcceptedResponse, description: 'If somebody has this address, a mail is on its way' },
     errors: ['auth.too_many_attempts'],
   })

@@ -39,6 +39,13 @@ export class CredentialsRepository {
     return rows.length > 0;
   }
 
+  /** Tells whether a link was asked for in the last `within_seconds`. */
+  async wasRequested(user_id: string, purpose: TokenPurpose, within_seconds: number): Promise<boolean> {
+    const rows = await this.database.run(sql`select 1 from one_time_tokens where user_id = ${user_id}::uuid and purpose = ${purpose}
+      and requested_at > now() - ${within_seconds}::integer * interval '1 second'`);
+    return rows.length > 0;
+  }
+
   /** Notes the same for many who have none yet. */
   async requestTokens(user_ids: string[], purpose: TokenPurpose): Promise<void> {
     await this.database.run(sql`insert into one_time_tokens (user_id, purpose, requested_at)

@@ -58,6 +58,11 @@ export class CredentialsService {
     return this.credentials.requestToken(user_id, purpose, pause_seconds);
   }
 
+  /** Tells whether a link was asked for in the last `within_seconds`. */
+  wasRequested(user_id: string, purpose: TokenPurpose, within_seconds: number): Promise<boolean> {
+    return this.credentials.wasRequested(user_id, purpose, within_seconds);
+  }
+
   /** Notes for many who have none yet that a link is wanted. */
   async requestTokens(user_ids: string[], purpose: TokenPurpose): Promise<void> {
     await this.credentials.requestTokens(user_ids, purpose);

@@ -61,7 +61,7 @@ export class ImportRowsService {
     const events = this.events.recordAll(actor, 'user.created', 'user', createdTargets, operation_id);
     const made = new Set(users.length === 0 ? [] : await this.users.create(users, created_by, events));
     if (options.invite) {
-      const invited = users.filter(({ line, status }) => made.has(line) && status === 'invited').map(({ user_id }) => user_id);
+      const invited = users.filter(({ line, status }) => made.has(line) && status === 'invited');
       if (invited.length > 0) await this.mails.inviteNew(invited);
     }
     const left = users.filter(({ line }) => !made.has(line));

@@ -58,7 +58,7 @@ export class UserCreationService {
     const user = await this.users.insert({ user_id: newId(), ...names, ...rights, created_by });
     const after = Object.fromEntries(Object.entries({ ...names, ...rights }).map(([field, value]) => [field, { after: value }]));
     await this.events.record(actor, 'user.created', { type: 'user', id: user.user_id, carrier_id }, after);
-    if (password_hash === null) await this.mails.invite(user.user_id);
+    if (password_hash === null) await this.mails.invite(user);
     else await this.credentials.setPassword(user.user_id, password_hash, actor.actor_type !== 'system');
     const answer = toUserResponse(password_hash === null ? user : await this.users.notePasswordSet(user.user_id));
     await this.idempotency.keep(201, answer);

@@ -3,6 +3,8 @@ import { CredentialsService } from '../credentials/credentials.service';
 import type { Changes } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
 import type { MailName } from '../mail/mail.service';
+import { type RateLimit, RateLimitsService } from '../rate-limits/rate-limits.service';
+import type { UserResponse } from './users.dto';
 
 /** Name of the job that sends a mail to a user. */
 export const mailJob = 'send-mail';
@@ -15,25 +17,66 @@ export interface MailJob {
   email?: string;
 }
 
-/** Asks for mails to users, in the transaction of what they are about. */
+/** A user who gets a link by mail. */
+type Addressee = Pick<UserResponse, 'user_id' | 'email'>;
+
+/**
+ * Per address, not per user: an address that is given to one new user after the other is flooded
+ * all the same (E13).
+ */
+const invitationLimit: RateLimit = { name: 'invitations', max: 3, window_seconds: 3_600 };
+/** Per address (R7). */
+const resetLimits: RateLimit[] = [
+  { name: 'resets an hour', max: 3, window_seconds: 3_600 },
+  { name: 'resets a day', max: 10, window_seconds: 86_400 },
+];
+/** Pause between two links that are asked for without a login, per user. */
+const pauseSeconds = 300;
+
+/**
+ * Asks for mails to users, in the transaction of what they are about. A mail beyond a limit is left
+ * out silently, and the link that was mailed before stays valid.
+ */
 @Injectable()
 export class UserMailsService {
   constructor(
     private readonly credentials: CredentialsService,
     private readonly jobs: JobsService,
+    private readonly limits: RateLimitsService,
   ) {}
 
-  /** An invitation; the older link dies at once. */
-  async invite(user_id: string): Promise<void> {
-    await this.credentials.requestToken(user_id, 'invite');
-    await this.enqueue({ user_id, mail: 'invitation' });
+  /** Invites a user, and voids their older invitation. */
+  async invite(user: Addressee): Promise<void> {
+    const [invited] = await this.takeInvitations([user]);
+    if (invited === undefined) return;
+    await this.credentials.requestToken(user.user_id, 'invite');
+    await this.enqueue(invitationOf(user));
   }
 
-  /** Invitations to many who were just created. */
-  async inviteNew(user_ids: string[]): Promise<void> {
+  /** Invites users who were just created. */
+  async inviteNew(users: Addressee[]): Promise<void> {
+    const invited = await this.takeInvitations(users);
+    const user_ids = invited.map(({ user_id }) => user_id);
     await this.credentials.requestTokens(user_ids, 'invite');
-    const jobs = user_ids.map((user_id) => ({ payload: { user_id, mail: 'invitation' } satisfies MailJob, key: `invitation:${user_id}` }));
+    const jobs = invited.map((user) => ({ payload: invitationOf(user), key: `invitation:${user.user_id}` }));
     await this.jobs.enqueueMany(mailJob, jobs);
+  }
+
+  /**
+   * Mails a link to a user who asked to reset their password without a login: an invitation if they
+   * are invited. Returns false if none is mailed, because of the limits or a mail in the last 5
+   * minutes.
+   */
+  async requestReset({ user_id, email, status }: UserResponse): Promise<boolean> {
+    const invited = status === 'invited';
+    const purpose = invited ? 'invite' : 'reset';
+    // Asked first: a request in the pause must not use up the limit.
+    if (await this.credentials.wasRequested(user_id, purpose, pauseSeconds)) return false;
+    for (const limit of invited ? [invitationLimit] : resetLimits)
+      if ((await this.limits.take(limit, [canonical(email)])).size === 0) return false;
+    if (!(await this.credentials.requestToken(user_id, purpose, pauseSeconds))) return false;
+    await this.enqueue(invited ? invitationOf({ user_id, email }) : { user_id, mail: 'reset' });
+    return true;
   }
 
   /**
@@ -45,7 +88,7 @@ export class UserMailsService {
     const { user_id, email, email_pending } = user;
     if (changes.email === undefined && changes.email_pending === undefined && email_pending === null) return;
     await this.credentials.voidTokens([user_id]);
-    if (changes.email !== undefined) await this.invite(user_id);
+    if (changes.email !== undefined) await this.invite(user);
     if (email_pending === null) return;
     await this.credentials.requestToken(user_id, 'email');
     await this.enqueue({ user_id, mail: 'email-confirmation' });
@@ -63,4 +106,25 @@ export class UserMailsService {
   async enqueue(job: MailJob): Promise<void> {
     await this.jobs.enqueue(mailJob, { ...job }, `${job.mail}:${job.user_id}`);
   }
+
+  /** Returns the users whose address may get another invitation, and counts it. */
+  private async takeInvitations<User extends Addressee>(users: User[]): Promise<User[]> {
+    const open = await this.limits.take(
+      invitationLimit,
+      users.map(({ email }) => canonical(email)),
+    );
+    return users.filter(({ email }) => open.has(canonical(email)));
+  }
+}
+
+/**
+ * Names the address that was counted: a user who is given another one meanwhile gets no mail there.
+ */
+function invitationOf({ user_id, email }: Addressee): MailJob {
+  return { user_id, mail: 'invitation', email };
+}
+
+/** An address is unique without regard to case, so it is counted likewise. */
+function canonical(email: string): string {
+  return email.toLowerCase();
 }

@@ -5,6 +5,7 @@ import { LoginAttemptsService } from '../credentials/login-attempts.service';
 import { EventsService } from '../events/events.service';
 import { IdempotencyService } from '../idempotency/idempotency.service';
 import { OperationsService } from '../operations/operations.service';
+import { UserMailsService } from './user-mails.service';
 import { UsersRepository } from './users.repository';
 
 /** Removing a user for good, together with what tells who they were. Ids and event types stay (GDPR article 17; audit). */
@@ -16,6 +17,7 @@ export class UserPurgeService {
     private readonly idempotency: IdempotencyService,
     private readonly operations: OperationsService,
     private readonly attempts: LoginAttemptsService,
+    private readonly mails: UserMailsService,
   ) {}
 
   /** Takes a person's values out of the audit log, the kept answers and the filters of operations, then removes them. To be called within a transaction. */
@@ -29,6 +31,8 @@ export class UserPurgeService {
     await this.operations.eraseValues([name, email, email_pending, ...beforeAt, phone, first_name, last_name]);
     await this.users.purge([user_id]);
     await this.attempts.remove([user_id]);
+    // An invitation that waits for the mail server names its address.
+    await this.mails.cancelLinks(user_id);
     await this.events.record(actor, 'user.purged', { type: 'user', id: user_id, carrier_id });
   }
 }

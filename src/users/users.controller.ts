@@ -179,8 +179,9 @@ export class UsersController {
   @HttpCode(202)
   @Allow('user:update')
   @Endpoint({
-    description: 'For a user without a password. The older link dies.',
-    answer: { status: 202, description: 'The invitation is on its way' },
+    description:
+      'For a user without a password. The older link stops working. At most 3 invitations per address and hour are mailed; after that the response is the same, and the older link stays valid.',
+    answer: { status: 202, description: 'The invitation is on its way, unless its address got 3 in the last hour' },
     errors: ['user.not_found', 'access.protected_user'],
     noBody: true,
   })

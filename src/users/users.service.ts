@@ -117,7 +117,10 @@ export class UsersService {
     return toUserResponse(user);
   }
 
-  /** Mails a new invitation to somebody who has no password yet; the older link dies. */
+  /**
+   * Mails a new invitation to a user without a password and voids the older link, up to 3 times per
+   * address and hour.
+   */
   @Transactional()
   async invite(actor: Actor, user_id: string): Promise<void> {
     const deed = await this.changes.changeDeed(actor, {});
@@ -125,7 +128,7 @@ export class UsersService {
     const user = await this.get(actor, user_id);
     if (user.status !== 'invited') throw invalid({ pointer: '', code: 'field.not_allowed', detail: 'the user is not invited any more' });
     await this.events.record(actor, 'user.invited', { type: 'user', id: user_id, carrier_id: user.carrier_id });
-    await this.mails.invite(user_id);
+    await this.mails.invite(user);
   }
 
   private async apply(actor: Actor, user_id: string, deed: Deed, visible: SqlFragment, missing?: ErrorCode): Promise<UserResponse> {
