@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../access/actor';
+import { type Actor, identityOf } from '../access/actor';
 import { holds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
 import { fromDatabaseError } from '../common/errors/database-error';
@@ -26,7 +26,7 @@ export class UserConflictsService {
    */
   async count(actor: Prober, conflicts: number): Promise<number> {
     if (conflicts === 0 || seesEveryUser(actor)) return conflicts;
-    const { hits } = await this.limits.add(limit, subjectOf(actor), conflicts);
+    const { hits } = await this.limits.add(limit, identityOf(actor), conflicts);
     return Math.max(0, conflicts - Math.max(0, hits - limit.max));
   }
 
@@ -36,7 +36,7 @@ export class UserConflictsService {
    */
   async assertOpen(actor: Prober): Promise<void> {
     if (seesEveryUser(actor)) return;
-    const window = await this.limits.find(limit, subjectOf(actor));
+    const window = await this.limits.find(limit, identityOf(actor));
     if (window === null || window.hits < limit.max) return;
     const seconds = window.seconds_left;
     throw new AppError('request.rate_limited', {
@@ -71,8 +71,4 @@ export class UserConflictsService {
 /** Tells whether the actor can list every user anyway: a conflict tells them nothing new. */
 function seesEveryUser({ user_type, carrier_scope, permissions }: Prober): boolean {
   return user_type === 'system' && carrier_scope === null && holds(permissions, 'user:read');
-}
-
-function subjectOf({ actor_type, user_id }: Prober): string {
-  return `${actor_type}:${user_id}`;
 }

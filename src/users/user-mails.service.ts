@@ -25,6 +25,7 @@ type Addressee = Pick<UserResponse, 'user_id' | 'email'>;
  * all the same (E13).
  */
 const invitationLimit: RateLimit = { name: 'invitations', max: 3, window_seconds: 3_600 };
+const confirmationLimit: RateLimit = { name: 'confirmations', max: 3, window_seconds: 3_600 };
 /** Per address (R7). */
 const resetLimits: RateLimit[] = [
   { name: 'resets an hour', max: 3, window_seconds: 3_600 },
@@ -80,18 +81,23 @@ export class UserMailsService {
   }
 
   /**
-   * What follows from a proposed address: a link to it and a notice to the one in force, or for an invited user a new
-   * invitation. The same address proposed once more gets another link, since the first may be lost or expired; the
-   * address in force, repeated among other changes, leaves the links alone.
+   * Mails a link to a proposed address and a notice to the one in force, or a new invitation to an invited user.
+   * The same address proposed once more gets another link, since the first may be lost or expired. The address in
+   * force, repeated among other changes, leaves the links alone. The notice has no limit: it warns of a takeover.
    */
   async emailProposed(user: { user_id: string; email: string; email_pending: string | null }, changes: Changes): Promise<void> {
     const { user_id, email, email_pending } = user;
     if (changes.email === undefined && changes.email_pending === undefined && email_pending === null) return;
+    const mayMail = email_pending !== null && (await this.limits.take(confirmationLimit, [canonical(email_pending)])).size > 0;
+    const isRepeated = email_pending !== null && changes.email_pending === undefined;
+    if (isRepeated && !mayMail) return;
     await this.credentials.voidTokens([user_id]);
     if (changes.email !== undefined) await this.invite(user);
     if (email_pending === null) return;
-    await this.credentials.requestToken(user_id, 'email');
-    await this.enqueue({ user_id, mail: 'email-confirmation' });
+    if (mayMail) {
+      await this.credentials.requestToken(user_id, 'email');
+      await this.enqueue({ user_id, mail: 'email-confirmation' });
+    }
     await this.enqueue({ user_id, mail: 'email-change-notice', email });
   }
 

@@ -60,6 +60,26 @@ describe('flooding an inbox with mails of the service', () => {
     expect((await service.get(`/auth/reset/${mailsTo(email).at(-1)?.token}`)).status).toBe(200);
   });
 
+  it('mails three confirmations to an address that is proposed again and again, and the newest link stays valid (E13)', async () => {
+    const email = 'proposed@example.com';
+    const users = [await service.createUser(), await service.createUser()];
+    const propose = async (index: number, address: string) => {
+      await service.patch(`/user/${users[index]?.user_id}`, { token: service.admin.token, body: { email: address } });
+      await queueEmpty(service);
+    };
+    await propose(0, email);
+    await propose(1, email);
+    await propose(1, email.toUpperCase().replace('EXAMPLE.COM', 'example.com'));
+    for (let round = 0; round < 4; round++) await propose(1, email.toUpperCase().replace('EXAMPLE.COM', 'example.com'));
+    for (let round = 0; round < 4; round++) await propose(0, round % 2 === 0 ? 'elsewhere@example.com' : email);
+    const received = service.mailbox.mails.filter(({ to }) => to.some((one) => one.toLowerCase() === email));
+    expect(received).toHaveLength(3);
+    expect((await service.get(`/auth/email/${received.at(-1)?.token}`)).status).toBe(200);
+    // the notice to the address in force is never left out
+    const [user] = await service.rows<{ email: string }>('select email from users where user_id = $1', [users[0]?.user_id]);
+    expect(mailsTo(user?.email ?? '').length).toBeGreaterThanOrEqual(5);
+  });
+
   it('counts the invitations of imports and of changed addresses (E13)', async () => {
     const [email, other] = ['imported@example.com', 'other@example.com'];
     for (let round = 0; round < 2; round++) await createAndDelete(`before-import-${round}`, email);
