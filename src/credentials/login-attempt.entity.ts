@@ -3,10 +3,14 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 /** Wrong passwords for one account, from one known address or from all others together. */
 @Entity('login_attempts')
 @Index('login_attempts_used_on_idx', ['used_on'])
+@Index('login_attempts_address_idx', ['address', 'account'], { where: `address <> '' and length(account) = 36` })
 export class LoginAttemptEntity {
   /** id of a living user, or a keyed hash of a login that names nobody: both are counted alike */
   @PrimaryColumn('text', { primaryKeyConstraintName: 'login_attempts_pkey' }) account!: string;
-  /** an address from which the user logged in within 30 days; empty = all other addresses */
+  /**
+   * Names an address from which the user logged in within 30 days; empty = all other addresses.
+   * A missing login has counters of its own at some addresses, too: see `LoginAttemptsRepository`.
+   */
   @PrimaryColumn('text', { primaryKeyConstraintName: 'login_attempts_pkey' }) address!: string;
   /** wrong passwords since the last right one */
   @Column('integer', { default: 0 }) failures!: number;

@@ -24,7 +24,7 @@ export interface AttemptRequest {
   attempt_id: string;
   /** one row with the `user_id` of the living user, or none */
   user: SqlFragment;
-  /** what is counted on when there is no such user */
+  /** account to count on if there is no such user: a keyed hash of the login, or the claimed id */
   stranger: string;
   /** where it comes from, as `addressKey` has it; empty = nobody knows */
   address: string;
@@ -55,14 +55,16 @@ export class LoginAttemptsRepository {
 
   /** The statement that begins an attempt, if there is a place for it, and answers an `AttemptState`; to be part of the one that looks for the user. */
   beginSql({ attempt_id, user, stranger, address }: AttemptRequest): SqlFragment {
-    const owner = sql`(select user_id::text from ${user} owner)`;
-    const known = sql`exists (select 1 from login_attempts known
-      where known.account = ${owner} and known.address = ${address}::text and known.known_until > now())`;
+    const known = sql`case when named.owner is null then ${seemsKnownSql(stranger, address)} else exists (
+      select 1 from login_attempts known
+      where known.account = named.owner and known.address = ${address}::text and known.known_until > now()) end`;
     const began = sql`jsonb_build_object(${attempt_id}::text, extract(epoch from clock_timestamp()))`;
     const isFree = sql`coalesce(settled.locked_until <= settled.moment, true)
       and (select count(*) from jsonb_object_keys(settled.pending)) < greatest(1, ${failuresMax}::integer - settled.failures)`;
     return sql`insert into login_attempts as counter (account, address, pending, used_on)
-      select coalesce(${owner}, ${stranger}::text), case when ${known} then ${address}::text else '' end, ${began}, current_date
+      select coalesce(named.owner, ${stranger}::text), case when ${known} then ${address}::text else '' end,
+        ${began}, current_date
+      from (select (select user_id::text from ${user} found_user) as owner) named
       on conflict (account, address) do update set (failures, locked_until, pending, used_on) = (
         select settled.failures, settled.locked_until, case when ${isFree} then settled.pending || ${began} else settled.pending end, current_date
         from ${settledSql(sql`counter.pending`)} settled)
@@ -120,6 +122,22 @@ export class LoginAttemptsRepository {
       where used_on < current_date - ${forgottenAfterDays}::integer and not (${stays}) limit ${limit}::integer for update skip locked)) returning 1`);
     return rows.length;
   }
+}
+
+/**
+ * Decides whether a missing login has a counter of its own at an address, as known users have (L20).
+ * Where no user is known, no login has one. Elsewhere one bit of a hash decides. Only the service can
+ * compute it, since `stranger` is a keyed hash. The hash covers a user who is known at the address
+ * instead of the address: otherwise a user could compare many addresses of their own, where no other
+ * user has a counter.
+ */
+function seemsKnownSql(stranger: string, address: string): SqlFragment {
+  return sql`coalesce((
+      select get_byte(sha256(convert_to(${stranger}::text || known.account, 'UTF8')), 0) % 2 = 1
+      from login_attempts known
+      where known.address = ${address}::text and known.address <> '' and length(known.account) = 36
+        and known.known_until > now()
+      order by known.account limit 1), false)`;
 }
 
 /** The counter as it is at this moment: what a process that died has left under evaluation counts as failures, from the end of its time on. */
