@@ -30,19 +30,19 @@ export class ImportBatchesService implements OnModuleInit {
   onModuleInit(): void {
     this.runner.handle('import', {
       skipped_kept: failedMax,
-      prepare: ({ operation_id }, number) => this.prepare(operation_id, number),
+      prepare: (operation, number) => this.prepare(operation, number),
       run: (operation, _number, prepared) => this.run(operation, prepared as Prepared),
     });
   }
 
-  /** One hash after the other, so that logins get their turn. */
-  private async prepare(operation_id: string, number: number): Promise<Prepared> {
-    const lines = (await this.operations.rowsOf(operation_id, number)) as ImportLine[];
+  /** Wraps the MD5 hashes of rows that can become users; a failed row must not cost a hash (L21). */
+  private async prepare(operation: OperationRecord, number: number): Promise<Prepared> {
+    const lines = (await this.operations.rowsOf(operation.operation_id, number)) as ImportLine[];
     const wrapped = new Map<number, string>();
-    for (const { line, values } of lines) {
-      const hash = values?.['password_hash'];
-      if (isMd5(hash)) wrapped.set(line, await this.credentials.wrapMd5(hash));
-    }
+    const unwrapped = lines.filter(({ values }) => isMd5(values?.['password_hash']));
+    if (unwrapped.length === 0) return { lines, wrapped };
+    for (const { line, password_hash } of await this.rows.findCreatable(await this.actors.of(operation), unwrapped))
+      if (isMd5(password_hash)) wrapped.set(line, await this.credentials.wrapMd5(password_hash));
     return { lines, wrapped };
   }
 

@@ -8,7 +8,7 @@ import { RolesService } from '../roles/roles.service';
 import { UserConflictsService } from '../users/user-conflicts.service';
 import { UserMailsService } from '../users/user-mails.service';
 import type { ImportLine } from './import-file';
-import { type ImportedUser, type Judge, judge } from './import-rows';
+import { type ImportedUser, isMd5, type Judge, judge } from './import-rows';
 import type { ImportOptions } from './import-options';
 import { type Conflict, createdTargets, UsersImportRepository } from './users-import.repository';
 
@@ -59,7 +59,9 @@ export class ImportRowsService {
     const { users, failed } = this.judge({ actor, grants: await this.roles.frozenGrantsOf(actor) }, lines, wrapped);
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
     const events = this.events.recordAll(actor, 'user.created', 'user', createdTargets, operation_id);
-    const made = new Set(users.length === 0 ? [] : await this.users.create(users, created_by, events));
+    // An MD5 is stored only inside Argon2id. An unwrapped one had a conflict before: it counts as taken.
+    const ready = users.filter(({ password_hash }) => !isMd5(password_hash));
+    const made = new Set(ready.length === 0 ? [] : await this.users.create(ready, created_by, events));
     if (options.invite) {
       const invited = users.filter(({ line, status }) => made.has(line) && status === 'invited');
       if (invited.length > 0) await this.mails.inviteNew(invited);
@@ -71,6 +73,15 @@ export class ImportRowsService {
     const named = options.on_conflict === 'skip' ? left : left.slice(0, told);
     const hidden = left.slice(named.length).map(({ line }) => toFailed(line, unnamed));
     return { created: made.size, ...this.settle(named, conflicts, [...failed, ...hidden], options) };
+  }
+
+  /** Returns the users that rows could become at this moment. Leaves the rows as they are. */
+  async findCreatable(actor: Actor, lines: ImportLine[]): Promise<ImportedUser[]> {
+    const grants = await this.roles.grantsOf(actor);
+    const { users } = this.judge({ actor, grants }, structuredClone(lines), new Map());
+    const conflicts = users.length === 0 ? [] : await this.users.findConflicts(users);
+    const taken = new Set(conflicts.map(({ line }) => line));
+    return users.filter(({ line }) => !taken.has(line));
   }
 
   /**
