@@ -11,14 +11,15 @@ import { CredentialsService } from '../credentials/credentials.service';
 import { type AttemptKey, LoginAttemptsService } from '../credentials/login-attempts.service';
 import { type Changes, EventsService } from '../events/events.service';
 import { type FoundLogin, type NotedLogin, UserAttemptsService, type VerifiedLogin } from '../users/user-attempts.service';
-import { Turns } from './turns';
+import { LoginQueue } from './login-queue';
 
 /** Whose password it should be. */
 export type Claim = { login: string } | { user_id: string };
 
 const places = 5;
-/** As many as may wait for a hash and one that is hashed: more would cost a statement, and be turned away then. */
-const busyMax = 65;
+/** As many as may wait for a hash, and one that runs: the hash queue would reject any more. */
+const runningMax = 65;
+const waitingMax = 128;
 const firstPauseMs = 10;
 const longestPauseMs = 250;
 
@@ -26,7 +27,13 @@ const longestPauseMs = 250;
 @Injectable()
 export class PasswordChecksService {
   private readonly loginKey: Buffer;
-  private readonly turns = new Turns({ busyMax, busyPerKeyMax: places, waitingMax: 128, patienceMs: 15_000 });
+  private readonly queue = new LoginQueue({
+    runningMax,
+    runningPerAccountMax: places,
+    waitingMax,
+    waitingPerAccountMax: waitingMax / 2,
+    patienceMs: 15_000,
+  });
 
   constructor(
     private readonly users: UserAttemptsService,
@@ -40,7 +47,7 @@ export class PasswordChecksService {
 
   /** Whether whoever comes now is turned away. */
   get isFull(): boolean {
-    return this.turns.isFull;
+    return this.queue.isFull;
   }
 
   /**
@@ -50,7 +57,7 @@ export class PasswordChecksService {
    */
   verify<T>(claim: Claim, password: string, actor: Actor, right: (user: VerifiedLogin) => Promise<T>): Promise<T | null> {
     const named = 'login' in claim ? { login: lowerCase(claim.login) } : claim;
-    return this.turns.take('login' in named ? named.login : named.user_id, async (deadline) => {
+    return this.queue.run('login' in named ? named.login : named.user_id, async (deadline) => {
       const { attempt, found } = await this.begin(named, actor.ip, deadline);
       const { user = null, password_hash = null } = found ?? {};
       const isRight = await this.orRelease(attempt, () => this.credentials.verify(user?.user_id ?? null, password_hash, password));

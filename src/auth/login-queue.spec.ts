@@ -1,12 +1,12 @@
-import { Turns } from './turns';
+import { LoginQueue } from './login-queue';
 
-const limits = { busyMax: 4, busyPerKeyMax: 2, waitingMax: 3, patienceMs: 60_000 };
+const limits = { runningMax: 4, runningPerAccountMax: 2, waitingMax: 3, waitingPerAccountMax: 3, patienceMs: 60_000 };
 
 /** Work that goes on until it is told to end. */
-function work(turns: Turns, key: string) {
+function work(queue: LoginQueue, account: string) {
   const state = { began: false, end: () => {}, fail: () => {} };
-  const done = turns
-    .take(key, () => {
+  const done = queue
+    .run(account, () => {
       state.began = true;
       return new Promise<void>((resolve, reject) => Object.assign(state, { end: resolve, fail: () => reject(new Error('failed')) }));
     })
@@ -19,10 +19,10 @@ function work(turns: Turns, key: string) {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('turns', () => {
-  it('of one account so many go on, the next wait in their order, and one that fails makes room like any other', async () => {
-    const turns = new Turns(limits);
-    const jobs = ['a', 'a', 'a', 'a'].map((key) => work(turns, key));
+describe('the login queue', () => {
+  it('runs a few attempts on one account, the others in their order, whether these succeed or fail', async () => {
+    const queue = new LoginQueue(limits);
+    const jobs = ['a', 'a', 'a', 'a'].map((account) => work(queue, account));
     const began = () => jobs.map(({ state }) => state.began);
     expect(began()).toEqual([true, true, false, false]);
     jobs[1]?.state.fail();
@@ -35,9 +35,9 @@ describe('turns', () => {
     expect(await Promise.all(jobs.map(({ done }) => done))).toEqual(['done', 'failed', 'done', 'done']);
   });
 
-  it('whoever is too many is turned away at once, and there is room again afterwards', async () => {
-    const turns = new Turns(limits);
-    const jobs = ['a', 'a', 'b', 'c', 'd', 'a', 'a', 'a', 'a'].map((key) => work(turns, key));
+  it('rejects the surplus at once, and has all places again afterwards', async () => {
+    const queue = new LoginQueue(limits);
+    const jobs = ['a', 'a', 'b', 'c', 'd', 'a', 'a', 'a', 'a'].map((account) => work(queue, account));
     expect(await jobs[4]?.done).toBe('service.overloaded');
     expect(await jobs[8]?.done).toBe('service.overloaded');
     for (let round = 0; round < 3; round++) {
@@ -50,21 +50,33 @@ describe('turns', () => {
       ...Array<string>(3).fill('done'),
       'service.overloaded',
     ]);
-    const again = ['d', 'e', 'f', 'g'].map((key) => work(turns, key));
+    const again = ['d', 'e', 'f', 'g'].map((account) => work(queue, account));
     expect(again.every(({ state }) => state.began)).toBe(true);
     for (const { state } of again) state.end();
     await Promise.all(again.map(({ done }) => done));
   });
 
-  it('nobody waits longer than their patience, and whoever left takes no turn from others', async () => {
-    const turns = new Turns({ ...limits, busyPerKeyMax: 1, patienceMs: 5 });
-    const [first, impatient] = [work(turns, 'a'), work(turns, 'a')];
+  it('rejects an attempt when its patience ends, and never starts it afterwards', async () => {
+    const queue = new LoginQueue({ ...limits, runningPerAccountMax: 1, patienceMs: 5 });
+    const [first, impatient] = [work(queue, 'a'), work(queue, 'a')];
     expect(await impatient.done).toBe('service.overloaded');
     first.state.end();
     await first.done;
-    const last = work(turns, 'a');
+    const last = work(queue, 'a');
     expect([impatient.state.began, last.state.began]).toEqual([false, true]);
     last.state.end();
     expect(await last.done).toBe('done');
+  });
+
+  it('keeps waiting places for other accounts when attempts on one account have taken theirs (L21)', async () => {
+    const queue = new LoginQueue({ ...limits, waitingPerAccountMax: 2 });
+    const jobs = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'b'].map((account) => work(queue, account));
+    expect(await jobs[4]?.done).toBe('service.overloaded');
+    for (let round = 0; round < 2; round++) {
+      for (const { state } of jobs) state.end();
+      await settle();
+    }
+    const outcomes = await Promise.all(jobs.map(({ done }) => done));
+    expect(outcomes).toEqual(['done', 'done', 'done', 'done', 'service.overloaded', 'done', 'done', 'done']);
   });
 });
