@@ -81,7 +81,7 @@ export class AuthController {
   @HttpCode(204)
   @Allow(undefined, { duringPasswordChange: true, limit: 'login' })
   @Endpoint({
-    description: 'All other sessions end.',
+    description: 'All other sessions end. More than 4 new passwords of one user at once are rejected with 429.',
     answer: { status: 204, description: 'The password is changed' },
     errors: ['auth.wrong_current_password', 'auth.too_many_attempts', 'service.overloaded'],
   })

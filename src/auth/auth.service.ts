@@ -56,13 +56,18 @@ export class AuthService {
     return verified;
   }
 
-  /** Sets one's own password; all other sessions end, the mailed links die. @throws auth.wrong_current_password, auth.too_many_attempts, request.invalid */
+  /**
+   * Sets one's own password; all other sessions end, the mailed links die.
+   * @throws auth.wrong_current_password, auth.too_many_attempts
+   * @throws request.invalid, request.rate_limited
+   */
   async changePassword(actor: Actor, current_password: string, new_password: string): Promise<void> {
     const verified = await this.verifyOwn(actor, current_password);
     const pointer = '/new_password';
     if (new_password === current_password)
       throw invalid({ pointer, code: 'password.unchanged', detail: 'must differ from the current one' });
-    const password_hash = await this.credentials.hashNewPassword(new_password, verified, pointer);
+    await this.credentials.checkNewPassword(new_password, verified, pointer);
+    const password_hash = await this.credentials.hashNewPassword(new_password, verified, actor);
     await this.logins.setPassword(actor, actor.user_id, password_hash, {
       event: 'password.changed',
       except_session_id: actor.session_id,

@@ -52,7 +52,11 @@ export class RecoveryController {
   @RouteConfig({ form: true })
   @Page('reset-done')
   @Endpoint({
-    description: `Sets the password; works once. All sessions end, the owner is told by mail, an invited user becomes active. A refused password does not use the link up. ${asPage}`,
+    description:
+      'Sets the password; works once. All sessions end, the owner is told by mail, an invited user becomes active. ' +
+      'A refused password does not use the link up. ' +
+      'More than 4 new passwords of one user at once are rejected with 429. ' +
+      asPage,
     answer: { status: 204, description: 'The password is set' },
     errors: ['reset.token_invalid', 'auth.too_many_attempts', 'service.overloaded'],
   })

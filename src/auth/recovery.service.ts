@@ -38,13 +38,17 @@ export class RecoveryService {
     return { expires_at: link.expires_at };
   }
 
-  /** Sets a password by a link. A password that is refused does not use the link up. @throws reset.token_invalid, request.invalid */
+  /**
+   * Sets a password by a link. A password that is refused does not use the link up.
+   * @throws reset.token_invalid, request.invalid, request.rate_limited
+   */
   async reset(token: string, password: string, caller: Caller): Promise<void> {
     const link = await this.credentials.findToken(token, ['reset', 'invite']);
     const user = link === null ? null : await this.logins.find(link.user_id);
     if (user === null) throw new AppError('reset.token_invalid');
-    const { name, email, carrier_id } = user;
-    const password_hash = await this.credentials.hashNewPassword(password, { name, email, carrier_id });
+    // The user of the link counts as the actor, so that one link cannot fill the hash queue (L21).
+    const actor = { actor_type: 'user' as const, user_id: user.user_id };
+    const password_hash = await this.credentials.hashNewPassword(password, user, actor);
     await this.useReset(token, password_hash, caller);
   }
 

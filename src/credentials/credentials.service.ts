@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Actor } from '../access/actor';
 import { invalid } from '../common/errors/app-error';
 import { hashToken, mintToken } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { CredentialsRepository, type LiveToken } from './credentials.repository';
 import type { TokenPurpose } from './one-time-token.entity';
-import { hashPassword, needsRehash, verifyPassword, wrapMd5 } from './password-hashing';
+import { hashPassword, needsRehash, rehashPassword, verifyPassword, wrapMd5 } from './password-hashing';
 import { type PasswordContext, passwordFault } from './password-policy';
 
 export { readHash as importableHash } from './stored-hash';
@@ -12,6 +13,9 @@ export { readHash as importableHash } from './stored-hash';
 /** Form of every token in a link: 256 bits in base64url. */
 const tokenForm = /^[A-Za-z0-9_-]{43}$/;
 const initialPasswordTtlSeconds = 7 * 86_400;
+
+/** Identifies an actor in the hash queue. */
+export type HashingActor = Pick<Actor, 'actor_type' | 'user_id'>;
 
 /** Passwords and mailed links. Knows user ids only. */
 @Injectable()
@@ -21,11 +25,21 @@ export class CredentialsService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Hashes a new password after checking it. Slow on purpose; never call it in a transaction. @throws request.invalid */
-  async hashNewPassword(password: string, context: PasswordContext, pointer = '/password'): Promise<string> {
+  /** Checks a new password against the policy. @throws request.invalid */
+  async checkNewPassword(password: string, context: PasswordContext, pointer = '/password'): Promise<void> {
     const fault = await passwordFault(password, this.config.PASSWORD_MIN_LENGTH, context, pointer);
     if (fault !== null) throw invalid(fault);
-    return hashPassword(password);
+  }
+
+  /**
+   * Hashes a new password after checking it. Slow on purpose: never call it in a transaction,
+   * and make all other checks before.
+   * @param actor whose share of the hash queue it takes
+   * @throws request.invalid, request.rate_limited, service.overloaded
+   */
+  async hashNewPassword(password: string, context: PasswordContext, actor: HashingActor): Promise<string> {
+    await this.checkNewPassword(password, context);
+    return hashPassword(password, `${actor.actor_type}:${actor.user_id}`);
   }
 
   /** The hash to keep for a user whose password is known by its MD5 only. Slow on purpose, and patient: never call it in a transaction. */
@@ -46,7 +60,7 @@ export class CredentialsService {
   async verify(user_id: string | null, password_hash: string | null, password: string): Promise<boolean> {
     const right = await verifyPassword(password, password_hash);
     if (right && user_id !== null && password_hash !== null && needsRehash(password_hash)) {
-      await hashPassword(password)
+      await rehashPassword(password)
         .then((newer) => this.credentials.replaceHash(user_id, password_hash, newer))
         .catch(() => undefined);
     }

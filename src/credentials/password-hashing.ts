@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { hash, type Options, verify } from '@node-rs/argon2';
-import { AppError } from '../common/errors/app-error';
+import { HashQueue } from './hash-queue';
 import { md5Mark, readHash } from './stored-hash';
 
 /** Argon2id by the minimum of the OWASP Password Storage Cheat Sheet; the parameters travel in the hash. */
@@ -10,14 +10,27 @@ const current = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/;
 const dummy = '$argon2id$v=19$m=19456,t=2,p=1$VGhpc0lzTm9TYWx0QXRBbGw$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
 /** One core stays free for everybody else while passwords are hashed. */
-const inFlightMax = Math.max(1, availableParallelism() - 1);
-const waitingMax = 64;
-let inFlight = 0;
-const waiting: (() => void)[] = [];
+const runningMax = Math.max(1, availableParallelism() - 1);
+const queue = new HashQueue({
+  runningMax,
+  loginsWaitingMax: 64,
+  loginsInARowMax: 3,
+  newPasswordsMax: 32,
+  newPasswordsPerActorMax: 4,
+});
 
-/** Hashes a password. @throws service.overloaded when too many are waiting */
-export function hashPassword(password: string): Promise<string> {
-  return bounded(() => hash(password, parameters));
+/**
+ * Hashes a new password.
+ * @param actor identifies the actor whose share of the queue it takes
+ * @throws request.rate_limited, service.overloaded
+ */
+export function hashPassword(password: string, actor: string): Promise<string> {
+  return queue.runNewPassword(actor, () => hash(password, parameters));
+}
+
+/** Hashes the right password of a login with the parameters in force. @throws service.overloaded */
+export function rehashPassword(password: string): Promise<string> {
+  return queue.runLogin(() => hash(password, parameters));
 }
 
 /**
@@ -25,7 +38,7 @@ export function hashPassword(password: string): Promise<string> {
  * A hash of another kind costs what an own one costs besides, so that it is no shorter.
  */
 export function verifyPassword(password: string, passwordHash: string | null): Promise<boolean> {
-  return bounded(async () => {
+  return queue.runLogin(async () => {
     const own = passwordHash !== null && !needsRehash(passwordHash);
     const right = await verify(own ? passwordHash : dummy, password);
     if (own || passwordHash === null) return own && right;
@@ -34,27 +47,12 @@ export function verifyPassword(password: string, passwordHash: string | null): P
   });
 }
 
-/** Wraps the MD5 of a password inside Argon2id, so that it is worth as little to a thief as any other hash. Waits for its turn as long as it takes. */
+/** Wraps the MD5 of a password inside Argon2id, as safe as other hashes. Waits as long as necessary. */
 export async function wrapMd5(md5: string): Promise<string> {
-  return `${md5Mark}${await bounded(() => hash(md5.toLowerCase(), parameters), true)}`;
+  return `${md5Mark}${await queue.runInBackground(() => hash(md5.toLowerCase(), parameters))}`;
 }
 
 /** Whether a hash has other parameters than those in force, so that the next login replaces it. */
 export function needsRehash(passwordHash: string): boolean {
   return !current.test(passwordHash);
-}
-
-/** Hashing in flight decides everybody's latency: a flood of logins waits here, and beyond that it is turned away, unless it is `patient`. */
-async function bounded<T>(work: () => Promise<T>, patient = false): Promise<T> {
-  if (inFlight >= inFlightMax) {
-    if (waiting.length >= waitingMax && !patient) throw new AppError('service.overloaded');
-    await new Promise<void>((resolve) => waiting.push(resolve));
-  } else inFlight++;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) inFlight--;
-    else next();
-  }
 }

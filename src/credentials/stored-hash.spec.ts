@@ -119,7 +119,7 @@ describe('hashes of other systems', () => {
   });
 
   it('an own hash is none that is replaced', async () => {
-    const own = await hashPassword('correct horse battery staple');
+    const own = await hashPassword('correct horse battery staple', 'user:1');
     expect([needsRehash(own), readHash(own)]).toEqual([false, expect.objectContaining({ form: 'argon2' })]);
     expect(await verifyPassword('correct horse battery staple', own)).toBe(true);
     expect(await verifyPassword('correct horse battery staple', null)).toBe(false);

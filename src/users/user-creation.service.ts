@@ -24,7 +24,10 @@ export class UserCreationService {
     private readonly idempotency: IdempotencyService,
   ) {}
 
-  /** Creates a user; without a password they are invited by mail. @throws user.name_taken, user.email_taken and the rules of scope and grants */
+  /**
+   * Creates a user; without a password they are invited by mail.
+   * @throws user.name_taken, user.email_taken, request.rate_limited and the rules of scope and grants
+   */
   async create(actor: Actor, request: CreateUserRequest): Promise<UserResponse> {
     assertConsistent(request);
     const { user_type, carrier_id = null, carrier_scope = null, roles = [], password } = request;
@@ -32,9 +35,17 @@ export class UserCreationService {
       throw new AppError('access.denied', { detail: 'The user would be outside the scope.' });
     if (user_type === 'system' && !mayGiveScope(actor, carrier_scope)) throw new AppError('access.grant_exceeds_own');
     await this.roles.assertMayGive(actor, roles, user_type);
-    const context = { name: request.name, email: request.email, carrier_id };
-    const password_hash = password === undefined ? null : await this.credentials.hashNewPassword(password, context);
-    return this.insert(actor, request, password_hash);
+    return this.insert(actor, request, password === undefined ? null : await this.hash(actor, request, password));
+  }
+
+  /** Checks all else first: a taken name must not cost a hash (L21). The unique indexes still decide. */
+  private async hash(actor: Actor, request: CreateUserRequest, password: string): Promise<string> {
+    const { name, email, carrier_id = null } = request;
+    const context = { name, email, carrier_id };
+    await this.credentials.checkNewPassword(password, context);
+    const taken = await this.users.findTaken(name, email);
+    if (taken !== null) throw new AppError(taken);
+    return this.credentials.hashNewPassword(password, context, actor);
   }
 
   @Transactional()

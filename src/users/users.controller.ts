@@ -65,7 +65,9 @@ export class UsersController {
   @UseInterceptors(ConflictLimitInterceptor)
   @Endpoint({
     description:
-      'Without `password` the user is `invited` and gets a mail with a link to set one; with it `active`, to be changed at the first login unless `must_change_password` is false.',
+      'Without `password` the user is `invited` and gets a mail with a link to set one; with it `active`, ' +
+      'to be changed at the first login unless `must_change_password` is false. ' +
+      'More than 4 new passwords of one caller at once are rejected with 429.',
     answer: { status: 201, type: UserResponse, description: 'The user', headers: { ...etag, Location: 'Path of the user' } },
     errors: ['user.email_taken', 'user.name_taken', 'access.grant_exceeds_own', 'service.overloaded'],
   })

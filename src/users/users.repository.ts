@@ -9,6 +9,7 @@ import { Database } from '../database/database';
 import { networksSql } from './user-change';
 import type { UserEntity } from './user.entity';
 import { onlineSql, userList } from './user-list';
+import { isTaken } from './user-rules';
 import type { UserRecord } from './users.dto';
 
 /** Columns of a user, and what is computed. */
@@ -38,6 +39,8 @@ export type NewUser = Pick<
   | 'must_change_password'
   | 'created_by'
 >;
+
+type TakenCode = 'user.name_taken' | 'user.email_taken';
 
 /** The SQL of users. */
 @Injectable()
@@ -76,6 +79,14 @@ export class UsersRepository {
   /** The first users that a condition finds, for a preview. */
   sample(user_ids: string[]): Promise<UserRecord[]> {
     return this.database.run(sql`select ${userColumns} from users where users.user_id = any(${user_ids}::uuid[]) order by users.user_id`);
+  }
+
+  /** Returns the error code for a name or address of another user, as the unique indexes decide. */
+  async findTaken(name: string, email: string): Promise<TakenCode | null> {
+    const [row] = await this.database.runPrepared<{ code: TakenCode | null }>(sql`select case
+      when ${isTaken('name', sql`${name}::text`)} then 'user.name_taken'
+      when ${isTaken('email', sql`${email}::text`)} then 'user.email_taken' end as code`);
+    return row?.code ?? null;
   }
 
   /** Adds a user; uniqueness is decided by the indexes. */

@@ -36,14 +36,16 @@ describe('the token of a reset link', () => {
     expect(await loginStatus('the phrase of somebody else')).toBe(401);
   });
 
-  it('R10 concurrent use of one link: of 20 requests at once exactly one wins, 5 times over', async () => {
+  it('sets one password for 20 parallel resets by one link, and rejects the others, 5 times over (R10)', async () => {
     for (let round = 0; round < 5; round++) {
       const token = await mailedResetToken(service, user.email);
       const secrets = Array.from({ length: 20 }, (_, index) => `phrase ${round} of request ${index}`);
       const answers = await Promise.all(secrets.map((secret) => reset(token, secret)));
       const winners = secrets.filter((_, index) => answers[index]?.status === 204);
       expect(winners).toHaveLength(1);
-      expect(answers.filter(({ body }) => body?.code === 'reset.token_invalid')).toHaveLength(19);
+      const rejected = answers.filter(({ status }) => status !== 204).map(({ body }) => body.code as string);
+      expect(rejected.filter((code) => code !== 'request.rate_limited').length).toBeGreaterThan(0);
+      for (const code of rejected) expect(['reset.token_invalid', 'request.rate_limited']).toContain(code);
       expect(await loginStatus(winners[0] ?? '')).toBe(200);
       expect(await loginStatus(secrets.find((secret) => secret !== winners[0]) ?? '')).toBe(401);
     }

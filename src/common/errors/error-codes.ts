@@ -196,7 +196,8 @@ export const errorCodes = {
     status: 429,
     title: 'Too many requests',
     meaning:
-      'Too many requests without a valid token from this address, or too many conflicts with names and e-mail addresses of other users. Wait for `Retry-After`.',
+      'Too many requests without a valid token from this address, too many conflicts with names and e-mail addresses of ' +
+      'other users, or too much work of one caller at once. Wait for `Retry-After`.',
     retry_after_seconds: 60,
   },
   'service.internal_error': {

@@ -1,0 +1,109 @@
+import { AppError } from '../common/errors/app-error';
+
+const retryAfterSeconds = 1;
+
+/** Limits of a `HashQueue`. */
+export interface HashQueueLimits {
+  /** hashes computed at the same time */
+  runningMax: number;
+  /** waiting places reserved for logins */
+  loginsWaitingMax: number;
+  /** logins served in a row while other hashes wait */
+  loginsInARowMax: number;
+  /** new passwords of all actors together, waiting or running */
+  newPasswordsMax: number;
+  /** fair share: new passwords of one actor, waiting or running */
+  newPasswordsPerActorMax: number;
+}
+
+/**
+ * Limits the password hashes that are computed at the same time, and selects the next one.
+ * Logins have priority and reserved waiting places: new passwords can never cause the rejection of
+ * a login (L21). After a few logins in a row, one of the others is served.
+ */
+export class HashQueue {
+  private readonly logins: (() => void)[] = [];
+  private readonly others: (() => void)[] = [];
+  private readonly shares = new Map<string, number>();
+  private running = 0;
+  private newPasswords = 0;
+  private loginsInARow = 0;
+  private background: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly limits: HashQueueLimits) {}
+
+  /** Runs a hash of a login. @throws service.overloaded if all waiting places are taken */
+  async runLogin<T>(work: () => Promise<T>): Promise<T> {
+    if (this.logins.length >= this.limits.loginsWaitingMax) throw new AppError('service.overloaded');
+    return this.run(this.logins, work);
+  }
+
+  /**
+   * Runs the hash of a new password.
+   * @param actor identifies the actor whose share it counts against
+   * @throws request.rate_limited if the actor has used up its share
+   * @throws service.overloaded if all places are taken
+   */
+  async runNewPassword<T>(actor: string, work: () => Promise<T>): Promise<T> {
+    const share = this.shares.get(actor) ?? 0;
+    if (share >= this.limits.newPasswordsPerActorMax) throw rateLimited(share);
+    if (this.newPasswords >= this.limits.newPasswordsMax) throw new AppError('service.overloaded');
+    this.count(actor, 1);
+    try {
+      return await this.run(this.others, work);
+    } finally {
+      this.count(actor, -1);
+    }
+  }
+
+  /**
+   * Runs a hash that waits as long as necessary. Runs one at a time, so that a flood of them does not
+   * delay new passwords.
+   */
+  runInBackground<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.background.then(() => this.run(this.others, work));
+    this.background = done.catch(() => undefined);
+    return done;
+  }
+
+  private async run<T>(lane: (() => void)[], work: () => Promise<T>): Promise<T> {
+    if (this.running < this.limits.runningMax) this.running++;
+    else await new Promise<void>((resolve) => lane.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.takeNext();
+      if (next === undefined) this.running--;
+      else next();
+    }
+  }
+
+  private takeNext(): (() => void) | undefined {
+    const isLoginNext = this.others.length === 0 || this.loginsInARow < this.limits.loginsInARowMax;
+    if (this.logins.length === 0 || !isLoginNext) {
+      this.loginsInARow = 0;
+      return this.others.shift();
+    }
+    this.loginsInARow = this.others.length === 0 ? 0 : this.loginsInARow + 1;
+    return this.logins.shift();
+  }
+
+  private count(actor: string, change: 1 | -1): void {
+    const share = (this.shares.get(actor) ?? 0) + change;
+    if (share === 0) this.shares.delete(actor);
+    else this.shares.set(actor, share);
+    this.newPasswords += change;
+  }
+}
+
+/** @see draft-ietf-httpapi-ratelimit-headers for the quota unit `concurrent-requests` */
+function rateLimited(share: number): AppError {
+  return new AppError('request.rate_limited', {
+    detail: 'Too many new passwords at the same time. Send the next one when an earlier one is done.',
+    retry_after_seconds: retryAfterSeconds,
+    headers: {
+      'ratelimit-policy': `"new-passwords";q=${share};qu="concurrent-requests"`,
+      ratelimit: `"new-passwords";r=0;t=${retryAfterSeconds}`,
+    },
+  });
+}
