@@ -2,13 +2,18 @@ import { Module } from '@nestjs/common';
 import { JobsModule } from '../jobs/jobs.module';
 import { CredentialsRepository } from './credentials.repository';
 import { CredentialsService } from './credentials.service';
+import { HashCostsRepository } from './hash-costs.repository';
+import { HashCostsService } from './hash-costs.service';
 import { LoginAttemptsRepository } from './login-attempts.repository';
 import { LoginAttemptsService } from './login-attempts.service';
 
 /** Passwords and mailed links. */
 @Module({
   imports: [JobsModule],
-  providers: [CredentialsService, CredentialsRepository, LoginAttemptsService, LoginAttemptsRepository],
+  providers: [
+    ...[CredentialsService, CredentialsRepository, HashCostsService, HashCostsRepository],
+    ...[LoginAttemptsService, LoginAttemptsRepository],
+  ],
   exports: [CredentialsService, LoginAttemptsService],
 })
 export class CredentialsModule {}

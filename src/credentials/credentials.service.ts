@@ -5,6 +5,7 @@ import { hashToken, mintToken } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { CredentialsRepository, type LiveToken } from './credentials.repository';
 import type { TokenPurpose } from './one-time-token.entity';
+import { HashCostsService } from './hash-costs.service';
 import { hashPassword, needsRehash, rehashPassword, verifyPassword, wrapMd5 } from './password-hashing';
 import { type PasswordContext, passwordFault } from './password-policy';
 
@@ -22,6 +23,7 @@ export type HashingActor = Pick<Actor, 'actor_type' | 'user_id'>;
 export class CredentialsService {
   constructor(
     private readonly credentials: CredentialsRepository,
+    private readonly costs: HashCostsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -53,12 +55,17 @@ export class CredentialsService {
     await this.voidTokens([user_id]);
   }
 
+  /** Notes the costs of hashes that are stored in the current transaction. Call it last in it. */
+  async noteHashes(hashes: string[]): Promise<void> {
+    await this.costs.add(hashes);
+  }
+
   /**
-   * Verifies a password. Takes as long for a user who does not exist or has no password (`null`).
+   * Verifies a password. A refusal costs the same work for every user, existing or not (`null`).
    * A right one with old parameters is hashed anew; failing at that does not fail the login. Never call it in a transaction.
    */
   async verify(user_id: string | null, password_hash: string | null, password: string): Promise<boolean> {
-    const right = await verifyPassword(password, password_hash);
+    const right = await verifyPassword(password, password_hash, await this.costs.current());
     if (right && user_id !== null && password_hash !== null && needsRehash(password_hash)) {
       await rehashPassword(password)
         .then((newer) => this.credentials.replaceHash(user_id, password_hash, newer))

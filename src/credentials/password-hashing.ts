@@ -1,13 +1,12 @@
 import { availableParallelism } from 'node:os';
-import { hash, type Options, verify } from '@node-rs/argon2';
+import { hash, type Options } from '@node-rs/argon2';
 import { HashQueue } from './hash-queue';
-import { md5Mark, readHash } from './stored-hash';
+import { workOf } from './hash-work';
+import { type HashCost, md5Mark, readHash } from './stored-hash';
 
 /** Argon2id by the minimum of the OWASP Password Storage Cheat Sheet; the parameters travel in the hash. */
 const parameters: Options = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const current = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/;
-/** Of no password: verifying against it costs what verifying against a real one costs. */
-const dummy = '$argon2id$v=19$m=19456,t=2,p=1$VGhpc0lzTm9TYWx0QXRBbGw$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 
 /** One core stays free for everybody else while passwords are hashed. */
 const runningMax = Math.max(1, availableParallelism() - 1);
@@ -34,16 +33,20 @@ export function rehashPassword(password: string): Promise<string> {
 }
 
 /**
- * Verifies a password exactly as it was sent; `null` as hash takes as long and is never right (no enumeration by time).
- * A hash of another kind costs what an own one costs besides, so that it is no shorter.
+ * Verifies a password exactly as it was sent, in one place of the queue.
+ * Refusing a password costs the same work whatever is stored. `null` stands for no password.
+ * A right password skips the padding.
+ * @param costs of the stored hashes of other systems, from `HashCostsService`
+ * @throws service.overloaded
  */
-export function verifyPassword(password: string, passwordHash: string | null): Promise<boolean> {
+export function verifyPassword(password: string, passwordHash: string | null, costs: HashCost[]): Promise<boolean> {
   return queue.runLogin(async () => {
-    const own = passwordHash !== null && !needsRehash(passwordHash);
-    const right = await verify(own ? passwordHash : dummy, password);
-    if (own || passwordHash === null) return own && right;
-    const stored = readHash(passwordHash);
-    return typeof stored !== 'string' && stored.verify(password);
+    for (const text of workOf(passwordHash, costs)) {
+      const stored = readHash(text);
+      const matches = typeof stored !== 'string' && (await stored.verify(password));
+      if (matches && text === passwordHash) return true;
+    }
+    return false;
   });
 }
 

@@ -6,8 +6,19 @@ import { verify as verifyBcrypt } from '@node-rs/bcrypt';
 /** How a password can be hashed. `md5` is that of another system, which is not kept as it is. */
 export type HashForm = 'argon2' | 'bcrypt' | 'scrypt' | 'pbkdf2' | 'md5' | 'md5-in-argon2';
 
+/** What it costs to verify a password against a hash. */
+export interface HashCost {
+  /**
+   * What is computed. The costs of `bcrypt` and of `pbkdf2-sha256` add up.
+   * Argon2 and scrypt are memory-hard: their time depends on each parameter, so all are named here.
+   */
+  computation: string;
+  /** 2^cost of bcrypt, iterations of all blocks of PBKDF2, N*r*p of scrypt, KiB * passes of Argon2 */
+  cost: number;
+}
+
 /** A hash that was understood. */
-export interface StoredHash {
+export interface StoredHash extends HashCost {
   form: HashForm;
   /** slow on purpose; a second of one core and 128 MiB at most */
   verify: (password: string) => Promise<boolean>;
@@ -55,7 +66,8 @@ export function readHash(text: string): StoredHash | HashFault {
   if (text.startsWith('$scrypt$')) return readScrypt(text);
   if (text.startsWith('$pbkdf2')) return readPbkdf2(text);
   // it is wrapped before it is kept; by itself it lets nobody in
-  return md5Form.test(text) ? { form: 'md5', verify: () => Promise.resolve(false) } : 'unknown form';
+  const nothing = { computation: 'none', cost: 0, verify: () => Promise.resolve(false) };
+  return md5Form.test(text) ? { form: 'md5', ...nothing } : 'unknown form';
 }
 
 function readArgon2(text: string): StoredHash | HashFault {
@@ -64,21 +76,23 @@ function readArgon2(text: string): StoredHash | HashFault {
   const bytes = readBytes(salt, hash);
   if (bytes === null || bytes.salt.length < 8 || t < 1 || p < 1 || m < 8 * p) return 'malformed';
   if (m > memoryMaxKib || m * t > argon2WorkMaxKib) return 'too costly';
-  return { form: 'argon2', verify: (password) => verifyArgon2(text, password) };
+  const computation = `${text.slice(1, text.indexOf('$m='))}$m=${m},t=${t},p=${p}`;
+  return { form: 'argon2', computation, cost: m * t, verify: (password) => verifyArgon2(text, password) };
 }
 
 function readMd5InArgon2(text: string): StoredHash | HashFault {
   const inner = readArgon2(text);
   if (typeof inner === 'string') return inner;
   const md5 = (password: string) => createHash('md5').update(password).digest('hex');
-  return { form: 'md5-in-argon2', verify: (password) => inner.verify(md5(password)) };
+  return { ...inner, form: 'md5-in-argon2', verify: (password) => inner.verify(md5(password)) };
 }
 
 /** It looks at 72 bytes only (no password of ours has NUL, its other trap); the hash that takes its place at the first login is of them all. */
 function readBcrypt(text: string): StoredHash | HashFault {
   const cost = Number(bcryptForm.exec(text)?.[1]);
   if (!(cost >= 4 && cost <= 31)) return 'malformed';
-  return cost > bcryptCostMax ? 'too costly' : { form: 'bcrypt', verify: (password) => verifyBcrypt(password, text) };
+  if (cost > bcryptCostMax) return 'too costly';
+  return { form: 'bcrypt', computation: 'bcrypt', cost: 2 ** cost, verify: (password) => verifyBcrypt(password, text) };
 }
 
 function readScrypt(text: string): StoredHash | HashFault {
@@ -90,7 +104,9 @@ function readScrypt(text: string): StoredHash | HashFault {
   const N = 2 ** log2N;
   if ((N * r) / 8 > memoryMaxKib || N * r * p > scryptWorkMax || p > scryptLanesMax) return 'too costly';
   const maxmem = 128 * r * (N + p + 2) + 1_024;
-  return { form: 'scrypt', verify: verifier(bytes, (password, ...rest) => deriveScrypt(password, ...rest, { N, r, p, maxmem })) };
+  const derive: Derive = (password, ...rest) => deriveScrypt(password, ...rest, { N, r, p, maxmem });
+  const computation = `scrypt$ln=${log2N},r=${r},p=${p}`;
+  return { form: 'scrypt', computation, cost: N * r * p, verify: verifier(bytes, derive) };
 }
 
 function readPbkdf2(text: string): StoredHash | HashFault {
@@ -99,8 +115,10 @@ function readPbkdf2(text: string): StoredHash | HashFault {
   const iterations = Number(named ?? plain);
   if (bytes === null || !(iterations >= 1) || (length !== undefined && bytes.hash.length !== Number(length))) return 'malformed';
   const rounds = Math.ceil(bytes.hash.length / digestBytes[digest as keyof typeof digestBytes]);
-  if (iterations * rounds > pbkdf2WorkMax) return 'too costly';
-  return { form: 'pbkdf2', verify: verifier(bytes, (password, ...rest) => derivePbkdf2(password, rest[0], iterations, rest[1], digest)) };
+  const cost = iterations * rounds;
+  if (cost > pbkdf2WorkMax) return 'too costly';
+  const derive: Derive = (password, ...rest) => derivePbkdf2(password, rest[0], iterations, rest[1], digest);
+  return { form: 'pbkdf2', computation: `pbkdf2-${digest}`, cost, verify: verifier(bytes, derive) };
 }
 
 /** Salt and hash from Base64 without padding; null when they are of no length to trust, or written in a way that others read differently. */

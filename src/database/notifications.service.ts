@@ -7,7 +7,8 @@ import { CONFIG, type Config } from '../config/config';
 import { Database } from './database';
 
 /** What the database tells of (migration AddNotifications): whose state has changed, or that all of a kind may have. */
-export type NotificationChannel = 'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed';
+export type NotificationChannel =
+  'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed' | 'password_hash_costs_changed';
 
 /** An answer over the listening connection proves that nothing is missing for this long, from when it was asked for. */
 const leaseMs = 1_000;

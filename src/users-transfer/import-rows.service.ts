@@ -3,6 +3,7 @@ import type { Actor } from '../access/actor';
 import { currentTime } from '../common/clock';
 import type { FieldError } from '../common/errors/app-error';
 import { shortHash } from '../common/random';
+import { CredentialsService } from '../credentials/credentials.service';
 import { EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import { UserConflictsService } from '../users/user-conflicts.service';
@@ -46,6 +47,7 @@ export class ImportRowsService {
     private readonly events: EventsService,
     private readonly mails: UserMailsService,
     private readonly conflicts: UserConflictsService,
+    private readonly credentials: CredentialsService,
   ) {}
 
   /** Creates the users of rows, in the current transaction. */
@@ -68,6 +70,8 @@ export class ImportRowsService {
     }
     const left = users.filter(({ line }) => !made.has(line));
     const conflicts = left.length === 0 ? [] : await this.users.findConflicts(left);
+    const stored = users.filter(({ line }) => made.has(line)).map(({ password_hash }) => password_hash);
+    await this.credentials.noteHashes(stored.filter((hash) => hash !== null));
     // In the batch's transaction: a conflict is counted if and only if the operation stores it.
     const told = await this.conflicts.count(actor, left.length);
     const named = options.on_conflict === 'skip' ? left : left.slice(0, told);

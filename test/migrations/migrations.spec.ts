@@ -81,6 +81,8 @@ describe('the migrations', () => {
       insert into keys (key_id, name, token_hash, permissions, user_type, created_by, expires_at) select user_id, 'k', 'x', '{}', 'system', user_id, now() from users;
       insert into login_attempts (account, address, used_on) values ('nobody', '', current_date);
       insert into rate_limits (key, hits, ends_at) values ('x', 1, now());
+      insert into password_hash_costs (computation, cost) values ('bcrypt', 4096);
+      insert into user_tombstones (user_id) select user_id from users;
       insert into signing_keys (kid, public_jwk, private_key) values ('k', '{}', 'x')`);
     await undoAll();
     expect((await describeSchema(client)).filter((line) => !bookkeeping.test(line))).toEqual([]);

@@ -1,0 +1,71 @@
+import { costliestOf, workOf } from './hash-work';
+import { hashPassword, needsRehash, wrapMd5 } from './password-hashing';
+import { readHash } from './stored-hash';
+
+const rest = `$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+const longRest = `$${'A'.repeat(22)}$${'A'.repeat(86)}`;
+const bcrypt = (cost: string, version = 'b') => `$2${version}$${cost}$${'.'.repeat(53)}`;
+
+const foreign = [
+  ...['04', '10', '12', '13'].map((cost) => bcrypt(cost)),
+  bcrypt('11', 'y'),
+  ...[`$pbkdf2-sha256$i=600000${rest}`, `$pbkdf2-sha256$1000${longRest}`, `$pbkdf2-sha512$i=210000${longRest}`],
+  `$pbkdf2$i=50000$${'A'.repeat(22)}$${'A'.repeat(54)}`,
+  ...[`$scrypt$ln=14,r=8,p=1${rest}`, `$scrypt$ln=15,r=8,p=3${longRest}`, `$scrypt$ln=15,r=8,p=1${rest}`],
+  `$argon2id$v=19$m=65536,t=3,p=4${rest}`,
+  `$argon2i$v=19$m=4096,t=3,p=1${rest}`,
+  `$argon2d$v=16$m=4096,t=3,p=1${rest}`,
+  `$md5$argon2id$v=19$m=4096,t=3,p=1${rest}`,
+];
+
+/** Work of verifying against all of these hashes, by computation. */
+function unitsOf(hashes: string[]): Record<string, number> {
+  const units: Record<string, number> = {};
+  for (const text of hashes) {
+    const stored = readHash(text);
+    if (typeof stored === 'string') throw new Error(`${text}: ${stored}`);
+    units[stored.computation] = (units[stored.computation] ?? 0) + stored.cost;
+  }
+  return units;
+}
+
+describe('the hash work of a refused login', () => {
+  const costs = costliestOf(foreign);
+  const own = [hashPassword('correct horse battery staple'), wrapMd5('5f4dcc3b5aa765d61d8327deb882cf99')];
+
+  it('is the same for every stored form as for a user without a password (L19)', async () => {
+    const wanted = unitsOf(workOf(null, costs));
+    for (const text of [...foreign, ...(await Promise.all(own)), '$1$unreadable'])
+      expect([text, unitsOf(workOf(text, costs))]).toEqual([text, wanted]);
+    expect(wanted).toMatchObject({ bcrypt: 2 ** 13, 'pbkdf2-sha256': 600_000, 'scrypt$ln=15,r=8,p=3': 2 ** 15 * 24 });
+    expect(wanted).toMatchObject({ 'argon2id$v=19$m=19456,t=2,p=1': 38_912, 'argon2id$v=19$m=4096,t=3,p=1': 12_288 });
+    expect(Object.keys(wanted)).toHaveLength(1 + costs.length);
+  });
+
+  it('begins with what a right password needs, so that it can skip the rest', async () => {
+    for (const text of foreign) expect(workOf(text, costs)[1]).toBe(text);
+    for (const text of await Promise.all(own)) expect(workOf(text, costs)[0]).toBe(text);
+  });
+
+  it('is one own Argon2id while there is no hash of another system, which own hashes never count as', async () => {
+    const hashes = await Promise.all(own);
+    expect(costliestOf([...hashes, '5f4dcc3b5aa765d61d8327deb882cf99', '$1$unreadable'])).toEqual([]);
+    expect(hashes.map(needsRehash)).toEqual([false, true]);
+    const one = { 'argon2id$v=19$m=19456,t=2,p=1': 38_912 };
+    for (const text of [...hashes, null]) expect(unitsOf(workOf(text, []))).toEqual(one);
+  });
+
+  it('contains nothing of the hashes that it was measured by', () => {
+    const secret = bcrypt('10').replace(/\.{53}$/, 'x'.repeat(53));
+    expect(workOf(null, costliestOf([secret])).join()).not.toContain('x');
+  });
+
+  it('replaces the nearest set of parameters when there are more sets than are padded', () => {
+    const few = costliestOf([`$scrypt$ln=16,r=8,p=1${rest}`, `$scrypt$ln=10,r=8,p=1${rest}`, bcrypt('10')]);
+    const work = unitsOf(workOf(`$scrypt$ln=16,r=7,p=1${rest}`, few));
+    expect(Object.keys(work).filter((computation) => computation.startsWith('scrypt'))).toEqual([
+      'scrypt$ln=16,r=7,p=1',
+      'scrypt$ln=10,r=8,p=1',
+    ]);
+  });
+});
