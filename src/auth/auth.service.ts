@@ -12,6 +12,12 @@ import { AccessTokens } from './access-tokens';
 import type { LoginRequest, LoginResponse } from './auth.dto';
 import { PasswordChecksService } from './password-checks.service';
 
+interface OpenedLogin {
+  answer: LoginResponse;
+  /** sessions that were ended because there were too many */
+  ended: number;
+}
+
 /** Logging in and out. */
 @Injectable()
 export class AuthService {
@@ -25,11 +31,14 @@ export class AuthService {
   ) {}
 
   /**
-   * Logs in. Unknown, wrong, disabled, invited: one answer, and one Argon2id each, so that nobody learns who exists
-   * (OWASP ASVS 6.3.8). @throws auth.invalid_credentials, auth.ip_not_allowed, auth.too_many_attempts, service.overloaded
+   * Logs in. An unknown user, a wrong password, a disabled and an invited user get the same response
+   * after the same hash work (OWASP ASVS 6.3.8, L19).
+   * A password whose hash is replaced must be changed if the policy of today rejects it.
+   * @throws auth.invalid_credentials, auth.ip_not_allowed, auth.too_many_attempts, service.overloaded
    */
   async login({ login, password }: LoginRequest, caller: Caller): Promise<LoginResponse> {
-    const opened = await this.passwords.verify({ login }, password, systemActorFor(caller), (found) => this.admit(found, caller));
+    const admit = (found: VerifiedLogin) => this.admit(found, password, caller);
+    const opened = await this.passwords.verify({ login }, password, systemActorFor(caller), admit);
     if (opened === null) throw new AppError('auth.invalid_credentials');
     // with its place given back: whoever hears of the new session finds those ended that it has replaced
     if (opened.ended > 0) await this.notifications.caughtUp();
@@ -75,16 +84,20 @@ export class AuthService {
     });
   }
 
-  private async admit(found: VerifiedLogin, caller: Caller): Promise<{ answer: LoginResponse; ended: number }> {
-    if (found.ip_allowed) return this.open(found, caller);
+  private async admit(found: VerifiedLogin, password: string, caller: Caller): Promise<OpenedLogin> {
+    if (found.ip_allowed) return this.open(found, password, caller);
     await this.passwords.refuseAddress(found, systemActorFor(caller));
     throw new AppError('auth.ip_not_allowed');
   }
 
-  private async open(verified: VerifiedLogin, caller: Caller): Promise<{ answer: LoginResponse; ended: number }> {
+  private async open(verified: VerifiedLogin, password: string, caller: Caller): Promise<OpenedLogin> {
     const { session_id, refresh_token, statements } = this.sessions.newLogin(verified.user, caller);
-    const noted = await this.passwords.noteLogin<OpenedSession>(verified, caller.ip, statements);
+    const { password_hash } = verified;
+    const demands_change = await this.credentials.isOutgrown(password_hash, password, verified.user);
+    const actor = systemActorFor(caller);
+    const noted = await this.passwords.noteLogin<OpenedSession>(verified, actor, statements, { demands_change });
     if (noted === null) throw new AppError('auth.invalid_credentials');
+    await this.credentials.renewHash(verified.user.user_id, password_hash, password);
     const { user, opened } = noted;
     const { user_id, user_type, carrier_id } = user;
     const roles = user.must_change_password ? [] : user.roles;

@@ -4,7 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
-import type { SqlFragment } from '../common/query/sql';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { deriveKey } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { CredentialsService } from '../credentials/credentials.service';
@@ -15,6 +15,11 @@ import { LoginQueue } from './login-queue';
 
 /** Whose password it should be. */
 export type Claim = { login: string } | { user_id: string };
+
+/** The target of the event, given `noted`. The same statement reads `users` as they were before. */
+const demandTarget = rawSql(`(select noted.user_id as id, noted.carrier_id, noted.version,
+    '{"must_change_password": {"before": false, "after": true}}'::jsonb as changes
+  from noted join users before on before.user_id = noted.user_id where not before.must_change_password) target`);
 
 const places = 5;
 /** As many as may wait for a hash, and one that runs: the hash queue would reject any more. */
@@ -59,8 +64,8 @@ export class PasswordChecksService {
     const named = 'login' in claim ? { login: lowerCase(claim.login) } : claim;
     return this.queue.run('login' in named ? named.login : named.user_id, async (deadline) => {
       const { attempt, found } = await this.begin(named, actor.ip, deadline);
-      const { user = null, password_hash = null } = found ?? {};
-      const isRight = await this.orRelease(attempt, () => this.credentials.verify(user?.user_id ?? null, password_hash, password));
+      const password_hash = found?.password_hash ?? null;
+      const isRight = await this.orRelease(attempt, () => this.credentials.verify(password_hash, password));
       if (isRight && found !== null) return this.orRelease(attempt, () => right({ ...found, attempt }));
       // a wrong one that cannot be recorded keeps its place, and counts when its time is over: closed, not open
       await this.fail(named, found, attempt, actor);
@@ -81,9 +86,21 @@ export class PasswordChecksService {
     await this.events.record(actor, 'login.failed', { type: 'login', id: user_id, carrier_id }, changes);
   }
 
-  /** Ends the attempt of a right password by noting the login and what follows; null when the user may not log in any more. See `UserAttemptsService.noteLogin`. */
-  noteLogin<Opened>(found: VerifiedLogin, ip: string | null, after: SqlFragment): Promise<NotedLogin<Opened> | null> {
-    return this.users.noteLogin<Opened>(found, ip, after);
+  /**
+   * Ends the attempt of a right password by noting the login and what follows.
+   * With `demands_change` the same statement makes the user change the password, and records that.
+   * Returns null if the user may not log in any longer. See `UserAttemptsService.noteLogin`.
+   */
+  async noteLogin<Opened>(
+    found: VerifiedLogin,
+    actor: Actor,
+    after: SqlFragment,
+    { demands_change }: { demands_change: boolean },
+  ): Promise<NotedLogin<Opened> | null> {
+    const { must_change_password } = found.user;
+    if (!demands_change || must_change_password) return this.users.noteLogin<Opened>(found, actor.ip, after);
+    const event = this.events.recordAll(actor, 'user.changed', 'user', demandTarget);
+    return this.users.noteLogin<Opened>(found, actor.ip, sql`demanded as (${event}), ${after}`, true);
   }
 
   /** Waits while others try the passwords of the same account: until they are done nobody knows whether the limit is reached. */

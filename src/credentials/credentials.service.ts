@@ -62,16 +62,30 @@ export class CredentialsService {
 
   /**
    * Verifies a password. A refusal costs the same work for every user, existing or not (`null`).
-   * A right one with old parameters is hashed anew; failing at that does not fail the login. Never call it in a transaction.
+   * Never call it in a transaction. @throws service.overloaded
    */
-  async verify(user_id: string | null, password_hash: string | null, password: string): Promise<boolean> {
-    const right = await verifyPassword(password, password_hash, await this.costs.current());
-    if (right && user_id !== null && password_hash !== null && needsRehash(password_hash)) {
-      await rehashPassword(password)
-        .then((newer) => this.credentials.replaceHash(user_id, password_hash, newer))
-        .catch(() => undefined);
-    }
-    return right;
+  async verify(password_hash: string | null, password: string): Promise<boolean> {
+    return verifyPassword(password, password_hash, await this.costs.current());
+  }
+
+  /**
+   * Returns whether a right password must be changed: its hash is about to be replaced, and the
+   * policy of today rejects it.
+   */
+  async isOutgrown(password_hash: string | null, password: string, context: PasswordContext): Promise<boolean> {
+    if (password_hash === null || !needsRehash(password_hash)) return false;
+    return (await passwordFault(password, this.config.PASSWORD_MIN_LENGTH, context, '/password')) !== null;
+  }
+
+  /**
+   * Replaces a hash that has not the own parameters. Call it after `isOutgrown` has taken effect.
+   * Keeps the hash if hashing fails: the next login tries again. Never call it in a transaction.
+   */
+  async renewHash(user_id: string, password_hash: string | null, password: string): Promise<void> {
+    if (password_hash === null || !needsRehash(password_hash)) return;
+    await rehashPassword(password)
+      .then((newer) => this.credentials.replaceHash(user_id, password_hash, newer))
+      .catch(() => undefined);
   }
 
   /** Notes that a link is wanted; the mail job mints its token. False when the last one was wanted less than `pause_seconds` ago. */

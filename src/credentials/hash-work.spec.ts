@@ -1,5 +1,5 @@
 import { costliestOf, workOf } from './hash-work';
-import { hashPassword, needsRehash, wrapMd5 } from './password-hashing';
+import { rehashPassword, needsRehash, wrapMd5 } from './password-hashing';
 import { readHash } from './stored-hash';
 
 const rest = `$${'A'.repeat(22)}$${'A'.repeat(43)}`;
@@ -31,7 +31,7 @@ function unitsOf(hashes: string[]): Record<string, number> {
 
 describe('the hash work of a refused login', () => {
   const costs = costliestOf(foreign);
-  const own = [hashPassword('correct horse battery staple'), wrapMd5('5f4dcc3b5aa765d61d8327deb882cf99')];
+  const own = [rehashPassword('correct horse battery staple'), wrapMd5('5f4dcc3b5aa765d61d8327deb882cf99')];
 
   it('is the same for every stored form as for a user without a password (L19)', async () => {
     const wanted = unitsOf(workOf(null, costs));

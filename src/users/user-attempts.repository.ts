@@ -11,6 +11,14 @@ export type AttemptRecord = AttemptState & (FoundRecord | { user_id: null });
 /** A living user, and what decides about their login. */
 type FoundRecord = UserRecord & { password_hash: string | null; ip_allowed: boolean | null; row_version: string };
 
+/** What a login does to the user besides being noted. */
+export interface LoginEffects {
+  /** Ends the account lockout. */
+  lifts_lock: boolean;
+  /** Sets `must_change_password`. */
+  demands_change: boolean;
+}
+
 /** Another one with whatever is written to the row, `version` or not; it is never told to anybody. */
 const rowVersion = rawSql('users.xmin::text as row_version');
 
@@ -31,19 +39,24 @@ export class UserAttemptsRepository {
   }
 
   /**
-   * Notes a login and does all that follows from it, unless anything was written to the user since `row_version` was read, or since the password was
-   * verified. `version` stays. A password that was used does not die any more. `after` are the other parts of the statement, for the one row of `noted`;
-   * one of them is `opened`, whose columns are answered too.
+   * Notes a login with all that follows from it, and keeps the password from expiring unused.
+   * Returns null if the user has changed since `row_version`, or the password since it was verified.
+   * `version` changes only if the login demands a change of the password.
+   * @param after other parts of the statement, for the row of `noted`; one is `opened`, which is returned
    */
   async noteLogin<Opened>(
     { user_id, password_changed_at, row_version }: Pick<FoundRecord, 'user_id' | 'password_changed_at' | 'row_version'>,
     ip: string | null,
-    lifts_lock: boolean,
+    { lifts_lock, demands_change }: LoginEffects,
     after: SqlFragment,
   ): Promise<(UserRecord & Opened) | null> {
     const locked_until = rawSql(lifts_lock ? 'null' : 'locked_until');
+    // Of two first logins at once, only one changes the version.
+    const demand = `must_change_password = true, updated_at = now(),
+      version = version + (not must_change_password)::integer,`;
     const [row] = await this.database.runPrepared<UserRecord & Opened>(sql`with noted as (
-        update users set last_login_at = now(), last_login_ip = ${ip}::inet, last_seen_at = now(), locked_until = ${locked_until}
+        update users set ${rawSql(demands_change ? demand : '')}
+          last_login_at = now(), last_login_ip = ${ip}::inet, last_seen_at = now(), locked_until = ${locked_until}
         where user_id = ${user_id}::uuid and users.xmin = ${row_version}::xid
           and status = 'active' and deleted_at is null and password_changed_at is not distinct from ${password_changed_at}::timestamptz
           and (cardinality(allowed_ips) = 0 or ${ip}::inet <<= any(allowed_ips))

@@ -62,27 +62,41 @@ export class UserAttemptsService {
    * Notes a login, ends its attempt and does what follows, in one statement; null when the user may not log in any more, or not by this password.
    * What the statement reads is as new as what was found: else the user is locked, and it is sent again.
    * @param after other parts of the statement (`name as (…)`), for the one row of `noted`, the user; `opened` is one, whose columns come back
+   * @param demands_change sets `must_change_password`
    */
-  async noteLogin<Opened>(found: VerifiedLogin, ip: string | null, after: SqlFragment): Promise<NotedLogin<Opened> | null> {
-    return (await this.tryToNote<Opened>(found, ip, after)) ?? this.noteLocked(found, ip, after);
+  async noteLogin<Opened>(
+    found: VerifiedLogin,
+    ip: string | null,
+    after: SqlFragment,
+    demands_change = false,
+  ): Promise<NotedLogin<Opened> | null> {
+    const noted = await this.tryToNote<Opened>(found, ip, after, demands_change);
+    return noted ?? this.noteLocked(found, ip, after, demands_change);
   }
 
   /** The rare way: another login of the same user, or some change of theirs, was done while the password was hashed. */
   @Transactional()
-  private async noteLocked<Opened>(found: VerifiedLogin, ip: string | null, after: SqlFragment): Promise<NotedLogin<Opened> | null> {
+  private async noteLocked<Opened>(
+    found: VerifiedLogin,
+    ip: string | null,
+    after: SqlFragment,
+    demands_change: boolean,
+  ): Promise<NotedLogin<Opened> | null> {
     const row_version = await this.users.lock(found.user.user_id);
-    return row_version === null ? null : this.tryToNote({ ...found, row_version }, ip, after);
+    return row_version === null ? null : this.tryToNote({ ...found, row_version }, ip, after, demands_change);
   }
 
   private async tryToNote<Opened>(
     { user, row_version, attempt }: VerifiedLogin,
     ip: string | null,
     after: SqlFragment,
+    demands_change: boolean,
   ): Promise<NotedLogin<Opened> | null> {
     const { user_id, password_changed_at } = user;
     const passed = this.attempts.passSql(attempt, ip === null ? null : addressKey(ip), rawSql('noted'));
     const follows = sql`passed as (${passed}), ${after}`;
-    const row = await this.users.noteLogin<Opened>({ user_id, password_changed_at, row_version }, ip, attempt.address === '', follows);
+    const effects = { lifts_lock: attempt.address === '', demands_change };
+    const row = await this.users.noteLogin<Opened>({ user_id, password_changed_at, row_version }, ip, effects, follows);
     return row === null ? null : { user: toUserResponse(row), opened: row };
   }
 
