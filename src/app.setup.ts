@@ -127,14 +127,16 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
     );
   });
   fastify.addHook('onResponse', (request, reply, done) => {
+    const { actor, errorCode: code } = request;
     accessLog({
       reqId: request.id,
       method: request.method,
       route: request.routeOptions.url,
       status: reply.statusCode,
+      code,
       ms: Math.round(reply.elapsedTime),
       ip: request.ip,
-      user_id: request.actor?.user_id,
+      ...(actor?.actor_type === 'key' ? { key_id: actor.user_id } : { user_id: actor?.user_id }),
     });
     done();
   });

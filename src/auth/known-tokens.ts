@@ -76,6 +76,6 @@ function answer(request: IncomingMessage, response: ServerResponse, options: Kno
   const own = { 'x-request-id': reqId, 'content-type': 'application/json; charset=utf-8', 'content-length': known.length };
   response.writeHead(200, { ...options.headers, ...own }).end(known);
   const ip = request.socket.remoteAddress ?? '';
-  options.log({ reqId, method: 'POST', route: options.path, status: 200, ms: Math.round(monotonicMs() - began), ip, user_id: undefined });
+  options.log({ reqId, method: 'POST', route: options.path, status: 200, ms: Math.round(monotonicMs() - began), ip });
   return true;
 }

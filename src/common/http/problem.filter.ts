@@ -1,7 +1,14 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { errorKind } from '../errors/error-codes';
+import { type ErrorCode, errorKind } from '../errors/error-codes';
 import { problemHeaders, shownPath, toAppError, toProblem } from './problem';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** error code of the response; for the access log */
+    errorCode?: ErrorCode;
+  }
+}
 
 /** Answers everything thrown as `application/problem+json`; faults of ours are logged with the request id, but not each one who is turned away in a flood. */
 @Catch()
@@ -13,6 +20,7 @@ export class ProblemFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     const error = toAppError(thrown);
+    request.errorCode = error.code;
     if (errorKind(error.code).status >= 500 && error.code !== 'service.overloaded')
       request.log.error({ reqId: request.id, err: thrown }, error.code);
     if (reply.sent) return;
