@@ -208,7 +208,7 @@ describe('uploads that do not go as they should', () => {
     expect(await usersLike('canceled')).toEqual([]);
   });
 
-  it('F18 slowloris: headers and bodies that trickle are ended, and everybody else is served meanwhile', async () => {
+  it('ends headers and bodies that trickle, and serves all other clients meanwhile (F18, H18)', async () => {
     for (const name of ['body', 'chunks', 'headers']) {
       const ms = await slow[name]!.closed;
       expect([name, slow[name]!.status]).toEqual([name, 400]);
