@@ -42,6 +42,7 @@ const house = {
     'environment-imports': restrictedImports,
     environment: builtinRules.get('no-restricted-properties'),
     clock: restrictedSyntax,
+    'secret-compares': restrictedSyntax,
     shape: restrictedSyntax,
     'skipped-tests': restrictedSyntax,
   },
@@ -150,6 +151,24 @@ const borders = [
   }),
 ];
 
+/** Names of values that a caller must not find out by how long a comparison takes. */
+const SECRET = '/(^|_|[a-z](?=[A-Z]))(token|secret|signature|mac|digest|password|hash)$/i';
+const secretSides = ['left', 'right'].flatMap((side) => [`[${side}.name=${SECRET}]`, `[${side}.property.name=${SECRET}]`]);
+
+const comparisons = [
+  only(['src/**/*.ts'], ['src/**/*.spec.ts'], {
+    'house/secret-compares': [
+      'error',
+      {
+        selector:
+          `BinaryExpression[operator=/^[!=]==?$/]:matches(${secretSides.join(', ')})` +
+          ':not([right.type="Literal"]):not([left.type="Literal"]):not([right.name="undefined"]):not([left.type="UnaryExpression"])',
+        message: 'Compare secrets with timingSafeEqual, or look up their hash (CWE-208).',
+      },
+    ],
+  }),
+];
+
 const tests = [
   only(TESTS, [], {
     // Answers and rows come as `any`: the assertions check them.
@@ -211,5 +230,6 @@ export default defineConfig(
   ...limits,
   ...shape,
   ...borders,
+  ...comparisons,
   ...tests,
 );
