@@ -11,7 +11,8 @@ import { turnAwayEarly } from './auth/turn-away';
 import { AppError, invalid } from './common/errors/app-error';
 import { addMethodNotAllowed } from './common/http/method-not-allowed';
 import { registerBodyParsers } from './common/http/body-parsers';
-import { destroyLater, limitReceiving } from './common/http/receiving';
+import { destroyLater, limitReceiving, type ReceivingLimits } from './common/http/receiving';
+import { uploadMaxBytes } from './common/http/upload';
 import { problemHeaders, toProblem } from './common/http/problem';
 import { addDrain } from './common/http/drain';
 import { createAccessLog, createLogger, NestLog } from './common/log';
@@ -33,20 +34,35 @@ const securityHeaders = {
 /** What scripts of an allowed origin may read besides the body. */
 const exposedHeaders = ['Content-Disposition', 'ETag', 'Location', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
 const maxHeaderSize = 65_536;
-/** So long may the headers of a request take, and then its body; a file may take longer while it flows. */
-const receiveMs = 15_000;
+/** Milliseconds until the headers of a request must be complete. */
+const headersMs = 15_000;
 const saneRequestId = /^[A-Za-z0-9._-]{1,64}$/;
 /** No request comes here by itself: `isPlain` lets no such path through. */
 const nowhere = '/.';
 /** Requests under way when the service stops have this long; what follows must fit into the ten seconds that Docker gives. */
 const drainMs = 6_000;
 
-/** Builds the service without listening: for `main`, tests and scripts. */
-export async function createApp(config: Config): Promise<NestFastifyApplication> {
+/** How slowly and how much a client may send. */
+export interface BodyLimits extends ReceivingLimits {
+  /** largest file of an upload */
+  uploadMaxBytes: number;
+}
+
+const bodyLimits: BodyLimits = {
+  bodyMs: 15_000,
+  uploadGraceMs: 60_000,
+  // Low enough for any line, and enough to end a client that sends one byte now and then.
+  uploadBytesPerSecond: 16_384,
+  uploadMaxBytes,
+};
+
+/** Builds the service without listening: for `main`, tests and scripts. Only tests pass `limits`. */
+export async function createApp(config: Config, limits: Partial<BodyLimits> = {}): Promise<NestFastifyApplication> {
+  const { uploadMaxBytes: maxBytes, ...receiving } = { ...bodyLimits, ...limits };
   const adapter = createAdapter(config);
   const fastify = adapter.getInstance<FastifyInstance>();
   addHooks(fastify, config);
-  limitReceiving(fastify, receiveMs, (error, socket) => answerClientError(config, error, socket));
+  limitReceiving(fastify, receiving, (error, socket) => answerClientError(config, error, socket));
   addDrain(fastify, drainMs);
   const allowed = addMethodNotAllowed(fastify);
   const logger = new NestLog(createLogger(config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL));
@@ -55,7 +71,7 @@ export async function createApp(config: Config): Promise<NestFastifyApplication>
     logger,
     abortOnError: false,
   });
-  registerBodyParsers(fastify);
+  registerBodyParsers(fastify, maxBytes);
   awaitOwnChanges(fastify, app.get(Notifications));
   turnAwayEarly(fastify, app.get(PasswordChecksService));
   if (config.CORS_ORIGINS.length > 0)
@@ -97,7 +113,7 @@ function createAdapter(config: Config): FastifyAdapter {
     // what still comes in over a connection that is being closed is answered: the database goes last
     return503OnClosing: false,
     // late headers are noticed at an interval, which is half a minute unless told
-    http: { maxHeaderSize, headersTimeout: receiveMs, connectionsCheckingInterval: 1_000 },
+    http: { maxHeaderSize, headersTimeout: headersMs, connectionsCheckingInterval: 1_000 },
     clientErrorHandler: (error, socket) => answerClientError(config, error, socket),
     exposeHeadRoutes: false,
   });

@@ -1,5 +1,5 @@
-import { Readable } from 'node:stream';
 import { canonicalJson } from '../common/canonical-json';
+import { UploadedFile } from '../common/http/upload';
 import { createKeyedHash } from '../common/random';
 
 /**
@@ -8,19 +8,20 @@ import { createKeyedHash } from '../common/random';
  */
 export class Fingerprint {
   private digest: Buffer | null = null;
-  private readonly stream: Readable | null = null;
+  private readonly file: UploadedFile | null = null;
 
-  /** @param body as parsed, or the stream of it. A stream is left to whoever reads it: what they read is hashed on the way. */
+  /** @param body as parsed, or an uploaded file. The bytes of a file are hashed as the handler reads them. */
   constructor(key: Buffer, query: unknown, body: unknown) {
     const hash = createKeyedHash(key).update(`${canonicalJson(query)}\n`);
-    if (!(body instanceof Readable)) {
+    if (!(body instanceof UploadedFile)) {
       this.digest = hash.update(canonicalJson(body)).digest();
       return;
     }
-    this.stream = body;
-    // a listener alone would let it flow before anybody reads it
-    body.on('data', (chunk: Buffer) => hash.update(chunk)).pause();
-    body.once('end', () => (this.digest = hash.digest()));
+    this.file = body;
+    body.watch(
+      (chunk) => hash.update(chunk),
+      () => (this.digest = hash.digest()),
+    );
   }
 
   /** null as long as a streamed body has not been read to its end */
@@ -28,10 +29,9 @@ export class Fingerprint {
     return this.digest;
   }
 
-  /** Reads what nobody has read of a streamed body, keeping nothing of it. @throws when it breaks off */
+  /** Reads the rest of an uploaded file and keeps nothing of it. @throws Error when the file breaks off or is too large */
   async complete(): Promise<Buffer> {
-    if (this.digest === null && this.stream !== null)
-      for await (const chunk of this.stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) void chunk;
+    if (this.digest === null && this.file !== null) for await (const chunk of this.file.read()) void chunk;
     if (this.digest === null) throw new Error('the body broke off');
     return this.digest;
   }

@@ -31,7 +31,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (request.actor === undefined) throw new Error('@Idempotent on a route without @Allow');
     const [path = ''] = request.originalUrl.split('?');
     const { actor, method, query } = request;
-    const body = request.upload?.bytes ?? request.body;
+    const body = request.upload ?? request.body;
     const claim = await this.idempotency.claim({ actor, method, path, key, query, body });
     return 'claim_id' in claim ? this.first(claim, reply, next) : again(claim, reply);
   }

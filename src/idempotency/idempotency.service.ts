@@ -14,7 +14,7 @@ export interface KeyedRequest extends Pick<KeyScope, 'method' | 'path'> {
   actor: Actor;
   key: string;
   query: unknown;
-  /** as parsed, or the stream of it */
+  /** as parsed, or an uploaded file */
   body: unknown;
 }
 

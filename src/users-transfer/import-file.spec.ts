@@ -1,5 +1,9 @@
 import { Readable } from 'node:stream';
+import { UploadedFile } from '../common/http/upload';
 import { readFile } from './import-file';
+
+const fileOf = (format: UploadedFile['format'], text: string) =>
+  new UploadedFile(format, Readable.from([Buffer.from(text)], { objectMode: false }), Infinity);
 
 describe('files of an import', () => {
   it.each([
@@ -7,7 +11,7 @@ describe('files of an import', () => {
     ['ndjson', '', '{"é":1}\n'],
   ] as const)('%s: everybody else gets their turn while one is read, and no character is torn', async (format, header, row) => {
     const rows = 4_096;
-    const bytes = Readable.from([Buffer.from(header + row.repeat(rows))], { objectMode: false });
+    const file = fileOf(format, header + row.repeat(rows));
     let [turns, reading] = [0, true];
     const turn = () => {
       turns++;
@@ -15,7 +19,7 @@ describe('files of an import', () => {
     };
     setImmediate(turn);
     let read = 0;
-    for await (const { values } of readFile({ format, bytes })) if (JSON.stringify(values).includes('é')) read++;
+    for await (const { values } of readFile(file)) if (JSON.stringify(values).includes('é')) read++;
     reading = false;
     expect(read).toBe(rows);
     expect(turns).toBeGreaterThan(8);
@@ -28,9 +32,9 @@ describe('files of an import', () => {
     ['yes', 'yes'],
     ["'true", "'true"],
   ])('csv: %s, as a spreadsheet leaves it, is %p', async (cell, must_change_password) => {
-    const bytes = Readable.from([Buffer.from(`name,must_change_password\nx,${cell}\n`)], { objectMode: false });
+    const file = fileOf('csv', `name,must_change_password\nx,${cell}\n`);
     const read = [];
-    for await (const line of readFile({ format: 'csv', bytes })) read.push(line.values);
+    for await (const line of readFile(file)) read.push(line.values);
     expect(read).toEqual([{ name: 'x', must_change_password }]);
   });
 });

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
@@ -28,16 +27,15 @@ const pieceMax = 2_048;
  * read ends with an error that names the line.
  * @throws request.invalid
  */
-export function readFile({ format, bytes }: UploadedFile): AsyncGenerator<ImportLine> {
-  return format === 'csv' ? readCsv(bytes) : readNdjson(bytes);
+export function readFile(file: UploadedFile): AsyncGenerator<ImportLine> {
+  return file.format === 'csv' ? readCsv(file) : readNdjson(file);
 }
 
 /** UTF-8 without exceptions; a byte order mark at the beginning is skipped. */
-async function* decode(bytes: Readable): AsyncGenerator<string> {
+async function* decode(file: UploadedFile): AsyncGenerator<string> {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   try {
-    // else leaving the loop would close the connection, and with it the way of the answer
-    for await (const chunk of bytes.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    for await (const chunk of file.read()) {
       for (let at = 0; at < chunk.length; at += pieceMax) {
         await nextTurn();
         yield utf8.decode(chunk.subarray(at, at + pieceMax), { stream: true });
@@ -51,10 +49,10 @@ async function* decode(bytes: Readable): AsyncGenerator<string> {
   }
 }
 
-async function* readNdjson(bytes: Readable): AsyncGenerator<ImportLine> {
+async function* readNdjson(file: UploadedFile): AsyncGenerator<ImportLine> {
   let line = 0;
   let rest = '';
-  for await (const text of decode(bytes)) {
+  for await (const text of decode(file)) {
     const parts = (rest + text).split('\n');
     rest = parts.pop() ?? '';
     for (const part of parts) yield* readJsonLine(part, ++line);
@@ -74,10 +72,10 @@ function* readJsonLine(text: string, line: number): Generator<ImportLine> {
   }
 }
 
-async function* readCsv(bytes: Readable): AsyncGenerator<ImportLine> {
+async function* readCsv(file: UploadedFile): AsyncGenerator<ImportLine> {
   const parser = parse({ relax_column_count: true, max_record_size: lineMax, record_delimiter: ['\r\n', '\n'] });
   // what goes wrong there comes out of the parser too
-  pipeline(decode(bytes), parser).catch(() => undefined);
+  pipeline(decode(file), parser).catch(() => undefined);
   let header: string[] | null = null;
   let line = 1;
   try {

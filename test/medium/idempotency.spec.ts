@@ -6,6 +6,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import { defer, lastValueFrom } from 'rxjs';
 import { AppError } from '../../src/common/errors/app-error';
 import type { ErrorCode } from '../../src/common/errors/error-codes';
+import { UploadedFile } from '../../src/common/http/upload';
 import { IdempotencyInterceptor } from '../../src/idempotency/idempotency.interceptor';
 import { IdempotencyService } from '../../src/idempotency/idempotency.service';
 import { until } from '../support/links';
@@ -42,7 +43,8 @@ describe('the idempotency interceptor', () => {
   async function send({ key, body, method = 'POST', url = '/x?a=1', query = { a: '1' } }: Sent, handler: Handler) {
     let calls = 0;
     const reply = new Reply();
-    const request = { headers: { 'idempotency-key': key }, actor: { user_id }, method, originalUrl: url, query, body };
+    const upload = body instanceof Readable ? new UploadedFile('csv', body, Infinity) : undefined;
+    const request = { headers: { 'idempotency-key': key }, actor: { user_id }, method, originalUrl: url, query, body, upload };
     const http = { getRequest: () => request, getResponse: () => reply };
     const handle = async (): Promise<unknown> => {
       calls++;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Pool } from 'pg';
-import { createApp } from '../../src/app.setup';
+import { type BodyLimits, createApp } from '../../src/app.setup';
 import { FirstAdministrator } from '../../src/auth/first-administrator.service';
 import { type Config, loadConfig } from '../../src/config/config';
 import { Notifications } from '../../src/database/notifications.service';
@@ -56,7 +56,7 @@ export class TestService {
     private readonly dispose: () => Promise<void>,
   ) {}
 
-  static async start(env: Record<string, string> = {}): Promise<TestService> {
+  static async start(env: Record<string, string> = {}, limits: Partial<BodyLimits> = {}): Promise<TestService> {
     const database = await createTestDatabase();
     const mailbox = new Mailbox();
     await mailbox.start();
@@ -75,7 +75,7 @@ export class TestService {
       LOG_LEVEL: process.env['TEST_LOG'] ?? 'silent',
       ...env,
     });
-    const app = await createApp(config);
+    const app = await createApp(config, limits);
     await app.get(FirstAdministrator).ensure();
     const sql = new Pool({ connectionString: config.DATABASE_URL, max: 2 });
     sql.on('error', () => undefined);

@@ -28,9 +28,9 @@ const contentType = /^application\/(json|x-www-form-urlencoded)(?:[ \t]*;[ \t]*c
  * a double cannot hold, bounded depth.
  * All other content types are refused. Faults are kept on the request and thrown after the guards.
  */
-export function registerBodyParsers(fastify: FastifyInstance): void {
+export function registerBodyParsers(fastify: FastifyInstance, uploadMaxBytes: number): void {
   fastify.removeAllContentTypeParsers();
-  registerUploads(fastify);
+  registerUploads(fastify, uploadMaxBytes);
   // JSON by its name, too: what only the asterisk takes is looked up anew for each request
   fastify.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (request, body, done) => {
     try {

@@ -2,19 +2,36 @@ import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { monotonicMs } from '../clock';
-import { takesUpload } from './upload';
 
 /** So long whoever is refused while they send gets to read the answer. */
 const lingerMs = 5_000;
 const sweepMs = 500;
 
+/** How slowly a body may come in. */
+export interface ReceivingLimits {
+  /** milliseconds until a body must be complete */
+  bodyMs: number;
+  /** bytes per second that an accepted upload must reach on average, once `bodyMs` and `uploadGraceMs` are over */
+  uploadBytesPerSecond: number;
+  /** milliseconds without a minimum rate */
+  uploadGraceMs: number;
+}
+
+/** An accepted upload: from when its rate is measured, and what its connection had received by then. */
+interface Pace {
+  since: number;
+  bytes: number;
+}
+
 /**
- * Ends requests whose body does not come to its end in time (slowloris), but for files: those may take long, and only a connection that is
- * silent for `connectionTimeout` is cut. Node's own limit is the same for every request, so it is off.
+ * Ends requests whose body is not complete in time (slowloris). Node's own limit is the same for every request, so it is off.
+ * The deadline is lifted for an upload that its handler has opened, and for no other request: the body of a request
+ * without access must not hold a connection (H21). An opened upload must keep up a minimum rate instead.
  */
-export function limitReceiving(fastify: FastifyInstance, limitMs: number, refuse: (error: Error, socket: Socket) => void): void {
-  /** requests with a body, and until when it may come in; the oldest first. A timer for each would cost more than the rest of a short request */
-  const receiving = new Map<IncomingMessage, number>();
+export function limitReceiving(fastify: FastifyInstance, limits: ReceivingLimits, refuse: (error: Error, socket: Socket) => void): void {
+  /** requests with a body and their deadline, the oldest first; a timer for each would cost more than a short request */
+  const receiving = new Map<FastifyRequest, number>();
+  const uploads = new Map<FastifyRequest, Pace>();
   fastify.addHook('onRequest', (request, _reply, done) => {
     const { raw } = request;
     // `connection: close` was said: what still comes is no request, whatever it looks like (RFC 9112 §9.6)
@@ -22,11 +39,12 @@ export function limitReceiving(fastify: FastifyInstance, limitMs: number, refuse
       raw.socket.destroy();
       return;
     }
-    if (hasBody(raw.headers) && !takesUpload(request)) receiving.set(raw, monotonicMs() + limitMs);
+    if (hasBody(raw.headers)) receiving.set(request, monotonicMs() + limits.bodyMs);
     done();
   });
   const forget = (request: FastifyRequest, done: () => void): void => {
-    receiving.delete(request.raw);
+    receiving.delete(request);
+    uploads.delete(request);
     done();
   };
   // answered, or given up by the client
@@ -34,10 +52,18 @@ export function limitReceiving(fastify: FastifyInstance, limitMs: number, refuse
   fastify.addHook('onRequestAbort', forget);
   const sweep = setInterval(() => {
     const now = monotonicMs();
-    for (const [raw, until] of receiving) {
-      if (until > now) return;
-      receiving.delete(raw);
-      if (!raw.complete) refuse(new Error('the body is late'), raw.socket);
+    for (const [request, until] of receiving) {
+      if (until > now) break;
+      receiving.delete(request);
+      const { raw, upload } = request;
+      if (upload?.opened === true) uploads.set(request, { since: now, bytes: raw.socket.bytesRead });
+      else if (!raw.complete) refuse(new Error('the body is late'), raw.socket);
+    }
+    for (const [request, pace] of uploads) {
+      const { raw } = request;
+      if (!raw.complete && raw.socket.bytesRead >= leastBytes(pace, now, limits)) continue;
+      uploads.delete(request);
+      if (!raw.complete) refuse(new Error('the upload is too slow'), raw.socket);
     }
   }, sweepMs).unref();
   fastify.addHook('onClose', (_instance, done) => {
@@ -52,6 +78,11 @@ export function limitReceiving(fastify: FastifyInstance, limitMs: number, refuse
     }
     done();
   });
+}
+
+/** Bytes that the connection of an upload must have received by now. */
+function leastBytes({ since, bytes }: Pace, now: number, { uploadGraceMs, uploadBytesPerSecond }: ReceivingLimits): number {
+  return bytes + ((now - since - uploadGraceMs) / 1_000) * uploadBytesPerSecond;
 }
 
 function hasBody(headers: Record<string, unknown>): boolean {
