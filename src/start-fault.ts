@@ -1,5 +1,5 @@
 import { AppError } from './common/errors/app-error';
-import { fromDatabaseError } from './common/errors/database-error';
+import { fromDatabaseError, markDriverFault } from './common/errors/database-error';
 import { ConfigError } from './config/config';
 import { EmbeddedPostgresError } from './database/embedded-postgres';
 
@@ -18,7 +18,9 @@ export function explainStartFault(error: unknown): string | null {
   }
   const { code = '', syscall, message } = firstOf(error);
   if (syscall === 'listen') return `The service cannot listen on HOST and PORT: ${message}`;
-  if (fromDatabaseError(firstOf(error)) === null && !refusedStates.test(code) && message !== 'timeout expired') return null;
+  // Until the service listens, the database is all that it connects to.
+  if (fromDatabaseError(markDriverFault(firstOf(error))) === null && !refusedStates.test(code) && message !== 'timeout expired')
+    return null;
   return `The database of DATABASE_URL cannot be used: ${message}`;
 }
 

@@ -1,7 +1,8 @@
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import { Client, type ClientConfig } from 'pg';
+import pg, { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
+import { markDriverFault } from '../common/errors/database-error';
 import { registerTimeParser } from './time-parser';
 
 registerTimeParser();
@@ -45,6 +46,7 @@ export function dataSourceOptions({ url, poolMax, purpose }: ConnectionSettings)
   return {
     type: 'postgres',
     url,
+    driver: { ...pg, Pool: MarkingPool },
     applicationName: 'carrier-identity',
     entities: [join(root, 'src', '**', '*.entity.{ts,js}')],
     migrations: [join(root, 'migrations', '*.{ts,js}')],
@@ -64,6 +66,18 @@ class QuietClient extends Client {
   constructor(config?: string | ClientConfig) {
     super(config);
     this.on('error', () => undefined);
+  }
+}
+
+type OnConnected = (error: Error | undefined, client: PoolClient | undefined, done: (release?: Error | boolean) => void) => void;
+
+/** Marks a connection that cannot be had. TypeORM wraps the faults of statements, but not these. */
+class MarkingPool extends Pool {
+  override connect(): Promise<PoolClient>;
+  override connect(onConnected: OnConnected): void;
+  override connect(onConnected?: OnConnected): Promise<PoolClient> | void {
+    if (onConnected === undefined) return super.connect();
+    super.connect((error, client, done) => onConnected(markDriverFault(error), client, done));
   }
 }
 

@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { AppError } from '../common/errors/app-error';
+import { markDriverFault } from '../common/errors/database-error';
 import type { SqlFragment } from '../common/query/sql';
 
 /** Connections of their own that an instance may hold at once: they come on top of the pool. */
@@ -39,7 +40,7 @@ export class Snapshot {
       await snapshot.begin();
     } catch (error) {
       await snapshot.close();
-      throw error;
+      throw markDriverFault(error);
     }
     signal.addEventListener('abort', () => void snapshot.close(), { once: true });
     if (signal.aborted) await snapshot.close();
@@ -99,7 +100,7 @@ export class Snapshot {
       return await work();
     } catch (error) {
       // what was given up is no fault: its reader has gone
-      throw this.over === null ? error : new AppError('service.database_unavailable');
+      throw this.over === null ? markDriverFault(error) : new AppError('service.database_unavailable');
     } finally {
       this.running = false;
     }

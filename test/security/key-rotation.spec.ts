@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { runBuilt } from '../support/built-program';
 import { Cluster } from '../support/cluster';
 import { adminEmail, appSecret, password, TestService } from '../support/service';
+import { markDriverFault } from '../../src/common/errors/database-error';
 import { SigningKeysRepository } from '../../src/auth/signing-keys.repository';
 import type { ServiceProcess } from '../support/service-process';
 import { decode, forge, ownKey } from '../support/tokens';
@@ -246,7 +247,7 @@ describe('keys and their ids', () => {
   });
 
   it('a load that fails does not make a token bad: the answer is that of a database that is not there', async () => {
-    const failure = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+    const failure = markDriverFault(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
     for (const ask of [
       (token: string) => service.get('/user', { token }),
       (token: string) => service.post('/auth/check-token', { body: { token } }),

@@ -16,15 +16,23 @@ const temporaryStates = /^(08|28|3D000|53|55000|57P|57014|55P03|40001|40P01|2500
 const conflictStates = new Set(['40001', '40P01']);
 const connectionFaults = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
 const poolFaults =
-  /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Driver not Connected|Cannot use a pool/i;
-/** TypeORM gives a transaction's connection back as soon as it is lost: whatever the transaction does next fails with one of these. */
+  /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool/i;
+/** TypeORM releases the connection of a transaction as soon as it is lost: the next statement of the transaction fails with one of these. */
 const lostInTransaction = /^QueryRunner(Provider)?AlreadyReleasedError$/;
+/** What the driver threw outside of a statement of TypeORM. Clients break off connections with the same codes, so the code alone says nothing. */
+const driverFaults = new WeakSet<Error>();
 
 interface DriverFault {
   name: string;
   code?: string;
   constraint?: string;
   message: string;
+}
+
+/** Marks what the database driver threw, so that it is not taken for a fault of a client's connection. Returns the error. */
+export function markDriverFault<Fault>(error: Fault): Fault {
+  if (error instanceof Error) driverFaults.add(error);
+  return error;
 }
 
 /**
@@ -50,11 +58,17 @@ export function isConflict(error: unknown): boolean {
 }
 
 function isTemporary({ name, code = '', message }: DriverFault): boolean {
-  return temporaryStates.test(code) || connectionFaults.has(code) || poolFaults.test(message) || lostInTransaction.test(name);
+  return temporaryStates.test(code) || connectionFaults.has(code) || poolFaults.test(message) || isLost(name, message);
 }
 
+function isLost(name: string, message: string): boolean {
+  return lostInTransaction.test(name) || (name === 'TypeORMError' && message === 'Driver not Connected');
+}
+
+/** TypeORM keeps what the driver threw as `driverError` of its own error. */
 function driverFault(error: unknown): DriverFault | null {
   if (!(error instanceof Error)) return null;
   const inner = (error as { driverError?: unknown }).driverError;
-  return inner instanceof Error ? inner : error;
+  if (inner instanceof Error) return inner;
+  return driverFaults.has(error) || isLost(error.name, error.message) ? error : null;
 }

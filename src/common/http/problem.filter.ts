@@ -23,6 +23,8 @@ export class ProblemFilter implements ExceptionFilter {
     request.errorCode = error.code;
     if (errorKind(error.code).status >= 500 && error.code !== 'service.overloaded')
       request.log.error({ reqId: request.id, err: thrown }, error.code);
+    // The access log has no line for a request whose client has gone.
+    if (request.raw.destroyed && !request.raw.complete) request.log.debug({ reqId: request.id, code: error.code }, 'the client broke off');
     if (reply.sent) return;
     const problem = toProblem(error, this.base, shownPath(request.originalUrl), request.id);
     void reply.status(problem.status).headers(problemHeaders(error)).send(JSON.stringify(problem));
