@@ -8,7 +8,8 @@ import { CheckTokenService } from './auth/check-token.service';
 import { answerKnownTokens } from './auth/known-tokens';
 import { PasswordChecksService } from './auth/password-checks.service';
 import { turnAwayEarly } from './auth/turn-away';
-import { AppError, invalid } from './common/errors/app-error';
+import { AppError } from './common/errors/app-error';
+import { addHeadRules } from './common/http/head-rules';
 import { addMethodNotAllowed } from './common/http/method-not-allowed';
 import { registerBodyParsers } from './common/http/body-parsers';
 import { destroyLater, limitReceiving, type ReceivingLimits } from './common/http/receiving';
@@ -62,6 +63,7 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   const adapter = createAdapter(config);
   const fastify = adapter.getInstance<FastifyInstance>();
   addHooks(fastify, config);
+  addHeadRules(fastify);
   limitReceiving(fastify, receiving, (error, socket) => answerClientError(config, error, socket));
   addDrain(fastify, drainMs);
   const allowed = addMethodNotAllowed(fastify);
@@ -113,7 +115,7 @@ function createAdapter(config: Config): FastifyAdapter {
     // what still comes in over a connection that is being closed is answered: the database goes last
     return503OnClosing: false,
     // late headers are noticed at an interval, which is half a minute unless told
-    http: { maxHeaderSize, headersTimeout: headersMs, connectionsCheckingInterval: 1_000 },
+    http: { maxHeaderSize, requireHostHeader: false, headersTimeout: headersMs, connectionsCheckingInterval: 1_000 },
     clientErrorHandler: (error, socket) => answerClientError(config, error, socket),
     exposeHeadRoutes: false,
   });
@@ -136,11 +138,7 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id);
     if (request.url.startsWith(docs)) void reply.header('content-security-policy', docsPolicy);
-    done(
-      hasTwoHosts(request.raw.rawHeaders)
-        ? invalid({ parameter: 'Host', code: 'parameter.malformed', detail: 'must be given once' })
-        : undefined,
-    );
+    done();
   });
   fastify.addHook('onResponse', (request, reply, done) => {
     const { actor, errorCode: code } = request;
@@ -156,16 +154,6 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
     });
     done();
   });
-}
-
-/** Node keeps the first of two Host headers and drops the other; a proxy may have looked at the other one (RFC 9112 §3.2). */
-function hasTwoHosts(rawHeaders: string[]): boolean {
-  let hosts = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
-  }
-  return hosts > 1;
 }
 
 function securityHeadersOf({ PUBLIC_URL }: Config): Record<string, string> {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import { monotonicMs } from '../common/clock';
+import { countHeader } from '../common/http/head-rules';
 import type { AnsweredRequest } from '../common/log';
 import type { CheckTokenService } from './check-token.service';
 
@@ -20,7 +21,7 @@ const bodyMax = 4_120;
 const onlyToken = /^\{"token":"([A-Za-z0-9._-]+)"\}$/;
 const onlyBearer = /^Bearer ([A-Za-z0-9._-]+)$/;
 /** With one of these a request has something besides to be looked at. */
-const unusual = ['transfer-encoding', 'expect', 'origin', 'x-forwarded-for', 'upgrade'];
+const unusual = ['transfer-encoding', 'content-encoding', 'expect', 'origin', 'x-forwarded-for', 'upgrade'];
 
 /**
  * The hot path of `POST /auth/check-token`: a known token, in the body or as the bearer of an empty object, is answered before the framework begins, which
@@ -42,22 +43,13 @@ export function answerKnownTokens(server: Server, options: KnownTokensOptions): 
 function isUsual({ headers, rawHeaders }: IncomingMessage): boolean {
   const length = Number(headers['content-length']);
   if (headers['content-type'] !== 'application/json' || !(length > 0 && length <= bodyMax)) return false;
-  return unusual.every((name) => headers[name as keyof IncomingHttpHeaders] === undefined) && countOf(rawHeaders, 'host') === 1;
-}
-
-function countOf(rawHeaders: string[], wanted: string): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === wanted.length && name.toLowerCase() === wanted) count++;
-  }
-  return count;
+  return unusual.every((name) => headers[name as keyof IncomingHttpHeaders] === undefined) && countHeader(rawHeaders, 'host') === 1;
 }
 
 function knownIn(body: string, { headers, rawHeaders }: IncomingMessage, tokens: CheckTokenService): Buffer | null {
   const [, inBody] = onlyToken.exec(body) ?? [];
   if (inBody !== undefined) return tokens.known(inBody, 'body');
-  if (body !== '{}' || headers['x-auth-token'] !== undefined || countOf(rawHeaders, 'authorization') !== 1) return null;
+  if (body !== '{}' || headers['x-auth-token'] !== undefined || countHeader(rawHeaders, 'authorization') !== 1) return null;
   const [, inHeader] = onlyBearer.exec(headers.authorization ?? '') ?? [];
   return inHeader === undefined ? null : tokens.known(inHeader, 'header');
 }

@@ -85,7 +85,8 @@ function leastBytes({ since, bytes }: Pace, now: number, { uploadGraceMs, upload
   return bytes + ((now - since - uploadGraceMs) / 1_000) * uploadBytesPerSecond;
 }
 
-function hasBody(headers: Record<string, unknown>): boolean {
+/** Whether a request announces a body. */
+export function hasBody(headers: Record<string, unknown>): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
 

@@ -1,9 +1,10 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
-import { type FieldError, invalid } from '../errors/app-error';
+import { AppError, type FieldError, invalid } from '../errors/app-error';
 import type { RawQuery } from '../query/filter';
 import type { ParameterDoc } from '../query/parameters';
+import { hasBody } from './receiving';
 import { endpointRules, type EndpointRules } from './endpoint.decorator';
 
 /**
@@ -17,6 +18,7 @@ export class RequestRulesGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const rules = this.reflector.get<EndpointRules | undefined>(endpointRules, context.getHandler());
+    refuseEncoding(request);
     if (request.bodyFault !== undefined) throw request.bodyFault;
     refuseEscapes(request.originalUrl);
     if (rules?.grammar !== true) refuseQuery(request.query as RawQuery, rules?.query ?? []);
@@ -24,6 +26,16 @@ export class RequestRulesGuard implements CanActivate {
     if (!takesBody && hasFields(request.body)) throw invalid({ pointer: '', code: 'field.unknown', detail: 'the operation takes no body' });
     return true;
   }
+}
+
+/** Nothing is ever decompressed, so no small body can become a large one (H16). */
+function refuseEncoding({ headers }: FastifyRequest): void {
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined || encoding.toLowerCase() === 'identity' || !hasBody(headers)) return;
+  throw new AppError('request.unsupported_media_type', {
+    detail: 'Send the body without `Content-Encoding`.',
+    headers: { 'accept-encoding': 'identity' },
+  });
 }
 
 function hasFields(body: unknown): boolean {
