@@ -74,42 +74,29 @@ export class AccessTokens {
   }
 
   /** Verifies a token. @throws auth.token_invalid, whatever is wrong with it */
-  async verify(token: string, { ignoreExpiration = false } = {}): Promise<AccessTokenClaims> {
+  async verify(token: string): Promise<AccessTokenClaims> {
     await this.learnKey(token);
-    try {
-      const payload: unknown = this.jwt.verify(token, { ...this.rules, publicKey: this.keyFor(token) as never, ignoreExpiration });
-      return this.claimsOf(payload);
-    } catch {
-      throw new AppError('auth.token_invalid');
-    }
+    return this.verifyWith(this.keyFor(token), token);
   }
 
   /**
-   * The session that an access token beside a refresh token names. It opens nothing, it can only contradict: so it may have expired, and the key that signed
-   * it may be gone since, rotated or revoked. @throws auth.token_invalid, whatever else is wrong with it
+   * Returns the session of an access token beside a refresh token. The token may have expired, and its key may have been
+   * retired by a rotation since. A token of an unknown or revoked key is rejected, so that nothing is rotated.
+   * @throws auth.token_invalid
    */
   async sessionBesideRefresh(token: string): Promise<string> {
-    await this.learnKey(token);
-    const [header = '', payload = '', , ...more] = token.length > tokenMax ? [] : token.split('.');
-    if (more.length > 0 || !this.keys.namesUnknownKey(header)) return (await this.verify(token, { ignoreExpiration: true })).sid;
-    try {
-      return this.claimsOf(JSON.parse(Buffer.from(payload, 'base64url').toString())).sid;
-    } catch {
-      throw new AppError('auth.token_invalid');
-    }
+    const key = token.length > tokenMax ? null : await this.keys.findKey(headerOf(token));
+    return this.verifyWith(formed(token, key), token, { ignoreExpiration: true }).sid;
   }
 
   /** To be awaited before `keyFor`: when a token may be signed with a key that this instance does not know yet, looks for it. */
   async learnKey(token: string): Promise<void> {
-    if (token.length <= tokenMax) await this.keys.learn(token.slice(0, Math.max(0, token.indexOf('.'))));
+    if (token.length <= tokenMax) await this.keys.learn(headerOf(token));
   }
 
   /** The key a token must be signed with. Refuses everything that is not exactly of the form that we write. @throws auth.token_invalid */
   keyFor(token: string): KeyObject {
-    const [header = '', payload = '', signature = '', ...rest] = token.length > tokenMax ? [] : token.split('.');
-    const key = this.keys.publicKeyFor(header);
-    if (key === null || rest.length > 0 || !isCanonical(payload) || !isCanonical(signature)) throw new AppError('auth.token_invalid');
-    return key;
+    return formed(token, token.length > tokenMax ? null : this.keys.publicKeyFor(headerOf(token)));
   }
 
   /** The claims of a verified payload, each of them checked for its type. @throws auth.token_invalid */
@@ -121,6 +108,26 @@ export class AccessTokens {
     if (!times || !ids || future || typeof claims.aud !== 'string') throw new AppError('auth.token_invalid');
     return claims;
   }
+
+  private verifyWith(key: KeyObject, token: string, options: { ignoreExpiration?: boolean } = {}): AccessTokenClaims {
+    try {
+      return this.claimsOf(this.jwt.verify(token, { ...this.rules, publicKey: key as never, ...options }) as unknown);
+    } catch {
+      throw new AppError('auth.token_invalid');
+    }
+  }
+}
+
+/** The first part of a token. */
+function headerOf(token: string): string {
+  return token.slice(0, Math.max(0, token.indexOf('.')));
+}
+
+/** The key, if there is one and the token has exactly our form. @throws auth.token_invalid */
+function formed(token: string, key: KeyObject | null): KeyObject {
+  const [, payload = '', signature = '', ...rest] = key === null ? [] : token.split('.');
+  if (key === null || rest.length > 0 || !isCanonical(payload) || !isCanonical(signature)) throw new AppError('auth.token_invalid');
+  return key;
 }
 
 /** base64url has several texts for the same bytes; only the one that an encoder writes is accepted (RFC 8725 §3.14). */

@@ -55,7 +55,7 @@ export class AuthController {
   @ApiBody({ type: CheckTokenRequest })
   @Endpoint({
     description:
-      "Three ways in. `token` in the body: somebody's access token, checked only; the header is ignored. A token in the header: checked, and past half its life replaced by a new one of the same session, at most until 1 h after the last login or refresh. `refresh_token`: the pair is rotated; the access token may be absent or expired. A bad token, an ended session, a disabled user: one answer, 401.",
+      "Three ways in. `token` in the body: somebody's access token, checked only; the header is ignored. A token in the header: checked, and past half its life replaced by a new one of the same session, at most until 1 h after the last login or refresh. `refresh_token`: the pair is rotated; the access token may be absent or expired; one of another session or of a revoked key returns 401, and nothing is rotated. A bad token, an ended session, a disabled user: one answer, 401.",
     answer: { status: 200, type: CheckTokenResponse, description: 'The token is good' },
     errors: ['auth.token_missing', 'auth.token_invalid'],
   })

@@ -40,6 +40,12 @@ export class SigningKeysRepository {
       where successor_from is null or successor_from > ${ago(verifiesForSeconds)} order by signs_from desc, kid desc`);
   }
 
+  /** Returns the public half of any key whose row is still there, retired keys too. */
+  async findPublicKey(kid: string): Promise<SigningKeyEntity['public_jwk'] | null> {
+    const [row] = await this.database.runPrepared<SigningKeyEntity>(sql`select public_jwk from signing_keys where kid = ${kid}`);
+    return row?.public_jwk ?? null;
+  }
+
   /** Adds a key that signs in so many seconds; returns from when. */
   async insert(key: Pick<SigningKeyEntity, 'kid' | 'public_jwk' | 'private_key'>, seconds: number): Promise<Date> {
     const [row] = await this.database.run<{ signs_from: Date }>(sql`insert into signing_keys (kid, public_jwk, private_key, signs_from)
@@ -61,7 +67,7 @@ export class SigningKeysRepository {
     await this.database.run(sql`update signing_keys set private_key = ${private_key} where kid = ${kid}`);
   }
 
-  /** Deletes the keys that have verified nothing for a day. */
+  /** Deletes the keys that have verified nothing for 30 days. */
   async deleteDispensable(): Promise<void> {
     await this.database.run(sql`delete from signing_keys where kid in (select kid from ${keys} where ${dispensable})`);
   }

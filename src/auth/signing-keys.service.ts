@@ -15,7 +15,7 @@ export interface SigningKey {
 
 /** Unknown headers make this instance look for new keys at most once in this time. */
 const learnEveryMs = 1_000;
-const ownHeader = /^\{"alg":"ES256","typ":"at\+jwt","kid":"[A-Za-z0-9_-]{43}"\}$/;
+const ownHeader = /^\{"alg":"ES256","typ":"at\+jwt","kid":"([A-Za-z0-9_-]{43})"\}$/;
 
 /** The ES256 key pairs that sign and verify access tokens, as this instance knows them: loaded at start, when one is added or removed, and every 30 s (ADR 0009). */
 @Injectable()
@@ -78,10 +78,13 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
     return this.publicKeys.get(header) ?? null;
   }
 
-  /** Whether the first part of a token has our form and names a key that is not known: to be learned, or gone. */
-  namesUnknownKey(header: string): boolean {
-    const text = Buffer.from(header, 'base64url');
-    return !this.publicKeys.has(header) && text.toString('base64url') === header && ownHeader.test(text.toString());
+  /** Returns the key that the first part of a token names, even if the key is retired; null for a key that was revoked or never existed. */
+  async findKey(header: string): Promise<KeyObject | null> {
+    await this.learn(header);
+    const kid = this.unknownKid(header);
+    if (kid === null) return this.publicKeyFor(header);
+    const public_jwk = await this.keys.findPublicKey(kid);
+    return public_jwk === null ? null : importPublic({ public_jwk });
   }
 
   /** The public keys, as `/.well-known/jwks.json` shows them (RFC 7517). */
@@ -94,7 +97,7 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
    * ask within a second share one load, so that forged ids of keys cannot load the database.
    */
   async learn(header: string): Promise<void> {
-    if (!this.namesUnknownKey(header)) return;
+    if (this.unknownKid(header) === null) return;
     if (performance.now() - this.learnedAt >= learnEveryMs) {
       this.learnedAt = performance.now();
       this.learning = this.reload();
@@ -115,6 +118,13 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
         return this.reload();
       });
     return this.next;
+  }
+
+  /** The key that the first part of a token names, if the part has our form and the key is not known. */
+  private unknownKid(header: string): string | null {
+    const text = Buffer.from(header, 'base64url');
+    if (this.publicKeys.has(header) || text.toString('base64url') !== header) return null;
+    return ownHeader.exec(text.toString())?.[1] ?? null;
   }
 
   private async tryReload(): Promise<void> {
@@ -155,7 +165,7 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   }
 }
 
-function importPublic({ public_jwk }: SigningKeyRecord): KeyObject {
+function importPublic({ public_jwk }: Pick<SigningKeyRecord, 'public_jwk'>): KeyObject {
   return createPublicKey({ key: public_jwk as JsonWebKey, format: 'jwk' });
 }
 

@@ -92,9 +92,11 @@ describe('signing keys', () => {
     await pass('30 s');
     expect([await works(old), await works(lasting()), await published()]).toEqual([401, 200, [second]]);
     expect(await rows()).toHaveLength(2);
-    await pass('1 day');
-    expect((await rows()).map(({ kid }) => kid)).toEqual([second]);
-    expect(await events()).toEqual([{ changes: { kid: { before: first, after: second }, signs_from: { after: expect.any(String) } } }]);
+    await pass('30 days');
+    expect((await rows()).map(({ kid }) => kid)).toEqual([second, expect.any(String)]);
+    expect((await events()).slice(0, 1)).toEqual([
+      { changes: { kid: { before: first, after: second }, signs_from: { after: expect.any(String) } } },
+    ]);
   });
 
   it('after months without anybody to rotate there is always a key that signs, and none signs before it was published', async () => {

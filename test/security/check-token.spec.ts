@@ -1,4 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { SigningKeyRotation } from '../../src/auth/signing-key-rotation.service';
+import { SigningKeysService } from '../../src/auth/signing-keys.service';
 import { TestService } from '../support/service';
 import { decode, forge, ownKey, visiblePart } from '../support/tokens';
 
@@ -79,5 +81,44 @@ describe('check-token', () => {
     const { body, status } = await service.post('/auth/check-token', { body: { refresh_token: user.refresh_token }, ip });
     expect(status).toBe(200);
     expect((await service.post('/auth/logout', { token: body.access_token, body: {}, ip })).status).toBe(204);
+  });
+
+  describe('an access token beside a good refresh token', () => {
+    const refresh = (token: string | undefined, refresh_token: string) =>
+      service.post('/auth/check-token', { ...(token === undefined ? {} : { token }), body: { refresh_token }, ip: '192.0.2.99' });
+    const sessionRow = async (session_id: string) =>
+      (await service.rows<{ row: string }>(`select to_jsonb(sessions)::text as row from sessions where session_id = $1`, [session_id]))[0];
+
+    it('rejects a token with an unknown kid, and rotates nothing (J5)', async () => {
+      const { token, refresh_token, session_id } = await service.loginAs();
+      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      const header = { alg: 'ES256', typ: 'at+jwt', kid: randomBytes(32).toString('base64url') };
+      const claims = decode(token);
+      const before = await sessionRow(session_id);
+      for (const forged of [forge(header, claims, privateKey), forge(header, { ...claims, exp: 2, iat: 1 }, privateKey)]) {
+        const { status, body } = await refresh(forged, refresh_token);
+        expect([status, body.code]).toEqual([401, 'auth.token_invalid']);
+      }
+      expect(await sessionRow(session_id)).toEqual(before);
+      expect((await refresh(undefined, refresh_token)).status).toBe(200);
+    });
+
+    it('accepts a token whose key was retired by a rotation, and rejects it once the key is revoked (J20)', async () => {
+      const keys = service.app.get(SigningKeysService);
+      const { token, refresh_token } = await service.loginAs();
+      const kid = decode(token, 0)['kid'];
+      const published = () => keys.publicKeySet().keys.map((key) => key['kid']);
+      await service.app.get(SigningKeyRotation).rotate({ now: true });
+      await service.rows(`update signing_keys set signs_from = signs_from - interval '1 day'`);
+      await keys.reload();
+      expect(published()).not.toContain(kid);
+      expect((await service.get('/user', { token })).status).toBe(401);
+      const refreshed = await refresh(token, refresh_token);
+      expect(refreshed.status).toBe(200);
+      await service.app.get(SigningKeyRotation).rotate({ revoke: true });
+      await keys.reload();
+      expect((await refresh(token, refreshed.body.refresh_token as string)).status).toBe(401);
+      expect((await refresh(undefined, refreshed.body.refresh_token as string)).status).toBe(200);
+    });
   });
 });
