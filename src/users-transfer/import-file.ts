@@ -17,6 +17,8 @@ export interface ImportLine {
   size: number;
 }
 
+/** Characters of a bad row, about: only its fault is kept. */
+export const faultSize = 100;
 /** Longest row; whatever a user holds, their row of an export is shorter: 1,000 carriers of a scope, and attributes of which each character is a quote. */
 const lineMax = 131_072;
 /** Bytes that are parsed in one go. Everybody else gets their turn in between; and a parser that has many short rows at hand gives them out ever more slowly. */
@@ -68,7 +70,7 @@ function* readJsonLine(text: string, line: number): Generator<ImportLine> {
     yield { line, values: readJson(text), size: text.length };
   } catch (error) {
     const [fault] = error instanceof AppError ? (error.extras.errors ?? []) : [];
-    yield { line, fault: fault ?? { pointer: '', code: 'field.malformed', detail: 'must be a JSON object' }, size: 100 };
+    yield { line, fault: fault ?? { pointer: '', code: 'field.malformed', detail: 'must be a JSON object' }, size: faultSize };
   }
 }
 
@@ -107,17 +109,18 @@ function readHeader(names: string[]): string[] {
 /** An empty cell is no value. */
 function readRow(header: string[], cells: string[], line: number): ImportLine {
   if (cells.length !== header.length)
-    return { line, fault: { pointer: '', code: 'field.malformed', detail: `must have ${header.length} cells` }, size: 100 };
+    return { line, fault: { pointer: '', code: 'field.malformed', detail: `must have ${header.length} cells` }, size: faultSize };
   const values: Record<string, unknown> = {};
   let size = 0;
   for (const [index, name] of header.entries()) {
     const cell = cells[index] ?? '';
     if (cell === '') continue;
     if (cell.includes('\0'))
-      return { line, fault: { pointer: `/${name}`, code: 'field.malformed', detail: 'must not have NUL' }, size: 100 };
+      return { line, fault: { pointer: `/${name}`, code: 'field.malformed', detail: 'must not have NUL' }, size: faultSize };
     size += cell.length + name.length;
     const read = readCell(cell, importColumns[name as keyof typeof importColumns]);
-    if (read === undefined) return { line, fault: { pointer: `/${name}`, code: 'field.malformed', detail: 'must be JSON' }, size: 100 };
+    if (read === undefined)
+      return { line, fault: { pointer: `/${name}`, code: 'field.malformed', detail: 'must be JSON' }, size: faultSize };
     values[name] = read;
   }
   return { line, values, size };

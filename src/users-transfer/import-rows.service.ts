@@ -9,7 +9,7 @@ import { RolesService } from '../roles/roles.service';
 import { UserConflictsService } from '../users/user-conflicts.service';
 import { UserMailsService } from '../users/user-mails.service';
 import type { ImportLine } from './import-file';
-import { type ImportedUser, isMd5, type Judge, judge } from './import-rows';
+import { type ImportedUser, isMd5, type Judge, judge, shortFault } from './import-rows';
 import type { ImportOptions } from './import-options';
 import { type Conflict, createdTargets, UsersImportRepository } from './users-import.repository';
 
@@ -154,12 +154,11 @@ const unnamed: FieldError = {
   detail: 'is taken in part; after too many conflicts in an hour the field is not named',
 };
 const unchecked: FieldError = { code: 'field.conflict', detail: 'was not checked: there were too many conflicts in an hour' };
-const pointerMax = 256;
 const unreadable: FieldError = { pointer: '', code: 'field.malformed', detail: 'cannot be read' };
 
-function toFailed(line: number, { pointer = '', code, detail }: FieldError): FailedRow {
-  // a name of a field that is none may be as long as a row, and what is kept of 10,000 rows is kept in one place
-  return { line, pointer: pointer.length > pointerMax ? '' : pointer, reason: code, detail };
+function toFailed(line: number, fault: FieldError): FailedRow {
+  const { pointer = '', code, detail } = shortFault(fault);
+  return { line, pointer, reason: code, detail };
 }
 
 /**

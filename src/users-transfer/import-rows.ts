@@ -13,6 +13,8 @@ import { ImportedFields } from './users-transfer.dto';
 const fields = new Map([...fieldsOf(CreateUserRequest), ...fieldsOf(ImportedFields)].filter(([name]) => name !== 'password'));
 const times = ['created_at', 'email_verified_at', 'last_login_at', 'last_seen_at', 'password_changed_at'] as const;
 
+const pointerMax = 256;
+
 type Row = Omit<CreateUserRequest, 'password'> & ImportedFields;
 
 /** A row as it becomes a user: nothing is missing, null is no value. */
@@ -34,17 +36,32 @@ export interface Judge {
 }
 
 /**
- * The user that a row becomes, or what is wrong with it: the rules of `POST /user/create`, so that nobody gets by a file what they could not make one by one,
- * and of what only files bring. Changes the row.
+ * Returns what is wrong with a row, as far as the row itself tells: fields, times and the form of the hash. Needs neither
+ * the database nor the caller. Brings the values into their canonical form.
  */
-export function judge(line: number, values: Record<string, unknown>, { actor, grants, now, wrapped }: Judge): ImportedUser | FieldError {
+export function rowFault(values: Record<string, unknown>, now: Date): FieldError | null {
   const [wrong] = checkFields(fields, values);
   if (wrong !== undefined) return wrong;
   const row = values as unknown as Row;
   const future = times.find((name) => Date.parse(row[name] ?? '') > now.getTime() + 60_000);
   if (future !== undefined) return { pointer: `/${future}`, code: 'field.not_allowed', detail: 'must not be in the future' };
-  const hash = row.password_hash === undefined || row.password_hash === null ? null : (wrapped.get(line) ?? row.password_hash);
-  return inconsistencyOf(row) ?? powerFault(actor, grants, row) ?? hashFault(hash, row) ?? complete(line, row, hash);
+  return inconsistencyOf(row) ?? hashFault(row);
+}
+
+/**
+ * Returns the user that a row becomes, or what is wrong with the row: the rules of `POST /user/create`, so that a file
+ * brings no user that its sender could not create, and the rules of the fields that only files have. Changes the row.
+ */
+export function judge(line: number, values: Record<string, unknown>, { actor, grants, now, wrapped }: Judge): ImportedUser | FieldError {
+  const fault = rowFault(values, now);
+  if (fault !== null) return fault;
+  const row = values as unknown as Row;
+  return powerFault(actor, grants, row) ?? complete(line, row, wrapped.get(line) ?? row.password_hash ?? null);
+}
+
+/** A fault as it is kept. The name of an unknown field may be as long as a row, so a long pointer is left out. */
+export function shortFault({ pointer = '', code, detail }: FieldError): FieldError {
+  return { pointer: pointer.length > pointerMax ? '' : pointer, code, detail };
 }
 
 /** Whether a hash is the MD5 of a password, which is kept inside Argon2id only. */
@@ -68,9 +85,9 @@ function powerFault(actor: Actor, grants: Grants, row: Row): FieldError | null {
   return null;
 }
 
-function hashFault(hash: string | null, { status }: Row): FieldError | null {
-  if (hash === null) return null;
-  const read = importableHash(hash);
+function hashFault({ password_hash = null, status }: Row): FieldError | null {
+  if (password_hash === null) return null;
+  const read = importableHash(password_hash);
   if (typeof read === 'string')
     return { pointer: '/password_hash', code: 'field.not_allowed', detail: `is a hash that is not taken: ${read}` };
   return status === 'invited' ? { pointer: '/status', code: 'field.not_allowed', detail: 'is of somebody without a password' } : null;

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
+import { currentTime } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import { fromDatabaseError } from '../common/errors/database-error';
 import type { RawQuery } from '../common/query/filter';
@@ -11,9 +12,9 @@ import { OperationRunner } from '../operations/operation-runner.service';
 import type { OperationResponse } from '../operations/operations.dto';
 import { OperationsService } from '../operations/operations.service';
 import { UserConflictsService } from '../users/user-conflicts.service';
-import { type ImportLine, readFile } from './import-file';
+import { faultSize, type ImportLine, readFile } from './import-file';
 import { type ImportOptions, readImportOptions } from './import-options';
-import { isMd5 } from './import-rows';
+import { isMd5, rowFault, shortFault } from './import-rows';
 import { type FailedRow, ImportRowsService, PreviewedFile } from './import-rows.service';
 import type { ImportResultResponse } from './users-transfer.dto';
 
@@ -120,7 +121,8 @@ export class UsersImportService {
 async function* batchesOf(file: UploadedFile): AsyncGenerator<ImportLine[]> {
   let batch: ImportLine[] = [];
   let [characters, md5] = [0, 0];
-  for await (const line of readFile(file)) {
+  for await (const read of readFile(file)) {
+    const line = judged(read);
     batch.push(line);
     characters += line.size;
     if (isMd5(line.values?.['password_hash'])) md5++;
@@ -130,6 +132,12 @@ async function* batchesOf(file: UploadedFile): AsyncGenerator<ImportLine[]> {
     [characters, md5] = [0, 0];
   }
   if (batch.length > 0) yield batch;
+}
+
+/** A bad row is kept as its fault, not with its content: many long rows must not fill the database before they are judged. */
+function judged({ line, values, fault, size }: ImportLine): ImportLine {
+  const found = fault ?? (values === undefined ? null : rowFault(values, currentTime()));
+  return found === null ? { line, values, size } : { line, fault: shortFault(found), size: faultSize };
 }
 
 function toFailedRow({ line, pointer, reason, detail }: FailedRow): ImportResultResponse['failed'][number] {
