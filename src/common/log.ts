@@ -43,9 +43,10 @@ export function createAccessLog(level: string): (request: AnsweredRequest) => vo
   return ({ reqId, method, route = '', status, code, ms, ip, user_id, key_id }) => {
     const denied = status === 403;
     if (!all && !denied) return;
+    const when = `"level":${denied ? 40 : 30},"time":"${currentTimeText()}","reqId":"${reqId}"`;
     const where = `"method":"${method}","route":${JSON.stringify(route)},"status":${status}${field('code', code)}`;
     const who = `"ms":${ms},"ip":${JSON.stringify(ip)}${field('user_id', user_id)}${field('key_id', key_id)}`;
-    writeSoon(`{"level":${denied ? 40 : 30},"time":"${currentTimeText()}","reqId":"${reqId}",${where},${who},"msg":"request"}\n`);
+    writeSoon(`{${when},${where},${who},"msg":"request"}\n`);
   };
 }
 

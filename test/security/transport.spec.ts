@@ -155,7 +155,7 @@ describe('what a client says about the transport', () => {
     ];
     for (const [index, request] of requests.entries()) {
       await connection.send(request);
-      await until(async () => connection.answers > index);
+      await until(async () => connection.answers > index, 10_000);
     }
     await connection.ended;
     expect(connection.received.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 200']);
