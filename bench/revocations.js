@@ -80,6 +80,7 @@ async function measurePhase(name, bench, kinds, count, demands) {
     figure('p99', 'ms', quantile(times, 0.99), demands.p99),
     figure('longest', 'ms', Math.max(...times), target.none),
     figure('first answers that were old', 'times', done.filter(({ stale }) => stale > 0).length, demands.old),
+    figure('last old answer received after', 'ms', Math.max(...done.map(({ lastOldMs }) => lastOldMs)), target.none),
     figure('old again at the end', 'times', revived, NEVER),
   ];
 }
@@ -110,9 +111,14 @@ async function revokeOne(bench, kind) {
   await revoke();
   const since = performance.now();
   let stale = 0;
-  while ((await there.worthOf(token)) === before && performance.now() - since < SEEN_WITHIN_MS) stale++;
+  let lastOldMs = 0;
+  while ((await there.worthOf(token)) === before && lastOldMs < SEEN_WITHIN_MS) {
+    stale++;
+    lastOldMs = performance.now() - since;
+  }
   const ms = performance.now() - since;
-  return { kind: kind.name, token, before, remembered, stale, ms: ms < SEEN_WITHIN_MS ? ms : Infinity };
+  const result = { kind: kind.name, token, before, remembered, stale, lastOldMs };
+  return { ...result, ms: lastOldMs < SEEN_WITHIN_MS ? ms : Infinity };
 }
 
 /** A victim whom the second instance knows, and what takes from them what they have. */

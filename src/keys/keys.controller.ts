@@ -51,7 +51,8 @@ export class KeysController {
   @Allow('key:manage')
   @Endpoint({
     description:
-      'Its next request is refused, and so is the next batch of an operation that it has asked for. One that was revoked before is no error.',
+      'The next request with the key is refused, on other instances within milliseconds, ' +
+      'and so is the next batch of an operation it requested. Revoking a key again is no error.',
     answer: { status: 204, description: 'The key is revoked' },
     errors: ['key.not_found', 'access.grant_exceeds_own'],
   })

@@ -67,7 +67,11 @@ export class KeysService {
     return { ...page, items: page.items.map(toKeyResponse) };
   }
 
-  /** Ends a key: its next request is refused. One that was revoked before stays as it is. @throws key.not_found, access.grant_exceeds_own */
+  /**
+   * Revokes an API key. Its next request is rejected, on other instances within milliseconds
+   * (ADR 0010). A key that was revoked before stays unchanged.
+   * @throws key.not_found, access.grant_exceeds_own
+   */
   @Transactional()
   async revoke(actor: Actor, key_id: string): Promise<void> {
     const key = await this.keys.find(key_id, visibleKeys(actor));

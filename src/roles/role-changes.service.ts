@@ -33,7 +33,8 @@ export class RoleChangesService {
   }
 
   /**
-   * Changes a role; whoever has it has other rights from their next request on. What changes nothing leaves no event.
+   * Changes a role. Takes effect on the next request of its users, on other instances within milliseconds
+   * (ADR 0010). A change without effect leaves no event.
    * @throws role.not_found, access.denied, request.invalid, access.grant_exceeds_own, role.in_use, user.last_administrator
    */
   @Transactional()

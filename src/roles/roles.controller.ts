@@ -53,7 +53,10 @@ export class RolesController {
   @Allow('role:manage', { unscoped: true })
   @Endpoint({
     description:
-      'For System Users without `carrier_scope`. Absent = unchanged; lists are replaced as a whole. It acts on the next request of everyone who has the role. All that the role gives, before and after, must be the caller’s to give. Built-in roles are fixed (`access.denied`).',
+      'For System Users without `carrier_scope`. Absent = unchanged; lists are replaced as a whole. ' +
+      'The change takes effect on the next request of every user who has the role, on other instances within ' +
+      'milliseconds. All that the role gives, before and after, must be the caller’s to give. ' +
+      'Built-in roles are fixed (`access.denied`).',
     answer: { status: 200, type: RoleResponse, description: 'The role after the change' },
     errors: ['role.not_found', 'access.grant_exceeds_own', 'role.in_use', 'user.last_administrator'],
   })

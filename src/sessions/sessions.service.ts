@@ -55,7 +55,10 @@ export interface OpenedSession {
   ended: number;
 }
 
-/** Sessions: one per login. Whatever ends one, the next request with its tokens is refused. */
+/**
+ * Manages sessions, one per login. The tokens of an ended session are rejected on the next request,
+ * on other instances within milliseconds (ADR 0010).
+ */
 @Injectable()
 export class SessionsService {
   private readonly refreshTokens: RefreshTokens;
