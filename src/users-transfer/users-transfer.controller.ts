@@ -75,7 +75,7 @@ Audited. A file that breaks off is not complete: the connection ends without the
     description: `CSV (RFC 4180, UTF-8, the first line names the columns) or NDJSON, as an export writes them; \`user_type\`, \`name\` and \`email\` are required, \`password_hash\` may come besides; in CSV lists and \`attributes\` are JSON. The columns: ${columns}. At most 5,000,000 rows of at most 131,072 characters each, and at most 4 GiB (413).
 Each row stands for itself, by the rules of \`POST /user/create\`; a file that cannot be read creates nobody. Up to 10,000 rows (100 with an MD5) are answered when they are done, more are an operation, and so are those that cannot be done for the moment (202).
 A caller who cannot list every user learns of at most 1,000 conflicts with names, addresses and ids an hour. Rows after that get \`field.conflict\` without a pointer: in an import rows that conflict, in a dry run every row. Another dry run in that hour returns 429.
-Hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text forms, of bounded cost, and MD5 in hexadecimal, which is wrapped inside Argon2id. Without one a user is \`invited\` or \`disabled\`.`,
+Hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text forms, of bounded cost, and MD5 in hexadecimal, which is wrapped inside Argon2id. The first login replaces the hash; if the password policy rejects the password, the user must change it. Without one a user is \`invited\` or \`disabled\`.`,
     answer: {
       status: 200,
       type: ImportResultResponse,
