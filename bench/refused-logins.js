@@ -48,7 +48,8 @@ async function post(url, headers, body) {
 
 /** Imports the users as an administrator does. @returns the login of each form */
 async function importUsers(service, administrator) {
-  const { body } = await post(`${service.url}/auth/login`, JSON_HEADERS, JSON.stringify({ login: administrator.name, password: PASSWORD }));
+  const credentials = JSON.stringify({ login: administrator.name, password: PASSWORD });
+  const { body } = await post(`${service.url}/auth/login`, JSON_HEADERS, credentials);
   const rows = await Promise.all(
     Object.values(IMPORTED).map(async (make, index) => {
       const name = `imported-${index}`;
@@ -135,7 +136,8 @@ async function main() {
   // Of two equal distributions (Mann-Whitney U).
   const deviation = Math.sqrt((2 * samples + 1) / (12 * samples ** 2));
   console.log(`\n${stage.about}\n\n${report(times)}\n`);
-  console.log(`${samples} samples of each form. Chance alone moves an AUC of 0.5 by ${deviation.toFixed(3)} (standard deviation).`);
+  const chance = `Chance alone moves an AUC of 0.5 by ${deviation.toFixed(3)} (standard deviation).`;
+  console.log(`${samples} samples of each form. ${chance}`);
 }
 
 run(main);

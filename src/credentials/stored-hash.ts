@@ -42,8 +42,13 @@ const pbkdf2WorkMax = 2_000_000;
 const hashBytesMin = 16;
 const bytesMax = 64;
 
-const argon2Form = /^\$argon2(?:id|i|d)\$v=(?:16|19)\$m=(\d{1,9}),t=(\d{1,9}),p=(\d{1,3})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
-const bcryptForm = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/;
+/** `readBytes` judges salt and hash. */
+const argon2Form = /^\$argon2(?:id|i|d)\$v=(?:16|19)\$m=([1-9]\d{0,8}),t=([1-9]\d{0,8}),p=([1-9]\d{0,2})\$([^$]+)\$([^$]+)$/;
+/**
+ * The last characters of salt and hash have unused bits, which must be zero.
+ * The library rejects other hashes without computing anything, which time would reveal (L19).
+ */
+const bcryptForm = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{30}[.CGKOSWaeimquy26]$/;
 const scryptForm = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,9}),p=(\d{1,9})\$([A-Za-z0-9+/]*)\$([A-Za-z0-9+/]+)$/;
 /** As the PHC form has it (`i=600000,l=32`), and as passlib writes it (`29000`, with `.` for `+`). */
 const pbkdf2Form = /^\$pbkdf2(?:-(sha1|sha256|sha512))?\$(?:i=(\d{1,9})(?:,l=(\d{1,2}))?|(\d{1,9}))\$([A-Za-z0-9+/.]*)\$([A-Za-z0-9+/.]+)$/;
