@@ -43,7 +43,7 @@ const hashBytesMin = 16;
 const bytesMax = 64;
 
 /** `readBytes` judges salt and hash. */
-const argon2Form = /^\$argon2(?:id|i|d)\$v=(?:16|19)\$m=([1-9]\d{0,8}),t=([1-9]\d{0,8}),p=([1-9]\d{0,2})\$([^$]+)\$([^$]+)$/;
+const argon2Form = /^\$argon2(?:id?|d)\$v=1[69]\$m=([1-9]\d{0,8}),t=([1-9]\d{0,8}),p=([1-9]\d{0,2})\$([^$]+)\$([^$]+)$/;
 /**
  * The last characters of salt and hash have unused bits, which must be zero.
  * The library rejects other hashes without computing anything, which time would reveal (L19).
