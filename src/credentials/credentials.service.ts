@@ -9,6 +9,7 @@ import { HashCostsService } from './hash-costs.service';
 import { hashPassword, needsRehash, rehashPassword, verifyPassword, wrapMd5 } from './password-hashing';
 import { type PasswordContext, passwordFault } from './password-policy';
 
+export { slowsRefusals } from './hash-work';
 export { readHash as importableHash } from './stored-hash';
 
 /** Form of every token in a link: 256 bits in base64url. */

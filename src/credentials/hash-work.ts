@@ -32,6 +32,11 @@ export function costliestOf(hashes: readonly string[]): HashCost[] {
   return [...costs].map(([computation, cost]) => ({ computation, cost }));
 }
 
+/** Returns whether a stored hash would make every refused login cost more than own hashes do. */
+export function slowsRefusals(passwordHash: string): boolean {
+  return costliestOf([passwordHash]).length > 0;
+}
+
 /** A hash of the given work that no password matches. */
 function dummyOf({ computation, cost }: HashCost): string {
   if (computation === 'bcrypt') return `$2b$${String(Math.log2(cost)).padStart(2, '0')}$${'.'.repeat(53)}`;

@@ -3,7 +3,7 @@ import { mayGiveScope, mayReach } from '../access/scope';
 import type { FieldError } from '../common/errors/app-error';
 import { checkFields, fieldsOf } from '../common/http/field-rules';
 import { newId } from '../common/random';
-import { importableHash } from '../credentials/credentials.service';
+import { importableHash, slowsRefusals } from '../credentials/credentials.service';
 import type { Grants } from '../roles/roles.service';
 import { CreateUserRequest, type UserResponse } from '../users/users.dto';
 import { inconsistencyOf } from '../users/user-creation.service';
@@ -14,6 +14,8 @@ const fields = new Map([...fieldsOf(CreateUserRequest), ...fieldsOf(ImportedFiel
 const times = ['created_at', 'email_verified_at', 'last_login_at', 'last_seen_at', 'password_changed_at'] as const;
 
 const pointerMax = 256;
+/** The work of every refused login grows with them, also that of other carriers (L21). */
+const limitedHashes = 'is a hash of another system, which only System Users without carrier_scope can import; an MD5 is possible';
 
 type Row = Omit<CreateUserRequest, 'password'> & ImportedFields;
 
@@ -72,7 +74,7 @@ export function isMd5(hash: unknown): hash is string {
 }
 
 function powerFault(actor: Actor, grants: Grants, row: Row): FieldError | null {
-  const { user_type, carrier_id = null, carrier_scope = null, roles = [] } = row;
+  const { user_type, carrier_id = null, carrier_scope = null, roles = [], password_hash = null } = row;
   if (!mayReach(actor, { user_type, carrier_id }))
     return { pointer: '/carrier_id', code: 'access.denied', detail: 'the user would be outside the scope' };
   if (user_type === 'system' && !mayGiveScope(actor, carrier_scope))
@@ -82,7 +84,13 @@ function powerFault(actor: Actor, grants: Grants, row: Row): FieldError | null {
     return { pointer: '/roles', code: 'field.not_allowed', detail: 'names a role that does not exist or is not open to this kind of user' };
   if (roles.some((role) => grants.forbidden.includes(role)))
     return { pointer: '/roles', code: 'access.grant_exceeds_own', detail: 'names a role that is not the caller’s to give' };
+  if (password_hash !== null && isLimited(actor) && slowsRefusals(password_hash))
+    return { pointer: '/password_hash', code: 'access.denied', detail: limitedHashes };
   return null;
+}
+
+function isLimited({ user_type, carrier_scope }: Actor): boolean {
+  return user_type === 'carrier' || carrier_scope !== null;
 }
 
 function hashFault({ password_hash = null, status }: Row): FieldError | null {

@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type TestLogin, TestService } from '../support/service';
 
+/** One of each algorithm; each makes every refused login of the platform slower while it is stored. */
+const foreignHashes = [
+  '$2b$10$LjLUKtC8LlSFC2yoIWIiJO1oLXBfWPLkbnPpyjbPvbEr2kY7Ez2pC',
+  '$pbkdf2-sha256$i=29000$MDEyMzQ1Njc4OWFiY2RlZg$1I2lsMBXXR3dP2YxAjcxSGSu1FjImLODJpVVoyI4Vmc',
+  '$scrypt$ln=14,r=8,p=1$MDEyMzQ1Njc4OWFiY2RlZg$1I2lsMBXXR3dP2YxAjcxSGSu1FjImLODJpVVoyI4Vmc',
+  '$argon2id$v=19$m=65536,t=3,p=4$MDEyMzQ1Njc4OWFiY2RlZg$1I2lsMBXXR3dP2YxAjcxSGSu1FjImLODJpVVoyI4Vmc',
+];
+
 describe('imports by those who may not do everything', () => {
   let service: TestService;
   beforeAll(async () => {
@@ -161,5 +169,29 @@ describe('imports by those who may not do everything', () => {
     for (const other of [await again(file.replace('twice-1,', 'twice-2,')), await again(file, '?on_conflict=skip')])
       expect([other.status, other.body.code]).toEqual([422, 'idempotency.key_reused']);
     expect(await service.rows(`select name from users where name like 'twice-%'`)).toEqual([{ name: 'twice-1' }]);
+  });
+
+  it('keeps a limited administrator from making every refused login slower by imported hashes (L21)', async () => {
+    await service.rows(`insert into roles (name, user_types, permissions) values ('carrier_loader', '{carrier}', '{user:import}')`);
+    const limited = [
+      await service.loginAs({ carrier_id: 'c1', roles: ['carrier_loader'] }),
+      await service.loginAs({ user_type: 'system', roles: ['operator'], carrier_scope: ['c1'] }),
+    ];
+    const send = async (token: string, name: string, password_hash: string) => {
+      const row = { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com`, password_hash };
+      const headers = { 'content-type': 'application/x-ndjson' };
+      return (await service.post('/user/import', { token, headers, body: JSON.stringify(row) })).body;
+    };
+    for (const [index, { token }] of limited.entries()) {
+      for (const [form, hash] of foreignHashes.entries()) {
+        const { created, failed } = await send(token, `slow-${index}-${form}`, hash);
+        expect([hash, created, failed]).toMatchObject([hash, 0, [{ pointer: '/password_hash', code: 'access.denied' }]]);
+      }
+      expect((await send(token, `md5-${index}`, '5f4dcc3b5aa765d61d8327deb882cf99')).created).toBe(1);
+      const own = '$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$1I2lsMBXXR3dP2YxAjcxSGSu1FjImLODJpVVoyI4Vmc';
+      expect((await send(token, `own-${index}`, own)).created).toBe(1);
+    }
+    expect(await service.rows('select 1 from password_hash_costs')).toEqual([]);
+    expect((await send(service.admin.token, 'by-admin', foreignHashes[0] ?? '')).created).toBe(1);
   });
 });
