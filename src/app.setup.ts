@@ -57,7 +57,9 @@ const bodyLimits: BodyLimits = {
   uploadMaxBytes,
 };
 
-/** Builds the service without listening: for `main`, tests and scripts. Only tests pass `limits`. */
+/**
+ * Builds the service without listening: for `main`, tests and scripts. Only tests pass `limits`.
+ */
 export async function createApp(config: Config, limits: Partial<BodyLimits> = {}): Promise<NestFastifyApplication> {
   const { uploadMaxBytes: maxBytes, ...receiving } = { ...bodyLimits, ...limits };
   const adapter = createAdapter(config);

@@ -80,8 +80,9 @@ export class AccessTokens {
   }
 
   /**
-   * Returns the session of an access token beside a refresh token. The token may have expired, and its key may have been
-   * retired by a rotation since. A token of an unknown or revoked key is rejected, so that nothing is rotated.
+   * Returns the session of an access token beside a refresh token. The token may have expired, and
+   * its key may have been retired by a rotation since. A token of an unknown or revoked key is
+   * rejected, so that nothing is rotated.
    * @throws auth.token_invalid
    */
   async sessionBesideRefresh(token: string): Promise<string> {
@@ -111,7 +112,7 @@ export class AccessTokens {
 
   private verifyWith(key: KeyObject, token: string, options: { ignoreExpiration?: boolean } = {}): AccessTokenClaims {
     try {
-      return this.claimsOf(this.jwt.verify(token, { ...this.rules, publicKey: key as never, ...options }) as unknown);
+      return this.claimsOf(this.jwt.verify(token, { ...this.rules, publicKey: key as never, ...options }));
     } catch {
       throw new AppError('auth.token_invalid');
     }

@@ -21,5 +21,8 @@ export const announcedBeforeSeconds = 86_400;
 /** A key verifies for so long after its successor began to sign: an instance may learn of that late, and then the longest-lived token must still expire. */
 export const verifiesForSeconds = publishedBeforeSeconds + accessTokenLifeMaxSeconds + clockToleranceSeconds;
 
-/** The row of a retired key is kept for 30 days more: an expired access token may come beside the refresh token of an idle session. */
+/**
+ * The row of a retired key is kept for 30 days more: an expired access token may come beside the
+ * refresh token of an idle session.
+ */
 export const keptForSeconds = verifiesForSeconds + 30 * 86_400;

@@ -78,7 +78,10 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
     return this.publicKeys.get(header) ?? null;
   }
 
-  /** Returns the key that the first part of a token names, even if the key is retired; null for a key that was revoked or never existed. */
+  /**
+   * Returns the key that the first part of a token names, even if the key is retired; null for a
+   * key that was revoked or never existed.
+   */
   async findKey(header: string): Promise<KeyObject | null> {
     await this.learn(header);
     const kid = this.unknownKid(header);
@@ -120,7 +123,10 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
     return this.next;
   }
 
-  /** The key that the first part of a token names, if the part has our form and the key is not known. */
+  /**
+   * The key that the first part of a token names, if the part has our form and the key is not
+   * known.
+   */
   private unknownKid(header: string): string | null {
     const text = Buffer.from(header, 'base64url');
     if (this.publicKeys.has(header) || text.toString('base64url') !== header) return null;

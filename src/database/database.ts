@@ -45,9 +45,13 @@ export class Database {
    */
   readonly runPrepared = <Row>(query: SqlFragment): Promise<Row[]> => this.dates.runPrepared(query);
 
-  /** What is there at this moment, for reading more than fits into memory. The signal ends it. @throws service.overloaded */
-  openSnapshot(signal: AbortSignal): Promise<Snapshot> {
-    return Snapshot.open(this.config.DATABASE_URL, (pid) => this.send({ text: 'select pg_cancel_backend($1)' }, [pid]), signal);
+  /**
+   * Opens a snapshot of this moment, for reading more than fits into memory. A holder can have one;
+   * the signal ends it.
+   * @throws request.rate_limited, service.overloaded
+   */
+  openSnapshot(holder: string, signal: AbortSignal): Promise<Snapshot> {
+    return Snapshot.open(this.config.DATABASE_URL, (pid) => this.send({ text: 'select pg_cancel_backend($1)' }, [pid]), holder, signal);
   }
 
   private queriesWith(options: { types?: CustomTypesConfig }): Queries {

@@ -3,9 +3,11 @@ import { AppError } from '../common/errors/app-error';
 import { markDriverFault } from '../common/errors/database-error';
 import type { SqlFragment } from '../common/query/sql';
 
-/** Connections of their own that an instance may hold at once: they come on top of the pool. */
+/** Snapshots that an instance may hold at once: their connections come on top of the pool. */
 const openMax = 2;
-let openCount = 0;
+const retryAfterSeconds = 5;
+/** Who holds the open snapshots. One each, so that no actor takes all of them. */
+const holders = new Set<string>();
 
 /**
  * What the database holds at one moment, to be read in pieces for as long as it takes: read-only, on a connection of its own, so that a slow reader
@@ -20,12 +22,18 @@ export class Snapshot {
     private readonly client: Client,
     /** stops the statement that a connection is busy with, from another one */
     private readonly cancel: (pid: number) => Promise<unknown>,
+    private readonly holder: string,
   ) {}
 
-  /** @throws service.overloaded when as many are open as may be */
-  static async open(url: string, cancel: (pid: number) => Promise<unknown>, signal: AbortSignal): Promise<Snapshot> {
-    if (openCount >= openMax) throw new AppError('service.overloaded');
-    openCount++;
+  /**
+   * Opens a snapshot for a holder, such as an actor.
+   * @throws request.rate_limited when the holder has one already, service.overloaded when all are
+   * taken
+   */
+  static async open(url: string, cancel: (pid: number) => Promise<unknown>, holder: string, signal: AbortSignal): Promise<Snapshot> {
+    if (holders.has(holder)) throw tooMany();
+    if (holders.size >= openMax) throw new AppError('service.overloaded');
+    holders.add(holder);
     const client = new Client({
       connectionString: url,
       application_name: 'carrier-identity snapshot',
@@ -34,7 +42,7 @@ export class Snapshot {
     });
     // a connection that is lost fails the statement it is busy with, or the next
     client.on('error', () => undefined);
-    const snapshot = new Snapshot(client, cancel);
+    const snapshot = new Snapshot(client, cancel, holder);
     try {
       await client.connect();
       await snapshot.begin();
@@ -81,7 +89,7 @@ export class Snapshot {
       // while the connection lives its process is none other's: nobody else's statement is stopped
       if (this.running) await this.cancel(this.pid).catch(() => undefined);
       await this.client.end().catch(() => undefined);
-      openCount--;
+      holders.delete(this.holder);
     })();
     return this.over;
   }
@@ -105,4 +113,18 @@ export class Snapshot {
       this.running = false;
     }
   }
+}
+
+/**
+ * The headers are those of draft-ietf-httpapi-ratelimit-headers, for a limit of requests at once.
+ */
+function tooMany(): AppError {
+  return new AppError('request.rate_limited', {
+    detail: 'The caller has one such request under way. Wait for its end, or close its connection.',
+    retry_after_seconds: retryAfterSeconds,
+    headers: {
+      'ratelimit-policy': '"concurrent";q=1;qu="concurrent-requests"',
+      ratelimit: `"concurrent";r=0;t=${retryAfterSeconds}`,
+    },
+  });
 }

@@ -10,7 +10,10 @@ export class Fingerprint {
   private digest: Buffer | null = null;
   private readonly file: UploadedFile | null = null;
 
-  /** @param body as parsed, or an uploaded file. The bytes of a file are hashed as the handler reads them. */
+  /**
+   * @param body as parsed, or an uploaded file. The bytes of a file are hashed as the handler reads
+   * them.
+   */
   constructor(key: Buffer, query: unknown, body: unknown) {
     const hash = createKeyedHash(key).update(`${canonicalJson(query)}\n`);
     if (!(body instanceof UploadedFile)) {
@@ -29,7 +32,10 @@ export class Fingerprint {
     return this.digest;
   }
 
-  /** Reads the rest of an uploaded file and keeps nothing of it. @throws Error when the file breaks off or is too large */
+  /**
+   * Reads the rest of an uploaded file and keeps nothing of it.
+   * @throws Error when the file breaks off or is too large
+   */
   async complete(): Promise<Buffer> {
     if (this.digest === null && this.file !== null) for await (const chunk of this.file.read()) void chunk;
     if (this.digest === null) throw new Error('the body broke off');

@@ -38,8 +38,8 @@ export interface Judge {
 }
 
 /**
- * Returns what is wrong with a row, as far as the row itself tells: fields, times and the form of the hash. Needs neither
- * the database nor the caller. Brings the values into their canonical form.
+ * Returns what is wrong with a row, as far as the row itself tells: fields, times and the form of
+ * the hash. Needs neither the database nor the caller. Brings the values into their canonical form.
  */
 export function rowFault(values: Record<string, unknown>, now: Date): FieldError | null {
   const [wrong] = checkFields(fields, values);
@@ -51,8 +51,9 @@ export function rowFault(values: Record<string, unknown>, now: Date): FieldError
 }
 
 /**
- * Returns the user that a row becomes, or what is wrong with the row: the rules of `POST /user/create`, so that a file
- * brings no user that its sender could not create, and the rules of the fields that only files have. Changes the row.
+ * Returns the user that a row becomes, or what is wrong with the row: the rules of `POST
+ * /user/create`, so that a file brings no user that its sender could not create, and the rules of
+ * the fields that only files have. Changes the row.
  */
 export function judge(line: number, values: Record<string, unknown>, { actor, grants, now, wrapped }: Judge): ImportedUser | FieldError {
   const fault = rowFault(values, now);
@@ -61,7 +62,10 @@ export function judge(line: number, values: Record<string, unknown>, { actor, gr
   return powerFault(actor, grants, row) ?? complete(line, row, wrapped.get(line) ?? row.password_hash ?? null);
 }
 
-/** A fault as it is kept. The name of an unknown field may be as long as a row, so a long pointer is left out. */
+/**
+ * A fault as it is kept. The name of an unknown field may be as long as a row, so a long pointer is
+ * left out.
+ */
 export function shortFault({ pointer = '', code, detail }: FieldError): FieldError {
   return { pointer: pointer.length > pointerMax ? '' : pointer, code, detail };
 }

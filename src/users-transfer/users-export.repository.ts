@@ -17,6 +17,8 @@ export interface FoundUsers {
 
 /** What is to be read. */
 export interface ExportWish {
+  /** who reads; one export each */
+  holder: string;
   /** which users */
   condition: SqlFragment;
   format: TransferFormat;
@@ -30,8 +32,8 @@ export class UsersExportRepository {
   constructor(private readonly database: Database) {}
 
   /** Finds users as of now. */
-  async open({ condition, format, hashes_unless_roles }: ExportWish, signal: AbortSignal): Promise<FoundUsers> {
-    const snapshot = await this.database.openSnapshot(signal);
+  async open({ holder, condition, format, hashes_unless_roles }: ExportWish, signal: AbortSignal): Promise<FoundUsers> {
+    const snapshot = await this.database.openSnapshot(holder, signal);
     try {
       const [found] = await snapshot.run<{ count: number }>(sql`select count(*)::integer as count from users where ${condition}`);
       const lines = format === 'csv' ? csvLines(condition) : jsonLines(condition, hashes_unless_roles);

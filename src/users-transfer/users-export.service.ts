@@ -9,6 +9,7 @@ import { sql } from '../common/query/sql';
 import { EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import { userFilter, visibleUsers } from '../users/users.service';
+import { exportPace, paced } from './paced';
 import { transferColumns, type TransferFormat } from './transfer-columns';
 import { type ExportWish, type FoundUsers, UsersExportRepository } from './users-export.repository';
 
@@ -17,6 +18,8 @@ export interface ExportedFile {
   name: string;
   media_type: string;
   texts: AsyncIterable<string>;
+  /** aborted when the reader is too slow: the file is to be broken off */
+  late: AbortSignal;
 }
 
 const mediaTypes: Record<TransferFormat, string> = {
@@ -27,6 +30,9 @@ const mediaTypes: Record<TransferFormat, string> = {
 /** Taking users out into a file. */
 @Injectable()
 export class UsersExportService {
+  /** How slowly a reader may take a file. Tests shorten it. */
+  pace = exportPace;
+
   constructor(
     private readonly users: UsersExportRepository,
     private readonly roles: RolesService,
@@ -34,17 +40,21 @@ export class UsersExportService {
   ) {}
 
   /**
-   * The users that a filter finds within the actor's scope, as they are at this moment. Recorded before the first line is given out, so that
-   * nothing leaves unnoticed. Password hashes need `user:purge`, and are left out for users whom the actor may not touch: a hash is the way into their account.
+   * The users that a filter finds within the actor's scope, as they are at this moment. Recorded
+   * before the first line is given out, so that nothing leaves unnoticed. Password hashes need
+   * `user:purge`, and are left out for users whom the actor may not touch: a hash is the way into
+   * their account. One export per actor at a time; a reader that is too slow is cut, so that a few
+   * clients cannot take all places for ever.
    * @param gone ends the export, and whatever the database is doing for it
-   * @throws access.denied, request.invalid, service.overloaded
+   * @throws access.denied, request.invalid, request.rate_limited, service.overloaded
    */
   async export(actor: Actor, query: RawQuery, gone: AbortSignal): Promise<ExportedFile> {
     if (query['hashes'] === 'true' && !holds(actor.permissions, 'user:purge')) throw new AppError('access.denied');
     const { format, hashes, fields, condition } = parseExport(query);
     const hashes_unless_roles = hashes ? (await this.roles.grantsOf(actor)).forbidden : null;
     const visible = sql`users.deleted_at is null and ${visibleUsers(actor)} and ${condition}`;
-    const found = await this.users.open({ condition: visible, format, hashes_unless_roles }, gone);
+    const holder = `${actor.actor_type}:${actor.user_id}`;
+    const found = await this.users.open({ holder, condition: visible, format, hashes_unless_roles }, gone);
     try {
       // which fields were asked for, not the values: those may be somebody's name
       const changes = { count: { after: found.count }, format: { after: format }, hashes: { after: hashes }, filter: { after: fields } };
@@ -52,7 +62,9 @@ export class UsersExportService {
       const name = `users-${currentTime()
         .toISOString()
         .replace(/[-:]|\.\d+/g, '')}.${format}`;
-      return { name, media_type: mediaTypes[format], texts: await begin(found, format) };
+      const late = new AbortController();
+      const texts = paced(await begin(found, format), this.pace, () => late.abort());
+      return { name, media_type: mediaTypes[format], texts, late: late.signal };
     } catch (error) {
       await found.close();
       throw error;

@@ -134,7 +134,10 @@ async function* batchesOf(file: UploadedFile): AsyncGenerator<ImportLine[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** A bad row is kept as its fault, not with its content: many long rows must not fill the database before they are judged. */
+/**
+ * A bad row is kept as its fault, not with its content: many long rows must not fill the database
+ * before they are judged.
+ */
 function judged({ line, values, fault, size }: ImportLine): ImportLine {
   const found = fault ?? (values === undefined ? null : rowFault(values, currentTime()));
   return found === null ? { line, values, size } : { line, fault: shortFault(found), size: faultSize };

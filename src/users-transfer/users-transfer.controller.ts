@@ -49,6 +49,7 @@ export class UsersTransferController {
   @Endpoint({
     description: `All of them, as they are at one moment, in the order of their ids; without a filter all that the caller may see. Filters are those of \`GET /user/list\`, \`attributes.<key>\` too. The columns are those that an import takes back.
 CSV is that of RFC 4180 with a header line: no value is an empty cell, lists and \`attributes\` are JSON, and a cell that a spreadsheet would take for a formula (\`= + - @\`, tab or line break, also after apostrophes) has one apostrophe more before it, which an import takes away.
+One export per caller at a time; another one is refused with 429. A reader that takes nothing for a minute, or less than 16 KiB per second for long, is cut off.
 Audited. A file that breaks off is not complete: the connection ends without the end of the body.`,
     answer: {
       status: 200,
@@ -56,7 +57,7 @@ Audited. A file that breaks off is not complete: the connection ends without the
       media: ['text/csv', 'application/x-ndjson'],
       headers: { 'Content-Disposition': 'Name of the file' },
     },
-    errors: ['service.overloaded'],
+    errors: ['request.rate_limited', 'service.overloaded'],
     query: exportParameters,
     grammar: true,
   })
@@ -93,6 +94,6 @@ Hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text
   }
 }
 
-function toFile({ name, media_type, texts }: ExportedFile): StreamableFile {
-  return new StreamableFile(Readable.from(texts), { type: media_type, disposition: `attachment; filename="${name}"` });
+function toFile({ name, media_type, texts, late }: ExportedFile): StreamableFile {
+  return new StreamableFile(Readable.from(texts, { signal: late }), { type: media_type, disposition: `attachment; filename="${name}"` });
 }

@@ -1,4 +1,6 @@
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
+import { UsersExportService } from '../../src/users-transfer/users-export.service';
+import { createKey } from '../support/keys';
 import { TestService } from '../support/service';
 
 const snapshots = `select from pg_stat_activity where datname = current_database() and application_name = 'carrier-identity snapshot'`;
@@ -22,9 +24,9 @@ describe('exports that do not come to their end', () => {
   });
 
   /** Asks, and reads nothing but the head of the answer. */
-  function begin(query = 'format=ndjson'): Promise<IncomingMessage> {
+  function begin(query = 'format=ndjson', token = service.admin.token): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const headers = { authorization: `Bearer ${service.admin.token}` };
+      const headers = { authorization: `Bearer ${token}` };
       const request = get(`${url}/user/export?${query}`, { headers, agent: false }, resolve).on('error', reject);
       under.push(request);
     });
@@ -56,14 +58,56 @@ describe('exports that do not come to their end', () => {
     lock.release();
   });
 
-  it('two at once, a third is told to wait; everybody else is served', async () => {
-    const answers = [await begin(), await begin('format=csv')];
-    expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200]);
-    const third = await begin();
+  it('allows one export per actor, so that one actor with slow readers does not block the others', async () => {
+    const { token } = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+    const held = await begin();
+    expect(held.statusCode).toBe(200);
+    for (const query of ['format=ndjson', 'format=csv', 'carrier_id=nowhere']) {
+      const second = await begin(query);
+      expect([second.statusCode, second.headers['retry-after']]).toEqual([429, '5']);
+      expect(second.headers).toMatchObject({
+        'ratelimit-policy': expect.stringContaining('q=1'),
+        ratelimit: expect.stringContaining('r=0'),
+      });
+    }
+    const ofOther = await begin('format=csv', token);
+    expect(ofOther.statusCode).toBe(200);
+    held.destroy();
+    ofOther.destroy();
+    await until(async () => (await service.rows(snapshots)).length === 0);
+    expect((await begin()).statusCode).toBe(200);
+  });
+
+  it('takes a key for another actor than its maker, and the third actor has to wait', async () => {
+    const { key } = await createKey(service, ['user:export']);
+    const { token } = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+    expect((await begin()).statusCode).toBe(200);
+    expect((await begin('format=csv', key)).statusCode).toBe(200);
+    const third = await begin('format=csv', token);
     expect([third.statusCode, third.headers['retry-after']]).toEqual([503, '2']);
     expect((await service.get('/user', service.admin)).status).toBe(200);
-    answers.forEach((answer) => answer.destroy());
-    await until(async () => (await service.rows(snapshots)).length === 0);
+  });
+
+  it('cuts readers that only trickle, so that two actors cannot hold both places for ever', async () => {
+    const exports = service.app.get(UsersExportService);
+    const { pace } = exports;
+    expect(pace).toEqual({ patienceMs: 60_000, bytesPerSecond: 16_384 });
+    exports.pace = { patienceMs: 1_000, bytesPerSecond: 50_000_000 };
+    const { token } = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+    const slow = [await begin(), await begin('format=csv', token)];
+    const reading = setInterval(() => slow.forEach((answer) => answer.read(1_000)), 20);
+    const ended = slow.map((answer) => new Promise((resolve) => answer.on('error', resolve)));
+    try {
+      await until(async () => (await service.rows(snapshots)).length === 0);
+    } finally {
+      clearInterval(reading);
+      exports.pace = pace;
+    }
+    // what the network still holds comes first, then the connection ends without the end of the
+    // body
+    slow.forEach((answer) => answer.resume());
+    await Promise.all(ended);
+    expect(slow.map(({ complete }) => complete)).toEqual([false, false]);
     expect((await begin()).statusCode).toBe(200);
   });
 

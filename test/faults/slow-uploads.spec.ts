@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../support/links';
 import { chunk, RawConnection, requestHead } from '../support/raw-connection';
@@ -38,7 +37,7 @@ describe('slow and large uploads', () => {
   });
   const openAtServer = () =>
     new Promise<number>((resolve, reject) =>
-      (service.app.getHttpServer() as Server).getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
+      service.app.getHttpServer().getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
     );
   const left = () =>
     service.rows(`select 'operation' as kind from operations where status = 'receiving' union all select 'batch' from operation_batches`);

@@ -51,10 +51,11 @@ describe('requests with unusual methods and headers', () => {
         if (own.includes(method)) continue;
         const url = path.replace(/\{[^}]+\}/, service.admin.user_id);
         const { statusCode, headers } = await service.app.inject({ method: method as 'GET', url });
-        if (statusCode !== 405 || headers.allow !== own.sort().join(', ')) wrong.push(`${method} ${path} ${statusCode} ${headers.allow}`);
+        if (statusCode !== 405 || headers.allow !== own.sort().join(', '))
+          wrong.push(`${method} ${path} ${statusCode} ${String(headers.allow)}`);
       }
       const { statusCode, headers } = await service.app.inject({ method: method as 'GET', url: '/no/such/path' });
-      unknown.add(`${statusCode} ${headers['content-type']}`);
+      unknown.add(`${statusCode} ${String(headers['content-type'])}`);
     }
     expect(wrong).toEqual([]);
     expect([...unknown]).toEqual(['404 application/problem+json; charset=utf-8']);

@@ -17,9 +17,15 @@ const conflictStates = new Set(['40001', '40P01']);
 const connectionFaults = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
 const poolFaults =
   /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool/i;
-/** TypeORM releases the connection of a transaction as soon as it is lost: the next statement of the transaction fails with one of these. */
+/**
+ * TypeORM releases the connection of a transaction as soon as it is lost: the next statement of the
+ * transaction fails with one of these.
+ */
 const lostInTransaction = /^QueryRunner(Provider)?AlreadyReleasedError$/;
-/** What the driver threw outside of a statement of TypeORM. Clients break off connections with the same codes, so the code alone says nothing. */
+/**
+ * What the driver threw outside of a statement of TypeORM. Clients break off connections with the
+ * same codes, so the code alone says nothing.
+ */
 const driverFaults = new WeakSet<Error>();
 
 interface DriverFault {
@@ -29,7 +35,10 @@ interface DriverFault {
   message: string;
 }
 
-/** Marks what the database driver threw, so that it is not taken for a fault of a client's connection. Returns the error. */
+/**
+ * Marks what the database driver threw, so that it is not taken for a fault of a client's
+ * connection. Returns the error.
+ */
 export function markDriverFault<Fault>(error: Fault): Fault {
   if (error instanceof Error) driverFaults.add(error);
   return error;

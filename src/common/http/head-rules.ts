@@ -3,8 +3,9 @@ import type { FastifyInstance } from 'fastify';
 import { type AppError, invalid } from '../errors/app-error';
 
 /**
- * Rejects HTTP/1.1 requests without exactly one Host, and expectations that the service does not know.
- * Node would answer both itself, without a body and past the log. The server must be created with `requireHostHeader: false`.
+ * Rejects HTTP/1.1 requests without exactly one Host, and expectations that the service does not
+ * know. Node would answer both itself, without a body and past the log. The server must be created
+ * with `requireHostHeader: false`.
  */
 export function addHeadRules(fastify: FastifyInstance): void {
   const { server } = fastify;
@@ -12,7 +13,10 @@ export function addHeadRules(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', ({ raw }, _reply, done) => done(hostFault(raw) ?? expectFault(raw)));
 }
 
-/** Node keeps the first of two Host headers and drops the other; a proxy may have looked at the other one (RFC 9112 §3.2). */
+/**
+ * Node keeps the first of two Host headers and drops the other; a proxy may have looked at the
+ * other one (RFC 9112 §3.2).
+ */
 function hostFault({ httpVersion, rawHeaders }: IncomingMessage): AppError | undefined {
   const hosts = countHeader(rawHeaders, 'host');
   if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return undefined;

@@ -20,7 +20,8 @@ export function addMethodNotAllowed(fastify: FastifyInstance): { register: () =>
   });
   return {
     register: () => {
-      // Bodies of other methods are never read. Fastify would reject a QUERY without a type before any route is asked.
+      // Bodies of other methods are never read. Fastify would reject a QUERY without a type before
+      // any route is asked.
       for (const method of all.filter((one) => !ours.has(one))) fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
       for (const [url, methods] of [...known]) {
         if (url.includes('*')) continue;

@@ -11,25 +11,34 @@ const sweepMs = 500;
 export interface ReceivingLimits {
   /** milliseconds until a body must be complete */
   bodyMs: number;
-  /** bytes per second that an accepted upload must reach on average, once `bodyMs` and `uploadGraceMs` are over */
+  /**
+   * bytes per second that an accepted upload must reach on average, once `bodyMs` and
+   * `uploadGraceMs` are over
+   */
   uploadBytesPerSecond: number;
   /** milliseconds without a minimum rate */
   uploadGraceMs: number;
 }
 
-/** An accepted upload: from when its rate is measured, and what its connection had received by then. */
+/**
+ * An accepted upload: from when its rate is measured, and what its connection had received by then.
+ */
 interface Pace {
   since: number;
   bytes: number;
 }
 
 /**
- * Ends requests whose body is not complete in time (slowloris). Node's own limit is the same for every request, so it is off.
- * The deadline is lifted for an upload that its handler has opened, and for no other request: the body of a request
- * without access must not hold a connection (H21). An opened upload must keep up a minimum rate instead.
+ * Ends requests whose body is not complete in time (slowloris). Node's own limit is the same for
+ * every request, so it is off. The deadline is lifted for an upload that its handler has opened,
+ * and for no other request: the body of a request without access must not hold a connection (H21).
+ * An opened upload must keep up a minimum rate instead.
  */
 export function limitReceiving(fastify: FastifyInstance, limits: ReceivingLimits, refuse: (error: Error, socket: Socket) => void): void {
-  /** requests with a body and their deadline, the oldest first; a timer for each would cost more than a short request */
+  /**
+   * requests with a body and their deadline, the oldest first; a timer for each would cost more
+   * than a short request
+   */
   const receiving = new Map<FastifyRequest, number>();
   const uploads = new Map<FastifyRequest, Pace>();
   fastify.addHook('onRequest', (request, _reply, done) => {

@@ -10,12 +10,18 @@ declare module 'fastify' {
   }
 }
 
-/** Largest file of an upload, 4 GiB: holds 5,000,000 rows of 850 bytes, as an NDJSON export with hashes writes them. */
+/**
+ * Largest file of an upload, 4 GiB: holds 5,000,000 rows of 850 bytes, as an NDJSON export with
+ * hashes writes them.
+ */
 export const uploadMaxBytes = 4 * 1_024 ** 3;
 
 /** A file that is still coming in. */
 export class UploadedFile {
-  /** whether a handler has begun to read the file; from then on no deadline applies to the body, but a minimum rate */
+  /**
+   * whether a handler has begun to read the file; from then on no deadline applies to the body, but
+   * a minimum rate
+   */
   opened = false;
   private received = 0;
 
@@ -26,8 +32,8 @@ export class UploadedFile {
   ) {}
 
   /**
-   * Reads what no reader has read yet. Only for code that runs after the guards. A reader that stops early leaves the
-   * connection open for the response.
+   * Reads what no reader has read yet. Only for code that runs after the guards. A reader that
+   * stops early leaves the connection open for the response.
    * @throws request.too_large
    */
   async *read(): AsyncGenerator<Buffer> {
@@ -40,7 +46,10 @@ export class UploadedFile {
     }
   }
 
-  /** Passes every chunk that a reader takes to `onChunk`, and calls `onEnd` after the last one. Reads nothing itself. */
+  /**
+   * Passes every chunk that a reader takes to `onChunk`, and calls `onEnd` after the last one.
+   * Reads nothing itself.
+   */
   watch(onChunk: (chunk: Buffer) => void, onEnd: () => void): void {
     // a `data` listener starts the flow, so pause it until a reader comes
     this.bytes.on('data', onChunk).pause();
@@ -58,12 +67,18 @@ const charset = /;[ \t]*charset="?([^";\s]*)"?/i;
 /** The paths below the base that take files; all others refuse them as an unsupported media type. */
 const uploadPaths = ['/user/import'];
 
-/** Whether a route takes files. Says nothing about the request: it may come without access, or with another type of body. */
+/**
+ * Whether a route takes files. Says nothing about the request: it may come without access, or with
+ * another type of body.
+ */
 export function takesUpload({ method, routeOptions }: FastifyRequest): boolean {
   return method === 'POST' && uploadPaths.some((path) => routeOptions.url?.endsWith(path));
 }
 
-/** Hands files of at most `maxBytes` over unread: the guards come first, then the handler reads as fast as it can. */
+/**
+ * Hands files of at most `maxBytes` over unread: the guards come first, then the handler reads as
+ * fast as it can.
+ */
 export function registerUploads(fastify: FastifyInstance, maxBytes: number): void {
   fastify.addContentTypeParser(Object.keys(formats), (request, bytes, done) => {
     const type = request.headers['content-type'] ?? '';
