@@ -52,12 +52,13 @@ export class AuthController {
   @Header('content-type', 'application/json; charset=utf-8')
   @Public('failures')
   @RouteConfig({ heldBack: 'refusals' })
-  @ApiBody({ type: CheckTokenRequest })
+  @ApiBody({ type: CheckTokenRequest, required: false })
   @Endpoint({
     description:
       "Three ways in. `token` in the body: somebody's access token, checked only; the header is ignored. A token in the header: checked, and past half its life replaced by a new one of the same session, at most until 1 h after the last login or refresh. `refresh_token`: the pair is rotated; the access token may be absent or expired; one of another session or of a revoked key returns 401, and nothing is rotated. A bad token, an ended session, a disabled user: one answer, 401.",
     answer: { status: 200, type: CheckTokenResponse, description: 'The token is good' },
     errors: ['auth.token_missing', 'auth.token_invalid'],
+    optionalBody: true,
   })
   checkToken(@Req() http: FastifyRequest, @CurrentCaller() caller: Caller): Promise<Buffer> {
     return this.tokens.check(http.body, () => accessTokenFrom(http.raw), caller);
@@ -67,10 +68,12 @@ export class AuthController {
   @Post('auth/logout')
   @HttpCode(204)
   @Public('failures')
+  @ApiBody({ type: LogoutRequest, required: false })
   @Endpoint({
     description: 'Ends the session of `refresh_token`, or without one that of the access token.',
     answer: { status: 204, description: 'The session has ended' },
     errors: ['auth.token_missing', 'auth.token_invalid'],
+    optionalBody: true,
   })
   logout(@Body() request: LogoutRequest, @Req() http: FastifyRequest, @CurrentCaller() caller: Caller): Promise<void> {
     return this.limits.countFailure(caller.ip, () => this.auth.logout(accessTokenFrom(http.raw), request.refresh_token, caller));

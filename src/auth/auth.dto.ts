@@ -3,8 +3,8 @@ import { SessionResponse } from '../sessions/sessions.dto';
 import { UserResponse } from '../users/users.dto';
 
 const passwordField = { min: 1, max: 256, raw: true, format: 'password' };
-/** A bad token is answered as such, however long it is: a text of the wrong kind is a bad token, too. */
-const tokenField = { optional: true, min: 1, max: 65_536 };
+/** Any text that fits into a body: a token of the wrong form is a bad token, not a bad request. */
+const tokenField = { optional: true, min: 1, max: 65_000, raw: true };
 const newPasswordField = { min: 1, max: 1_024, raw: true, format: 'password' };
 
 /** A login. */
@@ -17,7 +17,7 @@ export class LoginRequest {
 
 /** A token to be checked, or a pair to be refreshed. */
 export class CheckTokenRequest {
-  /** somebody's access token, to be checked only */
+  /** access token of any user, to be checked only; not together with `refresh_token` */
   @TextField(tokenField) token?: string;
   /** rotates the pair */
   @TextField(tokenField) refresh_token?: string;

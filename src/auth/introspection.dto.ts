@@ -4,7 +4,7 @@ import { TextField } from '../common/http/fields';
 /** A question about a token (RFC 7662 §2.1). */
 export class IntrospectionRequest {
   /** an access token; refresh tokens are never active here */
-  @TextField({ min: 1, max: 65_536, raw: true }) token!: string;
+  @TextField({ min: 1, max: 65_000, raw: true }) token!: string;
   /** taken, and makes no difference */
   @TextField({ optional: true, max: 256, raw: true, example: 'access_token' }) token_type_hint?: string;
 }

@@ -19,7 +19,7 @@ runCommand(async () => {
     logger: ['error'],
   });
   const files: Record<string, string> = {
-    'openapi.json': `${JSON.stringify(createDocument(app), null, 2)}\n`,
+    'openapi.json': documentFile(createDocument(app)),
     'docs/errors.md': errorsPage(),
     'docs/permissions.md': permissionsPage(),
     'docs/config.md': configPage(),
@@ -33,6 +33,13 @@ runCommand(async () => {
     writeFileSync(file, text);
   }
 });
+
+/** Invisible characters of patterns are escaped: nobody could review them in the committed file. */
+function documentFile(document: object): string {
+  const text = JSON.stringify(document, null, 2);
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return `${text.replace(/^ *"pattern": .*$/gm, (line) => line.replace(/[^ -~]/g, escaped))}\n`;
+}
 
 function isCurrent(file: string, text: string): boolean {
   try {

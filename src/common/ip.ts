@@ -1,11 +1,9 @@
 import { isIP } from 'node:net';
+import { addressForm } from './text-forms';
 
-/** Whether a text is an IP address, or one with a prefix length such as 10.0.0.0/8. */
+/** Returns whether a text is an IP address, or one with a prefix length such as 10.0.0.0/8. */
 export function isAddressOrCidr(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0 || address.includes('%')) return false;
-  return bits === undefined || (/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+  return addressForm.test(text);
 }
 
 /** The address in what a proxy or a socket tells, without port, brackets, zone and IPv6 mapping; null when there is none in it. */

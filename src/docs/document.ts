@@ -108,6 +108,8 @@ function complete(operation: Operation, method: string): void {
   const codes: ErrorCode[] = [
     ...(operation['x-error-codes'] ?? []),
     'request.rate_limited',
+    // A list of 500 long values does not fit into a request.
+    'request.headers_too_large',
     'service.internal_error',
     'service.database_unavailable',
   ];

@@ -7,8 +7,8 @@ import { toAppError } from '../common/http/problem';
 import { type Claim, IdempotencyService, type KeptAnswer } from './idempotency.service';
 
 const header = 'Idempotency-Key';
-/** Long enough for anything random. */
-const visible = /^[\x21-\x7e]{1,255}$/;
+/** Matches the keys that are accepted: visible ASCII, long enough for anything random. */
+export const idempotencyKeyForm = /^[!-~]{1,255}$/;
 
 /**
  * Answers a repeated request as the first time. It stands closest to the handler, by `@Idempotent()`: guards and other interceptors see a repetition like
@@ -26,7 +26,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   private async once(key: string, request: FastifyRequest, reply: FastifyReply, next: CallHandler): Promise<unknown> {
-    if (!visible.test(key))
+    if (!idempotencyKeyForm.test(key))
       throw invalid({ parameter: header, code: 'parameter.malformed', detail: 'must be 1–255 visible ASCII characters' });
     if (request.actor === undefined) throw new Error('@Idempotent on a route without @Allow');
     const [path = ''] = request.originalUrl.split('?');

@@ -2,6 +2,7 @@ import type { UserType } from '../access/actor';
 import { permissionItems } from '../access/permissions';
 import { TextField, TextListField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
+import { timeForm } from '../common/text-forms';
 import { readValue } from '../common/query/filter-value';
 import type { KeyEntity } from './key.entity';
 
@@ -19,7 +20,7 @@ export class CreateKeyRequest {
   /** `module:action` as in roles, or `*` for all: 1–200, only such as the maker has */
   @TextListField({ minItems: 1, ...permissionItems, example: ['user:read'] }) permissions!: string[];
   /** RFC 3339; in the future, at most one year ahead */
-  @TextField({ max: 35, format: 'date-time', test: timeTest }) expires_at!: string;
+  @TextField({ max: 35, format: 'date-time', pattern: timeForm, form: timeTest.wants, test: timeTest }) expires_at!: string;
   /** carriers that the key is limited to; null or absent = all, `[]` = none. For System Users only, and within the maker's own scope */
   @TextListField({ optional: true, nullable: true, ...carrierIds }) carrier_scope?: string[] | null;
 }

@@ -2,7 +2,8 @@ import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { type Condition, parseFilter, type RawQuery } from '../common/query/filter';
 import { userFilter } from '../users/users.service';
 
-const confirmTokenMax = 512;
+/** Maximum length of a confirm token. */
+export const confirmTokenMax = 512;
 
 /** What a bulk request asks for besides the change itself. */
 export interface FoundRequest {
@@ -33,7 +34,7 @@ export function parseFound(query: RawQuery): FoundRequest {
   const all = isTrue('everyone', everyone);
   if (expected !== undefined && (typeof expected !== 'string' || !/^(0|[1-9]\d{0,8})$/.test(expected)))
     refuse('expected', 'must be a number');
-  if (confirm_token !== undefined && (typeof confirm_token !== 'string' || confirm_token.length > confirmTokenMax))
+  if (confirm_token !== undefined && (typeof confirm_token !== 'string' || confirm_token === '' || confirm_token.length > confirmTokenMax))
     refuse('confirm_token', 'must be given once, as the preview gave it');
   if (preview && confirm_token !== undefined) refuse('confirm_token', 'cannot go with dry_run', 'parameter.conflict');
   if (all && Object.keys(filters).length > 0) refuse('everyone', 'cannot go with a filter', 'parameter.conflict');

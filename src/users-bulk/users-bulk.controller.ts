@@ -5,17 +5,18 @@ import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
-import { filterParameters } from '../common/query/parameters';
+import { filterParameters, type ParameterDoc } from '../common/query/parameters';
 import { Idempotent } from '../idempotency/idempotent.decorator';
 import { OperationHeadersInterceptor } from '../operations/operation-headers.interceptor';
 import { OperationResponse } from '../operations/operations.dto';
 import { ChangeFoundUsersRequest } from '../users/users.dto';
 import { userFilter } from '../users/users.service';
+import { confirmTokenMax } from './found-request';
 import { NoIfMatchGuard } from './no-if-match.guard';
 import { BulkPreviewResponse, BulkResultResponse } from './users-bulk.dto';
 import { type BulkAnswer, UsersBulkService } from './users-bulk.service';
 
-const parameters = [
+const parameters: ParameterDoc[] = [
   ...filterParameters(userFilter),
   {
     name: 'everyone',
@@ -31,12 +32,12 @@ const parameters = [
     name: 'confirm_token',
     description:
       'Of the preview of this very request: it applies to exactly the users that were shown, or is refused with `bulk.set_changed`. Good for 10 minutes, and once',
-    schema: { type: 'string', maxLength: 512 },
+    schema: { type: 'string', minLength: 1, maxLength: confirmTokenMax },
   },
   {
     name: 'expected',
     description: 'Refuse with `bulk.expected_mismatch` when the filter finds any other number of users',
-    schema: { type: 'integer', minimum: 0 },
+    schema: { type: 'integer', minimum: 0, maximum: 999_999_999 },
   },
 ];
 const answer = {

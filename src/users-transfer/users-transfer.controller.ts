@@ -7,7 +7,7 @@ import { CurrentActor } from '../access/caller.decorator';
 import { ClientGone } from '../common/http/client-gone.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
-import { filterParameters } from '../common/query/parameters';
+import { filterParameters, type ParameterDoc } from '../common/query/parameters';
 import { Upload, UploadedFile } from '../common/http/upload';
 import { Idempotent } from '../idempotency/idempotent.decorator';
 import { OperationHeadersInterceptor } from '../operations/operation-headers.interceptor';
@@ -19,7 +19,7 @@ import { UsersImportService } from './users-import.service';
 import { importColumns } from './transfer-columns';
 import { ImportResultResponse } from './users-transfer.dto';
 
-const exportParameters = [
+const exportParameters: ParameterDoc[] = [
   ...filterParameters(userFilter),
   { name: 'format', description: 'How the users are written', schema: { type: 'string', enum: ['csv', 'ndjson'], default: 'csv' } },
   {

@@ -6,19 +6,20 @@ const rememberedMax = 1_000;
 /** E.164 phone numbers. */
 export const phoneForm = /^\+[1-9][0-9]{6,14}$/;
 
-/** Whether a text is a language tag that BCP 47 allows. */
-export const isLocale = remembering((text) => {
-  try {
-    return /^[A-Za-z0-9-]{2,35}$/.test(text) && Intl.getCanonicalLocales(text).length === 1;
-  } catch {
-    return false;
-  }
-});
+/**
+ * Matches language tags of BCP 47: language, script, region, at most one variant, and the Unicode extension (`de-DE-u-co-phonebk`).
+ * Whatever matches is accepted by `Intl`, which adds only rules for repeated variants and extensions.
+ */
+export const localeForm =
+  /^([A-Za-z]{2,3}|[A-Za-z]{5,8})(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?(-u(-([A-Za-z0-9]{3,8}|[A-Za-z0-9][A-Za-z]))+)?$/;
 
-/** Whether a text names a time zone of the IANA database. */
+/** Matches what names of time zones look like; `isTimezone` knows which exist. */
+export const timezoneForm = /^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/;
+
+/** Returns whether a text names a time zone of the IANA database. */
 export const isTimezone = remembering((text) => {
   try {
-    return /^[A-Za-z][A-Za-z0-9_+/-]*$/.test(text) && new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== '';
+    return timezoneForm.test(text) && new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== '';
   } catch {
     return false;
   }

@@ -1,4 +1,5 @@
 import type { FilterField, Reach, SpecialParameter } from '../common/query/filter';
+import { readValue } from '../common/query/filter-value';
 import type { ListSpec } from '../common/query/list-query';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { userStatuses } from './user.entity';
@@ -6,6 +7,10 @@ import { userStatuses } from './user.entity';
 /** A user is online when seen within this time. */
 const onlineWithin = rawSql(`interval '5 minutes'`);
 const wordsMax = 5;
+/** White space as ECMA-262 knows it, spelled out because `\s` differs between languages. */
+const space = '\\x09-\\x0d \\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff';
+const word = `[^\\x00${space}]+`;
+const wordsForm = new RegExp(`^[${space}]*${word}(?:[${space}]+${word}){0,${wordsMax - 1}}[${space}]*$`);
 
 /** `user_search` holds what bulk changes leave alone (ADR 0007). The planner sees that this is a join. */
 const beside: Reach = (condition) => sql`users.user_id in (select user_search.user_id from user_search where ${condition})`;
@@ -97,6 +102,7 @@ const fields: Record<string, FilterField> = {
 const q: SpecialParameter = {
   read: searchSql,
   reach: beside,
+  pattern: wordsForm,
   meaning: `Up to ${wordsMax} words, each found in name, e-mail, first or last name; words of 1 or 2 characters match beginnings`,
 };
 
@@ -134,13 +140,10 @@ export function onlineSql(online: boolean): SqlFragment {
 
 /** In `names` a blank is before each part, so that a blank before a short word finds beginnings. */
 function searchSql(text: string): SqlFragment | { detail: string } {
-  const words = text
-    .trim()
-    .split(/\s+/)
-    .filter((word) => word !== '');
-  if (words.length === 0 || words.length > wordsMax) return { detail: `must have 1 to ${wordsMax} words` };
-  if (text.length > 256 || text.includes('\0') || !text.isWellFormed())
-    return { detail: 'must be well-formed Unicode of at most 256 characters' };
+  if (!wordsForm.test(text)) return { detail: `must have 1 to ${wordsMax} words, without NUL` };
+  const read = readValue(text, { type: 'text' });
+  if (!read.ok) return read;
+  const words = text.trim().split(/\s+/);
   const conditions = words.map((word) => {
     const start = [...word].length < 3 ? '% ' : '%';
     return sql`user_search.names like ${start}::text || search_text(${word}) || '%'`;

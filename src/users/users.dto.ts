@@ -3,20 +3,20 @@ import type { UserType } from '../access/actor';
 import { roleForm } from '../access/grant';
 import { BooleanField, EmailField, JsonObjectField, TextField, TextListField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
-import { isAddressOrCidr } from '../common/ip';
+import { addressForm } from '../common/text-forms';
 import type { Timed } from '../common/times';
 import type { UserEntity, UserStatus } from './user.entity';
-import { carrierIdForm, isLocale, isTimezone, nameForm, phoneForm } from './user-forms';
+import { carrierIdForm, isTimezone, localeForm, nameForm, phoneForm, timezoneForm } from './user-forms';
 
-const cidrTest = { check: isAddressOrCidr, wants: 'must be an IP address or a CIDR' };
-const localeTest = { check: isLocale, wants: 'must be a language tag such as de-AT' };
-const timezoneTest = { check: isTimezone, wants: 'must be a time zone such as Europe/Vienna' };
+const locale = { min: 2, max: 35, pattern: localeForm, form: 'must be a language tag such as de-AT' };
+const timezoneWants = 'must be a time zone such as Europe/Vienna';
+const timezone = { min: 1, max: 64, pattern: timezoneForm, form: timezoneWants, test: { check: isTimezone, wants: timezoneWants } };
 const attributesLimits = { maxBytes: 16_384, maxDepth: 5 };
 const nameLimits = { min: 3, max: 64, pattern: nameForm, form: 'must be 3 to 64 of letters, digits, `.`, `_`, `-`' };
 const carrierIdLimits = { min: 1, max: 64, pattern: carrierIdForm, form: 'must be 1 to 64 of letters, digits, `.`, `_`, `-`' };
 const carrierIds = { optional: true, nullable: true, maxItems: 1_000, ...carrierIdLimits };
 const roleNames = { optional: true, maxItems: 20, max: 64, pattern: roleForm, form: 'must be the name of a role' };
-const addresses = { optional: true, maxItems: 50, max: 64, test: cidrTest };
+const addresses = { optional: true, maxItems: 50, min: 2, max: 49, pattern: addressForm, form: 'must be an IP address or a CIDR' };
 
 /** Fields of a person that anybody may change on themselves. */
 export class PersonalFields {
@@ -28,9 +28,9 @@ export class PersonalFields {
   @TextField({ optional: true, nullable: true, max: 16, pattern: phoneForm, form: 'must be an E.164 number such as +4312345678' }) phone?:
     string | null;
   /** BCP 47; mails follow it; null clears it */
-  @TextField({ optional: true, nullable: true, max: 35, test: localeTest, example: 'en' }) locale?: string | null;
-  /** IANA name; null clears it */
-  @TextField({ optional: true, nullable: true, max: 64, test: timezoneTest, example: 'Europe/Vienna' }) timezone?: string | null;
+  @TextField({ optional: true, nullable: true, ...locale, example: 'en' }) locale?: string | null;
+  /** IANA name that the service knows; null clears it */
+  @TextField({ optional: true, nullable: true, ...timezone, example: 'Europe/Vienna' }) timezone?: string | null;
 }
 
 /** A new user. */

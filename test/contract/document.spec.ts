@@ -109,6 +109,18 @@ describe('the OpenAPI document', () => {
     expect(unlimited.map(([name]) => name)).toEqual([]);
   });
 
+  it('writes patterns so that ECMA-262, Python and RE2 read them alike', () => {
+    const patterns = [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\\\]|\\\\.)*")/g)].map(
+      ([, quoted = '']) => JSON.parse(quoted) as string,
+    );
+    expect(new Set(patterns).size).toBeGreaterThan(10);
+    for (const pattern of new Set(patterns)) {
+      expect(() => new RegExp(pattern, 'u')).not.toThrow();
+      // No lookaround, no named or numbered references, no classes and escapes that differ between languages.
+      expect(pattern).not.toMatch(/\(\?[^:]|\\[^xtnr.*+?^$|()[\]{}/-]|\\x(?![0-9a-f]{2})/);
+    }
+  });
+
   it('no answer has a field for a password, a hash or what only the database needs', () => {
     const answers = schemas.filter(([name]) => !name.endsWith('Request'));
     const fields = answers.flatMap(([, { properties = {} }]) => Object.keys(properties));

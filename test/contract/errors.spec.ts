@@ -7,7 +7,7 @@ import { TestService } from '../support/service';
 const table = Object.keys(errorCodes).sort();
 
 /** Codes that belong to no operation: they are answered before a route is found, or on a path that has none. */
-const ofNoOperation = ['request.headers_too_large', 'request.method_not_allowed', 'request.not_found'];
+const ofNoOperation = ['request.method_not_allowed', 'request.not_found'];
 
 describe('error codes', () => {
   let service: TestService;

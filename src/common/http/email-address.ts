@@ -1,8 +1,14 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 
-const localPart = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
-const domainLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const lengthMax = 254;
+const localMax = 64;
+const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
+const label = (first: string) => `${first}([A-Za-z0-9-]{0,61}[A-Za-z0-9])?`;
+/**
+ * Matches addresses of a dot-atom and a domain of two or more labels, of which the last begins with a letter.
+ * It cannot say that a local part has at most 64 characters and that `xn--` is followed by Punycode: `isEmailAddress` does.
+ */
+export const emailForm = new RegExp(`^${atom}(\\.${atom})*@(${label('[A-Za-z0-9]')}\\.)+${label('[A-Za-z]')}$`);
 /** `domainToASCII` reads a URL: it cuts off, decodes or drops these, and would make an address of what is none. */
 const urlSyntax = /[\s/\\?#%]/;
 
@@ -25,11 +31,8 @@ export function canonicalEmail(text: string): string {
  * Quoted local parts, comments, lists and address literals are refused: mailers disagree on them (GHSA-g57g-f23g-4646).
  */
 export function isEmailAddress(text: string): boolean {
-  if (text.length > lengthMax) return false;
-  const [local = '', domain = '', ...rest] = text.split('@');
-  const labels = domain.split('.');
-  if (rest.length > 0 || local.length > 64 || !localPart.test(local)) return false;
-  const plain = labels.length >= 2 && labels.every((label) => domainLabel.test(label)) && /[a-z]/.test(labels.at(-1) ?? '');
+  if (text.length > lengthMax || !emailForm.test(text)) return false;
+  const [local = '', domain = ''] = text.split('@');
   // `xn--` before what is no Punycode names no domain: versions of Node differ in what they make of it
-  return plain && domainToASCII(domain) === domain && !/(^|\.)xn--/.test(domainToUnicode(domain));
+  return local.length <= localMax && domainToASCII(domain) === domain && !/(^|\.)xn--/.test(domainToUnicode(domain));
 }

@@ -27,16 +27,18 @@ export interface EndpointOptions {
   grammar?: boolean;
   /** takes no body although its method is one that usually does */
   noBody?: boolean;
+  /** works without a body too; on all other routes of POST and PATCH a missing body is rejected */
+  optionalBody?: boolean;
 }
 
 /** Metadata key of the rules that the request-rules guard applies. */
 export const endpointRules = 'endpoint:rules';
 /** What the guard needs of `EndpointOptions`. */
-export type EndpointRules = Pick<EndpointOptions, 'query' | 'grammar' | 'noBody'>;
+export type EndpointRules = Pick<EndpointOptions, 'query' | 'grammar' | 'noBody' | 'optionalBody'>;
 
 /** Declares a route's part of the contract; the document and the strictness about query and body are made from it. */
 export function Endpoint(options: EndpointOptions): MethodDecorator {
-  const { answer, query = [], grammar = false, noBody = false } = options;
+  const { answer, query = [], grammar = false, noBody = false, optionalBody = false } = options;
   const headers = Object.fromEntries(
     Object.entries(answer.headers ?? {}).map(([name, description]) => [name, { description, schema: { type: 'string' as const } }]),
   );
@@ -46,8 +48,8 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
     ...acceptedResponse(answer.accepted),
     ...(Array.isArray(answer.type) ? [ApiExtraModels(...answer.type)] : []),
     ApiExtension('x-error-codes', options.errors ?? []),
-    SetMetadata(endpointRules, { query, grammar, noBody } satisfies EndpointRules),
-    ...query.map(({ name, description, schema }) => ApiQuery({ name, description, required: false, schema: schema as never })),
+    SetMetadata(endpointRules, { query, grammar, noBody, optionalBody } satisfies EndpointRules),
+    ...query.map(({ schema, ...parameter }) => ApiQuery({ ...parameter, required: false, schema: schema as never })),
   );
 }
 

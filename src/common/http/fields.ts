@@ -2,7 +2,8 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { canonicalEmail, isEmailAddress } from './email-address';
+import { patternOf, storableText, visibleText } from '../text-forms';
+import { canonicalEmail, emailForm, isEmailAddress } from './email-address';
 import { type FieldRules, type Rule, registerField } from './field-rules';
 
 /** What every request field can say of itself. */
@@ -19,20 +20,17 @@ export interface FieldOptions {
 export interface TextOptions extends FieldOptions {
   min?: number;
   max: number;
-  /** the whole text must match */
+  /** the whole text must match, in its canonical form */
   pattern?: RegExp;
   /** what the pattern wants, for a person */
   form?: string;
   values?: readonly string[];
   /** further test with what it wants, for a person */
   test?: { check: (text: string) => boolean; wants: string };
-  /** any character but NUL, as in passwords; else control, bidirectional and zero-width characters are refused */
+  /** accepts any character but NUL, as in passwords; otherwise `visibleText` decides */
   raw?: boolean;
   format?: string;
 }
-
-/** Characters that make a name look like another, or turn its text around (Unicode TR 36; Trojan Source). */
-const deceptive = /[\p{Cc}\u061C\u180E\u200B\u200E\u200F\u2028-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]/u;
 
 /** Of a double, as JSON writes it. */
 const significantDigits = 17;
@@ -76,6 +74,8 @@ export function EmailField(options: FieldOptions = {}): PropertyDecorator {
     min: 3,
     max: 254,
     format: 'email',
+    pattern: emailForm,
+    form: 'must be an e-mail address',
     test: { check: isEmailAddress, wants: 'must be an e-mail address' },
   };
   const canonical = (value: unknown) => (typeof value === 'string' ? canonicalEmail(value) : value);
@@ -127,13 +127,12 @@ function field(options: FieldOptions, schema: ApiPropertyOptions, rules: Rule[],
   return applyDecorators(ApiProperty(documented), register, skip, ...validators(rules));
 }
 
-function textSchema({ min, max, pattern, values, format }: TextOptions): ApiPropertyOptions {
+function textSchema({ min, max, pattern, values, format, raw }: TextOptions): ApiPropertyOptions {
   const limits = { ...(min === undefined ? {} : { minLength: min }), maxLength: max, ...(format === undefined ? {} : { format }) };
   return {
     type: 'string',
     ...limits,
-    ...(pattern === undefined ? {} : { pattern: pattern.source }),
-    ...(values === undefined ? {} : { enum: [...values] }),
+    ...(values === undefined ? { pattern: patternOf(pattern ?? (raw === true ? storableText : visibleText)) } : { enum: [...values] }),
   };
 }
 
@@ -149,12 +148,11 @@ function textRules(options: TextOptions): Rule[] {
     },
     { code: 'field.too_short', wants: `must have at least ${min} characters`, passes: text((value) => [...value].length >= min) },
   ];
-  if (!raw)
-    found.push({
-      code: 'field.malformed',
-      wants: 'must not have control or invisible characters',
-      passes: text((value) => !deceptive.test(value)),
-    });
+  found.push({
+    code: 'field.malformed',
+    wants: raw ? 'must not have NUL' : 'must not have control or invisible characters',
+    passes: text((value) => (raw ? storableText : visibleText).test(value)),
+  });
   if (values !== undefined)
     found.push({
       code: 'field.not_allowed',

@@ -41,6 +41,8 @@ export interface SpecialParameter {
   reach?: Reach;
   /** what it finds, for the document */
   meaning: string;
+  /** form that `read` demands besides 1 to 256 characters, for the document */
+  pattern: RegExp;
 }
 
 /** What a list can be filtered by. Everything not named here is refused. */

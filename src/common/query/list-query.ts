@@ -43,9 +43,12 @@ export interface ListQuery {
 const pagingParameters = ['order_by', 'order_dir', 'per_page', 'page', 'cursor', 'count'];
 /** Rows per page unless told otherwise. */
 export const perPageDefault = 50;
-const perPageMax = 500;
-const depthMax = 10_000;
-const cursorMax = 1_024;
+/** Maximum number of rows per page. */
+export const perPageMax = 500;
+/** Maximum of `page` × `per_page`. */
+export const depthMax = 10_000;
+/** Maximum length of a cursor. */
+export const cursorMax = 1_024;
 
 /**
  * Reads the query parameters of a list.

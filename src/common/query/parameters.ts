@@ -1,50 +1,69 @@
-import { type FilterSpec, operatorsOf, parameterName } from './filter';
-import type { ListSpec } from './list-query';
+import { type FilterField, type FilterSpec, operatorsOf, parameterName } from './filter';
+import { likeMin, listMax, type Operator, textMax, type ValueType } from './filter-value';
+import { cursorMax, depthMax, type ListSpec, perPageDefault, perPageMax } from './list-query';
+import { addressForm, patternOf, storableText, timeForm } from '../text-forms';
 
-/** A query parameter, for the document. */
+/** A query parameter as the OpenAPI document shows it. */
 export interface ParameterDoc {
+  /** name in the URL */
   name: string;
+  /** what it does */
   description: string;
+  /** exactly the values that are accepted */
   schema: Record<string, unknown>;
+  /** set for lists: their values are separated by commas in one parameter */
+  style?: 'form';
+  /** false for lists */
+  explode?: boolean;
 }
 
-const operatorTexts: Record<string, string> = {
+const operatorTexts: Record<Operator, string> = {
   eq: 'equals',
   ne: 'does not equal; finds nulls too',
-  in: 'is one of a comma list of up to 500',
+  in: `is one of up to ${listMax} values, separated by commas`,
   gt: 'is after',
   gte: 'is at or after',
   lt: 'is before',
   lte: 'is at or before',
   isnull: 'has no value',
-  like: 'contains, without regard to case, at least 3 characters',
+  like: `contains, without regard to case, at least ${likeMin} characters`,
 };
-const formats: Record<string, Record<string, unknown>> = {
-  uuid: { type: 'string', format: 'uuid' },
-  time: { type: 'string', format: 'date-time' },
+const formats: Record<ValueType, Record<string, unknown>> = {
+  uuid: { type: 'string', format: 'uuid', minLength: 36, maxLength: 36 },
+  time: { type: 'string', format: 'date-time', minLength: 20, maxLength: 35, pattern: patternOf(timeForm) },
   boolean: { type: 'boolean' },
-  text: { type: 'string', maxLength: 256 },
-  address: { type: 'string', maxLength: 64 },
+  text: { type: 'string', minLength: 1, maxLength: textMax, pattern: patternOf(storableText) },
+  address: { type: 'string', minLength: 2, maxLength: 49, pattern: patternOf(addressForm) },
 };
+/** Matches text that can be an item of a list: the comma separates items. */
+const itemPattern = '^[^,\\x00]*$';
 
-/** Every filter parameter that a spec understands. */
+/** Returns every filter parameter that a spec understands. */
 export function filterParameters(spec: FilterSpec): ParameterDoc[] {
   const fields = Object.entries(spec.fields).flatMap(([name, field]) =>
-    operatorsOf(field).map((operator) => {
-      const scalar = field.values === undefined ? formats[field.type] : { type: 'string', enum: [...field.values] };
-      const schema = operator === 'in' ? { type: 'string' } : operator === 'isnull' ? { type: 'boolean' } : { ...scalar };
-      return { name: parameterName(name, operator), description: `${field.meaning}: ${operatorTexts[operator] ?? ''}`, schema };
+    operatorsOf(field).map((operator): ParameterDoc => {
+      const description = `${field.meaning}: ${operatorTexts[operator]}`;
+      return { name: parameterName(name, operator), description, ...valueDoc(field, operator) };
     }),
   );
-  const specials = Object.entries(spec.specials ?? {}).map(([name, special]) => ({
+  const specials = Object.entries(spec.specials ?? {}).map(([name, { meaning, pattern }]) => ({
     name,
-    description: special.meaning,
-    schema: { type: 'string' },
+    description: meaning,
+    schema: { ...formats.text, pattern: patternOf(pattern) },
   }));
   return [...fields, ...specials];
 }
 
-/** Every parameter of a list: filters, sort, paging and count. */
+function valueDoc(field: FilterField, operator: Operator): Pick<ParameterDoc, 'schema' | 'style' | 'explode'> {
+  if (operator === 'isnull') return { schema: { ...formats.boolean } };
+  const scalar = field.values === undefined ? formats[field.type] : { type: 'string', enum: [...field.values] };
+  if (operator === 'like') return { schema: { ...scalar, minLength: likeMin } };
+  if (operator !== 'in') return { schema: { ...scalar } };
+  const items = scalar === formats.text ? { ...scalar, pattern: itemPattern } : { ...scalar };
+  return { schema: { type: 'array', items, minItems: 1, maxItems: listMax }, style: 'form', explode: false };
+}
+
+/** Returns every parameter of a list: filters, sort, paging and count. */
 export function listParameters(spec: ListSpec): ParameterDoc[] {
   return [
     ...filterParameters(spec.filter),
@@ -54,16 +73,20 @@ export function listParameters(spec: ListSpec): ParameterDoc[] {
       schema: { type: 'string', enum: Object.keys(spec.sorts), default: spec.defaultSort },
     },
     { name: 'order_dir', description: 'Direction of the sort', schema: { type: 'string', enum: ['asc', 'desc'], default: 'desc' } },
-    { name: 'per_page', description: 'Rows per page', schema: { type: 'integer', minimum: 1, maximum: 500, default: 50 } },
+    {
+      name: 'per_page',
+      description: 'Rows per page',
+      schema: { type: 'integer', minimum: 1, maximum: perPageMax, default: perPageDefault },
+    },
     {
       name: 'page',
-      description: 'Page from 1; `page` × `per_page` is at most 10,000. Not together with `cursor`',
-      schema: { type: 'integer', minimum: 1 },
+      description: `Page from 1; \`page\` × \`per_page\` is at most ${depthMax.toLocaleString('en')}. Not together with \`cursor\``,
+      schema: { type: 'integer', minimum: 1, maximum: depthMax },
     },
     {
       name: 'cursor',
       description: '`next_cursor` of the page before; good for the same caller, filter and sort',
-      schema: { type: 'string', maxLength: 1024 },
+      schema: { type: 'string', minLength: 1, maxLength: cursorMax },
     },
     {
       name: 'count',
