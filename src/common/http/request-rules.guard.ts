@@ -6,6 +6,7 @@ import type { RawQuery } from '../query/filter';
 import type { ParameterDoc } from '../query/parameters';
 import { hasBody } from './receiving';
 import { endpointRules, type EndpointRules } from './endpoint.decorator';
+import { takesUpload } from './upload';
 
 /**
  * Refuses what a route does not take: unknown, repeated or empty query parameters, and bodies that are malformed or
@@ -23,6 +24,8 @@ export class RequestRulesGuard implements CanActivate {
     refuseEscapes(request.originalUrl);
     if (rules?.grammar !== true) refuseQuery(request.query as RawQuery, rules?.query ?? []);
     const takesBody = rules?.noBody !== true && (request.method === 'POST' || request.method === 'PATCH');
+    if (takesBody && rules?.optionalBody !== true && isMissing(request))
+      throw invalid({ pointer: '', code: 'field.required', detail: 'the operation needs a body' });
     if (!takesBody && hasFields(request.body)) throw invalid({ pointer: '', code: 'field.unknown', detail: 'the operation takes no body' });
     return true;
   }
@@ -36,6 +39,11 @@ function refuseEncoding({ headers }: FastifyRequest): void {
     detail: 'Send the body without `Content-Encoding`.',
     headers: { 'accept-encoding': 'identity' },
   });
+}
+
+/** `{}` is a body. A missing file is rejected by its handler. */
+function isMissing(request: FastifyRequest): boolean {
+  return request.body === undefined && !takesUpload(request);
 }
 
 function hasFields(body: unknown): boolean {
