@@ -1,4 +1,6 @@
-FROM node:24-bookworm-slim AS base
+# Pin a digest with --build-arg BASE_IMAGE=node:24-bookworm-slim@sha256:…
+ARG BASE_IMAGE=node:24-bookworm-slim
+FROM ${BASE_IMAGE} AS base
 
 # Both npm stages leave install scripts unrun: no package needed here has to run code of its own to work, and a hijacked one would run as root with network access.
 FROM base AS build
@@ -50,9 +52,11 @@ CMD ["node", "dist/src/main.js"]
 # Last, because a new revision would otherwise rebuild everything below it.
 ARG VERSION=0.0.0-local
 ARG REVISION=unknown
+# Without a default: takes the value from before the first FROM.
+ARG BASE_IMAGE
 LABEL org.opencontainers.image.title="carrier-identity" \
       org.opencontainers.image.description="User and session service of a carrier-services platform" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}" \
-      org.opencontainers.image.base.name="docker.io/library/node:24-bookworm-slim"
+      org.opencontainers.image.base.name="${BASE_IMAGE}"
