@@ -6,8 +6,11 @@ export function isAddressOrCidr(text: string): boolean {
   return addressForm.test(text);
 }
 
-/** The address in what a proxy or a socket tells, without port, brackets, zone and IPv6 mapping; null when there is none in it. */
-export function clientAddress(text: string): string | null {
+/**
+ * Returns the address in what a proxy or a socket tells, without port, brackets, zone and IPv6
+ * mapping; null when there is none in it. A socket tells nothing once its client has gone.
+ */
+export function clientAddress(text = ''): string | null {
   const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
   const address = bare.split('%')[0] ?? '';
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
@@ -18,7 +21,7 @@ export function clientAddress(text: string): string | null {
  * What counts as one address for a limit: an IPv4 address, also when mapped into IPv6, or the /64 of an IPv6 address,
  * since one subscriber has all of it.
  */
-export function addressKey(ip: string): string {
+export function addressKey(ip?: string): string {
   const address = clientAddress(ip) ?? 'unknown';
   if (isIP(address) !== 6) return address;
   const [head = '', tail = ''] = address.split('::');

@@ -22,7 +22,8 @@ export interface AnsweredRequest {
   /** error code of a refused request */
   code?: string | undefined;
   ms: number;
-  ip: string;
+  /** absent if the client has gone */
+  ip: string | undefined;
   /** the user who sent it */
   user_id?: string | undefined;
   /** the API key that sent it */
@@ -40,7 +41,7 @@ const infoOrMore = ['info', 'debug', 'trace'];
 export function createAccessLog(level: string): (request: AnsweredRequest) => void {
   const all = infoOrMore.includes(level);
   if (!all && level !== 'warn') return () => undefined;
-  return ({ reqId, method, route = '', status, code, ms, ip, user_id, key_id }) => {
+  return ({ reqId, method, route = '', status, code, ms, ip = '', user_id, key_id }) => {
     const denied = status === 403;
     if (!all && !denied) return;
     const when = `"level":${denied ? 40 : 30},"time":"${currentTimeText()}","reqId":"${reqId}"`;
