@@ -55,7 +55,12 @@ export class AuthController {
   @ApiBody({ type: CheckTokenRequest, required: false })
   @Endpoint({
     description:
-      "Three ways in. `token` in the body: somebody's access token, checked only; the header is ignored. A token in the header: checked, and past half its life replaced by a new one of the same session, at most until 1 h after the last login or refresh. `refresh_token`: the pair is rotated; the access token may be absent or expired; one of another session or of a revoked key returns 401, and nothing is rotated. A bad token, an ended session, a disabled user: one answer, 401.",
+      'Works in three ways. With `token` in the body, this access token is only checked, and the header is ignored. ' +
+      'With a token in the header, the token is checked; past half its lifetime it is replaced by a new token of the ' +
+      'same session, until 1 h after the last login or refresh. ' +
+      'With `refresh_token` in the body, both tokens are rotated. The access token in the header may then be absent or ' +
+      'expired; an access token of another session or of a revoked signing key returns 401, and nothing is rotated. ' +
+      'An invalid token, an ended session and a disabled user get the same response, 401.',
     answer: { status: 200, type: CheckTokenResponse, description: 'The token is good' },
     errors: ['auth.token_missing', 'auth.token_invalid'],
     optionalBody: true,
@@ -84,7 +89,7 @@ export class AuthController {
   @HttpCode(204)
   @Allow(undefined, { duringPasswordChange: true, limit: 'login' })
   @Endpoint({
-    description: 'All other sessions end. More than 4 new passwords of one user at once are rejected with 429.',
+    description: 'Ends all other sessions. At most 4 new passwords of a user are processed at the same time; further requests return 429.',
     answer: { status: 204, description: 'The password is changed' },
     errors: ['auth.wrong_current_password', 'auth.too_many_attempts', 'service.overloaded'],
   })

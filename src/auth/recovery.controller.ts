@@ -23,7 +23,8 @@ export class RecoveryController {
   @Public('login')
   @Endpoint({
     description:
-      'Always the same response in the same time, whether the address is known or not. At most one mail per address in 5 minutes, 3 an hour and 10 a day (invitations: 3 an hour).',
+      'Always returns the same response in the same time, whether the address is known or not. ' +
+      'Mails at most one link per address in 5 minutes, 3 an hour and 10 a day; invitations at most 3 an hour.',
     answer: { status: 202, type: AcceptedResponse, description: 'If somebody has this address, a mail is on its way' },
     errors: ['auth.too_many_attempts'],
   })
@@ -53,9 +54,9 @@ export class RecoveryController {
   @Page('reset-done')
   @Endpoint({
     description:
-      'Sets the password; works once. All sessions end, the owner is told by mail, an invited user becomes active. ' +
-      'A refused password does not use the link up. ' +
-      'More than 4 new passwords of one user at once are rejected with 429. ' +
+      'Sets the password. The link works once. All sessions of the user end, the user gets a mail, and an invited user ' +
+      'becomes active. A rejected password does not use up the link. ' +
+      'At most 4 new passwords of a user are processed at the same time; further requests return 429. ' +
       asPage,
     answer: { status: 204, description: 'The password is set' },
     errors: ['reset.token_invalid', 'auth.too_many_attempts', 'service.overloaded'],

@@ -7,10 +7,11 @@ export class EventResponse {
   /** UUIDv7 */
   event_id!: string;
   /**
-   * what happened: `user.` `created`, `changed`, `deleted`, `restored`, `purged`, `invited`, `exported`, `import_previewed`,
-   * `email_confirmed`; `login.` `succeeded`, `failed`, `locked`;
-   * `password.` `reset_requested`, `changed`, `reset`; `session.` `ended`, `token_reused`; `operation.` `accepted`, `canceled`; `role.` `created`, `changed`,
-   * `deleted`; `key.` `created`, `revoked`; `signing_key.rotated`. There may be more in later versions
+   * what happened: `user.` `created`, `changed`, `deleted`, `restored`, `purged`, `invited`,
+   * `exported`, `import_previewed`, `email_confirmed`; `login.` `succeeded`, `failed`, `locked`;
+   * `password.` `reset_requested`, `changed`, `reset`; `session.` `ended`, `token_reused`;
+   * `operation.` `accepted`, `canceled`; `role.` `created`, `changed`, `deleted`;
+   * `key.` `created`, `revoked`; `signing_key.rotated`. Later versions may add more
    */
   event_type!: string;
   /** when, RFC 3339 */

@@ -51,8 +51,8 @@ export class KeysController {
   @Allow('key:manage')
   @Endpoint({
     description:
-      'The next request with the key is refused, on other instances within milliseconds, ' +
-      'and so is the next batch of an operation it requested. Revoking a key again is no error.',
+      'Takes effect on the next request with the key, on other instances within milliseconds, and on the next batch ' +
+      'of an operation that the key requested. Revoking a key again is not an error.',
     answer: { status: 204, description: 'The key is revoked' },
     errors: ['key.not_found', 'access.grant_exceeds_own'],
   })

@@ -26,7 +26,7 @@ export class OperationResponse {
   status!: OperationStatus;
   /** kind of the actor: `user` or `key` */
   actor_type!: 'user' | 'key';
-  /** id of the user or API key that asked for it */
+  /** id of the user or API key that requested the operation */
   actor_id!: string;
   /** filters and change as they were sent, or the options of an import */
   request!: Record<string, unknown>;
@@ -52,7 +52,10 @@ export class OperationResponse {
   error_code!: string | null;
   /** the operation that this one undoes */
   undo_of!: string | null;
-  /** the operation that undoes or has undone this one; null again if it was canceled, failed, changed no user or skipped some */
+  /**
+   * the operation that undoes or has undone this one; null again if that operation was canceled,
+   * failed, changed no user or skipped users
+   */
   undone_by!: string | null;
   /** when it was asked for */
   created_at!: Date;

@@ -54,9 +54,9 @@ export class RolesController {
   @Endpoint({
     description:
       'For System Users without `carrier_scope`. Absent = unchanged; lists are replaced as a whole. ' +
-      'The change takes effect on the next request of every user who has the role, on other instances within ' +
-      'milliseconds. All that the role gives, before and after, must be the caller’s to give. ' +
-      'Built-in roles are fixed (`access.denied`).',
+      'The change takes effect on the next request of every user with the role, on other instances within ' +
+      'milliseconds. The caller must be allowed to grant everything that the role grants, before and after the change. ' +
+      'Built-in roles cannot be changed (`access.denied`).',
     answer: { status: 200, type: RoleResponse, description: 'The role after the change' },
     errors: ['role.not_found', 'access.grant_exceeds_own', 'role.in_use', 'user.last_administrator'],
   })

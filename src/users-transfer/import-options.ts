@@ -12,7 +12,7 @@ export interface ImportOptions {
 export const importParameters = [
   {
     name: 'dry_run',
-    description: '`true`: checks everything, conflicts included, and creates no user. Audited',
+    description: '`true`: checks everything, conflicts included, but creates no user; recorded in the audit log',
     schema: { type: 'boolean', default: false },
   },
   {

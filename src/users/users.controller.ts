@@ -65,9 +65,10 @@ export class UsersController {
   @UseInterceptors(ConflictLimitInterceptor)
   @Endpoint({
     description:
-      'Without `password` the user is `invited` and gets a mail with a link to set one; with it `active`, ' +
-      'to be changed at the first login unless `must_change_password` is false. ' +
-      'More than 4 new passwords of one caller at once are rejected with 429.',
+      'Without `password`, the user is `invited` and gets a mail with a link to set a password. ' +
+      'With `password`, the user is `active` and must change the password at the first login, ' +
+      'unless `must_change_password` is false. ' +
+      'At most 4 new passwords of a caller are processed at the same time; further requests return 429.',
     answer: { status: 201, type: UserResponse, description: 'The user', headers: { ...etag, Location: 'Path of the user' } },
     errors: ['user.email_taken', 'user.name_taken', 'access.grant_exceeds_own', 'service.overloaded'],
   })
@@ -182,8 +183,10 @@ export class UsersController {
   @Allow('user:update')
   @Endpoint({
     description:
-      'For a user without a password. The older link stops working. At most 3 invitations per address and hour are mailed; after that the response is the same, and the older link stays valid.',
-    answer: { status: 202, description: 'The invitation is on its way, unless its address got 3 in the last hour' },
+      'Mails a new link to a user without a password; the older link stops working. ' +
+      'At most 3 invitations per address and hour are mailed. Beyond that the response is the same, ' +
+      'but no mail is sent and the older link stays valid.',
+    answer: { status: 202, description: 'The invitation is on its way, unless the address already got 3 in the last hour' },
     errors: ['user.not_found', 'access.protected_user'],
     noBody: true,
   })

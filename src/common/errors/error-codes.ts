@@ -197,7 +197,7 @@ export const errorCodes = {
     title: 'Too many requests',
     meaning:
       'Too many requests without a valid token from this address, too many conflicts with names and e-mail addresses of ' +
-      'other users, or too much work of one caller at once. Wait for `Retry-After`.',
+      'other users, or too many new passwords of one caller at the same time. Wait for `Retry-After`.',
     retry_after_seconds: 60,
   },
   'service.internal_error': {
