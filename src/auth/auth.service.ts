@@ -14,7 +14,7 @@ import { PasswordChecksService } from './password-checks.service';
 
 interface OpenedLogin {
   answer: LoginResponse;
-  /** sessions that were ended because there were too many */
+  /** number of sessions that were ended because the user had too many */
   ended: number;
 }
 
@@ -31,10 +31,13 @@ export class AuthService {
   ) {}
 
   /**
-   * Logs in. An unknown user, a wrong password, a disabled and an invited user get the same response
+   * Logs in.
+   * An unknown user, a disabled user, an invited user and a wrong password get the same response
    * after the same hash work (OWASP ASVS 6.3.8, L19).
-   * A password whose hash is replaced must be changed if the policy of today rejects it.
-   * @throws auth.invalid_credentials, auth.ip_not_allowed, auth.too_many_attempts, service.overloaded
+   * If the login replaces the stored hash and the current policy rejects the password, the user
+   * must change the password.
+   * @throws auth.invalid_credentials, auth.ip_not_allowed
+   * @throws auth.too_many_attempts, service.overloaded
    */
   async login({ login, password }: LoginRequest, caller: Caller): Promise<LoginResponse> {
     const admit = (found: VerifiedLogin) => this.admit(found, password, caller);
@@ -66,14 +69,15 @@ export class AuthService {
   }
 
   /**
-   * Sets one's own password; all other sessions end, the mailed links die.
+   * Sets the password of the actor. Ends all other sessions of the actor and voids the mailed
+   * links.
    * @throws auth.wrong_current_password, auth.too_many_attempts
    * @throws request.invalid, request.rate_limited
    */
   async changePassword(actor: Actor, current_password: string, new_password: string): Promise<void> {
     const verified = await this.verifyOwn(actor, current_password);
     const pointer = '/new_password';
-    // eslint-disable-next-line house/secret-compares -- both come from the caller
+    // eslint-disable-next-line house/secret-compares -- the caller sent both
     if (new_password === current_password)
       throw invalid({ pointer, code: 'password.unchanged', detail: 'must differ from the current one' });
     await this.credentials.checkNewPassword(new_password, verified, pointer);
@@ -94,7 +98,7 @@ export class AuthService {
   private async open(verified: VerifiedLogin, password: string, caller: Caller): Promise<OpenedLogin> {
     const { session_id, refresh_token, statements } = this.sessions.newLogin(verified.user, caller);
     const { password_hash } = verified;
-    const demands_change = await this.credentials.isOutgrown(password_hash, password, verified.user);
+    const demands_change = await this.credentials.mustBeChanged(password_hash, password, verified.user);
     const actor = systemActorFor(caller);
     const noted = await this.passwords.noteLogin<OpenedSession>(verified, actor, statements, { demands_change });
     if (noted === null) throw new AppError('auth.invalid_credentials');

@@ -39,7 +39,7 @@ export class CredentialsRepository {
     return rows.length > 0;
   }
 
-  /** Tells whether a link was asked for in the last `within_seconds`. */
+  /** Returns whether a link was requested in the last `within_seconds`. */
   async wasRequested(user_id: string, purpose: TokenPurpose, within_seconds: number): Promise<boolean> {
     const rows = await this.database.run(sql`select 1 from one_time_tokens where user_id = ${user_id}::uuid and purpose = ${purpose}
       and requested_at > now() - ${within_seconds}::integer * interval '1 second'`);

@@ -35,9 +35,9 @@ export class CredentialsService {
   }
 
   /**
-   * Hashes a new password after checking it. Slow on purpose: never call it in a transaction,
-   * and make all other checks before.
-   * @param actor whose share of the hash queue it takes
+   * Hashes a new password after checking it against the policy.
+   * Slow on purpose: never call it in a transaction, and make all other checks first.
+   * @param actor takes one place of its share of the hash queue
    * @throws request.invalid, request.rate_limited, service.overloaded
    */
   async hashNewPassword(password: string, context: PasswordContext, actor: HashingActor): Promise<string> {
@@ -56,31 +56,36 @@ export class CredentialsService {
     await this.voidTokens([user_id]);
   }
 
-  /** Notes the costs of hashes that are stored in the current transaction. Call it last in it. */
+  /**
+   * Persists the costs of hashes that the current transaction stores. Call it last: it locks rows.
+   */
   async noteHashes(hashes: string[]): Promise<void> {
     await this.costs.add(hashes);
   }
 
   /**
-   * Verifies a password. A refusal costs the same work for every user, existing or not (`null`).
-   * Never call it in a transaction. @throws service.overloaded
+   * Verifies a password. A rejection takes the same work for every user, and for `null` (no
+   * password).
+   * Never call it in a transaction.
+   * @throws service.overloaded
    */
   async verify(password_hash: string | null, password: string): Promise<boolean> {
     return verifyPassword(password, password_hash, await this.costs.current());
   }
 
   /**
-   * Returns whether a right password must be changed: its hash is about to be replaced, and the
-   * policy of today rejects it.
+   * Returns whether the user must change a right password: its hash has old parameters, so the
+   * login replaces it, and the current policy rejects the password.
    */
-  async isOutgrown(password_hash: string | null, password: string, context: PasswordContext): Promise<boolean> {
+  async mustBeChanged(password_hash: string | null, password: string, context: PasswordContext): Promise<boolean> {
     if (password_hash === null || !needsRehash(password_hash)) return false;
     return (await passwordFault(password, this.config.PASSWORD_MIN_LENGTH, context, '/password')) !== null;
   }
 
   /**
-   * Replaces a hash that has not the own parameters. Call it after `isOutgrown` has taken effect.
-   * Keeps the hash if hashing fails: the next login tries again. Never call it in a transaction.
+   * Replaces a hash that has other parameters than a new hash. Call it after `must_change_password`
+   * was persisted: with the new hash `mustBeChanged` returns false.
+   * Keeps the hash if hashing fails; the next login tries again. Never call it in a transaction.
    */
   async renewHash(user_id: string, password_hash: string | null, password: string): Promise<void> {
     if (password_hash === null || !needsRehash(password_hash)) return;
@@ -94,7 +99,7 @@ export class CredentialsService {
     return this.credentials.requestToken(user_id, purpose, pause_seconds);
   }
 
-  /** Tells whether a link was asked for in the last `within_seconds`. */
+  /** Returns whether a link was requested in the last `within_seconds`. */
   wasRequested(user_id: string, purpose: TokenPurpose, within_seconds: number): Promise<boolean> {
     return this.credentials.wasRequested(user_id, purpose, within_seconds);
   }

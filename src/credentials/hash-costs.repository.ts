@@ -3,16 +3,18 @@ import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
 import type { HashCost } from './stored-hash';
 
-/** Matches hashes of other systems; word for word the predicate of credentials_foreign_idx. */
+/** Matches hashes of other systems. Must equal the predicate of credentials_foreign_idx. */
 const foreign = rawSql(`password_hash not like '$argon2id$v=19$m=19456,t=2,p=1$%'
   and password_hash not like '$md5$argon2id$v=19$m=19456,t=2,p=1$%'`);
 const lengthOfPart = (part: number) => rawSql(`length(split_part(password_hash, '$', ${part}))`);
-/** A hash without its salt, and the length of its digest, each block of which PBKDF2 computes. */
+/**
+ * Parameters of a hash and the length of its digest, which decides how many blocks PBKDF2 computes.
+ */
 const shape = sql`case when password_hash like '$2%' then left(password_hash, 7)
   else left(password_hash, -1 - ${lengthOfPart(-2)} - ${lengthOfPart(-1)}) || ${lengthOfPart(-1)} end`;
-/** Limits the memory of a recount if each imported hash has other parameters. */
+/** Limits the memory of a recount if every imported hash has different parameters. */
 const shapesMax = 1_000;
-/** Sets of parameters of each memory-hard function that refused logins are padded with. */
+/** Parameter sets per memory-hard function that are included in the padding of refused logins. */
 const setsMax = 4;
 
 /** The SQL of the costs of hashes. */
@@ -31,8 +33,8 @@ export class HashCostsRepository {
   }
 
   /**
-   * Raises costs; a lower cost changes nothing.
-   * Locks them in the same order everywhere, so that two transactions cannot deadlock.
+   * Raises costs. A lower cost changes nothing.
+   * Locks the rows in a fixed order, so that two transactions cannot deadlock.
    */
   async raise(costs: HashCost[]): Promise<void> {
     await this.database.run(sql`insert into password_hash_costs as known (computation, cost)
@@ -40,21 +42,23 @@ export class HashCostsRepository {
       on conflict (computation) do update set cost = excluded.cost where excluded.cost > known.cost`);
   }
 
-  /** Replaces all costs. Unchanged ones are not written, so that no instance hears of them. */
+  /**
+   * Replaces all costs. Does not write unchanged costs, so that the trigger does not fire for them.
+   */
   async replace(costs: HashCost[]): Promise<void> {
-    const gone = sql`computation <> all (array(select computation from ${relationOf(costs)}))`;
-    await this.database.run(sql`delete from password_hash_costs where ${gone}`);
+    const isObsolete = sql`computation <> all (array(select computation from ${relationOf(costs)}))`;
+    await this.database.run(sql`delete from password_hash_costs where ${isObsolete}`);
     await this.database.run(sql`insert into password_hash_costs as known (computation, cost)
       select computation, cost from ${relationOf(costs)}
       on conflict (computation) do update set cost = excluded.cost where excluded.cost <> known.cost`);
   }
 
-  /** Locks the costs against writers, and waits for transactions that have raised them. */
+  /** Locks the costs against writers. Waits for open transactions that have raised costs. */
   async lock(): Promise<void> {
     await this.database.run(sql`lock table password_hash_costs in share row exclusive mode`);
   }
 
-  /** Lists one stored hash of another system for each set of parameters and length. */
+  /** Lists one stored hash of another system for each parameter set and digest length. */
   async listForeign(): Promise<string[]> {
     const rows = await this.database.run<{ password_hash: string }>(sql`select password_hash from (
         select password_hash, row_number() over (

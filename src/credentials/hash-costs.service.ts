@@ -8,54 +8,58 @@ import type { HashCost } from './stored-hash';
 
 const recountJob = 'recount-password-hashes';
 
-/** Keeps the costs of stored hashes of other systems: refused logins are padded to these (L19). */
+/**
+ * Manages the costs of stored hashes of other systems, to which refused logins are padded (L19).
+ */
 @Injectable()
 export class HashCostsService implements OnModuleInit, OnApplicationBootstrap {
   private known: HashCost[] | null = null;
-  /** Counts what may have changed the costs: what was read before is not kept after. */
-  private changes = 0;
+  /** Number of invalidations. A result that was read before one must not be cached after it. */
+  private invalidations = 0;
 
   constructor(
     private readonly costs: HashCostsRepository,
     private readonly notifications: Notifications,
     private readonly jobs: JobsService,
   ) {
-    const forget = () => {
-      this.changes++;
+    const invalidate = () => {
+      this.invalidations++;
       this.known = null;
     };
-    notifications.on('password_hash_costs_changed', forget);
-    notifications.onGap(forget);
+    notifications.on('password_hash_costs_changed', invalidate);
+    notifications.onGap(invalidate);
   }
 
   onModuleInit(): void {
     this.jobs.every('11 4 * * *', recountJob, () => this.recount());
   }
 
-  /** Counts at start: an upgrade may find hashes that were stored before their costs were kept. */
+  /** Recounts at start: an older version may have stored hashes without their costs. */
   async onApplicationBootstrap(): Promise<void> {
     await this.jobs.enqueue(recountJob, {}, recountJob);
   }
 
-  /** Returns the costs in use, from memory while the database has told of no change (ADR 0010). */
+  /**
+   * Returns the costs, from memory unless a change was notified or may have been missed (ADR 0010).
+   */
   async current(): Promise<HashCost[]> {
     if (this.known !== null && this.notifications.isCurrent) return this.known;
-    const { changes } = this;
+    const { invalidations } = this;
     const costs = await this.costs.list();
-    if (changes === this.changes) this.known = costs;
+    if (invalidations === this.invalidations) this.known = costs;
     return costs;
   }
 
-  /** Adds hashes that are stored in the current transaction. Call it last: it locks the costs. */
+  /** Adds the costs of hashes that the current transaction stores. Call it last: it locks rows. */
   async add(hashes: string[]): Promise<void> {
     const costs = costliestOf(hashes);
     if (costs.length > 0) await this.costs.raise(costs);
   }
 
-  /** Replaces the costs by those of the hashes that are stored at this moment. */
+  /** Replaces the costs by the costs of the hashes in the database. */
   @Transactional()
   async recount(): Promise<void> {
-    // Lock before counting: an import that commits in between would be overlooked.
+    // Lock before counting: otherwise an import that commits in between would be missed.
     await this.costs.lock();
     await this.costs.replace(costliestOf(await this.costs.listForeign()));
   }

@@ -8,7 +8,7 @@ const limits = {
   newPasswordsPerActorMax: 2,
 };
 
-/** A queue whose work is listed when it starts and goes on until it is told to end. */
+/** Creates a queue whose work is listed in `started` and runs until `end` is called. */
 function observed(settings = limits) {
   const queue = new HashQueue(settings);
   const started: string[] = [];
@@ -30,7 +30,7 @@ function observed(settings = limits) {
       ends.get(name)?.(error);
       await new Promise((resolve) => setImmediate(resolve));
     },
-    /** Ends what runs, until nothing waits. */
+    /** Ends all running work until no work waits. */
     endAll: async () => {
       for (let index = 0; index < started.length; index++) {
         ends.get(started[index] ?? '')?.();
@@ -43,7 +43,7 @@ function observed(settings = limits) {
 const times = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 describe('the hash queue', () => {
-  it('serves waiting logins first, and one of the others after three of them', async () => {
+  it('runs waiting logins first, and one other hash after three logins', async () => {
     const { login, create, background, started, endAll } = observed();
     const all = [login('first'), create('a1', 'a'), create('b1', 'b'), background('import')];
     all.push(...times(6).map((n) => login(`login-${n}`)));
@@ -53,7 +53,7 @@ describe('the hash queue', () => {
     expect((await Promise.all(all)).sort()).toEqual([...order].sort());
   });
 
-  it('counts logins in a row only while others wait', async () => {
+  it('counts logins in a row only while other hashes wait', async () => {
     const { login, create, started, end, endAll } = observed();
     const all = times(5).map((n) => login(`login-${n}`));
     for (const n of times(3)) await end(`login-${n}`);
@@ -63,7 +63,7 @@ describe('the hash queue', () => {
     await Promise.all(all);
   });
 
-  it('keeps the waiting places of logins free of all others (L21)', async () => {
+  it('keeps the waiting places of logins free from other hashes (L21)', async () => {
     const { login, create, background, endAll } = observed();
     const others = times(5).map((n) => create(`create-${n}`, `actor-${n}`));
     others.push(...times(20).map((n) => background(`import-${n}`)));
@@ -86,7 +86,7 @@ describe('the hash queue', () => {
     expect(await Promise.all([first, second, other, third])).toEqual(['failed', 'a2', 'b1', 'a4']);
   });
 
-  it('runs background work one at a time, so that new passwords do not wait for all of it', async () => {
+  it('runs one background hash at a time, so that new passwords do not wait for all of them', async () => {
     const { create, background, started, end, endAll } = observed();
     const all = times(3).map((n) => background(`import-${n}`));
     await end('none');
@@ -98,7 +98,7 @@ describe('the hash queue', () => {
     expect(await Promise.all(all)).toEqual(['failed', 'import-1', 'import-2', 'a1', 'b1']);
   });
 
-  it('names the share and a time to retry in the rejection', async () => {
+  it('reports the share and a retry time in the rejection', async () => {
     const queue = new HashQueue({ ...limits, newPasswordsPerActorMax: 0 });
     await expect(queue.runNewPassword('a', () => Promise.resolve())).rejects.toMatchObject({
       code: 'request.rate_limited',
@@ -112,7 +112,7 @@ describe('the hash queue', () => {
     });
   });
 
-  it('rejects new passwords of all actors beyond their places, and takes them again when these are free', async () => {
+  it('rejects new passwords when all places are taken, and accepts them again when places are free', async () => {
     const { create, endAll } = observed();
     const all = times(5).map((n) => create(`create-${n}`, `actor-${n}`));
     expect(await create('late', 'late')).toBe('service.overloaded');
@@ -123,7 +123,7 @@ describe('the hash queue', () => {
     expect(await Promise.all(again)).toEqual(times(5).map((n) => `again-${n}`));
   });
 
-  it('runs as many hashes at the same time as its limit says, however they end', async () => {
+  it('never exceeds its limit of running hashes, whether they succeed or fail', async () => {
     const { login, create, started, end, endAll } = observed({ ...limits, runningMax: 2 });
     const all = [login('one'), login('two'), login('three'), create('four', 'a')];
     expect(started).toEqual(['one', 'two']);

@@ -8,7 +8,7 @@ export interface HashQueueLimits {
   runningMax: number;
   /** waiting places reserved for logins */
   loginsWaitingMax: number;
-  /** logins served in a row while other hashes wait */
+  /** logins that run in a row while other hashes wait */
   loginsInARowMax: number;
   /** new passwords of all actors together, waiting or running */
   newPasswordsMax: number;
@@ -17,9 +17,9 @@ export interface HashQueueLimits {
 }
 
 /**
- * Limits the password hashes that are computed at the same time, and selects the next one.
- * Logins have priority and reserved waiting places: new passwords can never cause the rejection of
- * a login (L21). After a few logins in a row, one of the others is served.
+ * Limits how many password hashes are computed at the same time, and selects the next one.
+ * Logins have priority and their own waiting places, so that new passwords never cause a login to
+ * be rejected (L21). After a few logins in a row, one other hash runs.
  */
 export class HashQueue {
   private readonly logins: (() => void)[] = [];
@@ -40,8 +40,8 @@ export class HashQueue {
 
   /**
    * Runs the hash of a new password.
-   * @param actor identifies the actor whose share it counts against
-   * @throws request.rate_limited if the actor has used up its share
+   * @param actor identifies the actor, who has a limited share of the places
+   * @throws request.rate_limited if the share of the actor is used up
    * @throws service.overloaded if all places are taken
    */
   async runNewPassword<T>(actor: string, work: () => Promise<T>): Promise<T> {
@@ -57,8 +57,8 @@ export class HashQueue {
   }
 
   /**
-   * Runs a hash that waits as long as necessary. Runs one at a time, so that a flood of them does not
-   * delay new passwords.
+   * Runs a hash that may wait without limit. Runs one background hash at a time, so that many of
+   * them do not delay new passwords.
    */
   runInBackground<T>(work: () => Promise<T>): Promise<T> {
     const done = this.background.then(() => this.run(this.others, work));
@@ -66,9 +66,9 @@ export class HashQueue {
     return done;
   }
 
-  private async run<T>(lane: (() => void)[], work: () => Promise<T>): Promise<T> {
+  private async run<T>(queue: (() => void)[], work: () => Promise<T>): Promise<T> {
     if (this.running < this.limits.runningMax) this.running++;
-    else await new Promise<void>((resolve) => lane.push(resolve));
+    else await new Promise<void>((resolve) => queue.push(resolve));
     try {
       return await work();
     } finally {

@@ -18,7 +18,7 @@ const foreign = [
   `$md5$argon2id$v=19$m=4096,t=3,p=1${rest}`,
 ];
 
-/** Work of verifying against all of these hashes, by computation. */
+/** Returns the work of verifying a password against all hashes, by computation. */
 function unitsOf(hashes: string[]): Record<string, number> {
   const units: Record<string, number> = {};
   for (const text of hashes) {
@@ -42,12 +42,12 @@ describe('the hash work of a refused login', () => {
     expect(Object.keys(wanted)).toHaveLength(1 + costs.length);
   });
 
-  it('begins with what a right password needs, so that it can skip the rest', async () => {
+  it('starts with the hashes that a right password needs, so that it can skip the rest', async () => {
     for (const text of foreign) expect(workOf(text, costs)[1]).toBe(text);
     for (const text of await Promise.all(own)) expect(workOf(text, costs)[0]).toBe(text);
   });
 
-  it('is one own Argon2id while there is no hash of another system, which own hashes never count as', async () => {
+  it('is one own Argon2id hash if no hash of another system is stored', async () => {
     const hashes = await Promise.all(own);
     expect(costliestOf([...hashes, '5f4dcc3b5aa765d61d8327deb882cf99', '$1$unreadable'])).toEqual([]);
     expect(hashes.map(needsRehash)).toEqual([false, true]);
@@ -55,13 +55,13 @@ describe('the hash work of a refused login', () => {
     for (const text of [...hashes, null]) expect(unitsOf(workOf(text, []))).toEqual(one);
   });
 
-  it('contains nothing of the hashes that it was measured by', () => {
+  it('contains no part of the stored hashes whose costs it uses', () => {
     const work = workOf(null, costliestOf([`$2b$10$${'x'.repeat(21)}u${'x'.repeat(30)}y`]));
     expect(unitsOf(work)).toMatchObject({ bcrypt: 1_024 });
     expect(work.join()).not.toContain('x');
   });
 
-  it('replaces the nearest set of parameters when there are more sets than are padded', () => {
+  it('replaces the dummy of the nearest parameter set if its own set has no dummy', () => {
     const few = costliestOf([`$scrypt$ln=16,r=8,p=1${rest}`, `$scrypt$ln=10,r=8,p=1${rest}`, bcrypt('10')]);
     const work = unitsOf(workOf(`$scrypt$ln=16,r=7,p=1${rest}`, few));
     expect(Object.keys(work).filter((computation) => computation.startsWith('scrypt'))).toEqual([

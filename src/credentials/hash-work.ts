@@ -1,16 +1,16 @@
 import { type HashCost, readHash } from './stored-hash';
 
-/** What verifying an own hash or a wrapped MD5 computes (`parameters` in password-hashing.ts). */
+/** Computation of own hashes and wrapped MD5 hashes (`parameters` in password-hashing.ts). */
 const ownComputation = 'argon2id$v=19$m=19456,t=2,p=1';
-/** Salt and hash of every dummy: 16 zero bytes each, of no password. */
+/** Salt and digest of every dummy, 16 zero bytes each. No password matches them. */
 const zeros = 'A'.repeat(22);
 const ownDummy = `$${ownComputation}$${zeros}$${zeros}`;
 
 /**
- * Returns the hashes that a refused password is verified against, in this order.
- * Their work is the same for every user (OWASP ASVS 6.3.8, L19): one own Argon2id, and of each
- * computation in `costs` as much as its costliest stored hash takes.
- * All but the user's own hash are dummies, which depend on nothing but `costs`.
+ * Returns the hashes to verify a password against, in this order, until it matches.
+ * Verifying against all of them takes the same work for every user (OWASP ASVS 6.3.8, L19): one
+ * Argon2id with the own parameters and, for each computation in `costs`, the work of the costliest
+ * stored hash. All hashes but the user's are dummies that depend only on `costs`.
  */
 export function workOf(passwordHash: string | null, costs: readonly HashCost[]): string[] {
   const stored = passwordHash === null ? null : readHash(passwordHash);
@@ -37,7 +37,7 @@ export function slowsRefusals(passwordHash: string): boolean {
   return costliestOf([passwordHash]).length > 0;
 }
 
-/** A hash of the given work that no password matches. */
+/** Returns a hash with the given cost that no password matches. */
 function dummyOf({ computation, cost }: HashCost): string {
   if (computation === 'bcrypt') return `$2b$${String(Math.log2(cost)).padStart(2, '0')}$${'.'.repeat(53)}`;
   const iterations = computation.startsWith('pbkdf2-') ? `$i=${cost}` : '';
@@ -45,8 +45,9 @@ function dummyOf({ computation, cost }: HashCost): string {
 }
 
 /**
- * The cost whose dummy a hash replaces. Memory-hard functions have one for each set of parameters,
- * but only a few sets are padded: a hash with other parameters replaces the nearest one.
+ * Returns the cost whose dummy is left out because the stored hash takes its place.
+ * Only a few parameter sets of a memory-hard function have a dummy. A hash with other parameters
+ * takes the place of the nearest set.
  */
 function coveredBy({ computation, cost }: HashCost, costs: readonly HashCost[]): HashCost | undefined {
   const same = costs.find((other) => other.computation === computation);
@@ -55,7 +56,7 @@ function coveredBy({ computation, cost }: HashCost, costs: readonly HashCost[]):
   return family.sort((one, other) => Math.abs(one.cost - cost) - Math.abs(other.cost - cost))[0];
 }
 
-/** Dummies for what the costliest hash costs more than this one. */
+/** Returns dummies for the difference between the costliest stored hash and this one. */
 function differenceOf({ computation, cost }: HashCost, covered: HashCost | undefined): string[] {
   if (covered === undefined || covered.cost <= cost || isMemoryHard(computation)) return [];
   if (computation !== 'bcrypt') return [dummyOf({ computation, cost: covered.cost - cost })];
@@ -68,7 +69,7 @@ function isMemoryHard(computation: string): boolean {
   return computation.includes('$');
 }
 
-/** `argon`, `scrypt`. */
+/** Returns the name of a memory-hard function without its parameters: `argon` or `scrypt`. */
 function familyOf(computation: string): string {
   return /^[a-z]*/.exec(computation)?.[0] ?? '';
 }

@@ -8,8 +8,9 @@ export class LoginAttemptEntity {
   /** id of a living user, or a keyed hash of a login that names nobody: both are counted alike */
   @PrimaryColumn('text', { primaryKeyConstraintName: 'login_attempts_pkey' }) account!: string;
   /**
-   * Names an address from which the user logged in within 30 days; empty = all other addresses.
-   * A missing login has counters of its own at some addresses, too: see `LoginAttemptsRepository`.
+   * Address from which the user logged in within the last 30 days; empty for all other addresses.
+   * A login without a user has separate counters at some addresses too, see
+   * `LoginAttemptsRepository`.
    */
   @PrimaryColumn('text', { primaryKeyConstraintName: 'login_attempts_pkey' }) address!: string;
   /** wrong passwords since the last right one */

@@ -24,7 +24,9 @@ export interface AttemptRequest {
   attempt_id: string;
   /** one row with the `user_id` of the living user, or none */
   user: SqlFragment;
-  /** account to count on if there is no such user: a keyed hash of the login, or the claimed id */
+  /**
+   * account of the counter if there is no such user: a keyed hash of the login, or the claimed id
+   */
   stranger: string;
   /** where it comes from, as `addressKey` has it; empty = nobody knows */
   address: string;
@@ -125,11 +127,12 @@ export class LoginAttemptsRepository {
 }
 
 /**
- * Decides whether a missing login has a counter of its own at an address, as known users have (L20).
- * Where no user is known, no login has one. Elsewhere one bit of a hash decides. Only the service can
- * compute it, since `stranger` is a keyed hash. The hash covers a user who is known at the address
- * instead of the address: otherwise a user could compare many addresses of their own, where no other
- * user has a counter.
+ * Renders whether a login without a user has a separate counter at an address (L20).
+ * Users have one at each address from which they logged in. Without any such user, no login has
+ * one.
+ * Otherwise one bit of a hash decides, which only the service can compute: `stranger` is keyed.
+ * The hash covers a user who is known at the address, not the address itself. Otherwise a user
+ * could tell missing logins apart by comparing many of their own addresses.
  */
 function seemsKnownSql(stranger: string, address: string): SqlFragment {
   return sql`coalesce((

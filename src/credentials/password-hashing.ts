@@ -20,23 +20,23 @@ const queue = new HashQueue({
 
 /**
  * Hashes a new password.
- * @param actor identifies the actor whose share of the queue it takes
+ * @param actor identifies the actor, who has a limited share of the queue
  * @throws request.rate_limited, service.overloaded
  */
 export function hashPassword(password: string, actor: string): Promise<string> {
   return queue.runNewPassword(actor, () => hash(password, parameters));
 }
 
-/** Hashes the right password of a login with the parameters in force. @throws service.overloaded */
+/** Hashes the right password of a login with the current parameters. @throws service.overloaded */
 export function rehashPassword(password: string): Promise<string> {
   return queue.runLogin(() => hash(password, parameters));
 }
 
 /**
- * Verifies a password exactly as it was sent, in one place of the queue.
- * Refusing a password costs the same work whatever is stored. `null` stands for no password.
- * A right password skips the padding.
- * @param costs of the stored hashes of other systems, from `HashCostsService`
+ * Verifies a password exactly as it was sent. Takes one place of the queue.
+ * A rejection takes the same work for every stored hash, and for `null` (no password). A right
+ * password skips the padding.
+ * @param costs costs of the stored hashes of other systems, from `HashCostsService`
  * @throws service.overloaded
  */
 export function verifyPassword(password: string, passwordHash: string | null, costs: HashCost[]): Promise<boolean> {
@@ -44,13 +44,14 @@ export function verifyPassword(password: string, passwordHash: string | null, co
     for (const text of workOf(passwordHash, costs)) {
       const stored = readHash(text);
       const matches = typeof stored !== 'string' && (await stored.verify(password));
+      // eslint-disable-next-line house/secret-compares -- compares the stored hash with a dummy
       if (matches && text === passwordHash) return true;
     }
     return false;
   });
 }
 
-/** Wraps the MD5 of a password inside Argon2id, as safe as other hashes. Waits as long as necessary. */
+/** Wraps the MD5 of a password inside Argon2id. Waits for a place in the queue without limit. */
 export async function wrapMd5(md5: string): Promise<string> {
   return `${md5Mark}${await queue.runInBackground(() => hash(md5.toLowerCase(), parameters))}`;
 }

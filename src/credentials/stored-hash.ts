@@ -6,14 +6,14 @@ import { verify as verifyBcrypt } from '@node-rs/bcrypt';
 /** How a password can be hashed. `md5` is that of another system, which is not kept as it is. */
 export type HashForm = 'argon2' | 'bcrypt' | 'scrypt' | 'pbkdf2' | 'md5' | 'md5-in-argon2';
 
-/** What it costs to verify a password against a hash. */
+/** Cost of verifying a password against a hash. */
 export interface HashCost {
   /**
-   * What is computed. The costs of `bcrypt` and of `pbkdf2-sha256` add up.
-   * Argon2 and scrypt are memory-hard: their time depends on each parameter, so all are named here.
+   * Algorithm whose costs can be added up, such as `bcrypt` or `pbkdf2-sha256`.
+   * Includes all parameters of Argon2 and scrypt: their time depends on each of them.
    */
   computation: string;
-  /** 2^cost of bcrypt, iterations of all blocks of PBKDF2, N*r*p of scrypt, KiB * passes of Argon2 */
+  /** bcrypt: 2^cost; PBKDF2: iterations of all blocks; scrypt: N*r*p; Argon2: KiB * passes */
   cost: number;
 }
 
@@ -42,11 +42,11 @@ const pbkdf2WorkMax = 2_000_000;
 const hashBytesMin = 16;
 const bytesMax = 64;
 
-/** `readBytes` judges salt and hash. */
+/** `readBytes` checks salt and hash. */
 const argon2Form = /^\$argon2(?:id?|d)\$v=1[69]\$m=([1-9]\d{0,8}),t=([1-9]\d{0,8}),p=([1-9]\d{0,2})\$([^$]+)\$([^$]+)$/;
 /**
- * The last characters of salt and hash have unused bits, which must be zero.
- * The library rejects other hashes without computing anything, which time would reveal (L19).
+ * The last characters of salt and hash have unused bits, which must be zero. The library rejects
+ * other hashes without computing anything, and the short time would reveal the user (L19).
  */
 const bcryptForm = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{30}[.CGKOSWaeimquy26]$/;
 const scryptForm = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,9}),p=(\d{1,9})\$([A-Za-z0-9+/]*)\$([A-Za-z0-9+/]+)$/;

@@ -11,20 +11,20 @@ export interface RateLimitWindow {
 }
 
 const columns = rawSql('hits, greatest(1, ceil(extract(epoch from ends_at - now())))::integer as seconds_left');
-/** Adds the new hits to a window that is still open, and begins another one otherwise. */
+/** Adds the new hits to an open window, or starts a new window. */
 const addHits = rawSql(`on conflict (key) do update set
   hits = case when counter.ends_at > now() then counter.hits else 0 end + excluded.hits,
   ends_at = case when counter.ends_at > now() then counter.ends_at else excluded.ends_at end`);
 
 /**
  * Counts in PostgreSQL. Each change is one statement that locks its rows, so that parallel requests
- * and instances cannot pass a limit together.
+ * on any instance cannot exceed a limit.
  */
 @Injectable()
 export class RateLimitsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Adds hits to a counter and returns its window with them. */
+  /** Adds hits to a counter and returns the window, new hits included. */
   async add(key: Buffer, hits: number, window_seconds: number): Promise<RateLimitWindow> {
     const [row] = await this.database.runPrepared<RateLimitWindow>(sql`insert into rate_limits as counter (key, hits, ends_at)
       values (${key}::bytea, ${hits}::integer, now() + ${window_seconds}::integer * interval '1 second')
@@ -33,10 +33,10 @@ export class RateLimitsRepository {
   }
 
   /**
-   * Adds a hit to each counter that has fewer than `max`, and returns the keys of these counters.
+   * Adds a hit to each counter with fewer than `max` hits, and returns the keys of these counters.
    */
   async take(keys: Buffer[], max: number, window_seconds: number): Promise<Buffer[]> {
-    // In the order of the keys: two batches with the same keys never deadlock.
+    // Ordered by key, so that two batches with the same keys cannot deadlock.
     const rows = await this.database.runPrepared<{ key: Buffer }>(sql`insert into rate_limits as counter (key, hits, ends_at)
       select distinct key, 1, now() + ${window_seconds}::integer * interval '1 second' from unnest(${keys}::bytea[]) key order by key
       ${addHits} where counter.ends_at <= now() or counter.hits < ${max}::integer returning key`);
@@ -51,7 +51,7 @@ export class RateLimitsRepository {
     return row ?? null;
   }
 
-  /** Removes up to `limit` counters whose window has ended; returns how many. */
+  /** Removes up to `limit` counters whose window has ended, and returns their number. */
   async removeEnded(limit: number): Promise<number> {
     const rows = await this.database.run(sql`delete from rate_limits where ctid = any(array(select ctid from rate_limits
       where ends_at <= now() limit ${limit}::integer for update skip locked)) returning 1`);

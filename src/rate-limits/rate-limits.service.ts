@@ -4,9 +4,9 @@ import { CONFIG, type Config } from '../config/config';
 import { JobsService } from '../jobs/jobs.service';
 import { RateLimitsRepository, type RateLimitWindow } from './rate-limits.repository';
 
-/** Allows `max` hits per subject in a window, which begins with the first hit. */
+/** A rate limit: `max` hits per subject in a window that begins with the first hit. */
 export interface RateLimit {
-  /** tells the counters of limits apart */
+  /** separates the counters of different limits */
   name: string;
   max: number;
   window_seconds: number;
@@ -15,9 +15,9 @@ export interface RateLimit {
 const removedAtOnce = 1_000;
 
 /**
- * Counts hits on rate limits that all instances share. A hit is part of the transaction of the
- * call, if there is one. `RateLimiterPostgres` cannot do that: it counts over a connection of its
- * own, by the clock of the instance.
+ * Counts hits on rate limits that all instances share. A hit is part of the current transaction, if
+ * there is one. `RateLimiterPostgres` cannot do this: it uses a separate connection and the clock
+ * of the instance.
  */
 @Injectable()
 export class RateLimitsService implements OnModuleInit {
@@ -35,7 +35,7 @@ export class RateLimitsService implements OnModuleInit {
     this.jobs.every('23 * * * *', 'forget-rate-limits', () => this.forgetEnded());
   }
 
-  /** Adds hits, also beyond the limit, and returns the window with them. */
+  /** Adds hits, even beyond the limit, and returns the window, new hits included. */
   add(limit: RateLimit, subject: string, hits: number): Promise<RateLimitWindow> {
     return this.limits.add(this.keyOf(limit, subject), hits, limit.window_seconds);
   }
