@@ -43,7 +43,7 @@ const nowhere = '/.';
 /** Requests under way when the service stops have this long; what follows must fit into the ten seconds that Docker gives. */
 const drainMs = 6_000;
 
-/** How slowly and how much a client may send. */
+/** Limits of the time and the size of request bodies. */
 export interface BodyLimits extends ReceivingLimits {
   /** largest file of an upload */
   uploadMaxBytes: number;
@@ -52,13 +52,13 @@ export interface BodyLimits extends ReceivingLimits {
 const bodyLimits: BodyLimits = {
   bodyMs: 15_000,
   uploadGraceMs: 60_000,
-  // Low enough for any line, and enough to end a client that sends one byte now and then.
+  // Slow connections reach this rate; a client that sends single bytes does not.
   uploadBytesPerSecond: 16_384,
   uploadMaxBytes,
 };
 
 /**
- * Builds the service without listening: for `main`, tests and scripts. Only tests pass `limits`.
+ * Builds the service without listening, for `main`, tests and scripts. Only tests pass `limits`.
  */
 export async function createApp(config: Config, limits: Partial<BodyLimits> = {}): Promise<NestFastifyApplication> {
   const { uploadMaxBytes: maxBytes, ...receiving } = { ...bodyLimits, ...limits };

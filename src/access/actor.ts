@@ -70,8 +70,8 @@ export function keyActorOf({ key_id, user_type, carrier_id, carrier_scope, permi
 }
 
 /**
- * Returns who an actor is, as text: whatever remembers an actor compares this and never the id alone.
- * A user and an API key are different actors even if they have the same id (Z24).
+ * Returns the identity of an actor as text: its kind and its id. Compare stored actors by this
+ * text, never by the id alone: a user and an API key with the same id are different actors (Z24).
  */
 export function identityOf({ actor_type, user_id }: Pick<Actor, 'actor_type' | 'user_id'>): string {
   return `${actor_type}:${user_id}`;

@@ -6,11 +6,11 @@ export interface ScopeColumns {
   user_id: string;
   user_type: string;
   carrier_id: string;
-  /** what must hold besides for a row with the actor's own id to be theirs; a condition written in this code base */
+  /** extra SQL condition for rows with the actor's own id; a constant, never input */
   own_if?: string;
 }
 
-/** Renders whether a column holds the id of the user who acts. For an API key that is false, whatever its id (Z24). */
+/** Renders whether a column holds the id of the acting user. Always false for an API key (Z24). */
 export function isOwn(actor: Actor, column: string): SqlFragment {
   return actor.actor_type === 'user' ? sql`${rawSql(column)} = ${actor.user_id}::uuid` : sql`false`;
 }

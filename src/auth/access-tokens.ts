@@ -80,14 +80,14 @@ export class AccessTokens {
   }
 
   /**
-   * Returns the session of an access token beside a refresh token. The token may have expired, and
-   * its key may have been retired by a rotation since. A token of an unknown or revoked key is
-   * rejected, so that nothing is rotated.
+   * Returns the session of an access token that was sent beside a refresh token.
+   * Accepts an expired token, and a token whose signing key was retired by a rotation.
+   * Rejects a token whose key is unknown or revoked, before the refresh token is rotated.
    * @throws auth.token_invalid
    */
   async sessionBesideRefresh(token: string): Promise<string> {
     const key = token.length > tokenMax ? null : await this.keys.findKey(headerOf(token));
-    return this.verifyWith(formed(token, key), token, { ignoreExpiration: true }).sid;
+    return this.verifyWith(requireForm(token, key), token, { ignoreExpiration: true }).sid;
   }
 
   /** To be awaited before `keyFor`: when a token may be signed with a key that this instance does not know yet, looks for it. */
@@ -97,7 +97,7 @@ export class AccessTokens {
 
   /** The key a token must be signed with. Refuses everything that is not exactly of the form that we write. @throws auth.token_invalid */
   keyFor(token: string): KeyObject {
-    return formed(token, token.length > tokenMax ? null : this.keys.publicKeyFor(headerOf(token)));
+    return requireForm(token, token.length > tokenMax ? null : this.keys.publicKeyFor(headerOf(token)));
   }
 
   /** The claims of a verified payload, each of them checked for its type. @throws auth.token_invalid */
@@ -119,13 +119,16 @@ export class AccessTokens {
   }
 }
 
-/** The first part of a token. */
+/** Returns the first part of a token. */
 function headerOf(token: string): string {
   return token.slice(0, Math.max(0, token.indexOf('.')));
 }
 
-/** The key, if there is one and the token has exactly our form. @throws auth.token_invalid */
-function formed(token: string, key: KeyObject | null): KeyObject {
+/**
+ * Returns the key if there is one and the token has exactly our form.
+ * @throws auth.token_invalid
+ */
+function requireForm(token: string, key: KeyObject | null): KeyObject {
   const [, payload = '', signature = '', ...rest] = key === null ? [] : token.split('.');
   if (key === null || rest.length > 0 || !isCanonical(payload) || !isCanonical(signature)) throw new AppError('auth.token_invalid');
   return key;

@@ -22,7 +22,7 @@ export const announcedBeforeSeconds = 86_400;
 export const verifiesForSeconds = publishedBeforeSeconds + accessTokenLifeMaxSeconds + clockToleranceSeconds;
 
 /**
- * The row of a retired key is kept for 30 days more: an expired access token may come beside the
- * refresh token of an idle session.
+ * Seconds for which the row of a retired key is kept: 30 days longer than the key verifies. An idle
+ * client may send an expired access token of this key beside its refresh token.
  */
 export const keptForSeconds = verifiesForSeconds + 30 * 86_400;

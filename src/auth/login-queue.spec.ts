@@ -2,7 +2,7 @@ import { LoginQueue } from './login-queue';
 
 const limits = { runningMax: 4, runningPerAccountMax: 2, waitingMax: 3, waitingPerAccountMax: 3, patienceMs: 60_000 };
 
-/** Work that goes on until it is told to end. */
+/** Starts an attempt that runs until `end` or `fail` is called. */
 function work(queue: LoginQueue, account: string) {
   const state = { began: false, end: () => {}, fail: () => {} };
   const done = queue
@@ -20,7 +20,7 @@ function work(queue: LoginQueue, account: string) {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the login queue', () => {
-  it('runs a few attempts on one account, the others in their order, whether these succeed or fail', async () => {
+  it('runs only a few attempts on one account and then the others in order, even if one fails', async () => {
     const queue = new LoginQueue(limits);
     const jobs = ['a', 'a', 'a', 'a'].map((account) => work(queue, account));
     const began = () => jobs.map(({ state }) => state.began);
@@ -35,7 +35,7 @@ describe('the login queue', () => {
     expect(await Promise.all(jobs.map(({ done }) => done))).toEqual(['done', 'failed', 'done', 'done']);
   });
 
-  it('rejects the surplus at once, and has all places again afterwards', async () => {
+  it('rejects attempts beyond the limits at once, and frees all places afterwards', async () => {
     const queue = new LoginQueue(limits);
     const jobs = ['a', 'a', 'b', 'c', 'd', 'a', 'a', 'a', 'a'].map((account) => work(queue, account));
     expect(await jobs[4]?.done).toBe('service.overloaded');
@@ -56,7 +56,7 @@ describe('the login queue', () => {
     await Promise.all(again.map(({ done }) => done));
   });
 
-  it('rejects an attempt when its patience ends, and never starts it afterwards', async () => {
+  it('rejects an attempt that waited too long, and does not start it afterwards', async () => {
     const queue = new LoginQueue({ ...limits, runningPerAccountMax: 1, patienceMs: 5 });
     const [first, impatient] = [work(queue, 'a'), work(queue, 'a')];
     expect(await impatient.done).toBe('service.overloaded');
@@ -68,7 +68,7 @@ describe('the login queue', () => {
     expect(await last.done).toBe('done');
   });
 
-  it('keeps waiting places for other accounts when attempts on one account have taken theirs (L21)', async () => {
+  it('keeps waiting places for other accounts when one account has used up its share (L21)', async () => {
     const queue = new LoginQueue({ ...limits, waitingPerAccountMax: 2 });
     const jobs = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'b'].map((account) => work(queue, account));
     expect(await jobs[4]?.done).toBe('service.overloaded');

@@ -1,67 +1,67 @@
 import { AppError } from '../common/errors/app-error';
 
-interface Line {
-  /** attempts under way */
+interface AccountQueue {
+  /** attempts that run */
   running: number;
   waiting: (() => void)[];
 }
 
 /** Limits of a `LoginQueue`. */
 export interface LoginQueueLimits {
-  /** attempts under way on all accounts together */
+  /** attempts that run on all accounts together */
   runningMax: number;
-  /** attempts under way on one account */
+  /** attempts that run on one account */
   runningPerAccountMax: number;
   /** attempts that wait for others on the same account, on all accounts together */
   waitingMax: number;
-  /** attempts that wait on one account: it must not take the waiting places of all others */
+  /** attempts that wait on one account, which must not take the places of all others */
   waitingPerAccountMax: number;
-  /** longest wait in milliseconds */
+  /** milliseconds after which a waiting attempt is rejected */
   patienceMs: number;
 }
 
 /**
- * Limits in this process how many passwords are tried at the same time. Rejects the surplus before
- * it costs a statement. Attempts on one account wait for each other, since the account lockout
- * allows only a few at once.
+ * Limits how many login attempts run at the same time in this process.
+ * Rejects further attempts before they cost a statement. Attempts on one account wait for each
+ * other, because the account lockout allows only a few at once.
  */
 export class LoginQueue {
-  private readonly lines = new Map<string, Line>();
+  private readonly accounts = new Map<string, AccountQueue>();
   private running = 0;
   private waiting = 0;
 
   constructor(private readonly limits: LoginQueueLimits) {}
 
-  /** Returns whether a new attempt would be rejected, whichever account it is for. */
+  /** Returns whether as many attempts run as are allowed on all accounts together. */
   get isFull(): boolean {
     return this.running >= this.limits.runningMax;
   }
 
   /**
-   * Runs an attempt on an account as soon as there is a place for it.
-   * @param work gets the end of its patience, on the clock of `performance.now()`
+   * Runs an attempt on an account as soon as a place is free.
+   * @param work gets its deadline, on the clock of `performance.now()`
    * @throws service.overloaded
    */
   async run<T>(account: string, work: (deadline: number) => Promise<T>): Promise<T> {
     const deadline = performance.now() + this.limits.patienceMs;
-    const line = this.lines.get(account) ?? { running: 0, waiting: [] };
-    if (line.running >= this.limits.runningPerAccountMax) await this.wait(line);
+    const queue = this.accounts.get(account) ?? { running: 0, waiting: [] };
+    if (queue.running >= this.limits.runningPerAccountMax) await this.wait(queue);
     else if (this.isFull) throw new AppError('service.overloaded');
     else {
-      this.lines.set(account, line);
+      this.accounts.set(account, queue);
       this.running++;
-      line.running++;
+      queue.running++;
     }
     try {
       return await work(deadline);
     } finally {
-      this.startNext(account, line);
+      this.startNext(account, queue);
     }
   }
 
-  private async wait(line: Line): Promise<void> {
+  private async wait(queue: AccountQueue): Promise<void> {
     const { waitingMax, waitingPerAccountMax, patienceMs } = this.limits;
-    const hasPlace = this.waiting < waitingMax && line.waiting.length < waitingPerAccountMax;
+    const hasPlace = this.waiting < waitingMax && queue.waiting.length < waitingPerAccountMax;
     if (!hasPlace) throw new AppError('service.overloaded');
     this.waiting++;
     try {
@@ -71,10 +71,10 @@ export class LoginQueue {
           resolve();
         };
         const late = setTimeout(() => {
-          line.waiting.splice(line.waiting.indexOf(admit), 1);
+          queue.waiting.splice(queue.waiting.indexOf(admit), 1);
           reject(new AppError('service.overloaded'));
         }, patienceMs);
-        line.waiting.push(admit);
+        queue.waiting.push(admit);
       });
     } finally {
       this.waiting--;
@@ -82,11 +82,11 @@ export class LoginQueue {
   }
 
   /** Hands the place to the next attempt on the account, or frees it for any account. */
-  private startNext(account: string, line: Line): void {
-    const next = line.waiting.shift();
+  private startNext(account: string, queue: AccountQueue): void {
+    const next = queue.waiting.shift();
     if (next !== undefined) return next();
     this.running--;
-    line.running--;
-    if (line.running === 0) this.lines.delete(account);
+    queue.running--;
+    if (queue.running === 0) this.accounts.delete(account);
   }
 }

@@ -16,13 +16,13 @@ import { LoginQueue } from './login-queue';
 /** Whose password it should be. */
 export type Claim = { login: string } | { user_id: string };
 
-/** The target of the event, given `noted`. The same statement reads `users` as they were before. */
+/** Renders the event's target from `noted`. `users` still has the old row in the same statement. */
 const demandTarget = rawSql(`(select noted.user_id as id, noted.carrier_id, noted.version,
     '{"must_change_password": {"before": false, "after": true}}'::jsonb as changes
   from noted join users before on before.user_id = noted.user_id where not before.must_change_password) target`);
 
 const places = 5;
-/** As many as may wait for a hash, and one that runs: the hash queue would reject any more. */
+/** 64 waiting places of the hash queue and one running hash: the queue rejects further logins. */
 const runningMax = 65;
 const waitingMax = 128;
 const firstPauseMs = 10;
@@ -87,9 +87,9 @@ export class PasswordChecksService {
   }
 
   /**
-   * Ends the attempt of a right password by noting the login and what follows.
-   * With `demands_change` the same statement makes the user change the password, and records that.
-   * Returns null if the user may not log in any longer. See `UserAttemptsService.noteLogin`.
+   * Ends an attempt with the right password: persists the login and its effects in one statement.
+   * With `demands_change` the statement also sets `must_change_password` and records an event.
+   * Returns null if the user may no longer log in. See `UserAttemptsService.noteLogin`.
    */
   async noteLogin<Opened>(
     found: VerifiedLogin,

@@ -39,14 +39,14 @@ export class RecoveryService {
   }
 
   /**
-   * Sets a password by a link. A password that is refused does not use the link up.
+   * Sets the password of the user of a link. A rejected password does not use up the link.
    * @throws reset.token_invalid, request.invalid, request.rate_limited
    */
   async reset(token: string, password: string, caller: Caller): Promise<void> {
     const link = await this.credentials.findToken(token, ['reset', 'invite']);
     const user = link === null ? null : await this.logins.find(link.user_id);
     if (user === null) throw new AppError('reset.token_invalid');
-    // The user of the link counts as the actor, so that one link cannot fill the hash queue (L21).
+    // The hash takes a place in the share of the link's user: one link cannot fill the queue (L21).
     const actor = { actor_type: 'user' as const, user_id: user.user_id };
     const password_hash = await this.credentials.hashNewPassword(password, user, actor);
     await this.useReset(token, password_hash, caller);

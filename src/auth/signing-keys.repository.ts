@@ -40,7 +40,7 @@ export class SigningKeysRepository {
       where successor_from is null or successor_from > ${ago(verifiesForSeconds)} order by signs_from desc, kid desc`);
   }
 
-  /** Returns the public half of any key whose row is still there, retired keys too. */
+  /** Returns the public half of a key, retired keys included, or null if the key has no row. */
   async findPublicKey(kid: string): Promise<SigningKeyEntity['public_jwk'] | null> {
     const [row] = await this.database.runPrepared<SigningKeyEntity>(sql`select public_jwk from signing_keys where kid = ${kid}`);
     return row?.public_jwk ?? null;
@@ -67,7 +67,7 @@ export class SigningKeysRepository {
     await this.database.run(sql`update signing_keys set private_key = ${private_key} where kid = ${kid}`);
   }
 
-  /** Deletes the keys that have verified nothing for 30 days. */
+  /** Deletes the keys that were retired 30 days ago. */
   async deleteDispensable(): Promise<void> {
     await this.database.run(sql`delete from signing_keys where kid in (select kid from ${keys} where ${dispensable})`);
   }

@@ -79,8 +79,8 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * Returns the key that the first part of a token names, even if the key is retired; null for a
-   * key that was revoked or never existed.
+   * Returns the key that the first part of a token names, retired keys included.
+   * Returns null if the key was revoked or never existed.
    */
   async findKey(header: string): Promise<KeyObject | null> {
     await this.learn(header);
@@ -124,8 +124,8 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * The key that the first part of a token names, if the part has our form and the key is not
-   * known.
+   * Returns the key id in the first part of a token if the part has our form and the key is
+   * unknown.
    */
   private unknownKid(header: string): string | null {
     const text = Buffer.from(header, 'base64url');

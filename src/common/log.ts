@@ -26,17 +26,17 @@ export interface AnsweredRequest {
   ip: string | undefined;
   /** the user who sent it */
   user_id?: string | undefined;
-  /** the API key that sent it */
+  /** API key that sent the request */
   key_id?: string | undefined;
 }
 
 const infoOrMore = ['info', 'debug', 'trace'];
 
 /**
- * Returns a function that logs an answered request. Denied requests (403) are logged at level
- * `warn`, so that they can be watched (OWASP ASVS 16.3.2); all others at `info`.
- * A line of the logger, and a write for each line, would cost more than most requests: the line is
- * assembled by hand and written with others. A killed process loses the last 100 ms of them.
+ * Returns a function that logs an answered request: denied requests (403) at level `warn`, so that
+ * operators can watch them (OWASP ASVS 16.3.2), and all others at `info`.
+ * Assembles lines by hand and writes them in batches, because the logger and one write per line
+ * would cost more than most requests. A killed process loses the lines of its last 100 ms.
  */
 export function createAccessLog(level: string): (request: AnsweredRequest) => void {
   const all = infoOrMore.includes(level);
@@ -51,7 +51,7 @@ export function createAccessLog(level: string): (request: AnsweredRequest) => vo
   };
 }
 
-/** Only for codes and ids, which need no escapes. */
+/** Renders a field whose value needs no escapes: a code or an id. */
 function field(name: string, value: string | undefined): string {
   return value === undefined ? '' : `,"${name}":"${value}"`;
 }

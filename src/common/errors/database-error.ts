@@ -18,13 +18,11 @@ const connectionFaults = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMED
 const poolFaults =
   /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool/i;
 /**
- * TypeORM releases the connection of a transaction as soon as it is lost: the next statement of the
- * transaction fails with one of these.
+ * TypeORM releases a lost connection at once: the transaction's next statement fails with these.
  */
 const lostInTransaction = /^QueryRunner(Provider)?AlreadyReleasedError$/;
 /**
- * What the driver threw outside of a statement of TypeORM. Clients break off connections with the
- * same codes, so the code alone says nothing.
+ * Errors of the driver that TypeORM did not wrap. A client's lost connection has the same codes.
  */
 const driverFaults = new WeakSet<Error>();
 
@@ -36,8 +34,7 @@ interface DriverFault {
 }
 
 /**
- * Marks what the database driver threw, so that it is not taken for a fault of a client's
- * connection. Returns the error.
+ * Marks an error as thrown by the database driver, not by a client's connection. Returns the error.
  */
 export function markDriverFault<Fault>(error: Fault): Fault {
   if (error instanceof Error) driverFaults.add(error);
@@ -74,7 +71,7 @@ function isLost(name: string, message: string): boolean {
   return lostInTransaction.test(name) || (name === 'TypeORMError' && message === 'Driver not Connected');
 }
 
-/** TypeORM keeps what the driver threw as `driverError` of its own error. */
+/** Returns the error of the driver: TypeORM wraps it as `driverError`, or it was marked. */
 function driverFault(error: unknown): DriverFault | null {
   if (!(error instanceof Error)) return null;
   const inner = (error as { driverError?: unknown }).driverError;

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { type AppError, invalid } from '../errors/app-error';
 
 /**
- * Rejects HTTP/1.1 requests without exactly one Host, and expectations that the service does not
- * know. Node would answer both itself, without a body and past the log. The server must be created
+ * Rejects HTTP/1.1 requests without exactly one Host, and unknown expectations.
+ * Node itself would respond without a body and without a log line, so the server must be created
  * with `requireHostHeader: false`.
  */
 export function addHeadRules(fastify: FastifyInstance): void {
@@ -13,24 +13,21 @@ export function addHeadRules(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', ({ raw }, _reply, done) => done(hostFault(raw) ?? expectFault(raw)));
 }
 
-/**
- * Node keeps the first of two Host headers and drops the other; a proxy may have looked at the
- * other one (RFC 9112 §3.2).
- */
+/** Node keeps only the first Host header, but a proxy may have used the second (RFC 9112 §3.2). */
 function hostFault({ httpVersion, rawHeaders }: IncomingMessage): AppError | undefined {
   const hosts = countHeader(rawHeaders, 'host');
   if (hosts === 1 || (hosts === 0 && httpVersion === '1.0')) return undefined;
   return invalid({ parameter: 'Host', code: 'parameter.malformed', detail: 'must be given once' });
 }
 
-/** RFC 9110 §10.1.1: a server of HTTP/1.0 ignores expectations. */
+/** Expectations in HTTP/1.0 requests are ignored (RFC 9110 §10.1.1). */
 function expectFault({ httpVersion, headers }: IncomingMessage): AppError | undefined {
   const { expect } = headers;
   if (expect === undefined || httpVersion === '1.0' || expect.toLowerCase() === '100-continue') return undefined;
   return invalid({ parameter: 'Expect', code: 'parameter.malformed', detail: 'must be 100-continue' });
 }
 
-/** Returns how often a header was sent. Costs no allocation, since it runs for every request. */
+/** Returns how often a header was sent. Allocates nothing, because it runs for every request. */
 export function countHeader(rawHeaders: string[], wanted: string): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -20,8 +20,7 @@ export function addMethodNotAllowed(fastify: FastifyInstance): { register: () =>
   });
   return {
     register: () => {
-      // Bodies of other methods are never read. Fastify would reject a QUERY without a type before
-      // any route is asked.
+      // Without `hasBody: false` Fastify rejects a QUERY without a content type before the routing.
       for (const method of all.filter((one) => !ours.has(one))) fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
       for (const [url, methods] of [...known]) {
         if (url.includes('*')) continue;

@@ -5,7 +5,7 @@ import { problemHeaders, shownPath, toAppError, toProblem } from './problem';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** error code of the response; for the access log */
+    /** error code of the response, for the access log */
     errorCode?: ErrorCode;
   }
 }
@@ -23,7 +23,7 @@ export class ProblemFilter implements ExceptionFilter {
     request.errorCode = error.code;
     if (errorKind(error.code).status >= 500 && error.code !== 'service.overloaded')
       request.log.error({ reqId: request.id, err: thrown }, error.code);
-    // The access log has no line for a request whose client has gone.
+    // The access log has no line for a request that the client aborted.
     if (request.raw.destroyed && !request.raw.complete) request.log.debug({ reqId: request.id, code: error.code }, 'the client broke off');
     if (reply.sent) return;
     const problem = toProblem(error, this.base, shownPath(request.originalUrl), request.id);

@@ -7,40 +7,34 @@ import { monotonicMs } from '../clock';
 const lingerMs = 5_000;
 const sweepMs = 500;
 
-/** How slowly a body may come in. */
+/** Limits of the time in which a body must arrive. */
 export interface ReceivingLimits {
   /** milliseconds until a body must be complete */
   bodyMs: number;
-  /**
-   * bytes per second that an accepted upload must reach on average, once `bodyMs` and
-   * `uploadGraceMs` are over
-   */
+  /** minimum rate of an accepted upload, on average, after `bodyMs` and `uploadGraceMs` */
   uploadBytesPerSecond: number;
-  /** milliseconds without a minimum rate */
+  /** milliseconds after `bodyMs` in which an accepted upload needs no minimum rate */
   uploadGraceMs: number;
 }
 
-/**
- * An accepted upload: from when its rate is measured, and what its connection had received by then.
- */
-interface Pace {
+/** The start of the measurement of an upload's rate. */
+interface RateStart {
   since: number;
+  /** bytes that the connection had received by then */
   bytes: number;
 }
 
 /**
- * Ends requests whose body is not complete in time (slowloris). Node's own limit is the same for
- * every request, so it is off. The deadline is lifted for an upload that its handler has opened,
- * and for no other request: the body of a request without access must not hold a connection (H21).
- * An opened upload must keep up a minimum rate instead.
+ * Ends requests whose body is not complete in time (slowloris).
+ * Node's own limit is off, because it is the same for every request.
+ * The deadline is lifted only for an upload that its handler has opened: the body of a request
+ * without access must not hold a connection (H21). An opened upload must reach a minimum rate
+ * instead.
  */
 export function limitReceiving(fastify: FastifyInstance, limits: ReceivingLimits, refuse: (error: Error, socket: Socket) => void): void {
-  /**
-   * requests with a body and their deadline, the oldest first; a timer for each would cost more
-   * than a short request
-   */
+  // Oldest first. One timer per request would cost more than a short request.
   const receiving = new Map<FastifyRequest, number>();
-  const uploads = new Map<FastifyRequest, Pace>();
+  const uploads = new Map<FastifyRequest, RateStart>();
   fastify.addHook('onRequest', (request, _reply, done) => {
     const { raw } = request;
     // `connection: close` was said: what still comes is no request, whatever it looks like (RFC 9112 §9.6)
@@ -68,9 +62,9 @@ export function limitReceiving(fastify: FastifyInstance, limits: ReceivingLimits
       if (upload?.opened === true) uploads.set(request, { since: now, bytes: raw.socket.bytesRead });
       else if (!raw.complete) refuse(new Error('the body is late'), raw.socket);
     }
-    for (const [request, pace] of uploads) {
+    for (const [request, start] of uploads) {
       const { raw } = request;
-      if (!raw.complete && raw.socket.bytesRead >= leastBytes(pace, now, limits)) continue;
+      if (!raw.complete && raw.socket.bytesRead >= requiredBytes(start, now, limits)) continue;
       uploads.delete(request);
       if (!raw.complete) refuse(new Error('the upload is too slow'), raw.socket);
     }
@@ -89,12 +83,12 @@ export function limitReceiving(fastify: FastifyInstance, limits: ReceivingLimits
   });
 }
 
-/** Bytes that the connection of an upload must have received by now. */
-function leastBytes({ since, bytes }: Pace, now: number, { uploadGraceMs, uploadBytesPerSecond }: ReceivingLimits): number {
+/** Returns the bytes that the connection of an upload must have received by now. */
+function requiredBytes({ since, bytes }: RateStart, now: number, { uploadGraceMs, uploadBytesPerSecond }: ReceivingLimits): number {
   return bytes + ((now - since - uploadGraceMs) / 1_000) * uploadBytesPerSecond;
 }
 
-/** Whether a request announces a body. */
+/** Returns whether a request announces a body. */
 export function hasBody(headers: Record<string, unknown>): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }

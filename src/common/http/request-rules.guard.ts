@@ -31,7 +31,7 @@ export class RequestRulesGuard implements CanActivate {
   }
 }
 
-/** Nothing is ever decompressed, so no small body can become a large one (H16). */
+/** Rejects encoded bodies. The service decompresses nothing, so no zip bomb can expand (H16). */
 function refuseEncoding({ headers }: FastifyRequest): void {
   const encoding = headers['content-encoding'];
   if (encoding === undefined || encoding.toLowerCase() === 'identity' || !hasBody(headers)) return;

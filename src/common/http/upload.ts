@@ -10,18 +10,12 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Largest file of an upload, 4 GiB: holds 5,000,000 rows of 850 bytes, as an NDJSON export with
- * hashes writes them.
- */
+/** Maximum size of an upload: 4 GiB hold 5,000,000 rows of an NDJSON export with hashes. */
 export const uploadMaxBytes = 4 * 1_024 ** 3;
 
-/** A file that is still coming in. */
+/** A file that is being received. */
 export class UploadedFile {
-  /**
-   * whether a handler has begun to read the file; from then on no deadline applies to the body, but
-   * a minimum rate
-   */
+  /** true once a handler reads the file; then a minimum rate replaces the deadline of the body */
   opened = false;
   private received = 0;
 
@@ -32,8 +26,8 @@ export class UploadedFile {
   ) {}
 
   /**
-   * Reads what no reader has read yet. Only for code that runs after the guards. A reader that
-   * stops early leaves the connection open for the response.
+   * Yields the unread rest of the file. Call it only after the guards.
+   * The connection stays open for the response if the loop ends early.
    * @throws request.too_large
    */
   async *read(): AsyncGenerator<Buffer> {
@@ -47,11 +41,11 @@ export class UploadedFile {
   }
 
   /**
-   * Passes every chunk that a reader takes to `onChunk`, and calls `onEnd` after the last one.
-   * Reads nothing itself.
+   * Calls `onChunk` for every chunk that `read` yields, and `onEnd` at the end. Reads nothing
+   * itself.
    */
   watch(onChunk: (chunk: Buffer) => void, onEnd: () => void): void {
-    // a `data` listener starts the flow, so pause it until a reader comes
+    // A `data` listener starts the flow: pause it until `read` is called.
     this.bytes.on('data', onChunk).pause();
     this.bytes.once('end', onEnd);
   }
@@ -67,18 +61,12 @@ const charset = /;[ \t]*charset="?([^";\s]*)"?/i;
 /** The paths below the base that take files; all others refuse them as an unsupported media type. */
 const uploadPaths = ['/user/import'];
 
-/**
- * Whether a route takes files. Says nothing about the request: it may come without access, or with
- * another type of body.
- */
+/** Returns whether a route accepts files. The request itself may lack access or send no file. */
 export function takesUpload({ method, routeOptions }: FastifyRequest): boolean {
   return method === 'POST' && uploadPaths.some((path) => routeOptions.url?.endsWith(path));
 }
 
-/**
- * Hands files of at most `maxBytes` over unread: the guards come first, then the handler reads as
- * fast as it can.
- */
+/** Passes files of at most `maxBytes` to the handler unread, so that the guards run first. */
 export function registerUploads(fastify: FastifyInstance, maxBytes: number): void {
   fastify.addContentTypeParser(Object.keys(formats), (request, bytes, done) => {
     const type = request.headers['content-type'] ?? '';
