@@ -37,8 +37,8 @@ export class FoundUsersService implements OnModuleInit {
   }
 
   /**
-   * Counts the names and addresses that were taken meanwhile; beyond the limit of the actor hides
-   * which of both it was (B25).
+   * Counts the conflicts with names and addresses. If the actor exceeds the limit of conflicts,
+   * hides whether the name or the address is taken (B25).
    */
   private async hideConflicts(actor: Actor, outcome: Outcome): Promise<Outcome> {
     const { skipped, skipped_reasons } = outcome;

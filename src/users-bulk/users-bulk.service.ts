@@ -65,8 +65,9 @@ export class UsersBulkService {
   }
 
   /**
-   * Restores the users that an operation changed, as far as they have not changed since.
-   * Users that an earlier undo skipped are tried again. @throws operation.not_found, operation.not_undoable
+   * Restores the users that an operation changed and that have not changed since. Retries users
+   * that an earlier undo skipped.
+   * @throws operation.not_found, operation.not_undoable
    */
   @Transactional()
   async undo(actor: Actor, operation_id: string): Promise<OperationResponse> {
@@ -80,8 +81,8 @@ export class UsersBulkService {
       undo_of: operation_id,
     });
     await this.operations.noteUndone(operation_id, undo);
-    const left = this.changes.leftToUndo(operation_id, await this.operations.undosOf(operation_id));
-    const { count } = await this.operations.addUsers(undo, left);
+    const remaining = this.changes.leftToUndo(operation_id, await this.operations.undosOf(operation_id));
+    const { count } = await this.operations.addUsers(undo, remaining);
     return this.start(actor, undo, count);
   }
 

@@ -35,13 +35,13 @@ export class ImportBatchesService implements OnModuleInit {
     });
   }
 
-  /** Wraps the MD5 hashes of rows that can become users; a failed row must not cost a hash (L21). */
+  /** Wraps the MD5 hashes of rows that can become users. A failed row must cost no hash (L21). */
   private async prepare(operation: OperationRecord, number: number): Promise<Prepared> {
     const lines = (await this.operations.rowsOf(operation.operation_id, number)) as ImportLine[];
     const wrapped = new Map<number, string>();
-    const unwrapped = lines.filter(({ values }) => isMd5(values?.['password_hash']));
-    if (unwrapped.length === 0) return { lines, wrapped };
-    for (const { line, password_hash } of await this.rows.findCreatable(await this.actors.of(operation), unwrapped))
+    const withMd5 = lines.filter(({ values }) => isMd5(values?.['password_hash']));
+    if (withMd5.length === 0) return { lines, wrapped };
+    for (const { line, password_hash } of await this.rows.findCreatable(await this.actors.of(operation), withMd5))
       if (isMd5(password_hash)) wrapped.set(line, await this.credentials.wrapMd5(password_hash));
     return { lines, wrapped };
   }

@@ -17,7 +17,7 @@ export interface ImportLine {
   size: number;
 }
 
-/** Characters of a bad row, about: only its fault is kept. */
+/** Approximate size in characters of an invalid row, of which only the fault is stored. */
 export const faultSize = 100;
 /** Longest row; whatever a user holds, their row of an export is shorter: 1,000 carriers of a scope, and attributes of which each character is a quote. */
 const lineMax = 131_072;

@@ -30,7 +30,7 @@ export interface RowsOutcome {
   failed: FailedRow[];
 }
 
-/** Describes what would become of rows. */
+/** The outcome that an import of rows would have. */
 interface PreviewOutcome extends RowsOutcome {
   /** rows whose id, name or address is taken */
   conflicts: number;
@@ -61,7 +61,8 @@ export class ImportRowsService {
     const { users, failed } = this.judge({ actor, grants: await this.roles.frozenGrantsOf(actor) }, lines, wrapped);
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
     const events = this.events.recordAll(actor, 'user.created', 'user', createdTargets, operation_id);
-    // An MD5 is stored only inside Argon2id. An unwrapped one had a conflict before: it counts as taken.
+    // An MD5 that is not wrapped yet had a conflict before. Never store it: report the row as
+    // taken.
     const ready = users.filter(({ password_hash }) => !isMd5(password_hash));
     const made = new Set(ready.length === 0 ? [] : await this.users.create(ready, created_by, events));
     if (options.invite) {
@@ -73,13 +74,13 @@ export class ImportRowsService {
     const stored = users.filter(({ line }) => made.has(line)).map(({ password_hash }) => password_hash);
     await this.credentials.noteHashes(stored.filter((hash) => hash !== null));
     // In the batch's transaction: a conflict is counted if and only if the operation stores it.
-    const told = await this.conflicts.count(actor, left.length);
-    const named = options.on_conflict === 'skip' ? left : left.slice(0, told);
-    const hidden = left.slice(named.length).map(({ line }) => toFailed(line, unnamed));
-    return { created: made.size, ...this.settle(named, conflicts, [...failed, ...hidden], options) };
+    const reportable = await this.conflicts.count(actor, left.length);
+    const reported = options.on_conflict === 'skip' ? left : left.slice(0, reportable);
+    const hidden = left.slice(reported.length).map(({ line }) => toFailed(line, hiddenConflict));
+    return { created: made.size, ...this.settle(reported, conflicts, [...failed, ...hidden], options) };
   }
 
-  /** Returns the users that rows could become at this moment. Leaves the rows as they are. */
+  /** Returns the users that could be created from rows now. Does not change the rows. */
   async findCreatable(actor: Actor, lines: ImportLine[]): Promise<ImportedUser[]> {
     const grants = await this.roles.grantsOf(actor);
     const { users } = this.judge({ actor, grants }, structuredClone(lines), new Map());
@@ -89,26 +90,27 @@ export class ImportRowsService {
   }
 
   /**
-   * Returns what `create` would do, without doing it. From the first conflict beyond the limit of
-   * the actor on, it checks no row of the file: taken and free names must look alike, since a dry
-   * run leaves no user behind (B25).
+   * Returns the outcome that `create` would have, without creating users.
+   * Stops checking rows at the first conflict beyond the limit of the actor. From there on, taken
+   * and free names get the same result: an actor could probe with dry runs, which create no users
+   * (B25).
    */
   async preview(actor: Actor, lines: ImportLine[], file: PreviewedFile, options: ImportOptions): Promise<PreviewOutcome> {
     const { users, failed } = this.judge({ actor, grants: await this.roles.grantsOf(actor) }, lines, new Map());
     const conflicts = file.limited ? [] : await this.findConflicts(users, file);
-    const told = await this.conflicts.count(actor, conflicts.length);
-    const end = file.limited ? 0 : (conflicts[told]?.line ?? Infinity);
-    file.limited = end < Infinity;
-    const inTheWay = new Set(conflicts.map(({ line }) => line));
-    const checked = users.filter(({ line }) => line < end);
-    const left = checked.filter(({ line }) => inTheWay.has(line));
-    const hidden = users.slice(checked.length).map(({ line }) => toFailed(line, unchecked));
+    const reportable = await this.conflicts.count(actor, conflicts.length);
+    const endLine = file.limited ? 0 : (conflicts[reportable]?.line ?? Infinity);
+    file.limited = endLine < Infinity;
+    const conflictLines = new Set(conflicts.map(({ line }) => line));
+    const checked = users.filter(({ line }) => line < endLine);
+    const left = checked.filter(({ line }) => conflictLines.has(line));
+    const hidden = users.slice(checked.length).map(({ line }) => toFailed(line, uncheckedRow));
     const settled = this.settle(left, conflicts, [...failed, ...hidden], options);
     return { created: checked.length - left.length, conflicts: conflicts.length, ...settled };
   }
 
   /**
-   * Finds what is taken in the database and by earlier rows of the file, in the order of the rows.
+   * Finds conflicts with the database and with earlier rows of the file, in the order of the rows.
    */
   private async findConflicts(users: ImportedUser[], file: PreviewedFile): Promise<Conflict[]> {
     const inDatabase = users.length === 0 ? [] : await this.users.findConflicts(users);
@@ -149,11 +151,11 @@ export class ImportRowsService {
   }
 }
 
-const unnamed: FieldError = {
+const hiddenConflict: FieldError = {
   code: 'field.conflict',
-  detail: 'is taken in part; after too many conflicts in an hour the field is not named',
+  detail: 'has a taken name, address or id; after too many conflicts in an hour the field is not named',
 };
-const unchecked: FieldError = { code: 'field.conflict', detail: 'was not checked: there were too many conflicts in an hour' };
+const uncheckedRow: FieldError = { code: 'field.conflict', detail: 'was not checked, because there were too many conflicts in an hour' };
 const unreadable: FieldError = { pointer: '', code: 'field.malformed', detail: 'cannot be read' };
 
 function toFailed(line: number, fault: FieldError): FailedRow {
@@ -161,12 +163,9 @@ function toFailed(line: number, fault: FieldError): FailedRow {
   return { line, pointer, reason: code, detail };
 }
 
-/**
- * Remembers the ids, names and addresses of a file's rows so far, as numbers: there may be
- * millions.
- */
+/** Keeps the ids, names and addresses of a file's rows so far, as numbers to save memory. */
 export class PreviewedFile {
-  /** true once the actor has reached the limit of conflicts: no further row is checked */
+  /** true once the actor has exceeded the limit of conflicts; then no further row is checked */
   limited = false;
   private readonly seen = new Set<number>();
 

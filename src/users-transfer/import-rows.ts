@@ -38,8 +38,8 @@ export interface Judge {
 }
 
 /**
- * Returns what is wrong with a row, as far as the row itself tells: fields, times and the form of
- * the hash. Needs neither the database nor the caller. Brings the values into their canonical form.
+ * Returns the first fault of a row that needs neither the database nor the caller to find: in its
+ * fields, its times or the form of its hash. Changes the values to their canonical form.
  */
 export function rowFault(values: Record<string, unknown>, now: Date): FieldError | null {
   const [wrong] = checkFields(fields, values);
@@ -51,9 +51,9 @@ export function rowFault(values: Record<string, unknown>, now: Date): FieldError
 }
 
 /**
- * Returns the user that a row becomes, or what is wrong with the row: the rules of `POST
- * /user/create`, so that a file brings no user that its sender could not create, and the rules of
- * the fields that only files have. Changes the row.
+ * Returns the user of a row, or the fault of the row.
+ * Applies the rules of `POST /user/create`, so that a caller cannot import a user whom they could
+ * not create, and the rules of the fields that only files have. Changes the row.
  */
 export function judge(line: number, values: Record<string, unknown>, { actor, grants, now, wrapped }: Judge): ImportedUser | FieldError {
   const fault = rowFault(values, now);
@@ -63,8 +63,7 @@ export function judge(line: number, values: Record<string, unknown>, { actor, gr
 }
 
 /**
- * A fault as it is kept. The name of an unknown field may be as long as a row, so a long pointer is
- * left out.
+ * Returns a fault for storage. Drops a long pointer: an unknown field name may fill a whole row.
  */
 export function shortFault({ pointer = '', code, detail }: FieldError): FieldError {
   return { pointer: pointer.length > pointerMax ? '' : pointer, code, detail };

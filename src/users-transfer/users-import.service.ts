@@ -96,23 +96,23 @@ export class UsersImportService {
     }
   }
 
-  /** Checks the rows and records that somebody did. @throws request.rate_limited */
+  /** Checks the rows and records an event with the counts. @throws request.rate_limited */
   private async preview(actor: Actor, options: ImportOptions, file: UploadedFile): Promise<ImportResultResponse> {
     const result: ImportResultResponse = { operation_id: null, created: 0, skipped: 0, failed_count: 0, failed: [] };
     await this.conflicts.assertOpen(actor);
     const previewed = new PreviewedFile();
-    let [rows, found] = [0, 0];
+    let [rows, conflictCount] = [0, 0];
     for await (const lines of batchesOf(file)) {
       rows += lines.length;
       if (rows > rowsMax) throw new AppError('request.too_large');
       const { created, skipped, failed, conflicts } = await this.rows.preview(actor, lines, previewed, options);
-      found += conflicts;
+      conflictCount += conflicts;
       result.created += created;
       result.skipped += skipped;
       result.failed_count += failed.length;
       result.failed.push(...failed.slice(0, failedMax - result.failed.length).map(toFailedRow));
     }
-    const counts = { rows: { after: rows }, would_create: { after: result.created }, conflicts: { after: found } };
+    const counts = { rows: { after: rows }, would_create: { after: result.created }, conflicts: { after: conflictCount } };
     await this.events.record(actor, 'user.import_previewed', { type: 'user', carrier_id: actor.carrier_id }, counts);
     return result;
   }
@@ -122,7 +122,7 @@ async function* batchesOf(file: UploadedFile): AsyncGenerator<ImportLine[]> {
   let batch: ImportLine[] = [];
   let [characters, md5] = [0, 0];
   for await (const read of readFile(file)) {
-    const line = judged(read);
+    const line = withoutBadContent(read);
     batch.push(line);
     characters += line.size;
     if (isMd5(line.values?.['password_hash'])) md5++;
@@ -134,13 +134,10 @@ async function* batchesOf(file: UploadedFile): AsyncGenerator<ImportLine[]> {
   if (batch.length > 0) yield batch;
 }
 
-/**
- * A bad row is kept as its fault, not with its content: many long rows must not fill the database
- * before they are judged.
- */
-function judged({ line, values, fault, size }: ImportLine): ImportLine {
-  const found = fault ?? (values === undefined ? null : rowFault(values, currentTime()));
-  return found === null ? { line, values, size } : { line, fault: shortFault(found), size: faultSize };
+/** Replaces an invalid row by its fault: many long invalid rows must not fill the database. */
+function withoutBadContent({ line, values, fault, size }: ImportLine): ImportLine {
+  const firstFault = fault ?? (values === undefined ? null : rowFault(values, currentTime()));
+  return firstFault === null ? { line, values, size } : { line, fault: shortFault(firstFault), size: faultSize };
 }
 
 function toFailedRow({ line, pointer, reason, detail }: FailedRow): ImportResultResponse['failed'][number] {

@@ -4,8 +4,8 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { UserConflictsService } from './user-conflicts.service';
 
 /**
- * Limits the requests of an actor that tell whether a name or address is taken. A change that names
- * neither always passes.
+ * Rate-limits requests whose response reveals whether a name or address is taken (B25). A change of
+ * other fields is never limited.
  */
 @Injectable()
 export class ConflictLimitInterceptor implements NestInterceptor {
@@ -14,12 +14,12 @@ export class ConflictLimitInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const { actor, body } = context.switchToHttp().getRequest<FastifyRequest>();
     if (actor === undefined) throw new Error('ConflictLimitInterceptor on a route without @Allow');
-    if (isSilent(body)) return next.handle();
+    if (changesOtherFields(body)) return next.handle();
     return from(this.conflicts.limit(actor, () => lastValueFrom(next.handle() as Observable<unknown>)));
   }
 }
 
-/** Tells whether a request changes fields, and neither the name nor the address. */
-function isSilent(body: unknown): boolean {
+/** Returns whether a request has a body without a name and without an address. */
+function changesOtherFields(body: unknown): boolean {
   return typeof body === 'object' && body !== null && !Object.hasOwn(body, 'name') && !Object.hasOwn(body, 'email');
 }

@@ -23,7 +23,10 @@ export class UserActorsService {
     private readonly keys: KeysService,
   ) {}
 
-  /** Returns who asked for the work, with the roles and permissions of this moment. @throws access.denied */
+  /**
+   * Returns the actor who requested the work, with its current permissions.
+   * @throws access.denied
+   */
   async of({ actor_type, actor_id, session_id, ip, request_id, permission }: AskedWork): Promise<Actor> {
     const origin: Caller = { ip, user_agent: null, request_id };
     const isKey = actor_type === 'key';

@@ -11,11 +11,11 @@ export type AttemptRecord = AttemptState & (FoundRecord | { user_id: null });
 /** A living user, and what decides about their login. */
 type FoundRecord = UserRecord & { password_hash: string | null; ip_allowed: boolean | null; row_version: string };
 
-/** What a login does to the user besides being noted. */
+/** Optional effects of a login on the user. */
 export interface LoginEffects {
-  /** Ends the account lockout. */
+  /** ends the account lockout */
   lifts_lock: boolean;
-  /** Sets `must_change_password`. */
+  /** sets `must_change_password` */
   demands_change: boolean;
 }
 
@@ -39,10 +39,11 @@ export class UserAttemptsRepository {
   }
 
   /**
-   * Notes a login with all that follows from it, and keeps the password from expiring unused.
-   * Returns null if the user has changed since `row_version`, or the password since it was verified.
-   * `version` changes only if the login demands a change of the password.
-   * @param after other parts of the statement, for the row of `noted`; one is `opened`, which is returned
+   * Persists a login with its effects. An initial password that was used no longer expires.
+   * Returns null if the user changed since `row_version`, or the password since it was verified.
+   * Changes `version` only if the login sets `must_change_password`.
+   * @param after further parts of the statement that read `noted`; the columns of `opened` are
+   * returned
    */
   async noteLogin<Opened>(
     { user_id, password_changed_at, row_version }: Pick<FoundRecord, 'user_id' | 'password_changed_at' | 'row_version'>,
@@ -51,7 +52,7 @@ export class UserAttemptsRepository {
     after: SqlFragment,
   ): Promise<(UserRecord & Opened) | null> {
     const locked_until = rawSql(lifts_lock ? 'null' : 'locked_until');
-    // Of two first logins at once, only one changes the version.
+    // Of two concurrent first logins, only one changes the version.
     const demand = `must_change_password = true, updated_at = now(),
       version = version + (not must_change_password)::integer,`;
     const [row] = await this.database.runPrepared<UserRecord & Opened>(sql`with noted as (

@@ -60,7 +60,7 @@ export class UserChangesService {
     return changedBy(operation_id);
   }
 
-  /** Returns the users that an operation changed or deleted and none of `undos` has restored, as a query. */
+  /** Renders the query for the users of an operation whom none of `undos` has restored. */
   leftToUndo(operation_id: string, undos: string[]): SqlFragment {
     return leftToUndo(operation_id, undos);
   }

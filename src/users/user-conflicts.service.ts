@@ -13,16 +13,15 @@ const conflictCodes: string[] = ['user.name_taken', 'user.email_taken'];
 
 /**
  * Limits how often an actor learns that a name or address is taken: 1,000 times an hour (B25).
- * Names and addresses are unique across carriers, so each conflict may tell of a user whom the
- * actor cannot see.
+ * Names and addresses are unique across carriers, so each conflict may reveal a user outside the
+ * actor's scope.
  */
 @Injectable()
 export class UserConflictsService {
   constructor(private readonly limits: RateLimitsService) {}
 
   /**
-   * Counts conflicts before they are reported; returns how many of them may be reported with the
-   * field.
+   * Counts conflicts before they are reported. Returns how many may be reported with their field.
    */
   async count(actor: Prober, conflicts: number): Promise<number> {
     if (conflicts === 0 || seesEveryUser(actor)) return conflicts;
@@ -31,7 +30,7 @@ export class UserConflictsService {
   }
 
   /**
-   * Rejects what could tell whether a name or address is taken, once the limit is reached.
+   * Rejects requests that reveal whether a name or address is taken, once the limit is reached.
    * @throws request.rate_limited
    */
   async assertOpen(actor: Prober): Promise<void> {
@@ -50,10 +49,10 @@ export class UserConflictsService {
   }
 
   /**
-   * Runs work that fails if a name or address is taken, and counts that failure. Call it outside of
-   * the work's transaction, whose rollback would undo the count.
-   * @throws request.rate_limited once the limit is reached, before the work begins: a taken and a
-   * free name look alike
+   * Runs work that fails if a name or address is taken, and counts the failure. Call it outside the
+   * work's transaction, because a rollback would undo the count.
+   * @throws request.rate_limited once the limit is reached, before the work runs, so that taken and
+   * free names get the same response
    */
   async limit<Result>(actor: Prober, work: () => Promise<Result>): Promise<Result> {
     await this.assertOpen(actor);
@@ -68,7 +67,7 @@ export class UserConflictsService {
   }
 }
 
-/** Tells whether the actor can list every user anyway: a conflict tells them nothing new. */
+/** Returns whether the actor can list every user, so that a conflict reveals nothing new. */
 function seesEveryUser({ user_type, carrier_scope, permissions }: Prober): boolean {
   return user_type === 'system' && carrier_scope === null && holds(permissions, 'user:read');
 }

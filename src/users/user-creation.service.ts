@@ -25,8 +25,9 @@ export class UserCreationService {
   ) {}
 
   /**
-   * Creates a user; without a password they are invited by mail.
-   * @throws user.name_taken, user.email_taken, request.rate_limited and the rules of scope and grants
+   * Creates a user. Invites the user by mail if the request has no password.
+   * @throws user.name_taken, user.email_taken, request.rate_limited
+   * @throws access.denied, access.grant_exceeds_own, request.invalid, service.overloaded
    */
   async create(actor: Actor, request: CreateUserRequest): Promise<UserResponse> {
     assertConsistent(request);
@@ -38,11 +39,12 @@ export class UserCreationService {
     return this.insert(actor, request, password === undefined ? null : await this.hash(actor, request, password));
   }
 
-  /** Checks all else first: a taken name must not cost a hash (L21). The unique indexes still decide. */
+  /** Hashes the password after all checks, so that a taken name costs no hash (L21). */
   private async hash(actor: Actor, request: CreateUserRequest, password: string): Promise<string> {
     const { name, email, carrier_id = null } = request;
     const context = { name, email, carrier_id };
     await this.credentials.checkNewPassword(password, context);
+    // Only to fail before the hash. The unique indexes decide at the insert.
     const taken = await this.users.findTaken(name, email);
     if (taken !== null) throw new AppError(taken);
     return this.credentials.hashNewPassword(password, context, actor);

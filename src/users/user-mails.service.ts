@@ -17,26 +17,23 @@ export interface MailJob {
   email?: string;
 }
 
-/** A user who gets a link by mail. */
+/** The recipient of a mailed link. */
 type Addressee = Pick<UserResponse, 'user_id' | 'email'>;
 
-/**
- * Per address, not per user: an address that is given to one new user after the other is flooded
- * all the same (E13).
- */
+/** Per address, not per user: many new users with the same address would flood its inbox (E13). */
 const invitationLimit: RateLimit = { name: 'invitations', max: 3, window_seconds: 3_600 };
 const confirmationLimit: RateLimit = { name: 'confirmations', max: 3, window_seconds: 3_600 };
-/** Per address (R7). */
+/** Per address. Each of the limits applies (R7). */
 const resetLimits: RateLimit[] = [
   { name: 'resets an hour', max: 3, window_seconds: 3_600 },
   { name: 'resets a day', max: 10, window_seconds: 86_400 },
 ];
-/** Pause between two links that are asked for without a login, per user. */
+/** Minimum time between two links that a user requests without a login. */
 const pauseSeconds = 300;
 
 /**
- * Asks for mails to users, in the transaction of what they are about. A mail beyond a limit is left
- * out silently, and the link that was mailed before stays valid.
+ * Enqueues mails to users, in the transaction of the change that causes them.
+ * Skips a mail beyond a limit silently; the last mailed link then stays valid.
  */
 @Injectable()
 export class UserMailsService {
@@ -46,7 +43,7 @@ export class UserMailsService {
     private readonly limits: RateLimitsService,
   ) {}
 
-  /** Invites a user, and voids their older invitation. */
+  /** Mails an invitation to a user and voids the older one. */
   async invite(user: Addressee): Promise<void> {
     const [invited] = await this.takeInvitations([user]);
     if (invited === undefined) return;
@@ -54,7 +51,7 @@ export class UserMailsService {
     await this.enqueue(invitationOf(user));
   }
 
-  /** Invites users who were just created. */
+  /** Mails invitations to users who were just created. */
   async inviteNew(users: Addressee[]): Promise<void> {
     const invited = await this.takeInvitations(users);
     const user_ids = invited.map(({ user_id }) => user_id);
@@ -64,14 +61,13 @@ export class UserMailsService {
   }
 
   /**
-   * Mails a link to a user who asked to reset their password without a login: an invitation if they
-   * are invited. Returns false if none is mailed, because of the limits or a mail in the last 5
-   * minutes.
+   * Mails a link to set a new password: a new invitation to an invited user, else a reset link.
+   * Returns false if a limit or a mail in the last 5 minutes prevents it.
    */
   async requestReset({ user_id, email, status }: UserResponse): Promise<boolean> {
     const invited = status === 'invited';
     const purpose = invited ? 'invite' : 'reset';
-    // Asked first: a request in the pause must not use up the limit.
+    // Checked first: a request within the pause must not count towards the limit.
     if (await this.credentials.wasRequested(user_id, purpose, pauseSeconds)) return false;
     for (const limit of invited ? [invitationLimit] : resetLimits)
       if ((await this.limits.take(limit, [canonical(email)])).size === 0) return false;
@@ -81,9 +77,11 @@ export class UserMailsService {
   }
 
   /**
-   * Mails a link to a proposed address and a notice to the one in force, or a new invitation to an invited user.
-   * The same address proposed once more gets another link, since the first may be lost or expired. The address in
-   * force, repeated among other changes, leaves the links alone. The notice has no limit: it warns of a takeover.
+   * Mails a link to a proposed address and a notice to the current address. An invited user gets a
+   * new invitation instead.
+   * Proposing the same address again mails another link, because the first may be lost or expired.
+   * Sending the current address with other changes voids no link.
+   * The notice has no limit, because it warns of a takeover.
    */
   async emailProposed(user: { user_id: string; email: string; email_pending: string | null }, changes: Changes): Promise<void> {
     const { user_id, email, email_pending } = user;
@@ -113,7 +111,7 @@ export class UserMailsService {
     await this.jobs.enqueue(mailJob, { ...job }, `${job.mail}:${job.user_id}`);
   }
 
-  /** Returns the users whose address may get another invitation, and counts it. */
+  /** Counts one invitation per address, and returns the users whose address is within the limit. */
   private async takeInvitations<User extends Addressee>(users: User[]): Promise<User[]> {
     const open = await this.limits.take(
       invitationLimit,
@@ -124,13 +122,13 @@ export class UserMailsService {
 }
 
 /**
- * Names the address that was counted: a user who is given another one meanwhile gets no mail there.
+ * Includes the counted address: if the user's address changes first, no mail goes to the new one.
  */
 function invitationOf({ user_id, email }: Addressee): MailJob {
   return { user_id, mail: 'invitation', email };
 }
 
-/** An address is unique without regard to case, so it is counted likewise. */
+/** Returns the form of an address for counting. Addresses are unique regardless of case. */
 function canonical(email: string): string {
   return email.toLowerCase();
 }

@@ -31,7 +31,7 @@ export class UserPurgeService {
     await this.operations.eraseValues([name, email, email_pending, ...beforeAt, phone, first_name, last_name]);
     await this.users.purge([user_id]);
     await this.attempts.remove([user_id]);
-    // An invitation that waits for the mail server names its address.
+    // A queued invitation contains the address.
     await this.mails.cancelLinks(user_id);
     await this.events.record(actor, 'user.purged', { type: 'user', id: user_id, carrier_id });
   }

@@ -121,7 +121,7 @@ export function isTaken(column: 'name' | 'email', value: SqlFragment): SqlFragme
     where (other.deleted_at is null or ${never[column]}) and lower(other.${rawSql(column)}) = lower(${value}))`;
 }
 
-/** Renders whether an id belongs to a user, or ever belonged to a purged user or an API key: no new user gets it (Z24). */
+/** Renders whether a user, a purged user or an API key has an id. No new user may get it (Z24). */
 export function isIdTaken(user_id: SqlFragment): SqlFragment {
   return sql`(exists (select 1 from users other where other.user_id = ${user_id})
     or exists (select 1 from user_tombstones where user_tombstones.user_id = ${user_id})

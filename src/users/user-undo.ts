@@ -16,7 +16,9 @@ export function changedBy(operation_id: string): SqlFragment {
   return sql`select target_id as user_id from events where operation_id = ${operation_id}::uuid and event_type ${ofUsers}`;
 }
 
-/** Returns the users that an operation changed or deleted and none of `undos` has restored, as a query that gives `user_id`. */
+/**
+ * Renders the query for the `user_id`s of an operation's users whom none of `undos` has restored.
+ */
 export function leftToUndo(operation_id: string, undos: string[]): SqlFragment {
   if (undos.length === 0) return changedBy(operation_id);
   return sql`${changedBy(operation_id)} except select target_id from events

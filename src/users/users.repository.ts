@@ -81,7 +81,7 @@ export class UsersRepository {
     return this.database.run(sql`select ${userColumns} from users where users.user_id = any(${user_ids}::uuid[]) order by users.user_id`);
   }
 
-  /** Returns the error code for a name or address of another user, as the unique indexes decide. */
+  /** Returns the error code if another user has the name or address, or null. */
   async findTaken(name: string, email: string): Promise<TakenCode | null> {
     const [row] = await this.database.runPrepared<{ code: TakenCode | null }>(sql`select case
       when ${isTaken('name', sql`${name}::text`)} then 'user.name_taken'
@@ -152,7 +152,7 @@ export class UsersRepository {
     return rows.length === 0;
   }
 
-  /** Removes users and all that belongs to them. Their ids stay behind, so that nobody gets them again. */
+  /** Deletes users with their data. Keeps their ids, so that no new user gets them. */
   async purge(user_ids: string[]): Promise<void> {
     await this.database.run(sql`insert into user_tombstones (user_id) select unnest(${user_ids}::uuid[]) on conflict do nothing`);
     await this.database.run(sql`delete from users where user_id = any(${user_ids}::uuid[])`);

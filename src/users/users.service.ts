@@ -118,8 +118,8 @@ export class UsersService {
   }
 
   /**
-   * Mails a new invitation to a user without a password and voids the older link, up to 3 times per
-   * address and hour.
+   * Mails a new invitation to a user without a password and voids the older link. Mails at most 3
+   * invitations per address and hour.
    */
   @Transactional()
   async invite(actor: Actor, user_id: string): Promise<void> {
