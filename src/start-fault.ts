@@ -18,7 +18,7 @@ export function explainStartFault(error: unknown): string | null {
   }
   const { code = '', syscall, message } = firstOf(error);
   if (syscall === 'listen') return `The service cannot listen on HOST and PORT: ${message}`;
-  // Until the service listens, the database is all that it connects to.
+  // During the start the service connects only to the database.
   if (fromDatabaseError(markDriverFault(firstOf(error))) === null && !refusedStates.test(code) && message !== 'timeout expired')
     return null;
   return `The database of DATABASE_URL cannot be used: ${message}`;

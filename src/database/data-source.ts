@@ -71,7 +71,7 @@ class QuietClient extends Client {
 
 type OnConnected = (error: Error | undefined, client: PoolClient | undefined, done: (release?: Error | boolean) => void) => void;
 
-/** Marks a connection that cannot be had. TypeORM wraps the faults of statements, but not these. */
+/** Marks errors of connecting. TypeORM wraps the errors of statements, but not these. */
 class MarkingPool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(onConnected: OnConnected): void;

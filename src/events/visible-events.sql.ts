@@ -3,8 +3,9 @@ import { visibleTo } from '../access/scope';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 
 /**
- * Renders which events an actor may see: those about users within the scope, and those about themselves.
- * An id alone does not make an event one's own: that of an API key or a session may be the same.
+ * Renders which events an actor may see: events about users within the scope, and about the actor.
+ * An event is about the actor only if its target is a user: an API key or a session may have the
+ * same id.
  */
 export function visibleEvents(actor: Actor): SqlFragment {
   return visibleTo(actor, {
@@ -15,12 +16,12 @@ export function visibleEvents(actor: Actor): SqlFragment {
   });
 }
 
-const shown = rawSql(`event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id, carrier_id,
+const visibleColumns = rawSql(`event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id, carrier_id,
   operation_id, request_id, changes`);
 
 /**
- * Renders the table of events as a reader may see it. Where an actor outside the reader's scope acted on a user
- * within it, the address and the session of that actor are null, for filters too (OWASP ASVS 8.2.3).
+ * Renders the table of events as a reader may see it. Address and session are null if the actor of
+ * the event is outside the reader's scope. Filters see these nulls too (OWASP ASVS 8.2.3).
  */
 export function eventsFor(reader: Actor): SqlFragment {
   if (reader.user_type === 'system' && reader.carrier_scope === null) return rawSql('events');
@@ -30,6 +31,6 @@ export function eventsFor(reader: Actor): SqlFragment {
       when 'user' then exists (select 1 from users acting where acting.user_id = raw.actor_id and ${visibleTo(reader, user)})
       when 'key' then exists (select 1 from keys acting where acting.key_id = raw.actor_id and ${visibleTo(reader, key)})
       else true end`;
-  return sql`(select ${shown}, case when ${inScope} then raw.ip end as ip, case when ${inScope} then raw.session_id end as session_id
+  return sql`(select ${visibleColumns}, case when ${inScope} then raw.ip end as ip, case when ${inScope} then raw.session_id end as session_id
     from events raw) events`;
 }

@@ -10,10 +10,7 @@ export class Fingerprint {
   private digest: Buffer | null = null;
   private readonly file: UploadedFile | null = null;
 
-  /**
-   * @param body as parsed, or an uploaded file. The bytes of a file are hashed as the handler reads
-   * them.
-   */
+  /** @param body as parsed, or an uploaded file, which is hashed while the handler reads it */
   constructor(key: Buffer, query: unknown, body: unknown) {
     const hash = createKeyedHash(key).update(`${canonicalJson(query)}\n`);
     if (!(body instanceof UploadedFile)) {
@@ -33,8 +30,8 @@ export class Fingerprint {
   }
 
   /**
-   * Reads the rest of an uploaded file and keeps nothing of it.
-   * @throws Error when the file breaks off or is too large
+   * Reads and discards the rest of an uploaded file.
+   * @throws Error if it breaks off or is too large
    */
   async complete(): Promise<Buffer> {
     if (this.digest === null && this.file !== null) for await (const chunk of this.file.read()) void chunk;

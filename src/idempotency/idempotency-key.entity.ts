@@ -5,10 +5,12 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Check('idempotency_keys_actor_type_check', `actor_type in ('user', 'key')`)
 @Index('idempotency_keys_created_at_idx', ['created_at'])
 export class IdempotencyKeyEntity {
-  /** id of the caller, which is a user or an API key; it says nothing without `actor_type` */
+  /**
+   * id of the user or API key that called; a user and a key may have the same id, see `actor_type`
+   */
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'idempotency_keys_pkey' }) user_id!: string;
   @Column('text', { default: 'user' }) actor_type!: 'user' | 'key';
-  /** what the caller was limited to; null in rows of versions that did not store it */
+  /** scope of the caller at the first request; null in rows of versions that did not store it */
   @Column('text', { nullable: true }) actor_scope!: string | null;
   @PrimaryColumn('text', { primaryKeyConstraintName: 'idempotency_keys_pkey' }) method!: string;
   @PrimaryColumn('text', { primaryKeyConstraintName: 'idempotency_keys_pkey' }) path!: string;

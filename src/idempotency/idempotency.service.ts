@@ -58,7 +58,7 @@ export class IdempotencyService {
    */
   async claim({ actor, method, path, key, query, body }: KeyedRequest): Promise<Claim | KeptAnswer> {
     const { actor_type, user_id } = actor;
-    if (actor_type === 'system') throw new Error('the service sends no requests to itself');
+    if (actor_type === 'system') throw new Error('the system actor sends no requests');
     const scope = { user_id, actor_type, method, path, key_hash: createKeyedHash(this.key).update(key).digest() };
     const actor_scope = scopeOf(actor);
     const claim: Claim = { claim_id: newId(), scope, fingerprint: new Fingerprint(this.key, query, body) };
@@ -116,7 +116,7 @@ export class IdempotencyService {
   }
 }
 
-/** Returns what limits the users an actor may see, as text. */
+/** Returns the scope of an actor as text. */
 function scopeOf({ user_type, carrier_id, carrier_scope }: Actor): string {
   return canonicalJson([user_type, carrier_id, carrier_scope === null ? null : [...carrier_scope].sort()]);
 }
@@ -134,10 +134,10 @@ async function firstAnswer(
     throw new AppError('idempotency.key_reused', {
       detail: 'The request was carried out. Its answer was erased, together with a purged user.',
     });
-  // the response may show users that the caller may no longer see
+  // The response may contain users whom the caller may no longer see.
   if (first_scope !== null && first_scope !== actor_scope)
     throw new AppError('idempotency.key_reused', {
-      detail: 'The request was carried out. Your scope has changed since then, so its response is not returned again.',
+      detail: 'The request was carried out. Your scope has changed since, so the response is not returned again.',
     });
   return { ...(answer as Omit<KeptAnswer, 'status'>), status };
 }

@@ -27,7 +27,7 @@ export class OperationEntity {
   /** what its caller needed, and whoever wants to see, cancel or undo it needs too */
   @Column('text') permission!: string;
   @Column('text') status!: OperationStatus;
-  /** kind of the actor; `actor_id` says nothing without it */
+  /** kind of the actor; a user and an API key may have the same `actor_id` */
   @Column('text', { default: 'user' }) actor_type!: 'user' | 'key';
   @Column('uuid') actor_id!: string;
   @Column('uuid', { nullable: true }) session_id!: string | null;

@@ -178,8 +178,8 @@ export class OperationsRepository {
   }
 
   /**
-   * Ends an operation. Changed users can be undone for `undo_days`; null = never.
-   * An undo that skipped users, changed none or did not come to its end gives the undo of its operation back.
+   * Ends an operation. Its changes can be undone for `undo_days`; null = never.
+   * An undo that skipped users, changed none, was canceled or failed leaves its operation undoable.
    */
   async finish(
     operation_id: string,
@@ -211,7 +211,7 @@ export class OperationsRepository {
     return rows.length > 0;
   }
 
-  /** Returns the ids of the undos of an operation, in whatever state. */
+  /** Returns the ids of all undos of an operation, in any state. */
   async undosOf(operation_id: string): Promise<string[]> {
     const rows = await this.database.run<{ operation_id: string }>(
       sql`select operation_id from operations where undo_of = ${operation_id}::uuid`,

@@ -48,7 +48,7 @@ export class OperationsService {
   ): Promise<string> {
     const operation_id = newId();
     const { actor_type, user_id: actor_id, session_id, ip, request_id } = actor;
-    if (actor_type === 'system') throw new Error('the service opens no operation in its own name');
+    if (actor_type === 'system') throw new Error('the system actor cannot open an operation');
     const status = receiving ? 'receiving' : 'waiting';
     const origin = { actor_type, actor_id, session_id, ip, request_id };
     await this.operations.insert({ operation_id, kind, permission, status, ...origin, request, confirm_id, undo_of });
@@ -145,7 +145,7 @@ export class OperationsService {
     if (!(await this.operations.noteUndone(operation_id, undone_by))) throw new AppError('operation.not_undoable');
   }
 
-  /** Returns the ids of the undos of an operation: some users may have been undone by each of them. */
+  /** Returns the ids of all undos of an operation. Each of them may have restored some users. */
   undosOf(operation_id: string): Promise<string[]> {
     return this.operations.undosOf(operation_id);
   }

@@ -33,8 +33,8 @@ export class RoleChangesService {
   }
 
   /**
-   * Changes a role. Takes effect on the next request of its users, on other instances within milliseconds
-   * (ADR 0010). A change without effect leaves no event.
+   * Changes a role. Takes effect on the next request of every user with the role, on other
+   * instances within milliseconds (ADR 0010). Records no event if nothing changes.
    * @throws role.not_found, access.denied, request.invalid, access.grant_exceeds_own, role.in_use, user.last_administrator
    */
   @Transactional()
