@@ -151,7 +151,7 @@ const borders = [
   }),
 ];
 
-/** Names of values that a caller must not find out by how long a comparison takes. */
+/** Names of values that the duration of a comparison must not reveal. */
 const SECRET = '/(^|_|[a-z](?=[A-Z]))(token|secret|signature|mac|digest|password|hash)$/i';
 const secretSides = ['left', 'left.property', 'right', 'right.property'].map((side) => `[${side}.name=${SECRET}]`);
 

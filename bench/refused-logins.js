@@ -1,8 +1,10 @@
-// `npm run bench:timing`: whether the time of a refused login reveals if the user exists, for each form of stored hash.
+// `npm run bench:timing`: measures for each form of stored hash whether the time of a refused login
+// reveals that the user exists.
 //   --samples 300 (of each form)
-// Imports a user with each form over HTTP into one instance of the service, then sends wrong passwords over a real
-// socket, one at a time, all forms once in each round and in a random order. AUC is the probability that a refused
-// login of the form takes longer than that of an unknown user: 0.5 if time reveals nothing.
+// Imports a user with each form into one instance of the service. Then sends wrong passwords over a
+// real socket, one at a time. Each round sends one for each form, in random order.
+// AUC is the probability that a refused login of a form takes longer than a refused login of an
+// unknown user: 0.5 if the time reveals nothing.
 const { createHash, pbkdf2Sync, randomBytes, randomInt, scryptSync } = require('node:crypto');
 const { parseArgs } = require('node:util');
 const { hash: hashArgon2 } = require('@node-rs/argon2');
@@ -30,7 +32,7 @@ const scrypt = (ln) => {
   return `$scrypt$ln=${ln},r=8,p=1$${base64(salt)}$${base64(bytes)}`;
 };
 
-/** Hashes of other systems, as an import takes them. */
+/** Hashes of other systems in the forms that an import accepts. */
 const IMPORTED = {
   'bcrypt 10': () => hashBcrypt(PASSWORD, { cost: 10 }),
   'bcrypt 12': () => hashBcrypt(PASSWORD, { cost: 12 }),
@@ -46,7 +48,7 @@ async function post(url, headers, body) {
   return { status: response.status, body: await response.text() };
 }
 
-/** Imports the users as an administrator does. @returns the login of each form */
+/** Imports the users over HTTP, as an administrator. @returns the login of each form */
 async function importUsers(service, administrator) {
   const credentials = JSON.stringify({ login: administrator.name, password: PASSWORD });
   const { body } = await post(`${service.url}/auth/login`, JSON_HEADERS, credentials);
@@ -69,7 +71,7 @@ async function importUsers(service, administrator) {
   return Object.fromEntries(Object.keys(IMPORTED).map((form, index) => [form, `imported-${index}`]));
 }
 
-/** Milliseconds until a wrong password is refused. */
+/** Sends a wrong password. @returns the milliseconds until the response */
 async function refuse(service, login) {
   const body = JSON.stringify({ login, password: `${PASSWORD}!` });
   const start = performance.now();
@@ -89,7 +91,7 @@ async function measure({ database: { client }, service }, logins) {
   const forms = Object.keys(logins);
   const times = Object.fromEntries(forms.map((form) => [form, []]));
   for (let round = -WARM_UP_ROUNDS; round < samples; round++) {
-    // Account lockout would answer 429 from the fifth round on.
+    // Otherwise the account lockout would respond with 429 after five rounds.
     await client.query('delete from login_attempts');
     for (const form of shuffled(forms)) {
       const took = await refuse(service, logins[form]);
@@ -100,7 +102,7 @@ async function measure({ database: { client }, service }, logins) {
   return times;
 }
 
-/** The probability that a value of the first list exceeds one of the second. */
+/** Returns the probability that a value of the first list exceeds a value of the second list. */
 function aucOf(first, second) {
   const more = first.flatMap((one) => second.map((other) => (one > other ? 1 : one === other ? 0.5 : 0)));
   return more.reduce((sum, value) => sum + value, 0) / more.length;
@@ -133,10 +135,10 @@ async function main() {
     ...(await importUsers(stage.service, administrator)),
   };
   const times = await measure(stage, logins);
-  // Of two equal distributions (Mann-Whitney U).
+  // Standard deviation for two equal distributions (Mann-Whitney U).
   const deviation = Math.sqrt((2 * samples + 1) / (12 * samples ** 2));
   console.log(`\n${stage.about}\n\n${report(times)}\n`);
-  const chance = `Chance alone moves an AUC of 0.5 by ${deviation.toFixed(3)} (standard deviation).`;
+  const chance = `The standard deviation of an AUC of 0.5 is ${deviation.toFixed(3)}.`;
   console.log(`${samples} samples of each form. ${chance}`);
 }
 

@@ -1,10 +1,11 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Stores the kind of an actor beside its id, and keeps ids from being used again: an id alone let an imported user
- * inherit the operations, responses and permissions of an API key (Z24).
- * The default serves instances of the version before during a rolling upgrade. It fails closed: an operation that
- * such an instance opens for an API key finds no user with that id.
+ * Stores the kind of an actor beside its id, and keeps the ids of purged users.
+ * By the id alone, an imported user could inherit the operations, responses and permissions of an
+ * API key (Z24).
+ * The default serves instances of the previous version during a rolling upgrade. It fails closed:
+ * an operation that such an instance opens for an API key finds no user with this id.
  */
 export class RememberActorTypes1795200012000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

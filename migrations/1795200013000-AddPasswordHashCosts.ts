@@ -1,8 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Remembers how costly the stored hashes of other systems are: refused logins are padded to that.
- * The index finds these hashes among millions of own ones; HashCostsRepository has its predicate.
+ * Stores the costs of the hashes of other systems, to which refused logins are padded.
+ * The index finds these hashes among millions of own hashes. HashCostsRepository repeats its
+ * predicate.
  * A trigger notifies every instance of changes (ADR 0010).
  */
 export class AddPasswordHashCosts1795200013000 implements MigrationInterface {

@@ -1,9 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Finds the users who are known at an address. Accounts of 36 characters are ids of users. The keyed
- * hash of a missing login has 43, and its rows must not lengthen the search. The index leaves out
- * `known_until` on purpose: each login changes it, and an update outside all indexes is cheap (HOT).
+ * Indexes the users who are known at an address.
+ * Accounts of 36 characters are user ids. Keyed hashes of missing logins have 43 characters and
+ * would only make the index larger. The index leaves out `known_until`, because each login updates
+ * it: a column outside all indexes allows heap-only tuple (HOT) updates.
  */
 export class IndexKnownAddresses1795200014000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

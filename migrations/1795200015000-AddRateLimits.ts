@@ -1,8 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/**
- * Adds the counters that all instances share. Their rows change often and live for a day at most.
- */
+/** Adds the shared rate limits. The rows change often and exist for about a day at most. */
 export class AddRateLimits1795200015000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Closes two gaps in the append-only audit log. TRUNCATE fired no trigger, and the erasure of a
- * purged user could change or delete any event. Now it can only remove personal values.
+ * Closes two gaps in the append-only audit log: TRUNCATE fired no trigger, and the erasure of a
+ * purged user could change or delete any event. The erasure can now only remove personal values.
  */
 export class ProtectEvents1795200016000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -33,7 +33,7 @@ const strict = `
   end $$
 `;
 
-/** The function of CreateSchema. */
+/** The function as CreateSchema defines it. */
 const lenient = `
   create or replace function events_append_only() returns trigger language plpgsql as $$
   begin
