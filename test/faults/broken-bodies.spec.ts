@@ -53,11 +53,11 @@ describe('request bodies that break off', () => {
             await connection.send(
               requestHead('POST', path, { 'x-request-id': id, 'content-type': type, authorization, ...headers }) + begin(text),
             );
-            // a file is rejected before it is read, unless the guard has let it in
+            // A file is rejected before it is read, unless the guard allows the request.
             const isRead = name === 'json' || (path === '/user/import' && authorization !== undefined);
             if (isRead) broken.push(id);
             else await service.until(() => connection.status > 0);
-            // the service has read what was sent once it answers another request
+            // A response to another request shows that the service has read the sent bytes.
             await service.send('GET', '/health/live');
             if (how === 'reset') connection.socket.resetAndDestroy();
             else connection.socket.end();

@@ -6,11 +6,11 @@ import { statusOf } from '../support/raw-request';
 import { adminEmail, password } from '../support/service';
 import type { ServiceProcess } from '../support/service-process';
 
-/** The same requests in every run, so that a failure can be repeated. */
+/** Fixed, so that every run sends the same requests and a failure can be reproduced. */
 const seed = 20_261_122;
 const requests = 4_000;
 const atOnce = 16;
-/** A request that was cut short gets no answer before its deadline: it is given up. */
+/** A truncated request gets no response before its deadline, so the client gives up earlier. */
 const patienceMs = 1_000;
 
 const methods = 'GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT QUERY PROPFIND get \0 GET_ '.split(' ');
@@ -39,7 +39,7 @@ const odd = [
   'a'.repeat(9_000),
 ];
 
-/** Numbers from 0 to 1 that follow from a seed (mulberry32). */
+/** Returns a generator of pseudo-random numbers from 0 to 1 (mulberry32). */
 function randomFrom(start: number): () => number {
   let state = start;
   return () => {
@@ -50,7 +50,7 @@ function randomFrom(start: number): () => number {
   };
 }
 
-/** Makes malformed requests of every kind, half of them with a good token. */
+/** Makes malformed requests of every kind, half of them with a valid token. */
 class Fuzzer {
   private readonly random = randomFrom(seed);
   private readonly texts = [...odd, ...allNaughtyStrings];
@@ -145,7 +145,7 @@ class Fuzzer {
   }
 }
 
-/** Sends bytes, and returns the status of what comes back; 0 when nothing does in time. */
+/** Sends bytes and returns the status of the response, or 0 without a response in time. */
 function send(port: number, bytes: Buffer): Promise<number> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
@@ -173,7 +173,7 @@ describe('a process under malformed requests', () => {
   });
   afterAll(() => cluster.close());
 
-  it(`survives ${requests} of them from seed ${seed}, answers none with 500 and serves everyone afterwards (O14)`, async () => {
+  it(`survives ${requests} requests from seed ${seed} without a 500 and serves all clients afterwards (O14)`, async () => {
     const fuzzer = new Fuzzer(token);
     const port = Number(new URL(service.url).port);
     const { pid } = service;
@@ -188,7 +188,7 @@ describe('a process under malformed requests', () => {
     await Promise.all(Array.from({ length: atOnce }, work));
     expect({ ended, output: ended ? service.output.slice(-2_000) : '' }).toEqual({ ended: false, output: '' });
     expect([...statuses.keys()].filter((status) => status === 500)).toEqual([]);
-    // most were understood well enough to be answered, and in many ways
+    // Most requests are valid enough to get a response, and the statuses vary.
     expect(requests - (statuses.get(0) ?? 0)).toBeGreaterThan(requests / 2);
     expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 400, 401, 404, 405, 415]));
     expect(service.output).not.toMatch(/service\.internal_error|[Uu]nhandled|[Uu]ncaught/);

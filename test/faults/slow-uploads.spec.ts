@@ -5,7 +5,7 @@ import { TestService } from '../support/service';
 
 const header = 'user_type,name,email,carrier_id\n';
 const limits = { bodyMs: 2_000, uploadGraceMs: 2_000, uploadBytesPerSecond: 500, uploadMaxBytes: 200_000 };
-/** Longer than both times together. */
+/** Longer than `bodyMs` and `uploadGraceMs` together. */
 const longMs = 8_000;
 const rows = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, index) => `carrier,${prefix}-${index},${prefix}-${index}@example.com,c1\n`).join('');
@@ -42,7 +42,7 @@ describe('slow and large uploads', () => {
   const left = () =>
     service.rows(`select 'operation' as kind from operations where status = 'receiving' union all select 'batch' from operation_batches`);
 
-  it('answers and closes 100 slow bodies without access at the deadline, whatever their token, type and length (H21)', async () => {
+  it('rejects 100 slow bodies without access at the deadline, for every token, type and length (H21)', async () => {
     const tokens = [undefined, 'Bearer not.a.token', unauthorised];
     const types = ['application/json', undefined, 'text/csv', 'application/octet-stream', 'text/csv; charset=utf-16'];
     const slow = await Promise.all(
@@ -74,7 +74,7 @@ describe('slow and large uploads', () => {
     expect(connection.received).toContain(`"created":${(longMs / 250) * 10},`);
   });
 
-  it('ends an accepted upload that falls below the minimum rate, and keeps nothing of it (H21)', async () => {
+  it('ends an accepted upload that falls below the minimum rate, and stores no part of it (H21)', async () => {
     const connection = await begin(upload(), chunk(header + rows('trickling', 1_100)));
     void connection.trickle(chunk('c'), 250);
     await until(async () => (await openAtServer()) === 0, 60_000);
@@ -98,12 +98,12 @@ describe('slow and large uploads', () => {
   });
 
   it.each([{}, { 'idempotency-key': 'large' }])(
-    'rejects an upload that grows above the limit while it is still sent, and keeps nothing of it: %j (H21)',
+    'rejects an upload that exceeds the limit while it is sent, and stores no part of it: %j (H21)',
     async (headers) => {
       const connection = await begin(upload(headers), chunk(header));
       const part = rows('large', 1_000);
       for (let sent = 0; sent <= limits.uploadMaxBytes; sent += part.length) await connection.send(chunk(part));
-      // the file has no end yet
+      // The client has not sent the end of the file.
       await until(() => Promise.resolve(connection.status > 0));
       expect(connection.status).toBe(413);
       expect(connection.received).toContain('"code":"request.too_large"');

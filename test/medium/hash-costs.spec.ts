@@ -42,7 +42,7 @@ describe('the costs of stored hashes', () => {
       hashes,
     ]);
 
-  it('are the costliest of each computation after a recount, and go with the last such hash (L19)', async () => {
+  it('are the highest cost of each computation after a recount, and disappear with its last hash (L19)', async () => {
     const hashes = [await hashBcrypt(password, { cost: 4 }), await hashBcrypt(password, { cost: 5 })];
     await store(...hashes, `$pbkdf2-sha256$i=1000${rest}`, `$pbkdf2-sha256$900$${'A'.repeat(22)}$${'A'.repeat(86)}`);
     await store(`$scrypt$ln=4,r=8,p=1${rest}`, `$scrypt$ln=5,r=8,p=1${rest}`, `$argon2i$v=19$m=64,t=2,p=1${rest}`);
@@ -63,7 +63,7 @@ describe('the costs of stored hashes', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('are known to an instance as soon as another one has changed them', async () => {
+  it('are current on an instance as soon as another instance has changed them', async () => {
     expect(await costs.current()).toEqual([]);
     await service.rows(`insert into password_hash_costs values ('bcrypt', 32)`);
     expect(await costs.current()).toEqual([bcrypt(5)]);
@@ -75,7 +75,7 @@ describe('the costs of stored hashes', () => {
 
   it('are read from the database while the instance may have missed a change', async () => {
     expect(await costs.current()).toEqual([]);
-    // One transaction ends the connection that would tell of the change and makes it.
+    // One statement changes the costs and ends the connection that would notify the instance.
     await service.sql.query(`with ended as (select pg_terminate_backend(pid) from pg_stat_activity where ${listeners})
       insert into password_hash_costs select 'bcrypt', 32 from ended`);
     await until(async () => (await costs.current()).length > 0);
@@ -99,14 +99,14 @@ describe('the costs of stored hashes', () => {
     expect(await stored()).toEqual([bcrypt(6)]);
   });
 
-  it('never go down with cheaper hashes', async () => {
+  it('are not lowered by cheaper hashes', async () => {
     const credentials = service.app.get(CredentialsService);
     await credentials.noteHashes([`$2b$08$${'.'.repeat(53)}`]);
     await credentials.noteHashes([`$2b$07$${'.'.repeat(53)}`, `$argon2id$v=19$m=19456,t=2,p=1${rest}`]);
     expect(await stored()).toEqual([bcrypt(8)]);
   });
 
-  it('are limited to four sets of parameters of each memory-hard function, the costliest ones', async () => {
+  it('include only the four costliest parameter sets of each memory-hard function', async () => {
     const sets = [1, 2, 3, 4, 5, 6].map((passes) => `$argon2id$v=19$m=64,t=${passes},p=1${rest}`);
     await service.app.get(CredentialsService).noteHashes([...sets, `$scrypt$ln=4,r=8,p=1${rest}`]);
     await service.rows('select 1');
@@ -116,7 +116,7 @@ describe('the costs of stored hashes', () => {
 });
 
 describe('the recount', () => {
-  it('reads only the index of hashes of other systems, among many own ones', async () => {
+  it('reads only the index of hashes of other systems, even among many own hashes', async () => {
     const database = await createTestDatabase();
     const client = new Client({ connectionString: database.url });
     await client.connect();
@@ -142,7 +142,7 @@ describe('the recount', () => {
     }
   });
 
-  it('happens at start, so that hashes that were stored before are covered (L19)', async () => {
+  it('runs at start, so that it includes hashes that an older version stored (L19)', async () => {
     const database = await createTestDatabase();
     const client = new Client({ connectionString: database.url });
     await client.connect();

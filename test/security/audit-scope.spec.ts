@@ -55,7 +55,7 @@ describe('the audit log as users with a limited scope see it', () => {
     expect(await eventsOf(service.admin, `target_id=${user_id}&event_type=user.changed&ip=${adminIp}`)).toHaveLength(1);
   });
 
-  it('hides addresses of API keys outside the carrier, and shows those of attackers at its users', async () => {
+  it('hides addresses of API keys outside the carrier, and shows those of failed logins of its users', async () => {
     const { user_id, name } = await service.createUser();
     const { key, key_id } = await createKey(service, ['user:update']);
     await service.patch(`/user/${user_id}`, { token: key, ip: adminIp, body: { locale: 'de' } });
@@ -66,7 +66,7 @@ describe('the audit log as users with a limited scope see it', () => {
     expect(changed).toMatchObject({ actor_type: 'key', actor_id: key_id, ip: null });
   });
 
-  it('shows a scoped user no event of another kind of thing that has their own id (Z24)', async () => {
+  it('shows a scoped user no event whose target of another type has their id (Z24)', async () => {
     await service.rows(
       `insert into events (event_type, actor_type, target_type, target_id) values ('key.revoked', 'system', 'key', $1), ('user.invited', 'system', 'user', $1)`,
       [scoped.user_id],

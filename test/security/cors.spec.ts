@@ -3,7 +3,7 @@ import { requestHead } from '../support/raw-connection';
 import { type TestLogin, TestService } from '../support/service';
 
 const allowed = ['https://good.test', 'https://portal.example.net:8443'];
-/** Each looks like an allowed origin to a check that is not exact. */
+/** A check that is not exact would allow some of these origins. */
 const refused = [
   'https://good.test.evil',
   'https://evil.good.test',
@@ -54,7 +54,7 @@ describe('requests of web pages', () => {
 
   const bearer = () => ({ authorization: `Bearer ${login.token}` });
 
-  /** One request for each way a response is made: handler, guard, router, parser, wrong method, and memory. */
+  /** One request for each part of the service that makes responses. */
   const kinds = (): [title: string, status: number, send: (origin: Record<string, string>) => Promise<Exchange>][] => [
     ['a handler', 200, (origin) => exchange('GET', '/user', { ...bearer(), ...origin })],
     ['a public handler', 200, (origin) => exchange('GET', '/health/live', origin)],
@@ -70,7 +70,7 @@ describe('requests of web pages', () => {
 
   const corsHeaders = ({ headers }: Exchange) => Object.keys(headers).filter((name) => name.startsWith('access-control-allow'));
 
-  it('lets an allowed origin read every kind of response and no other origin any (H19)', async () => {
+  it('lets allowed origins read every kind of response, and other origins none (H19)', async () => {
     for (const [title, status, send] of kinds()) {
       for (const origin of allowed) {
         const { status: given, headers } = await send({ origin });
@@ -92,18 +92,18 @@ describe('requests of web pages', () => {
       }
   });
 
-  it('answers check-token from memory with the headers of every other way (H19)', async () => {
+  it('sends the same headers for check-token from memory as through the framework (H19)', async () => {
     const body = JSON.stringify({ token: login.token });
     await exchange('POST', '/auth/check-token', {}, body);
     const fromMemory = await exchange('POST', '/auth/check-token', {}, body);
-    // any of these takes the way through the framework
+    // This header forces the way through the framework.
     const through = await exchange('POST', '/auth/check-token', { 'x-forwarded-for': '192.0.2.1' }, body);
     const names = ({ headers }: Exchange) => Object.keys(headers).sort();
     expect(names(fromMemory)).toEqual(names(through));
     expect(corsHeaders(fromMemory)).toEqual([]);
   });
 
-  it('answers a preflight of an allowed origin with the methods and for ten minutes, without credentials (H19)', async () => {
+  it('allows the methods for ten minutes in a preflight of an allowed origin, without credentials (H19)', async () => {
     for (const origin of allowed)
       for (const path of ['/user', '/user/all', '/auth/check-token', '/auth/login', `/user/${login.user_id}`]) {
         const wanted = { 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'authorization,content-type' };

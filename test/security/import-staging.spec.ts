@@ -6,7 +6,7 @@ const secret = 'never-to-be-stored';
 const long = secret.repeat(1_000);
 const rows = 1_500;
 
-describe('what an import stores of rows that fail', () => {
+describe('the staging of invalid import rows', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();

@@ -18,14 +18,17 @@ describe('the counter of known addresses', () => {
   const attempt = (login: string, ip: string, secret = wrong): Promise<TestAnswer> =>
     service.post('/auth/login', { body: { login, password: secret }, ip });
 
-  /** An address from which a new user has logged in, who may have logged in from others before. */
+  /** Logs in from a new address, as a new user or the named one, and returns the address. */
   const knownAddress = async (name?: string): Promise<string> => {
     const ip = `192.0.2.${++count}`;
     expect((await attempt(name ?? (await service.createUser()).name, ip, password)).status).toBe(200);
     return ip;
   };
 
-  /** Uses up the failures at one address, then asks from another. 401: the first has an own counter. */
+  /**
+   * Uses up the failures at one address, then logs in from another.
+   * The status 401 shows that the first address has a separate counter.
+   */
   const probe = async (login: string, ip: string, other = elsewhere): Promise<TestAnswer> => {
     for (let failures = 0; failures < 5; failures++) expect((await attempt(login, ip)).status).toBe(401);
     expect((await attempt(login, ip)).status).toBe(429);
@@ -34,7 +37,7 @@ describe('the counter of known addresses', () => {
 
   const forget = () => service.rows(`delete from login_attempts where account not in (select user_id::text from users)`);
 
-  /** Returns where a missing login has an own counter, after one attempt from each address. */
+  /** Returns the addresses at which a missing login has a separate counter. */
   const ownCounters = async (login: string, ips: string[]): Promise<string[]> => {
     await forget();
     for (const ip of ips) expect((await attempt(login, ip)).status).toBe(401);
@@ -42,7 +45,7 @@ describe('the counter of known addresses', () => {
     return (await service.rows<{ address: string }>(counters)).map(({ address }) => address).sort();
   };
 
-  it('locks a missing login as it locks a user whose address is known, or as one whose address is not (L20)', async () => {
+  it('locks a missing login like a user at a known address, or like a user at an unknown one (L20)', async () => {
     const ip = await knownAddress();
     const [home, away] = [await service.createUser(), await service.createUser()];
     expect((await attempt(home.name, ip, password)).status).toBe(200);
@@ -54,7 +57,7 @@ describe('the counter of known addresses', () => {
     expect(statuses.every((status) => [known.status, unknown.status].includes(status))).toBe(true);
   });
 
-  it('answers a locked missing login with the headers of a locked user, at either counter (L20)', async () => {
+  it('returns the headers of a locked user for a locked missing login, at either counter (L20)', async () => {
     const ip = await knownAddress();
     const [home, away] = [await service.createUser(), await service.createUser()];
     expect((await attempt(home.name, ip, password)).status).toBe(200);
@@ -77,18 +80,18 @@ describe('the counter of known addresses', () => {
     expect([...seen].sort()).toEqual(shapes.sort());
   });
 
-  it('gives no missing login a counter of its own at an address from which no user has logged in within 30 days (L20)', async () => {
+  it('gives missing logins no separate counter where no user has logged in within 30 days (L20)', async () => {
     const [expired, live] = [await knownAddress(), await knownAddress()];
     await service.rows(`update login_attempts set known_until = now() - interval '1 second' where address = $1`, [expired]);
     const seen: string[] = [];
     for (const login of missingLogins) seen.push(...(await ownCounters(login, ['198.51.100.30', expired, live])));
     expect(new Set(seen)).toEqual(new Set([live]));
-    // a missing login with a counter there makes the address known to no other
+    // The counter of a missing login does not make an address known.
     await service.rows(`delete from login_attempts where address = $1 and known_until is not null`, [live]);
     for (const login of missingLogins) expect(await ownCounters(login, [live])).toEqual([]);
   });
 
-  it('tells a user with one login no more from many addresses of their own than from one (L20)', async () => {
+  it('reveals no more at many addresses of one user than at one of them (L20)', async () => {
     const { name } = await service.createUser();
     const own = [await knownAddress(name), await knownAddress(name), await knownAddress(name), await knownAddress(name)].sort();
     const patterns = new Set<string>();
@@ -96,7 +99,7 @@ describe('the counter of known addresses', () => {
     expect(patterns).toEqual(new Set(['', own.join()]));
   });
 
-  it('decides the same for a missing login on another instance (L20)', async () => {
+  it('gives a missing login the same counters on another instance (L20)', async () => {
     const ip = await knownAddress();
     const here: string[][] = [];
     for (const login of missingLogins) here.push(await ownCounters(login, [ip]));

@@ -20,7 +20,7 @@ const forms: [string, (password: string) => Promise<string> | string][] = [
   ['MD5', (password) => createHash('md5').update(password).digest('hex')],
 ];
 
-describe('imported passwords that the policy of today rejects', () => {
+describe('imported passwords that the current policy rejects', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -42,7 +42,7 @@ describe('imported passwords that the policy of today rejects', () => {
   }
   const logIn = (login: string, password: string) => service.post('/auth/login', { body: { login, password } });
 
-  it.each(forms)('must be changed at the first login, which is restricted already: %s (P12)', async (_form, make) => {
+  it.each(forms)('must be changed after the first login, which is already restricted: %s (P12)', async (_form, make) => {
     const { name } = await importUser(await make(weak), { roles: ['carrier_administrator'] });
     const { body, status } = await logIn(name, weak);
     expect([status, body.user.must_change_password]).toEqual([200, true]);
@@ -66,13 +66,13 @@ describe('imported passwords that the policy of today rejects', () => {
     expect((await logIn(name, strong)).body.user.must_change_password).toBe(false);
   });
 
-  it('are judged with the context of the user', async () => {
+  it('are checked against the name of the user', async () => {
     const named = 'a fine password of ada-lovelace';
     await importUser(await bcrypt(named), { name: 'ada-lovelace' });
     expect((await logIn('ada-lovelace', named)).body.user.must_change_password).toBe(true);
   });
 
-  it('leave the demand for a change in the audit log, once, and in the version of the user', async () => {
+  it('cause one event and one new version of the user, even if several first logins are concurrent', async () => {
     const { name, user_id } = await importUser(await bcrypt(weak));
     const { version } = (await service.get(`/user/${user_id}`, service.admin)).body;
     const answers = await Promise.all([1, 2, 3].map(() => logIn(name, weak)));
@@ -88,7 +88,7 @@ describe('imported passwords that the policy of today rejects', () => {
     });
   });
 
-  it('restrict sessions that are open already', async () => {
+  it('restrict the open sessions of the user as well', async () => {
     const { name, user_id } = await importUser(await bcrypt(strong));
     const before = (await logIn(name, strong)).body;
     await replaceHash(user_id, await bcrypt(weak));
@@ -97,7 +97,7 @@ describe('imported passwords that the policy of today rejects', () => {
     expect(answer.body.code).toBe('auth.password_change_required');
   });
 
-  it('keep their hash where the password is only confirmed, so that the next login still judges it', async () => {
+  it('keep their hash when the password is only confirmed, so that the next login still checks it', async () => {
     const { user_id, name, token } = await service.loginAs();
     await replaceHash(user_id, await bcrypt(weak));
     const change = { email: 'confirmed@example.com', current_password: weak };

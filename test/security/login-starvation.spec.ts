@@ -6,7 +6,7 @@ import { mailedResetToken, until } from '../support/links';
 import { password, type TestLogin, TestService } from '../support/service';
 
 const mockHashing = { allowed: Promise.resolve() };
-// the real function, counted, and held back on request
+// The real function, counted. A test can delay it by `mockHashing`.
 jest.mock('@node-rs/argon2', () => {
   const real = jest.requireActual<typeof argon2>('@node-rs/argon2');
   return {
@@ -62,7 +62,7 @@ describe('new passwords beside logins', () => {
   const codesOf = (answers: Answer[]) => new Set(answers.map(({ code }) => code));
   const all200 = () => names.map(() => 200);
 
-  /** Sends 90 requests with new passwords, and does something while the first ones are hashed. */
+  /** Sends 90 requests with new passwords, and calls `meanwhile` before the first hash ends. */
   const flood = async <T>(request: (index: number) => Promise<Answer>, meanwhile: () => Promise<T>): Promise<[Answer[], T]> => {
     let [refused, allow] = [0, () => {}];
     mockHashing.allowed = new Promise((resolve) => (allow = resolve));
@@ -118,7 +118,7 @@ describe('new passwords beside logins', () => {
     expect([countOf(204), countOf(404), countOf(429)]).toEqual([1, share - 1, 90 - share]);
   });
 
-  it('hashes no MD5 of an imported row that is not allowed or whose name is taken, and never stores one as it is (L21)', async () => {
+  it('wraps no MD5 of a rejected or conflicting import row, and never stores a bare MD5 (L21)', async () => {
     const md5 = '0123456789abcdef0123456789abcdef';
     const row = (name: string, email: string, carrier = 'c1') => `carrier,${name},${email},${carrier},${md5}`;
     const rows = [row(attacker.name, 'free1@example.com'), row('free-2', attacker.email), row('free-3', 'free3@example.com', 'c 1')];
@@ -129,7 +129,7 @@ describe('new passwords beside logins', () => {
     expect(hashes.length - before).toBe(1);
     const stored = `select 1 from credentials where password_hash = $1`;
     expect(await service.rows(stored, [md5])).toEqual([]);
-    // the name was taken when the hashes were made, and is free when the users are
+    // The name was taken when the hashes were wrapped, and is free when the users are created.
     const values = { user_type: 'carrier', name: 'free-5', email: 'free5@example.com', carrier_id: 'c1', password_hash: md5 };
     const options = { on_conflict: 'fail' as const, invite: false };
     const rowsService = service.app.get(ImportRowsService, { strict: false });
@@ -138,7 +138,7 @@ describe('new passwords beside logins', () => {
     expect(await service.rows(stored, [md5])).toEqual([]);
   });
 
-  it('reports a taken name before a taken address, and a password that is refused before both', async () => {
+  it('reports a rejected password first, then a taken name, then a taken address', async () => {
     const [{ name, email }, fields] = [attacker, { token: service.admin.token }];
     const body = { user_type: 'carrier', carrier_id: 'c1', name, email, password };
     expect((await service.post('/user/create', { ...fields, body })).body.code).toBe('user.name_taken');

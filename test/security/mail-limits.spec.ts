@@ -19,7 +19,7 @@ describe('flooding an inbox with mails of the service', () => {
     });
   const createAndDelete = async (name: string, email: string) => {
     const { status, body } = await create(name, email);
-    // the mail of a user who is deleted before it is sent would not go out
+    // Wait for the mail: a mail to a deleted user is not sent.
     await queueEmpty(service);
     await service.delete(`/user/${body.user_id}`, service.admin);
     return status;
@@ -27,14 +27,14 @@ describe('flooding an inbox with mails of the service', () => {
   const endPause = () => service.rows(`update one_time_tokens set requested_at = requested_at - interval '5 minutes'`);
   const hourPasses = () => service.rows(`update rate_limits set ends_at = ends_at - interval '1 hour'`);
 
-  it('mails three invitations to an address that users are created with and deleted in a loop (E13)', async () => {
+  it('mails three invitations to an address if users are created and deleted in a loop (E13)', async () => {
     const spellings = ['flooded@example.com', 'Flooded@example.com', 'FLOODED@EXAMPLE.COM'];
     for (let round = 0; round < 10; round++) expect(await createAndDelete(`flooded-${round}`, spellings[round % 3] as string)).toBe(201);
     const received = service.mailbox.mails.filter(({ to }) => to.some((one) => one.toLowerCase() === spellings[0]));
     expect(received).toHaveLength(3);
   });
 
-  it('mails three invitations however they are asked for, and the newest link stays valid (E13)', async () => {
+  it('mails three invitations for all kinds of requests together, and keeps the newest link valid (E13)', async () => {
     const email = 'every-way@example.com';
     const { user_id } = (await create('every-way', email)).body;
     await queueEmpty(service);
@@ -60,7 +60,7 @@ describe('flooding an inbox with mails of the service', () => {
     expect((await service.get(`/auth/reset/${mailsTo(email).at(-1)?.token}`)).status).toBe(200);
   });
 
-  it('mails three confirmations to an address that is proposed again and again, and the newest link stays valid (E13)', async () => {
+  it('mails three confirmations to an address that is proposed repeatedly, and keeps the newest link valid (E13)', async () => {
     const email = 'proposed@example.com';
     const users = [await service.createUser(), await service.createUser()];
     const propose = async (index: number, address: string) => {
@@ -75,7 +75,7 @@ describe('flooding an inbox with mails of the service', () => {
     const received = service.mailbox.mails.filter(({ to }) => to.some((one) => one.toLowerCase() === email));
     expect(received).toHaveLength(3);
     expect((await service.get(`/auth/email/${received.at(-1)?.token}`)).status).toBe(200);
-    // the notice to the address in force is never left out
+    // The notice to the current address is never skipped.
     const [user] = await service.rows<{ email: string }>('select email from users where user_id = $1', [users[0]?.user_id]);
     expect(mailsTo(user?.email ?? '').length).toBeGreaterThanOrEqual(5);
   });
@@ -98,7 +98,7 @@ describe('flooding an inbox with mails of the service', () => {
     expect(mailsTo(email)).toHaveLength(3);
   });
 
-  it('mails no invitation to another address than the one that was counted, if the address changes before (E13)', async () => {
+  it('mails no queued invitation to another address than the counted one (E13)', async () => {
     const email = 'late@example.com';
     for (let round = 0; round < 3; round++) await createAndDelete(`late-${round}`, email);
     await service.mailbox.stop();
@@ -113,7 +113,7 @@ describe('flooding an inbox with mails of the service', () => {
     expect(mailsTo('first@example.com')).toEqual([]);
   });
 
-  it('mails three invitations to an address that parallel requests ask for (E13)', async () => {
+  it('mails at most three invitations for parallel requests (E13)', async () => {
     const email = 'parallel@example.com';
     const { user_id } = (await create('parallel', email)).body;
     const answers = await Promise.all(Array.from({ length: 20 }, () => service.post(`/user/${user_id}/invite`, service.admin)));
@@ -124,7 +124,7 @@ describe('flooding an inbox with mails of the service', () => {
     expect(mailsTo(email).length).toBeLessThanOrEqual(3);
   });
 
-  it('mails three links to reset a password an hour and ten a day, and the newest stays valid (R7)', async () => {
+  it('mails three reset links an hour and ten a day, and keeps the newest link valid (R7)', async () => {
     const { email } = await service.loginAs({ roles: ['carrier_user'] });
     const ask = async (times: number) => {
       for (let time = 0; time < times; time++) {

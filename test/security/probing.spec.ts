@@ -1,7 +1,7 @@
 import { addManyUsers, ended } from '../support/many-users';
 import { type TestLogin, TestService } from '../support/service';
 
-/** Conflicts per actor and hour after which the service stops telling. */
+/** Conflicts per actor and hour that the service reports with their field. */
 const limit = 1_000;
 const taken = 1_200;
 
@@ -44,7 +44,7 @@ describe('probing for names and addresses of other carriers', () => {
     for (const { code } of failed) codes[code] = (codes[code] ?? 0) + 1;
     return codes;
   };
-  /** An actor who has used up their conflicts of the hour. */
+  /** Returns an actor who has reached the limit of conflicts. */
   const exhausted = async () => {
     const actor = await login();
     await dryRun(actor, takenRows(limit));
@@ -81,7 +81,7 @@ describe('probing for names and addresses of other carriers', () => {
     expect((await dryRun(actor, [row('taken-1')], 'on_conflict=skip')).status).toBe(429);
   });
 
-  it('refuses dry runs, new users, renames, addresses and restores alike after 1,000 conflicts, for that actor only (B25)', async () => {
+  it('rejects dry runs, creates, renames, new addresses and restores of an actor after 1,000 conflicts (B25)', async () => {
     const actor = await login();
     const own = (await create(actor, row('own'))).body.user_id as string;
     const deleted = (await create(actor, row('own-deleted'))).body.user_id as string;
@@ -159,14 +159,14 @@ describe('probing for names and addresses of other carriers', () => {
     expect(stored?.told.match(/name_taken/g)).toHaveLength(1);
   });
 
-  it('gives parallel dry runs of one actor 1,000 answers together (B25)', async () => {
+  it('reports 1,000 conflicts in total to parallel dry runs of one actor (B25)', async () => {
     const actor = await login();
     const runs = await Promise.all(Array.from({ length: 20 }, () => dryRun(actor, takenRows(900))));
     const told = runs.flatMap(({ body }) => (body.failed ?? []) as FailedRow[]).filter(({ code }) => code === 'user.name_taken');
     expect(told).toHaveLength(limit);
   });
 
-  it('tells the field again once the hour has passed (B25)', async () => {
+  it('reports the field again after an hour (B25)', async () => {
     const actor = await exhausted();
     expect((await create(actor, row('taken-1'))).status).toBe(429);
     await service.rows(`update rate_limits set ends_at = ends_at - interval '1 hour'`);

@@ -30,17 +30,17 @@ describe('the log of denied requests', () => {
   });
   afterAll(() => service.close());
 
-  /** Sends an allowed and three denied requests to an instance and returns what it logged about requests. */
+  /** Sends one allowed and three rejected requests, and returns the lines of the access log. */
   async function linesAt(level: string): Promise<Line[]> {
     const instance = await ServiceProcess.beside(service, { LOG_LEVEL: level });
     const headers = (id: string) => ({ 'x-request-id': id });
     await instance.send('GET', '/user', { token: user.token, headers: headers('allowed') });
-    const denied = [
+    const rejected = [
       await instance.send('GET', '/audit/list', { token: user.token, headers: headers('user') }),
       await instance.send('DELETE', `/user/${service.admin.user_id}`, { token: key.key, headers: headers('key') }),
       await instance.send('POST', '/user/create', { token: service.admin.token, headers: headers('invalid'), body: {} }),
     ];
-    expect(denied.map(({ status }) => status)).toEqual([403, 403, 400]);
+    expect(rejected.map(({ status }) => status)).toEqual([403, 403, 400]);
     expect(await instance.stop()).toBe(0);
     const lines = instance.stdout.split('\n').filter((line) => line.startsWith('{'));
     return lines.map((line) => JSON.parse(line) as Line).filter(({ msg, route }) => msg === 'request' && !route.startsWith('/health'));

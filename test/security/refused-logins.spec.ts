@@ -27,7 +27,7 @@ const scrypt = (ln: number) => {
 const ownHash = 'argon2id$v=19$m=19456,t=2,p=1';
 const bcrypt10 = () => hashBcrypt(password, { cost: 10 });
 
-/** Forms that an import takes; of most kinds two, so that one is cheaper than the padding. */
+/** Forms that an import accepts, two of most kinds: the cheaper one needs padding. */
 const forms: Record<string, () => Promise<string> | string> = {
   'bcrypt 10': bcrypt10,
   'bcrypt 12': () => hashBcrypt(password, { cost: 12 }),
@@ -87,7 +87,7 @@ describe('refused logins', () => {
     expect(unknown).toMatchObject({ [ownHash]: 1, bcrypt: 4_096, 'pbkdf2-sha256': 600_000 });
   });
 
-  it('cost the same wherever else a logged-in user enters a wrong current password (L19)', async () => {
+  it('cost the same hash work as a wrong current password of a logged-in user (L19)', async () => {
     const unknown = await refusedWork('nobody-at-all');
     const { token, user_id } = await service.loginAs();
     const entered = { current_password: `${password}!` };

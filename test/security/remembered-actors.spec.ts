@@ -4,7 +4,7 @@ import { createKey } from '../support/keys';
 import { until } from '../support/links';
 import { type TestLogin, TestService } from '../support/service';
 
-describe('work and answers that are remembered for an actor', () => {
+describe('operations and responses that are stored for an actor', () => {
   let service: TestService;
   let admin: TestLogin;
   let port: number;
@@ -24,7 +24,7 @@ describe('work and answers that are remembered for an actor', () => {
       body: rows.map((row) => JSON.stringify(row)).join('\n'),
       headers: { 'content-type': 'application/x-ndjson' },
     });
-  /** Adds an active user under the id of another kind of actor, past every rule, and logs them in. */
+  /** Inserts an active user with the id of an API key, without any check, and logs them in. */
   async function plantUser(user_id: string, name: string, roles: string[], carrier_id: string | null = null): Promise<TestLogin> {
     await service.rows(
       `insert into users (user_id, user_type, name, email, carrier_id, roles, status, password_changed_at)
@@ -91,7 +91,7 @@ describe('work and answers that are remembered for an actor', () => {
     ]);
   });
 
-  it('shows a Carrier User nothing of the API key with the same id: operations, kept responses, cursors, undo (Z24)', async () => {
+  it('hides operations, stored responses and cursors of an API key from the user with the same id (Z24)', async () => {
     const { key_id, key } = await createKey(service, ['user:read', 'user:create', 'user:update', 'user:import']);
     const target = await service.createUser({ user_type: 'system' });
     const done = await service.patch(`/user/all?user_id=${target.user_id}`, { token: key, body: { timezone: 'Europe/Oslo' } });
@@ -118,7 +118,7 @@ describe('work and answers that are remembered for an actor', () => {
     expect((await service.post(`/user/operation/${done.body.operation_id}/undo`, { token: key })).body.changed).toBe(1);
   });
 
-  it('finds nobody who is oneself where an API key acts (Z24)', async () => {
+  it('never treats an API key as the user with the same id (Z24)', async () => {
     const { key_id, key } = await createKey(service, ['user:read', 'user:update', 'session:read'], { carrier_scope: ['c8'] });
     await plantUser(key_id, 'own-twin', ['administrator']);
     for (const path of [`/user/${key_id}`, `/auth/session/list?user_id=${key_id}`, `/user/list?user_id=${key_id}`]) {
@@ -128,7 +128,7 @@ describe('work and answers that are remembered for an actor', () => {
     expect((await service.patch(`/user/${key_id}`, { token: key, body: { locale: 'de' } })).status).toBe(404);
   });
 
-  it('returns a kept response only while the scope of the caller is the one it was made in (Z24)', async () => {
+  it('returns a stored response only while the caller has the scope of the first request (Z24)', async () => {
     const clerk = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const body = { user_type: 'carrier', carrier_id: 'c5', name: 'scoped-answer', email: 'scoped-answer@example.com' };
     const create = () => service.post('/user/create', { token: clerk.token, body, headers: { 'idempotency-key': 'scoped' } });

@@ -6,7 +6,7 @@ const minuteMax = 30;
 const requestsMax = 60;
 const rounds = 50;
 const tokens = 1_000;
-/** χ² with 63 degrees of freedom exceeds this once in ten million times; at 0.001 it would be 104. */
+/** χ² with 63 degrees of freedom exceeds this value with a probability of 10⁻⁷. */
 const chiSquareMax = 140.1;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
@@ -45,7 +45,7 @@ describe('flooding and guessing reset links', () => {
   });
   afterAll(() => service.close());
 
-  /** A client address that has sent nothing yet. */
+  /** Returns a client address that has sent no request yet. */
   const anotherClient = () => `198.51.100.${++addresses}`;
 
   async function askForAll(email: string, clientOf: () => string): Promise<TestAnswer[]> {
@@ -86,7 +86,7 @@ describe('flooding and guessing reset links', () => {
     expect(new Set(minted.map((token) => token.slice(-8))).size).toBe(tokens);
     // The last of 43 characters holds only four bits.
     expect(chiSquare(minted.map((token) => token.slice(0, 42)))).toBeLessThan(chiSquareMax);
-    // The statistic does reject texts with less in them: UUIDs, as bytes and as they are written.
+    // The statistic rejects texts with less randomness: UUIDs, in hexadecimal and as bytes.
     const ids = Array.from({ length: tokens }, () => crypto.randomUUID());
     expect(chiSquare(ids.map((id) => id.replaceAll('-', '')))).toBeGreaterThan(chiSquareMax);
     expect(chiSquare(ids.map((id) => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url').slice(0, 21)))).toBeGreaterThan(
@@ -113,7 +113,7 @@ describe('flooding and guessing reset links', () => {
     }
   });
 
-  it('refuses further guesses of one client address after its limit, and nobody else (R8)', async () => {
+  it('rejects guesses beyond the limit of a client address, but none of other addresses (R8)', async () => {
     const { email } = await service.createUser();
     const token = await mailedResetToken(service, email);
     const body = { password: `${password} again` };
@@ -131,7 +131,7 @@ describe('flooding and guessing reset links', () => {
         'retry-after': expect.stringMatching(/^\d+$/),
         'ratelimit-policy': expect.any(String),
       });
-      // Not even the right token says more.
+      // The right token gets the same response.
       expect((await guess(method, token, ip)).status).toBe(429);
     }
     expect((await guess('GET', token, anotherClient())).status).toBe(200);

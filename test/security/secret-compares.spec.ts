@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { mailedResetToken } from '../support/links';
 import { password, type TestLogin, TestService } from '../support/service';
 
-// the real function, counted
+// The real function, with its calls recorded.
 jest.mock('node:crypto', () => {
   const real = jest.requireActual<typeof crypto>('node:crypto');
   return { ...real, timingSafeEqual: jest.fn(real.timingSafeEqual) };
@@ -13,7 +13,7 @@ const statements = jest.spyOn(Client.prototype, 'query').mock.calls;
 
 type User = TestLogin & { name: string; email: string };
 
-/** Values that statements carried, as bytes. */
+/** Returns the parameters of all sent statements as bytes. */
 function sentValues(): Buffer[] {
   return statements.flatMap((call) => {
     const [statement, listed] = call as unknown as [{ values?: unknown[] } | string, unknown];
@@ -22,7 +22,7 @@ function sentValues(): Buffer[] {
   });
 }
 
-/** The same secret with another character at `from`, in the middle of the rest, and near the end. */
+/** Returns a secret with one wrong character: at `from`, in the middle, or near the end. */
 function wrongOnes(secret: string, from: number): string[] {
   const places = [from, from + Math.floor((secret.length - from) / 2), secret.length - 2];
   return places.map((at) => secret.slice(0, at) + (secret[at] === 'A' ? 'B' : 'A') + secret.slice(at + 1));

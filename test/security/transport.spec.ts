@@ -11,7 +11,7 @@ const mebibyte = 1_048_576;
 const bombMebibytes = 256;
 const bodyMax = 65_536;
 
-/** The gzip form of many zeros, about a thousandth of their size. */
+/** Returns many zeros in gzip form, about a thousandth of their size. */
 async function bomb(mebibytes: number): Promise<Buffer> {
   const gzip = createGzip({ level: constants.Z_BEST_COMPRESSION });
   const chunks: Buffer[] = [];
@@ -22,7 +22,7 @@ async function bomb(mebibytes: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** A raw answer without the parts that name the request. */
+/** Returns a raw response without the parts that differ between requests. */
 function sameForEveryRequest(answer: string): string {
   return answer.replace(/^(date|x-request-id): .*\r\n/gim, '').replace(/"request_id":"[^"]*"/, '');
 }
@@ -93,7 +93,7 @@ describe('what a client says about the transport', () => {
     },
   );
 
-  it('names no unknown Host in the Location of a created user, nor in the mailed link (H15)', async () => {
+  it('uses no unknown Host in the Location of a created user or in the mailed link (H15)', async () => {
     const body = JSON.stringify({ user_type: 'carrier', carrier_id: 'c1', name: 'invited', email: 'invited@example.com' });
     const headers = { ...authorized(), 'content-type': 'application/json', host: 'evil.test' };
     const answer = await ask('POST', '/user/create', headers, body);
@@ -135,7 +135,7 @@ describe('what a client says about the transport', () => {
       }
     expect(found).toEqual([]);
     expect(await service.rows(`select name from users where name like 'packed%'`)).toEqual([]);
-    // in KiB; half of what one inflated bomb would take
+    // In KiB: half the size of one inflated bomb.
     expect(process.resourceUsage().maxRSS - peak).toBeLessThan((bombMebibytes / 2) * 1_024);
   });
 
@@ -192,7 +192,7 @@ describe('what a client says about the transport', () => {
       expect([400, 417]).toContain(statusOf(await ask('POST', '/auth/check-token', { ...json, expect: expectation }, body)));
   });
 
-  it('does not wait for ever for a body that was announced with Expect: 100-continue (H17)', async () => {
+  it('ends a request whose body was announced with Expect: 100-continue but never sent (H17)', async () => {
     await neverSent.ended;
     expect(neverSent.received).toMatch(/^HTTP\/1\.1 100 [^]*^HTTP\/1\.1 400 /m);
   });

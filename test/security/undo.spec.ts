@@ -69,7 +69,7 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     }
   });
 
-  it('lets an administrator undo what an operator undid in vain (B24)', async () => {
+  it('lets an administrator undo an operation whose undo by an operator restored no user (B24)', async () => {
     const operator = await loginAs(['operator']);
     const victim = await system(['administrator']);
     const { body } = await service.delete(`/user/all?user_id=${victim.user_id}`, admin);
@@ -81,7 +81,7 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     expect([third.status, third.body.code]).toEqual([409, 'operation.not_undoable']);
   });
 
-  it('undoes later the users that an undo skipped, and only these (B24)', async () => {
+  it('restores in a second undo only the users that the first undo skipped (B24)', async () => {
     const operator = await loginAs(['operator']);
     const [strong, plain] = [await system(['administrator']), await system(['reader'])];
     const ids = `user_id_in=${strong.user_id},${plain.user_id}`;
@@ -188,7 +188,7 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     const { operation_id } = (await patch(admin, `user_id=${user.user_id}`, { roles: [] })).body;
     const left = (await rowOf(user.user_id))?.['version'];
     await service.delete(`/user/${user.user_id}?purge=true`, admin);
-    // an import refuses the id of a purged user: the undo must hold if it did not
+    // Without the tombstone an import accepts the id. The undo must be safe even then.
     await service.rows('delete from user_tombstones where user_id = $1', [user.user_id]);
     const row = { user_id: user.user_id, user_type: 'system', name: 'again', email: 'again@example.com' };
     const headers = { 'content-type': 'application/x-ndjson' };

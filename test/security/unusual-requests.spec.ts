@@ -9,7 +9,7 @@ const methods = METHODS.filter((method) => method !== 'CONNECT');
 
 const interim = 'HTTP/1.1 100 Continue\r\n\r\n';
 
-/** The parts of a raw response that tell how a request was rejected. */
+/** Returns the status, type, code and parameter of a rejection. */
 function problemOf(answer: string): { status: number; type: string | undefined; code: unknown; parameter: unknown } {
   const final = answer.replace(interim, '');
   const [head = '', body = ''] = final.split('\r\n\r\n');
@@ -34,7 +34,7 @@ describe('requests with unusual methods and headers', () => {
     const lines = Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : `${name}: ${value}\r\n`));
     return rawRequest(port, `${method} ${path} HTTP/${version}\r\n${lines.join('')}\r\n${body}`);
   };
-  /** check-token with the body that the hot path answers; twice, so that the token is known */
+  /** Sends a check-token request for the hot path. A first request makes the token known. */
   const checkToken = async (headers: Record<string, string | undefined> = {}, version = '1.1') => {
     const body = JSON.stringify({ token });
     await service.post('/auth/check-token', { body: { token } });
@@ -111,7 +111,7 @@ describe('requests with unusual methods and headers', () => {
     expect(statusOf(await checkToken({ 'content-encoding': 'Identity' }))).toBe(200);
     const headers = { 'content-type': 'application/json', 'content-encoding': 'identity', 'content-length': String(user.length) };
     expect(statusOf(await ask('POST', '/user/create', headers, user))).toBe(201);
-    // no body, nothing to decode
+    // Without a body, `Content-Encoding` is ignored.
     expect(statusOf(await ask('GET', '/user', { 'content-encoding': 'gzip' }))).toBe(200);
   });
 });

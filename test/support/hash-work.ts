@@ -2,16 +2,16 @@ import type * as argon2 from '@node-rs/argon2';
 import type * as bcrypt from '@node-rs/bcrypt';
 import type * as crypto from 'node:crypto';
 
-/** Hash work: units of bcrypt and PBKDF2, computations with the same parameters of the others. */
+/** Work by algorithm: iterations of bcrypt and PBKDF2; calls per parameter set of the others. */
 export type HashWork = Record<string, number>;
 
 const digestBytes: Record<string, number> = { sha1: 20, sha256: 32, sha512: 64 };
 
-/** Counts what the hash functions themselves are called with, whatever the service has planned. */
+/** Counts the work of the real hash functions by the parameters of each call. */
 class WorkMeter {
   private work: HashWork = {};
 
-  /** Takes what was done since the last call. */
+  /** Returns the work since the last call, and starts again from zero. */
   take(): HashWork {
     const done = this.work;
     this.work = {};
@@ -42,7 +42,7 @@ class WorkMeter {
     return { ...real, verify };
   }
 
-  /** Returns the functions of Node with those that are slow on purpose counted. */
+  /** Returns `node:crypto` with PBKDF2 and scrypt counted. */
   crypto(): typeof crypto {
     const real = jest.requireActual<typeof crypto>('node:crypto');
     const pbkdf2: typeof crypto.pbkdf2 = (password, salt, iterations, length, digest, done) => {
@@ -62,5 +62,5 @@ class WorkMeter {
   }
 }
 
-/** The meter of a test file: `jest.mock` gives its functions to the service. */
+/** The meter of a test file, which installs it in the service by `jest.mock`. */
 export const meter = new WorkMeter();

@@ -1,15 +1,14 @@
 import type { TestAnswer, TestService } from './service';
 
 /**
- * Lets the next link be mailed at once, whatever was mailed before: ends the pause of 5 minutes and
- * the limits per address.
+ * Lets the next link be mailed at once: ends the pause of 5 minutes and the limits per address.
  */
 export async function endPause(service: TestService): Promise<void> {
   await service.rows(`update one_time_tokens set requested_at = requested_at - interval '1 hour'`);
   await service.rows('delete from rate_limits');
 }
 
-/** Asks for a reset, whatever was mailed before, and takes the token out of the mail. */
+/** Requests a reset without any mail limit, and returns the token from the mail. */
 export async function mailedResetToken(service: TestService, email: string): Promise<string> {
   await endPause(service);
   await service.post('/auth/reset_email', { body: { email } });
