@@ -50,6 +50,17 @@ const introduction = [
   '**Repeating.** Where an operation takes an `Idempotency-Key`, a repeated request is done once. With `If-Match` and the `ETag` of a user a change applies to that version only.',
   '**Errors** are `application/problem+json` (RFC 9457); decide by `code`, show `detail` to people, tell operators the `request_id`. The order of refusal is 401, 403, 400, 404, 412, 409. After 429 and 503 wait for `Retry-After`.',
 ].join('\n\n');
+const together = (...names: string[]) => ({ required: names, properties: Object.fromEntries(names.map((name) => [name, {}])) });
+/** Rules between the fields of a body. Decorators describe fields one by one, so these stand here; services enforce them. */
+const betweenFields: Record<string, object> = {
+  CheckTokenRequest: { not: together('token', 'refresh_token') },
+  ChangeFoundUsersRequest: { minProperties: 1, not: { anyOf: [together('roles', 'roles_add'), together('roles', 'roles_remove')] } },
+  CreateUserRequest: {
+    if: { properties: { user_type: { const: 'carrier' } } },
+    then: { required: ['carrier_id'], properties: { carrier_id: { type: 'string' }, carrier_scope: { type: 'null' } } },
+    else: { properties: { carrier_id: { type: 'null' } } },
+  },
+};
 const methods = ['get', 'post', 'patch', 'delete'] as const;
 
 /** Makes the OpenAPI 3.1 document from controllers and DTOs. Only the build does this; the service serves the committed file. */
@@ -75,7 +86,9 @@ export function createDocument(app: INestApplication): OpenAPIObject {
       if (operation !== undefined) complete(operation, method);
     }
   }
-  for (const schema of Object.values(document.components?.schemas ?? {})) closeSchema(schema);
+  const schemas = ((document.components ??= {}).schemas ??= {});
+  for (const schema of Object.values(schemas)) closeSchema(schema);
+  for (const [name, rules] of Object.entries(betweenFields)) Object.assign(schemas[name] ?? {}, rules);
   return document;
 }
 

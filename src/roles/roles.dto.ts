@@ -6,7 +6,11 @@ import type { RoleEntity } from './role.entity';
 
 /** What comes after `/role/` in the paths of other operations. */
 const reserved = ['list', 'create'];
-const nameTest = { check: (name: string) => !reserved.includes(name.toLowerCase()), wants: 'must not be `list` or `create`' };
+const nameTest = {
+  check: (name: string) => !reserved.includes(name.toLowerCase()),
+  wants: 'must not be `list` or `create`',
+  code: 'field.not_allowed' as const,
+};
 const nameLimits = {
   min: 1,
   max: 64,

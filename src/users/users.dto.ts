@@ -9,8 +9,9 @@ import type { UserEntity, UserStatus } from './user.entity';
 import { carrierIdForm, isTimezone, localeForm, nameForm, phoneForm, timezoneForm } from './user-forms';
 
 const locale = { min: 2, max: 35, pattern: localeForm, form: 'must be a language tag such as de-AT' };
+const code = 'field.not_allowed' as const;
 const timezoneWants = 'must be a time zone such as Europe/Vienna';
-const timezone = { min: 1, max: 64, pattern: timezoneForm, form: timezoneWants, test: { check: isTimezone, wants: timezoneWants } };
+const timezone = { min: 1, max: 64, pattern: timezoneForm, form: timezoneWants, test: { check: isTimezone, wants: timezoneWants, code } };
 const attributesLimits = { maxBytes: 16_384, maxDepth: 5 };
 const nameLimits = { min: 3, max: 64, pattern: nameForm, form: 'must be 3 to 64 of letters, digits, `.`, `_`, `-`' };
 const carrierIdLimits = { min: 1, max: 64, pattern: carrierIdForm, form: 'must be 1 to 64 of letters, digits, `.`, `_`, `-`' };
@@ -49,7 +50,7 @@ export class CreateUserRequest extends PersonalFields {
   @TextListField(roleNames) roles?: string[];
   /** addresses or CIDRs from which the user may log in; empty = any */
   @TextListField(addresses) allowed_ips?: string[];
-  /** free JSON object, at most 16 KiB and 5 levels deep */
+  /** free JSON object, at most 16 KiB and 5 levels deep; integers within ±(2^53 - 1), texts without NUL */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
   /** 15–256 characters (`PASSWORD_MIN_LENGTH` sets the least); without it the user is invited by mail to set one. An initial password dies unused after 7 days */
   @TextField({ optional: true, min: 1, max: 1_024, raw: true, format: 'password' }) password?: string;

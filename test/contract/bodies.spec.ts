@@ -144,7 +144,7 @@ describe('the bodies of the document', () => {
   });
 });
 
-describe('missing bodies', () => {
+describe('bodies as a whole', () => {
   let service: TestService;
   let user_id: string;
   beforeAll(async () => {
@@ -188,6 +188,43 @@ describe('missing bodies', () => {
     const { token } = await service.loginAs();
     expect((await service.post('/auth/check-token', { token })).status).toBe(200);
     expect((await service.post('/auth/logout', { token })).status).toBe(204);
+  });
+
+  it('accepts fields together exactly when their schema does', async () => {
+    const roles = ['carrier_user'];
+    const bulk = [
+      {},
+      { roles },
+      { roles_add: roles },
+      { roles_add: roles, roles_remove: [] },
+      { roles, roles_add: [] },
+      { roles, roles_remove: [] },
+    ];
+    const tokens = [{}, { token: 'a' }, { refresh_token: 'a' }, { token: 'a', refresh_token: 'a' }];
+    const users = ['system', 'carrier'].flatMap((user_type) =>
+      [{}, { carrier_id: null }, { carrier_id: 'c1' }].flatMap((carrier) =>
+        [{}, { carrier_scope: null }, { carrier_scope: [] }].map((scope) => ({
+          user_type,
+          name: 'ada',
+          email: 'ada@example.com',
+          ...carrier,
+          ...scope,
+        })),
+      ),
+    );
+    const cases: [string, string, object[]][] = [
+      ['ChangeFoundUsersRequest', 'PATCH /user/all', bulk],
+      ['CheckTokenRequest', 'POST /auth/check-token', tokens],
+      ['CreateUserRequest', 'POST /user/create', users],
+    ];
+    for (const [name, operation, bodies] of cases) {
+      const validate = ajv.compile(schemas[name] ?? {});
+      const [method = '', path = ''] = operation.split(' ');
+      for (const body of bodies) {
+        const { status } = await send(method, path, body);
+        expect([name, body, status !== 400]).toEqual([name, body, validate(body)]);
+      }
+    }
   });
 
   it('accepts an empty object as a change that changes nothing', async () => {

@@ -17,6 +17,8 @@ type Body = Record<string, unknown>;
 
 /** Keeps a byte order mark, so that JSON.parse refuses it (RFC 8259 §8.1). */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Keys that reach prototypes (CWE-1321). */
+export const forbiddenKeys = ['__proto__', 'constructor', 'prototype'];
 const depthMax = 32;
 /** What modules send all day: there is nothing in it that the strict reader could refuse. */
 const onlyToken = /^\{"(token|refresh_token)":"([A-Za-z0-9._-]+)"\}$/;
@@ -134,7 +136,7 @@ function assertStorable(value: unknown, pointer: string): void {
     throw invalid({ pointer, code: 'field.malformed', detail: 'must be a number that a double holds exactly; send larger ones as text' });
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
-    if (key === '__proto__' || key === 'constructor' || key === 'prototype' || key.includes('\0') || !key.isWellFormed()) {
+    if (forbiddenKeys.includes(key) || key.includes('\0') || !key.isWellFormed()) {
       throw invalid({ pointer, code: 'field.unknown', detail: 'has a key that is not allowed' });
     }
     assertStorable(inner, `${pointer}/${key.replace(/~/g, '~0').replace(/\//g, '~1')}`);

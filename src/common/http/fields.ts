@@ -3,6 +3,7 @@ import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
 import { patternOf, storableText, visibleText } from '../text-forms';
+import { forbiddenKeys } from './body-parsers';
 import { canonicalEmail, emailForm, isEmailAddress } from './email-address';
 import { type FieldRules, type Rule, registerField } from './field-rules';
 
@@ -25,8 +26,8 @@ export interface TextOptions extends FieldOptions {
   /** what the pattern wants, for a person */
   form?: string;
   values?: readonly string[];
-  /** further test with what it wants, for a person */
-  test?: { check: (text: string) => boolean; wants: string };
+  /** further test with what it wants, for a person; `code` where the form is right and the value is not */
+  test?: { check: (text: string) => boolean; wants: string; code?: 'field.not_allowed' };
   /** accepts any character but NUL, as in passwords; otherwise `visibleText` decides */
   raw?: boolean;
   format?: string;
@@ -90,6 +91,9 @@ export function BooleanField(options: FieldOptions = {}): PropertyDecorator {
   ]);
 }
 
+/** No schema says how deep and large the values are, and how large their numbers: a recursive one breaks generated types. */
+const jsonObject = { type: 'object', additionalProperties: true, propertyNames: { not: { enum: forbiddenKeys } } };
+
 /** A free JSON object, at most `maxDepth` levels deep. */
 export function JsonObjectField(options: FieldOptions & { maxBytes: number; maxDepth: number }): PropertyDecorator {
   const fits: Rule[] = [
@@ -111,7 +115,7 @@ export function JsonObjectField(options: FieldOptions & { maxBytes: number; maxD
   ];
   // as it was sent: class-transformer leaves keys out that are called like a method of every object, such as `toString`
   const asSent = Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]);
-  return applyDecorators(asSent, field(options, { type: 'object', additionalProperties: true }, fits));
+  return applyDecorators(asSent, field(options, jsonObject as ApiPropertyOptions, fits));
 }
 
 function field(options: FieldOptions, schema: ApiPropertyOptions, rules: Rule[], canonical?: FieldRules['canonical']): PropertyDecorator {
@@ -161,7 +165,7 @@ function textRules(options: TextOptions): Rule[] {
     });
   if (pattern !== undefined)
     found.push({ code: 'field.malformed', wants: form ?? 'has the wrong form', passes: text((value) => pattern.test(value)) });
-  if (test !== undefined) found.push({ code: 'field.malformed', wants: test.wants, passes: text(test.check) });
+  if (test !== undefined) found.push({ code: test.code ?? 'field.malformed', wants: test.wants, passes: text(test.check) });
   return found;
 }
 
