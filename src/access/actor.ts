@@ -70,11 +70,11 @@ export function keyActorOf({ key_id, user_type, carrier_id, carrier_scope, permi
 }
 
 /**
- * Returns the identity of an actor as text: its kind and its id. Compare stored actors by this
+ * Returns the identity of an actor as text: the id of a user, or the kind and the id of another actor. Compare stored actors by this
  * text, never by the id alone: a user and an API key with the same id are different actors (Z24).
  */
 export function identityOf({ actor_type, user_id }: Pick<Actor, 'actor_type' | 'user_id'>): string {
-  return `${actor_type}:${user_id}`;
+  return actor_type === 'user' ? user_id : `${actor_type}:${user_id}`;
 }
 
 /** Returns whether a user acts on themselves. An API key never does. */

@@ -59,10 +59,15 @@ export class EventsRepository {
    */
   async eraseUsers(user_ids: string[]): Promise<void> {
     const { run } = this.database;
-    // one list: of two conditions joined by OR the planner would read the whole log
-    const theirs = sql`target_id = any(array(select unnest(${user_ids}::uuid[]) union all select session_id from sessions where user_id = any(${user_ids}::uuid[])))`;
+    const session_ids = sql`array(select session_id from sessions where user_id = any(${user_ids}::uuid[]))`;
+    // One list of ids for the index: joined by OR, the planner would read the whole log.
+    // An imported user may have the id of something else, so the kind of the target decides.
+    const theirs = sql`target_id = any(${user_ids}::uuid[] || ${session_ids}) and case
+      when target_type = 'session' then target_id = any(${session_ids})
+      else target_type in ('user', 'login') and target_id = any(${user_ids}::uuid[]) end`;
     await run(sql`select set_config('carrier_identity.erasing', 'on', true)`);
-    await run(sql`update events set ip = null where actor_id = any(${user_ids}::uuid[]) or (actor_id is null and ${theirs})`);
+    await run(sql`update events set ip = null
+      where (actor_type = 'user' and actor_id = any(${user_ids}::uuid[])) or (actor_id is null and ${theirs})`);
     await run(sql`update events set changes = (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(changes) where key = any(${impersonal}::text[])), target_version = null
       where ${theirs}`);
     await run(sql`select set_config('carrier_identity.erasing', 'off', true)`);

@@ -9,7 +9,7 @@ export class IdempotencyKeyEntity {
    * id of the user or API key that called; a user and a key may have the same id, see `actor_type`
    */
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'idempotency_keys_pkey' }) user_id!: string;
-  @Column('text', { default: 'user' }) actor_type!: 'user' | 'key';
+  @Column('text') actor_type!: 'user' | 'key';
   /** scope of the caller at the first request; null in rows of versions that did not store it */
   @Column('text', { nullable: true }) actor_scope!: string | null;
   @PrimaryColumn('text', { primaryKeyConstraintName: 'idempotency_keys_pkey' }) method!: string;

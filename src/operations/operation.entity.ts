@@ -28,7 +28,7 @@ export class OperationEntity {
   @Column('text') permission!: string;
   @Column('text') status!: OperationStatus;
   /** kind of the actor; a user and an API key may have the same `actor_id` */
-  @Column('text', { default: 'user' }) actor_type!: 'user' | 'key';
+  @Column('text') actor_type!: 'user' | 'key';
   @Column('uuid') actor_id!: string;
   @Column('uuid', { nullable: true }) session_id!: string | null;
   @Column('inet', { nullable: true }) ip!: string | null;

@@ -152,9 +152,8 @@ export class UsersRepository {
     return rows.length === 0;
   }
 
-  /** Deletes users with their data. Keeps their ids, so that no new user gets them. */
+  /** Deletes users with their data. A trigger keeps their ids in `user_tombstones`. */
   async purge(user_ids: string[]): Promise<void> {
-    await this.database.run(sql`insert into user_tombstones (user_id) select unnest(${user_ids}::uuid[]) on conflict do nothing`);
     await this.database.run(sql`delete from users where user_id = any(${user_ids}::uuid[])`);
   }
 }

@@ -139,4 +139,34 @@ describe('operations and responses that are stored for an actor', () => {
     expect([narrowed.status, narrowed.body.code]).toEqual([422, 'idempotency.key_reused']);
     expect(narrowed.text).not.toContain('scoped-answer');
   });
+
+  it('keeps the id of a user whom an instance of an older version purges (Z24)', async () => {
+    const { user_id } = await service.createUser();
+    await service.rows('delete from users where user_id = $1', [user_id]);
+    const { body } = await importRows(admin, [{ user_id, user_type: 'system', name: 'heir', email: 'heir@example.com' }]);
+    expect(body).toMatchObject({ created: 0, failed: [{ pointer: '/user_id', code: 'field.not_allowed' }] });
+  });
+
+  it('finds the kind of an actor that an instance of an older version does not store (Z24)', async () => {
+    const { key_id } = await createKey(service, ['user:read']);
+    const insert = `insert into operations (operation_id, kind, permission, status, actor_id, session_id, request, finished_at)
+      values (uuid_v7(), 'change', 'user:update', 'done', $1, $2, '{}', now()) returning actor_type`;
+    expect(await service.rows(insert, [key_id, null])).toEqual([{ actor_type: 'key' }]);
+    expect(await service.rows(insert, [key_id, admin.session_id])).toEqual([{ actor_type: 'user' }]);
+    expect(await service.rows(insert, [admin.user_id, null])).toEqual([{ actor_type: 'user' }]);
+    const claim = `insert into idempotency_keys (user_id, method, path, key_hash, claim_id, claimed_until)
+      values ($1, 'POST', '/x', 'x', uuid_v7(), now()) returning actor_type`;
+    expect(await service.rows(claim, [key_id])).toEqual([{ actor_type: 'key' }]);
+    expect(await service.rows(claim, [admin.user_id])).toEqual([{ actor_type: 'user' }]);
+  });
+
+  it('keeps the audit of an operation when a user who has its id is purged', async () => {
+    const target = await service.createUser();
+    const { body } = await service.patch(`/user/all?user_id=${target.user_id}`, { token: admin.token, body: { locale: 'de' } });
+    const { operation_id } = body;
+    await importRows(admin, [{ user_id: operation_id, user_type: 'system', name: 'shadow', email: 'shadow@example.com' }]);
+    expect((await service.delete(`/user/${operation_id}?purge=true`, admin)).status).toBe(204);
+    const audit = `select changes <> '{}' as kept from events where event_type = 'operation.accepted' and target_id = $1`;
+    expect(await service.rows(audit, [operation_id])).toEqual([{ kept: true }]);
+  });
 });
