@@ -89,7 +89,7 @@ export class AuthController {
   @HttpCode(204)
   @Allow(undefined, { duringPasswordChange: true, limit: 'login' })
   @Endpoint({
-    description: 'Ends all other sessions. At most 4 new passwords of a user are processed at the same time; further requests return 429.',
+    description: 'Ends all other sessions. At most 8 new passwords of a user are processed at the same time; further requests return 429.',
     answer: { status: 204, description: 'The password is changed' },
     errors: ['auth.wrong_current_password', 'auth.too_many_attempts', 'service.overloaded'],
   })

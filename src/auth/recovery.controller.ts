@@ -56,7 +56,7 @@ export class RecoveryController {
     description:
       'Sets the password. The link works once. All sessions of the user end, the user gets a mail, and an invited user ' +
       'becomes active. A rejected password does not use up the link. ' +
-      'At most 4 new passwords of a user are processed at the same time; further requests return 429. ' +
+      'At most 8 new passwords of a user are processed at the same time; further requests return 429. ' +
       asPage,
     answer: { status: 204, description: 'The password is set' },
     errors: ['reset.token_invalid', 'auth.too_many_attempts', 'service.overloaded'],

@@ -7,9 +7,11 @@ import { CredentialsRepository, type LiveToken } from './credentials.repository'
 import type { TokenPurpose } from './one-time-token.entity';
 import { HashCostsService } from './hash-costs.service';
 import { hashPassword, needsRehash, rehashPassword, verifyPassword, wrapMd5 } from './password-hashing';
+import type { RefusalBudget } from './refusal-budget';
 import { type PasswordContext, passwordFault } from './password-policy';
 
 export { slowsRefusals } from './hash-work';
+export type { RefusalBudget } from './refusal-budget';
 export { readHash as importableHash } from './stored-hash';
 
 /** Form of every token in a link: 256 bits in base64url. */
@@ -48,6 +50,11 @@ export class CredentialsService {
   /** The hash to keep for a user whose password is known by its MD5 only. Slow on purpose, and patient: never call it in a transaction. */
   wrapMd5(md5: string): Promise<string> {
     return wrapMd5(md5);
+  }
+
+  /** Returns what further imported hashes may cost, so that refused logins stay fast. */
+  refusalBudget(): Promise<RefusalBudget> {
+    return this.costs.budget();
   }
 
   /** Sets a password. An initial one, set by somebody else, dies unused after 7 days (OWASP ASVS 6.4.1). Voids links that would replace it. */

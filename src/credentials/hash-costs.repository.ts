@@ -14,8 +14,6 @@ const shape = sql`case when password_hash like '$2%' then left(password_hash, 7)
   else left(password_hash, -1 - ${lengthOfPart(-2)} - ${lengthOfPart(-1)}) || ${lengthOfPart(-1)} end`;
 /** Limits the memory of a recount if every imported hash has different parameters. */
 const shapesMax = 1_000;
-/** Parameter sets per memory-hard function that are included in the padding of refused logins. */
-const setsMax = 4;
 
 /** The SQL of the costs of hashes. */
 @Injectable()
@@ -24,12 +22,7 @@ export class HashCostsRepository {
 
   /** Lists the costs that a refused login is padded to. */
   list(): Promise<HashCost[]> {
-    return this.database.runPrepared<HashCost>(sql`select computation, cost from (
-        select computation, cost, row_number() over (
-          partition by substring(computation from '^[a-z]*') order by cost desc, computation
-        ) as place
-        from password_hash_costs
-      ) ranked where place <= ${setsMax}::integer order by computation`);
+    return this.database.runPrepared<HashCost>(sql`select computation, cost from password_hash_costs order by computation`);
   }
 
   /**

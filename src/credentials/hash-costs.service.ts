@@ -4,6 +4,7 @@ import { Notifications } from '../database/notifications.service';
 import { JobsService } from '../jobs/jobs.service';
 import { HashCostsRepository } from './hash-costs.repository';
 import { costliestOf } from './hash-work';
+import { RefusalBudget, withinBudget } from './refusal-budget';
 import type { HashCost } from './stored-hash';
 
 const recountJob = 'recount-password-hashes';
@@ -45,9 +46,14 @@ export class HashCostsService implements OnModuleInit, OnApplicationBootstrap {
   async current(): Promise<HashCost[]> {
     if (this.known !== null && this.notifications.isCurrent) return this.known;
     const { invalidations } = this;
-    const costs = await this.costs.list();
+    const costs = withinBudget(await this.costs.list());
     if (invalidations === this.invalidations) this.known = costs;
     return costs;
+  }
+
+  /** Returns what further hashes may cost. */
+  async budget(): Promise<RefusalBudget> {
+    return new RefusalBudget(await this.costs.list());
   }
 
   /** Adds the costs of hashes that the current transaction stores. Call it last: it locks rows. */

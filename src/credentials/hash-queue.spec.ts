@@ -5,6 +5,7 @@ const limits = {
   loginsWaitingMax: 6,
   loginsInARowMax: 3,
   newPasswordsMax: 5,
+  patienceMs: 60_000,
   newPasswordsPerActorMax: 2,
 };
 
@@ -135,5 +136,21 @@ describe('the hash queue', () => {
     expect(started.slice(4)).toEqual(['five', 'six']);
     await endAll();
     expect(await Promise.all(again)).toEqual(['five', 'six', 'seven']);
+  });
+
+  it('rejects a login that waited too long, and lets the next one run (L21)', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { login, started, end } = observed();
+      const [first, late] = [login('first'), login('late')];
+      jest.advanceTimersByTime(limits.patienceMs);
+      expect(await late).toBe('service.overloaded');
+      const next = login('next');
+      await end('first');
+      await end('next');
+      expect([await first, await next, started]).toEqual(['first', 'next', ['first', 'next']]);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 });

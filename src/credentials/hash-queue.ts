@@ -12,6 +12,8 @@ export interface HashQueueLimits {
   loginsInARowMax: number;
   /** new passwords of all actors together, waiting or running */
   newPasswordsMax: number;
+  /** milliseconds that a login or a new password waits at most */
+  patienceMs: number;
   /** fair share: new passwords of one actor, waiting or running */
   newPasswordsPerActorMax: number;
 }
@@ -32,10 +34,10 @@ export class HashQueue {
 
   constructor(private readonly limits: HashQueueLimits) {}
 
-  /** Runs a hash of a login. @throws service.overloaded if all waiting places are taken */
+  /** Runs a hash of a login. @throws service.overloaded if all waiting places are taken, or none runs in time */
   async runLogin<T>(work: () => Promise<T>): Promise<T> {
     if (this.logins.length >= this.limits.loginsWaitingMax) throw new AppError('service.overloaded');
-    return this.run(this.logins, work);
+    return this.run(this.logins, work, this.limits.patienceMs);
   }
 
   /**
@@ -50,7 +52,7 @@ export class HashQueue {
     if (this.newPasswords >= this.limits.newPasswordsMax) throw new AppError('service.overloaded');
     this.count(actor, 1);
     try {
-      return await this.run(this.others, work);
+      return await this.run(this.others, work, this.limits.patienceMs);
     } finally {
       this.count(actor, -1);
     }
@@ -66,9 +68,9 @@ export class HashQueue {
     return done;
   }
 
-  private async run<T>(queue: (() => void)[], work: () => Promise<T>): Promise<T> {
+  private async run<T>(queue: (() => void)[], work: () => Promise<T>, patienceMs?: number): Promise<T> {
     if (this.running < this.limits.runningMax) this.running++;
-    else await new Promise<void>((resolve) => queue.push(resolve));
+    else await waitIn(queue, patienceMs);
     try {
       return await work();
     } finally {
@@ -94,6 +96,22 @@ export class HashQueue {
     else this.shares.set(actor, share);
     this.newPasswords += change;
   }
+}
+
+/** Waits for a turn. A client that waits too long would be disconnected without a response. */
+function waitIn(queue: (() => void)[], patienceMs: number | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const admit = () => {
+      clearTimeout(late);
+      resolve();
+    };
+    const giveUp = () => {
+      queue.splice(queue.indexOf(admit), 1);
+      reject(new AppError('service.overloaded'));
+    };
+    const late = patienceMs === undefined ? undefined : setTimeout(giveUp, patienceMs);
+    queue.push(admit);
+  });
 }
 
 /** @see draft-ietf-httpapi-ratelimit-headers for the quota unit `concurrent-requests` */

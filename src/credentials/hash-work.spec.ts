@@ -60,13 +60,4 @@ describe('the hash work of a refused login', () => {
     expect(unitsOf(work)).toMatchObject({ bcrypt: 1_024 });
     expect(work.join()).not.toContain('x');
   });
-
-  it('replaces the dummy of the nearest parameter set if its own set has no dummy', () => {
-    const few = costliestOf([`$scrypt$ln=16,r=8,p=1${rest}`, `$scrypt$ln=10,r=8,p=1${rest}`, bcrypt('10')]);
-    const work = unitsOf(workOf(`$scrypt$ln=16,r=7,p=1${rest}`, few));
-    expect(Object.keys(work).filter((computation) => computation.startsWith('scrypt'))).toEqual([
-      'scrypt$ln=16,r=7,p=1',
-      'scrypt$ln=10,r=8,p=1',
-    ]);
-  });
 });

@@ -16,7 +16,7 @@ export function workOf(passwordHash: string | null, costs: readonly HashCost[]):
   const stored = passwordHash === null ? null : readHash(passwordHash);
   if (passwordHash === null || stored === null || typeof stored === 'string') return [ownDummy, ...costs.map(dummyOf)];
   if (stored.computation === ownComputation) return [passwordHash, ...costs.map(dummyOf)];
-  const covered = coveredBy(stored, costs);
+  const covered = costs.find(({ computation }) => computation === stored.computation);
   const others = costs.filter((cost) => cost !== covered);
   return [ownDummy, passwordHash, ...differenceOf(stored, covered), ...others.map(dummyOf)];
 }
@@ -44,18 +44,6 @@ function dummyOf({ computation, cost }: HashCost): string {
   return `$${computation}${iterations}$${zeros}$${zeros}`;
 }
 
-/**
- * Returns the cost whose dummy is left out because the stored hash takes its place.
- * Only a few parameter sets of a memory-hard function have a dummy. A hash with other parameters
- * takes the place of the nearest set.
- */
-function coveredBy({ computation, cost }: HashCost, costs: readonly HashCost[]): HashCost | undefined {
-  const same = costs.find((other) => other.computation === computation);
-  if (same !== undefined || !isMemoryHard(computation)) return same;
-  const family = costs.filter((other) => familyOf(other.computation) === familyOf(computation));
-  return family.sort((one, other) => Math.abs(one.cost - cost) - Math.abs(other.cost - cost))[0];
-}
-
 /** Returns dummies for the difference between the costliest stored hash and this one. */
 function differenceOf({ computation, cost }: HashCost, covered: HashCost | undefined): string[] {
   if (covered === undefined || covered.cost <= cost || isMemoryHard(computation)) return [];
@@ -67,9 +55,4 @@ function differenceOf({ computation, cost }: HashCost, covered: HashCost | undef
 
 function isMemoryHard(computation: string): boolean {
   return computation.includes('$');
-}
-
-/** Returns the name of a memory-hard function without its parameters: `argon` or `scrypt`. */
-function familyOf(computation: string): string {
-  return /^[a-z]*/.exec(computation)?.[0] ?? '';
 }

@@ -15,7 +15,8 @@ const queue = new HashQueue({
   loginsWaitingMax: 64,
   loginsInARowMax: 3,
   newPasswordsMax: 32,
-  newPasswordsPerActorMax: 4,
+  patienceMs: 10_000,
+  newPasswordsPerActorMax: 8,
 });
 
 /**

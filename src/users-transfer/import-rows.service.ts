@@ -58,7 +58,7 @@ export class ImportRowsService {
     options: ImportOptions,
     operation_id: string,
   ): Promise<RowsOutcome> {
-    const { users, failed } = this.judge({ actor, grants: await this.roles.frozenGrantsOf(actor) }, lines, wrapped);
+    const { users, failed } = await this.judge({ actor, grants: await this.roles.frozenGrantsOf(actor) }, lines, wrapped);
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
     const events = this.events.recordAll(actor, 'user.created', 'user', createdTargets, operation_id);
     // An MD5 that is not wrapped yet had a conflict before. Never store it: report the row as
@@ -83,7 +83,7 @@ export class ImportRowsService {
   /** Returns the users that could be created from rows now. Does not change the rows. */
   async findCreatable(actor: Actor, lines: ImportLine[]): Promise<ImportedUser[]> {
     const grants = await this.roles.grantsOf(actor);
-    const { users } = this.judge({ actor, grants }, structuredClone(lines), new Map());
+    const { users } = await this.judge({ actor, grants }, structuredClone(lines), new Map());
     const conflicts = users.length === 0 ? [] : await this.users.findConflicts(users);
     const taken = new Set(conflicts.map(({ line }) => line));
     return users.filter(({ line }) => !taken.has(line));
@@ -96,7 +96,7 @@ export class ImportRowsService {
    * (B25).
    */
   async preview(actor: Actor, lines: ImportLine[], file: PreviewedFile, options: ImportOptions): Promise<PreviewOutcome> {
-    const { users, failed } = this.judge({ actor, grants: await this.roles.grantsOf(actor) }, lines, new Map());
+    const { users, failed } = await this.judge({ actor, grants: await this.roles.grantsOf(actor) }, lines, new Map());
     const conflicts = file.limited ? [] : await this.findConflicts(users, file);
     const reportable = await this.conflicts.count(actor, conflicts.length);
     const endLine = file.limited ? 0 : (conflicts[reportable]?.line ?? Infinity);
@@ -118,12 +118,12 @@ export class ImportRowsService {
     return users.flatMap((user) => byLine.get(user.line) ?? file.take(user) ?? []);
   }
 
-  private judge(
+  private async judge(
     { actor, grants }: Pick<Judge, 'actor' | 'grants'>,
     lines: ImportLine[],
     wrapped: Map<number, string>,
-  ): { users: ImportedUser[]; failed: FailedRow[] } {
-    const judged = { actor, grants, now: currentTime(), wrapped };
+  ): Promise<{ users: ImportedUser[]; failed: FailedRow[] }> {
+    const judged = { actor, grants, now: currentTime(), wrapped, budget: await this.credentials.refusalBudget() };
     const users: ImportedUser[] = [];
     const failed: FailedRow[] = [];
     for (const { line, values, fault } of lines) {

@@ -3,7 +3,7 @@ import { mayGiveScope, mayReach } from '../access/scope';
 import type { FieldError } from '../common/errors/app-error';
 import { checkFields, fieldsOf } from '../common/http/field-rules';
 import { newId } from '../common/random';
-import { importableHash, slowsRefusals } from '../credentials/credentials.service';
+import { importableHash, type RefusalBudget, slowsRefusals } from '../credentials/credentials.service';
 import type { Grants } from '../roles/roles.service';
 import { CreateUserRequest, type UserResponse } from '../users/users.dto';
 import { inconsistencyOf } from '../users/user-creation.service';
@@ -35,6 +35,8 @@ export interface Judge {
   now: Date;
   /** what takes the place of an MD5, by the line */
   wrapped: Map<number, string>;
+  /** what further hashes of other systems may cost */
+  budget: RefusalBudget;
 }
 
 /**
@@ -55,11 +57,12 @@ export function rowFault(values: Record<string, unknown>, now: Date): FieldError
  * Applies the rules of `POST /user/create`, so that a caller cannot import a user whom they could
  * not create, and the rules of the fields that only files have. Changes the row.
  */
-export function judge(line: number, values: Record<string, unknown>, { actor, grants, now, wrapped }: Judge): ImportedUser | FieldError {
+export function judge(line: number, values: Record<string, unknown>, by: Judge): ImportedUser | FieldError {
+  const { actor, grants, now, wrapped, budget } = by;
   const fault = rowFault(values, now);
   if (fault !== null) return fault;
   const row = values as unknown as Row;
-  return powerFault(actor, grants, row) ?? complete(line, row, wrapped.get(line) ?? row.password_hash ?? null);
+  return powerFault(actor, grants, row) ?? costFault(budget, row) ?? complete(line, row, wrapped.get(line) ?? row.password_hash ?? null);
 }
 
 /**
@@ -90,6 +93,11 @@ function powerFault(actor: Actor, grants: Grants, row: Row): FieldError | null {
   if (password_hash !== null && isLimited(actor) && slowsRefusals(password_hash))
     return { pointer: '/password_hash', code: 'access.denied', detail: limitedHashes };
   return null;
+}
+
+function costFault(budget: RefusalBudget, { password_hash = null }: Row): FieldError | null {
+  if (password_hash === null || budget.admits(password_hash)) return null;
+  return { pointer: '/password_hash', code: 'field.not_allowed', detail: 'is too costly beside the hashes that are stored already' };
 }
 
 function isLimited({ user_type, carrier_scope }: Actor): boolean {

@@ -68,7 +68,7 @@ export class UsersController {
       'Without `password`, the user is `invited` and gets a mail with a link to set a password. ' +
       'With `password`, the user is `active` and must change the password at the first login, ' +
       'unless `must_change_password` is false. ' +
-      'At most 4 new passwords of a caller are processed at the same time; further requests return 429.',
+      'At most 8 new passwords of a caller are processed at the same time; further requests return 429.',
     answer: { status: 201, type: UserResponse, description: 'The user', headers: { ...etag, Location: 'Path of the user' } },
     errors: ['user.email_taken', 'user.name_taken', 'access.grant_exceeds_own', 'service.overloaded'],
   })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../support/links';
-import { password, type TestAnswer, TestService } from '../support/service';
+import { type TestAnswer, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
 import { TcpProxy } from '../support/tcp-proxy';
 
@@ -28,7 +28,7 @@ describe('creates with an Idempotency-Key, when the answer never comes', () => {
     const name = `p-${randomUUID().slice(0, 13)}`;
     return {
       key: randomUUID(),
-      body: { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com`, password } as object & { name: string },
+      body: { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com` } as object & { name: string },
     };
   };
   const send = (to: ServiceProcess, { key, body }: Create): Promise<TestAnswer> =>

@@ -106,12 +106,12 @@ describe('the costs of stored hashes', () => {
     expect(await stored()).toEqual([bcrypt(8)]);
   });
 
-  it('include only the four costliest parameter sets of each memory-hard function', async () => {
+  it('include every parameter set of a memory-hard function', async () => {
     const sets = [1, 2, 3, 4, 5, 6].map((passes) => `$argon2id$v=19$m=64,t=${passes},p=1${rest}`);
     await service.app.get(CredentialsService).noteHashes([...sets, `$scrypt$ln=4,r=8,p=1${rest}`]);
     await service.rows('select 1');
     const padded = (await costs.current()).map(({ cost }) => cost);
-    expect(padded).toEqual([192, 256, 320, 384, 128]);
+    expect(padded.sort((one, other) => one - other)).toEqual([64, 128, 128, 192, 256, 320, 384]);
   });
 });
 

@@ -194,4 +194,25 @@ describe('imports by those who may not do everything', () => {
     expect(await service.rows('select 1 from password_hash_costs')).toEqual([]);
     expect((await send(service.admin.token, 'by-admin', foreignHashes[0] ?? '')).created).toBe(1);
   });
+
+  it('keeps a file of costly hashes of many kinds from blocking all logins (L21)', async () => {
+    const rest = '$MDEyMzQ1Njc4OWFiY2RlZg$1I2lsMBXXR3dP2YxAjcxSGSu1FjImLODJpVVoyI4Vmc';
+    const costly = [
+      ...['sha1', 'sha256', 'sha512'].map((digest) => `$pbkdf2-${digest}$i=900000${rest}`),
+      ...[1, 2, 3, 4].map((p) => `$argon2id$v=19$m=131072,t=6,p=${p}${rest}`),
+      ...[14, 15, 16, 17].map((ln) => `$scrypt$ln=${ln},r=8,p=1${rest}`),
+    ];
+    const rows = costly.map((password_hash, index) => ({
+      ...{ user_type: 'carrier', carrier_id: 'c1', name: `heavy-${index}`, email: `heavy-${index}@example.com`, password_hash },
+    }));
+    const headers = { 'content-type': 'application/x-ndjson' };
+    const body = rows.map((row) => JSON.stringify(row)).join('\n');
+    const result = (await service.post('/user/import', { token: service.admin.token, headers, body })).body;
+    expect(result.failed.length).toBeGreaterThan(4);
+    for (const { pointer, code } of result.failed) expect([pointer, code]).toEqual(['/password_hash', 'field.not_allowed']);
+    const [{ stored } = { stored: 0 }] = await service.rows<{ stored: number }>(
+      `select sum(cost)::integer as stored from password_hash_costs where computation <> 'bcrypt'`,
+    );
+    expect(stored).toBeLessThan(3_400_000);
+  });
 });

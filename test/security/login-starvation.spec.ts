@@ -22,7 +22,7 @@ interface Answer {
   headers: Headers;
 }
 
-const share = 4;
+const share = 8;
 
 describe('new passwords beside logins', () => {
   let service: TestService;
