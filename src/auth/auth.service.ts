@@ -98,7 +98,7 @@ export class AuthService {
   private async open(verified: VerifiedLogin, password: string, caller: Caller): Promise<OpenedLogin> {
     const { session_id, refresh_token, statements } = this.sessions.newLogin(verified.user, caller);
     const { password_hash } = verified;
-    const demands_change = await this.credentials.mustBeChanged(password_hash, password, verified.user);
+    const demands_change = await this.credentials.mustBeChanged(verified, password, verified.user);
     const actor = systemActorFor(caller);
     const noted = await this.passwords.noteLogin<OpenedSession>(verified, actor, statements, { demands_change });
     if (noted === null) throw new AppError('auth.invalid_credentials');

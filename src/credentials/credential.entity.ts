@@ -13,4 +13,6 @@ export class CredentialEntity {
   @Column('text') password_hash!: string;
   /** an initial password dies unused at this time */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) expires_at!: Date | null;
+  /** false for an imported password until its first login */
+  @Column({ type: 'boolean', default: true }) policy_checked!: boolean;
 }

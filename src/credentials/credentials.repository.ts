@@ -18,11 +18,15 @@ export interface LiveToken {
 export class CredentialsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Sets the password; an initial one dies unused after `expires_in_seconds`. */
+  /**
+   * Sets a password that the policy has checked.
+   * An initial password that is not used expires after `expires_in_seconds`.
+   */
   async upsertHash(user_id: string, password_hash: string, expires_in_seconds: number | null): Promise<void> {
-    await this.database.run(sql`insert into credentials (user_id, password_hash, expires_at)
-      values (${user_id}, ${password_hash}, now() + ${expires_in_seconds}::integer * interval '1 second')
-      on conflict (user_id) do update set password_hash = excluded.password_hash, expires_at = excluded.expires_at`);
+    await this.database.run(sql`insert into credentials (user_id, password_hash, expires_at, policy_checked)
+      values (${user_id}, ${password_hash}, now() + ${expires_in_seconds}::integer * interval '1 second', true)
+      on conflict (user_id) do update set password_hash = excluded.password_hash, expires_at = excluded.expires_at,
+        policy_checked = excluded.policy_checked`);
   }
 
   /** Replaces a hash by one with newer parameters, unless the password was changed meanwhile. */

@@ -21,6 +21,14 @@ const initialPasswordTtlSeconds = 7 * 86_400;
 /** Identifies an actor in the hash queue. */
 export type HashingActor = Pick<Actor, 'actor_type' | 'user_id'>;
 
+/** A stored password. */
+export interface StoredPassword {
+  /** of the password in force; null for a user who cannot log in */
+  password_hash: string | null;
+  /** false for an imported password until its first login */
+  policy_checked: boolean;
+}
+
 /** Passwords and mailed links. Knows user ids only. */
 @Injectable()
 export class CredentialsService {
@@ -81,17 +89,19 @@ export class CredentialsService {
   }
 
   /**
-   * Returns whether the user must change a right password: its hash has old parameters, so the
-   * login replaces it, and the current policy rejects the password.
+   * Returns whether the user must change a right password because the current policy rejects it.
+   * Checks only passwords that the policy has not checked, and hashes with other parameters than a
+   * new hash. A later change of the policy does not affect other passwords.
    */
-  async mustBeChanged(password_hash: string | null, password: string, context: PasswordContext): Promise<boolean> {
-    if (password_hash === null || !needsRehash(password_hash)) return false;
+  async mustBeChanged(stored: StoredPassword, password: string, context: PasswordContext): Promise<boolean> {
+    const { password_hash, policy_checked } = stored;
+    if (password_hash === null || (policy_checked && !needsRehash(password_hash))) return false;
     return (await passwordFault(password, this.config.PASSWORD_MIN_LENGTH, context, '/password')) !== null;
   }
 
   /**
    * Replaces a hash that has other parameters than a new hash. Call it after `must_change_password`
-   * was persisted: with the new hash `mustBeChanged` returns false.
+   * and `policy_checked` were persisted: with the new hash `mustBeChanged` returns false.
    * Keeps the hash if hashing fails; the next login tries again. Never call it in a transaction.
    */
   async renewHash(user_id: string, password_hash: string | null, password: string): Promise<void> {

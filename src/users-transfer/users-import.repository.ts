@@ -53,7 +53,8 @@ export class UsersImportRepository {
         -- an id may be in several rows: of those that say the same of their user, it is the first
         select distinct on (user_id) line, user_id, password_hash from created join imported using (user_id, name, email) order by user_id, line
       ), passwords as (
-        insert into credentials (user_id, password_hash) select user_id, password_hash from made where password_hash is not null
+        insert into credentials (user_id, password_hash, policy_checked)
+        select user_id, password_hash, false from made where password_hash is not null
       ), recorded as (${events})
       select line from made`);
     return created.map(({ line }) => line);

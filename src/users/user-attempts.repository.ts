@@ -9,7 +9,12 @@ import { userColumns } from './users.repository';
 export type AttemptRecord = AttemptState & (FoundRecord | { user_id: null });
 
 /** A living user, and what decides about their login. */
-type FoundRecord = UserRecord & { password_hash: string | null; ip_allowed: boolean | null; row_version: string };
+type FoundRecord = UserRecord & {
+  password_hash: string | null;
+  policy_checked: boolean | null;
+  ip_allowed: boolean | null;
+  row_version: string;
+};
 
 /** Optional effects of a login on the user. */
 export interface LoginEffects {
@@ -31,7 +36,8 @@ export class UserAttemptsRepository {
   async begin(condition: SqlFragment, ip: string | null, begin: SqlFragment): Promise<AttemptRecord> {
     const [row] = await this.database.runPrepared<AttemptRecord>(sql`with found as (
         select ${userColumns}, ${rowVersion}, (cardinality(users.allowed_ips) = 0 or ${ip}::inet <<= any(users.allowed_ips)) as ip_allowed,
-          case when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now()) then credentials.password_hash end as password_hash
+          case when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now()) then credentials.password_hash end as password_hash,
+          credentials.policy_checked
         from users left join credentials on credentials.user_id = users.user_id where ${condition} and users.deleted_at is null limit 1),
       attempt as (${begin})
       select * from attempt left join found on true`);
@@ -39,7 +45,8 @@ export class UserAttemptsRepository {
   }
 
   /**
-   * Persists a login with its effects. An initial password that was used no longer expires.
+   * Persists a login with its effects. An initial password that was used no longer expires,
+   * and an imported password counts as checked by the policy. Otherwise leaves `credentials` alone.
    * Returns null if the user changed since `row_version`, or the password since it was verified.
    * Changes `version` only if the login sets `must_change_password`.
    * @param after further parts of the statement that read `noted`; the columns of `opened` are
@@ -62,7 +69,8 @@ export class UserAttemptsRepository {
           and status = 'active' and deleted_at is null and password_changed_at is not distinct from ${password_changed_at}::timestamptz
           and (cardinality(allowed_ips) = 0 or ${ip}::inet <<= any(allowed_ips))
         returning ${userColumns}),
-      kept as (update credentials set expires_at = null from noted where credentials.user_id = noted.user_id and credentials.expires_at is not null),
+      kept as (update credentials set expires_at = null, policy_checked = true from noted
+        where credentials.user_id = noted.user_id and (credentials.expires_at is not null or not credentials.policy_checked)),
       ${after}
       select * from noted, opened`);
     return row ?? null;

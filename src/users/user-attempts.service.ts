@@ -3,15 +3,14 @@ import { Transactional } from '@nestjs-cls/transactional';
 import { addressKey } from '../common/ip';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { newId } from '../common/random';
+import type { StoredPassword } from '../credentials/credentials.service';
 import { type AttemptKey, type AttemptState, LoginAttemptsService } from '../credentials/login-attempts.service';
 import { UserAttemptsRepository } from './user-attempts.repository';
 import { toUserResponse, type UserResponse } from './users.dto';
 
 /** A living user who was named, and what decides about their login. */
-export interface FoundLogin {
+export interface FoundLogin extends StoredPassword {
   user: UserResponse;
-  /** of the password in force; null for whoever cannot log in */
-  password_hash: string | null;
   /** whether they may log in from where they are */
   ip_allowed: boolean;
   /** changes with whatever is written to the user */
@@ -54,8 +53,9 @@ export class UserAttemptsService {
     const { attempt_id, account, address: counter, let_in, failures, locked_seconds } = record;
     const attempt = { attempt_id, account, address: counter, let_in, failures, locked_seconds };
     if (record.user_id === null) return { attempt, found: null };
-    const { password_hash, ip_allowed, row_version } = record;
-    return { attempt, found: { user: toUserResponse(record), password_hash, ip_allowed: ip_allowed === true, row_version } };
+    const { password_hash, row_version } = record;
+    const [policy_checked, ip_allowed] = [record.policy_checked === true, record.ip_allowed === true];
+    return { attempt, found: { user: toUserResponse(record), password_hash, policy_checked, ip_allowed, row_version } };
   }
 
   /**

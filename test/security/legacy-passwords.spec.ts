@@ -1,7 +1,7 @@
 import { createHash, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { hash as hashArgon2 } from '@node-rs/argon2';
 import { hash as hashBcrypt } from '@node-rs/bcrypt';
-import { TestService } from '../support/service';
+import { password as currentPassword, TestService } from '../support/service';
 import { decode } from '../support/tokens';
 
 const weak = 'rosebud';
@@ -9,6 +9,7 @@ const strong = 'four rivers under a wide bridge';
 const salt = Buffer.from('0123456789abcdef');
 const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
 
+const own = (password: string) => hashArgon2(password, { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
 const bcrypt = (password: string) => hashBcrypt(password, { cost: 4 });
 const pbkdf2 = (password: string) => base64(pbkdf2Sync(password, salt, 1_000, 32, 'sha256'));
 
@@ -30,6 +31,11 @@ describe('imported passwords that the current policy rejects', () => {
   let count = 0;
   const replaceHash = async (user_id: string, password_hash: string) =>
     service.rows('update credentials set password_hash = $2 where user_id = $1', [user_id, password_hash]);
+
+  const credentialOf = async <Row extends object>(columns: string, user_id: string) =>
+    (await service.rows<Row>(`select ${columns} from credentials where user_id = $1`, [user_id]))[0];
+  const isChecked = async (user_id: string) => (await credentialOf<{ policy_checked: boolean }>('policy_checked', user_id))?.policy_checked;
+  const credentialVersion = async (user_id: string) => (await credentialOf<{ xmin: string }>('xmin::text', user_id))?.xmin;
 
   async function importUser(password_hash: string, more: object = {}): Promise<{ name: string; user_id: string }> {
     const name = `imported-${++count}`;
@@ -64,6 +70,42 @@ describe('imported passwords that the current policy rejects', () => {
   it.each(forms)('need no change if the policy allows them: %s', async (_form, make) => {
     const { name } = await importUser(await make(strong));
     expect((await logIn(name, strong)).body.user.must_change_password).toBe(false);
+  });
+
+  it("demands a change of an imported password with the service's own parameters that the policy rejects (P12)", async () => {
+    const { name, user_id } = await importUser(await own(weak), { roles: ['carrier_administrator'] });
+    const { body, status } = await logIn(name, weak);
+    expect([status, body.user.must_change_password]).toEqual([200, true]);
+    expect(decode(body.access_token)['roles']).toEqual([]);
+    expect(await isChecked(user_id)).toBe(true);
+    expect((await logIn(name, weak)).body.user.must_change_password).toBe(true);
+  });
+
+  it("checks a strong imported password with the service's own parameters at the first login only", async () => {
+    const { name, user_id } = await importUser(await own(strong));
+    expect(await isChecked(user_id)).toBe(false);
+    expect((await logIn(name, strong)).body.user.must_change_password).toBe(false);
+    expect(await isChecked(user_id)).toBe(true);
+
+    // A weak hash that counts as checked stands for a policy that became stricter since.
+    await replaceHash(user_id, await own(weak));
+    const before = await credentialVersion(user_id);
+    expect((await logIn(name, weak)).body.user.must_change_password).toBe(false);
+    expect(await credentialVersion(user_id)).toBe(before);
+  });
+
+  it('leaves an imported password unchecked after a login with a wrong password', async () => {
+    const { name, user_id } = await importUser(await own(weak));
+    expect((await logIn(name, strong)).status).toBe(401);
+    expect(await isChecked(user_id)).toBe(false);
+  });
+
+  it('marks a password that replaces an unchecked one as checked', async () => {
+    const { user_id, token } = await service.loginAs();
+    await service.rows('update credentials set policy_checked = false where user_id = $1', [user_id]);
+    const change = { current_password: currentPassword, new_password: strong };
+    expect((await service.post('/auth/password', { token, body: change })).status).toBe(204);
+    expect(await isChecked(user_id)).toBe(true);
   });
 
   it('are checked against the name of the user', async () => {
