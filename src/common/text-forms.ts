@@ -11,7 +11,10 @@ const range = (first: number, last: number = first) =>
 const joiners = range(0x200c, 0x200d);
 /** Select text or emoji presentation. All other variation selectors are refused: they make look-alikes. */
 const selectors = range(0xfe0e, 0xfe0f);
-/** Invisible characters from U+0600 on: default-ignorable code points, bidirectional controls, line separators, and the blank U+2800. */
+/**
+ * Invisible characters from U+0600 on: default-ignorable code points, bidirectional controls,
+ * line separators, and the blank U+2800.
+ */
 const hidden = [
   range(0x061c),
   range(0x115f, 0x1160),
@@ -34,11 +37,14 @@ const hidden = [
 const plain = `[ -~\\xa0-\\xac\\xae-${range(0x034e)}${range(0x0350)}-${range(0x05ff)}]`;
 const other = `[^\\x00-${range(0x05ff)}${hidden}]`;
 
+const composed = `${other}[${selectors}]?`;
+
 /**
  * Matches text without control, bidirectional and invisible characters (UTR 36, UTS 39; Trojan Source).
- * Joiners and emoji selectors are accepted only after a character of a script that uses them; a joiner needs one on both sides.
+ * Joiners and emoji selectors are accepted only after a character from U+0600 on; a joiner needs one
+ * on both sides.
  */
-export const visibleText = new RegExp(`^(?:${plain}|${other}[${selectors}]?(?:[${joiners}]${other}[${selectors}]?)*)*$`, 'u');
+export const visibleText = new RegExp(`^(?:${plain}|${composed}(?:[${joiners}]${composed})*)*$`, 'u');
 
 /** Matches text that PostgreSQL can store: any without NUL. */
 export const storableText = /^[^\x00]*$/; // eslint-disable-line no-control-regex -- NUL is what it refuses
@@ -46,9 +52,9 @@ export const storableText = /^[^\x00]*$/; // eslint-disable-line no-control-rege
 /** Matches UUIDs of any version. */
 export const uuidForm = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
 
+const clock = '([01][0-9]|2[0-3]):[0-5][0-9]';
 /** Matches RFC 3339 times; whether the day exists in the calendar is left to the `date-time` format. */
-export const timeForm =
-  /^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$/;
+export const timeForm = new RegExp(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T${clock}:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]${clock})$`);
 
 const octet = '(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])';
 const ipv4 = `${octet}(\\.${octet}){3}`;
@@ -66,10 +72,17 @@ const ipv6 = [
   `${before(7)}::`,
 ].join('|');
 
-/** Matches an IPv4 or IPv6 address, or one with a prefix length such as 10.0.0.0/8. */
-export const addressForm = new RegExp(`^(${ipv4}(/(3[0-2]|[12]?[0-9]))?|(${ipv6})(/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))?)$`);
+const bits32 = '(3[0-2]|[12]?[0-9])';
+const bits128 = '(12[0-8]|1[01][0-9]|[1-9]?[0-9])';
 
-/** Returns the pattern of a form for the OpenAPI document. `source` escapes line separators in a way that RE2 cannot read. */
+/** Matches an IPv4 or IPv6 address, or one with a prefix length such as 10.0.0.0/8. */
+export const addressForm = new RegExp(`^(${ipv4}(/${bits32})?|(${ipv6})(/${bits128})?)$`);
+
+/**
+ * Returns the pattern of a form for the OpenAPI document.
+ * `source` escapes line separators in a way that RE2 cannot read.
+ */
 export function patternOf(form: RegExp): string {
-  return form.source.replace(/\\u(202[89])/g, (_escape, code: string) => String.fromCodePoint(parseInt(code, 16))).replaceAll('\\/', '/');
+  const source = form.source.replaceAll('\\/', '/');
+  return source.replace(/\\u(202[89])/g, (_escape, code: string) => String.fromCodePoint(parseInt(code, 16)));
 }

@@ -50,11 +50,17 @@ const introduction = [
   '**Repeating.** Where an operation takes an `Idempotency-Key`, a repeated request is done once. With `If-Match` and the `ETag` of a user a change applies to that version only.',
   '**Errors** are `application/problem+json` (RFC 9457); decide by `code`, show `detail` to people, tell operators the `request_id`. The order of refusal is 401, 403, 400, 404, 412, 409. After 429 and 503 wait for `Retry-After`.',
 ].join('\n\n');
-const together = (...names: string[]) => ({ required: names, properties: Object.fromEntries(names.map((name) => [name, {}])) });
-/** Rules between the fields of a body. Decorators describe fields one by one, so these stand here; services enforce them. */
+const together = (...names: string[]) => {
+  const properties = Object.fromEntries(names.map((name) => [name, {}]));
+  return { required: names, properties };
+};
+/** Rules between the fields of a body, which no decorator of a field can show. Services enforce them. */
 const betweenFields: Record<string, object> = {
   CheckTokenRequest: { not: together('token', 'refresh_token') },
-  ChangeFoundUsersRequest: { minProperties: 1, not: { anyOf: [together('roles', 'roles_add'), together('roles', 'roles_remove')] } },
+  ChangeFoundUsersRequest: {
+    minProperties: 1,
+    not: { anyOf: [together('roles', 'roles_add'), together('roles', 'roles_remove')] },
+  },
   CreateUserRequest: {
     if: { properties: { user_type: { const: 'carrier' } } },
     then: { required: ['carrier_id'], properties: { carrier_id: { type: 'string' }, carrier_scope: { type: 'null' } } },

@@ -6,12 +6,16 @@ const rememberedMax = 1_000;
 /** E.164 phone numbers. */
 export const phoneForm = /^\+[1-9][0-9]{6,14}$/;
 
+const language = '([A-Za-z]{2,3}|[A-Za-z]{5,8})';
+const region = '(-([A-Za-z]{2}|[0-9]{3}))?';
+const variant = '(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?';
+const keyword = '([A-Za-z0-9]{3,8}|[A-Za-z0-9][A-Za-z])';
 /**
- * Matches language tags of BCP 47: language, script, region, at most one variant, and the Unicode extension (`de-DE-u-co-phonebk`).
+ * Matches language tags of BCP 47: language, script, region, at most one variant, and the Unicode
+ * extension (`de-DE-u-co-phonebk`).
  * Whatever matches is accepted by `Intl`, which adds only rules for repeated variants and extensions.
  */
-export const localeForm =
-  /^([A-Za-z]{2,3}|[A-Za-z]{5,8})(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?(-u(-([A-Za-z0-9]{3,8}|[A-Za-z0-9][A-Za-z]))+)?$/;
+export const localeForm = new RegExp(`^${language}(-[A-Za-z]{4})?${region}${variant}(-u(-${keyword})+)?$`);
 
 /** Matches what names of time zones look like; `isTimezone` knows which exist. */
 export const timezoneForm = /^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/;
