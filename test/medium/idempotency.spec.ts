@@ -44,7 +44,15 @@ describe('the idempotency interceptor', () => {
     let calls = 0;
     const reply = new Reply();
     const upload = body instanceof Readable ? new UploadedFile('csv', body, Infinity) : undefined;
-    const request = { headers: { 'idempotency-key': key }, actor: { user_id }, method, originalUrl: url, query, body, upload };
+    const request = {
+      headers: { 'idempotency-key': key },
+      actor: { actor_type: 'user', user_id, user_type: 'system', carrier_id: null, carrier_scope: null },
+      method,
+      originalUrl: url,
+      query,
+      body,
+      upload,
+    };
     const http = { getRequest: () => request, getResponse: () => reply };
     const handle = async (): Promise<unknown> => {
       calls++;

@@ -79,7 +79,7 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
     it('a token that is over, or was made with another secret, is refused; the same one in its time is good', async () => {
       const before = await state();
       const [confirm_id, , count, digest] = payloadOf(await preview('PATCH', 'carrier_id=c1', change));
-      const actor = { user_id: service.admin.user_id } as Previewed['actor'];
+      const actor = { actor_type: 'user', user_id: service.admin.user_id } as Previewed['actor'];
       const mint = (secret: string, confirmation: Partial<Confirmation>) =>
         new ConfirmTokens(secret).mint(
           { confirm_id, expires_at: Date.now() + 60_000, count, digest, ...confirmation },
