@@ -41,7 +41,7 @@ export class MailJobsService implements OnModuleInit {
     await this.events.record(actor, 'password.reset_requested', { type: 'user', id: user.user_id, carrier_id: user.carrier_id });
   }
 
-  private async send({ user_id, mail, email }: MailJob): Promise<void> {
+  private async send({ user_id, mail, email, delayed }: MailJob): Promise<void> {
     const user = await this.logins.find(user_id);
     if (user === null || user.status === 'disabled') return;
     const to: Recipient = { email: email ?? user.email, locale: user.locale };
@@ -51,7 +51,7 @@ export class MailJobsService implements OnModuleInit {
       case 'reset':
         return user.status === 'active' ? this.sendLink(user_id, 'reset', to, (token) => this.mail.sendReset(to, token)) : undefined;
       case 'email-confirmation':
-        return this.sendConfirmation(user);
+        return delayed === true ? this.confirmDelayed(user) : this.sendConfirmation(user);
       case 'email-change-notice':
         return this.mail.sendEmailChangeNotice(to);
       case 'password-changed':
@@ -59,6 +59,11 @@ export class MailJobsService implements OnModuleInit {
       case 'token-reuse':
         return this.mail.sendTokenReuse(to);
     }
+  }
+
+  @Transactional()
+  private async confirmDelayed({ user_id, email_pending }: UserResponse): Promise<void> {
+    if (email_pending !== null) await this.mails.confirm(user_id, email_pending);
   }
 
   private async sendConfirmation({ user_id, email_pending, locale }: UserResponse): Promise<void> {

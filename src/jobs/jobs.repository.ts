@@ -2,23 +2,32 @@ import { Injectable } from '@nestjs/common';
 import { sql } from '../common/query/sql';
 import { Database } from '../database/database';
 
+/** A job that is added to the queue. */
+export interface Job {
+  payload: object;
+  /** at most one job with this key waits; without a key, any number */
+  key?: string;
+  /** seconds until the job runs; without it, the job runs as soon as possible */
+  delay_seconds?: number;
+}
+
 /** The SQL that puts jobs into the queue. */
 @Injectable()
 export class JobsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Adds a job in the current transaction; a job with the same key that has not run yet is replaced. */
-  async add(name: string, payload: object, key: string | null): Promise<void> {
-    await this.database.run(
-      sql`select graphile_worker.add_job(${name}, payload => ${JSON.stringify(payload)}::json, job_key => ${key}, max_attempts => 25)`,
-    );
-  }
-
-  /** Adds many jobs of a name in the current transaction. */
-  async addMany(name: string, jobs: { payload: object; key: string }[]): Promise<void> {
+  /**
+   * Adds jobs of a name in the current transaction. A job replaces the waiting job with the same
+   * key, but a delayed job never replaces one that runs earlier.
+   */
+  async add(name: string, jobs: Job[]): Promise<void> {
     await this.database
-      .run(sql`select count(graphile_worker.add_job(${name}, payload => job.payload, job_key => job.key, max_attempts => 25))
-      from json_to_recordset(${JSON.stringify(jobs)}::json) as job (payload json, key text)`);
+      .run(sql`select count(graphile_worker.add_job(${name}, payload => job.payload, job_key => job.key, max_attempts => 25,
+        run_at => now() + job.delay_seconds * interval '1 second'))
+      from json_to_recordset(${JSON.stringify(jobs)}::json) as job (payload json, key text, delay_seconds integer)
+      where job.delay_seconds is null or not exists (select 1 from graphile_worker.jobs waiting where waiting.key = job.key
+        and waiting.locked_at is null and waiting.attempts < waiting.max_attempts
+        and waiting.run_at <= now() + job.delay_seconds * interval '1 second')`);
   }
 
   /** Takes a job that has not run yet out of the queue again. */

@@ -11,7 +11,7 @@ import {
 } from 'graphile-worker';
 import { CONFIG, type Config } from '../config/config';
 import { JobsPool } from './jobs-pool';
-import { JobsRepository } from './jobs.repository';
+import { type Job, JobsRepository } from './jobs.repository';
 
 /** Does one job; throwing lets it be tried again later, with growing pauses. One that takes more than five minutes is taken for abandoned, and run again. */
 export type JobHandler = (payload: Record<string, unknown>) => Promise<void>;
@@ -57,12 +57,14 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
 
   /** Enqueues a job; it runs after the current transaction has committed, or not at all. */
   async enqueue(name: string, payload: Record<string, unknown>, key?: string): Promise<void> {
-    await this.jobs.add(name, payload, key ?? null);
+    await this.jobs.add(name, [key === undefined ? { payload } : { payload, key }]);
   }
 
-  /** Enqueues many jobs of a name, each with its key. */
-  async enqueueMany(name: string, jobs: { payload: object; key: string }[]): Promise<void> {
-    await this.jobs.addMany(name, jobs);
+  /**
+   * Enqueues many jobs of a name. A delayed job is dropped if a job with the same key runs earlier.
+   */
+  async enqueueMany(name: string, jobs: Job[]): Promise<void> {
+    await this.jobs.add(name, jobs);
   }
 
   /** Takes back a job that was enqueued with this key and has not run yet. */

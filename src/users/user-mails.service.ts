@@ -15,6 +15,8 @@ export interface MailJob {
   mail: MailName;
   /** where to, if not to the address in force */
   email?: string;
+  /** true if the mail was beyond its limit when it was requested */
+  delayed?: boolean;
 }
 
 /** The recipient of a mailed link. */
@@ -33,7 +35,8 @@ const pauseSeconds = 300;
 
 /**
  * Enqueues mails to users, in the transaction of the change that causes them.
- * Skips a mail beyond a limit silently; the last mailed link then stays valid.
+ * Delays an invitation or confirmation beyond its limit until the hour is over, and skips a reset
+ * silently. The last mailed link stays valid until then.
  */
 @Injectable()
 export class UserMailsService {
@@ -43,21 +46,24 @@ export class UserMailsService {
     private readonly limits: RateLimitsService,
   ) {}
 
-  /** Mails an invitation to a user and voids the older one. */
+  /** Mails an invitation to a user and voids the older one. Beyond the limit, both happen later. */
   async invite(user: Addressee): Promise<void> {
-    const [invited] = await this.takeInvitations([user]);
-    if (invited === undefined) return;
+    const delay = await this.takeOrDelay(invitationLimit, user.email);
+    if (delay !== null) return this.enqueueDelayed(invitationOf(user), delay);
     await this.credentials.requestToken(user.user_id, 'invite');
     await this.enqueue(invitationOf(user));
   }
 
   /** Mails invitations to users who were just created. */
   async inviteNew(users: Addressee[]): Promise<void> {
-    const invited = await this.takeInvitations(users);
-    const user_ids = invited.map(({ user_id }) => user_id);
+    const emails = users.map(({ email }) => canonical(email));
+    const open = await this.limits.take(invitationLimit, emails);
+    const [invited, limited] = [true, false].map((isOpen) => users.filter(({ email }) => open.has(canonical(email)) === isOpen));
+    const user_ids = (invited ?? []).map(({ user_id }) => user_id);
     await this.credentials.requestTokens(user_ids, 'invite');
-    const jobs = invited.map((user) => ({ payload: invitationOf(user), key: `invitation:${user.user_id}` }));
+    const jobs = (invited ?? []).map((user) => ({ payload: invitationOf(user), key: keyOf(invitationOf(user)) }));
     await this.jobs.enqueueMany(mailJob, jobs);
+    for (const user of limited ?? []) await this.enqueueDelayed(invitationOf(user), await this.delayOf(invitationLimit, user.email));
   }
 
   /**
@@ -81,22 +87,38 @@ export class UserMailsService {
    * new invitation instead.
    * Proposing the same address again mails another link, because the first may be lost or expired.
    * Sending the current address with other changes voids no link.
+   * Beyond the limit, the link is mailed later; until then, a link to the same address stays valid.
    * The notice has no limit, because it warns of a takeover.
    */
   async emailProposed(user: { user_id: string; email: string; email_pending: string | null }, changes: Changes): Promise<void> {
     const { user_id, email, email_pending } = user;
     if (changes.email === undefined && changes.email_pending === undefined && email_pending === null) return;
-    const mayMail = email_pending !== null && (await this.limits.take(confirmationLimit, [canonical(email_pending)])).size > 0;
     const isRepeated = email_pending !== null && changes.email_pending === undefined;
-    if (isRepeated && !mayMail) return;
-    await this.credentials.voidTokens([user_id]);
+    if (!isRepeated) {
+      await this.credentials.voidTokens([user_id]);
+      // A waiting mail was counted for the older address.
+      for (const mail of ['invitation', 'email-confirmation'] as const) await this.jobs.cancel(keyOf({ user_id, mail }));
+    }
     if (changes.email !== undefined) await this.invite(user);
     if (email_pending === null) return;
-    if (mayMail) {
-      await this.credentials.requestToken(user_id, 'email');
-      await this.enqueue({ user_id, mail: 'email-confirmation' });
-    }
+    const isMailed = await this.confirm(user_id, email_pending);
+    if (isRepeated && !isMailed) return;
+    if (isRepeated) await this.credentials.voidTokens([user_id]);
     await this.enqueue({ user_id, mail: 'email-change-notice', email });
+  }
+
+  /**
+   * Mails a link to a proposed address. Beyond the limit, the link is mailed later.
+   * Returns whether the mail is sent now. A delayed mail comes here again and counts when it is
+   * sent: any number of users may propose the same address.
+   */
+  async confirm(user_id: string, email_pending: string): Promise<boolean> {
+    const delay = await this.takeOrDelay(confirmationLimit, email_pending);
+    if (delay !== null) await this.enqueueDelayed({ user_id, mail: 'email-confirmation', delayed: true }, delay);
+    if (delay !== null) return false;
+    await this.credentials.requestToken(user_id, 'email');
+    await this.enqueue({ user_id, mail: 'email-confirmation' });
+    return true;
   }
 
   /** Takes back the mails whose links a new password has made void. */
@@ -108,17 +130,28 @@ export class UserMailsService {
 
   /** Any other mail to a user. */
   async enqueue(job: MailJob): Promise<void> {
-    await this.jobs.enqueue(mailJob, { ...job }, `${job.mail}:${job.user_id}`);
+    await this.jobs.enqueue(mailJob, { ...job }, keyOf(job));
   }
 
-  /** Counts one invitation per address, and returns the users whose address is within the limit. */
-  private async takeInvitations<User extends Addressee>(users: User[]): Promise<User[]> {
-    const open = await this.limits.take(
-      invitationLimit,
-      users.map(({ email }) => canonical(email)),
-    );
-    return users.filter(({ email }) => open.has(canonical(email)));
+  /** Requests no token: the job mints it, and the older link stays valid until then. */
+  private async enqueueDelayed(job: MailJob, delay_seconds: number): Promise<void> {
+    await this.jobs.enqueueMany(mailJob, [{ payload: job, key: keyOf(job), delay_seconds }]);
   }
+
+  /** Counts a mail to an address and returns null, or the seconds to wait if the limit is reached. */
+  private async takeOrDelay(limit: RateLimit, email: string): Promise<number | null> {
+    const open = await this.limits.take(limit, [canonical(email)]);
+    return open.size > 0 ? null : this.delayOf(limit, email);
+  }
+
+  private async delayOf(limit: RateLimit, email: string): Promise<number> {
+    return (await this.limits.find(limit, canonical(email)))?.seconds_left ?? 0;
+  }
+}
+
+/** Returns the key of a mail job: at most one mail of a kind waits for each user. */
+function keyOf({ mail, user_id }: MailJob): string {
+  return `${mail}:${user_id}`;
 }
 
 /**

@@ -185,8 +185,8 @@ export class UsersController {
     description:
       'Mails a new link to a user without a password; the older link stops working. ' +
       'At most 3 invitations per address and hour are mailed. Beyond that the response is the same, ' +
-      'but no mail is sent and the older link stays valid.',
-    answer: { status: 202, description: 'The invitation is on its way, unless the address already got 3 in the last hour' },
+      'but the mail is delayed until the hour is over, and the older link stays valid until then.',
+    answer: { status: 202, description: 'The invitation is on its way, or delayed if the address already got 3 in the last hour' },
     errors: ['user.not_found', 'access.protected_user'],
     noBody: true,
   })

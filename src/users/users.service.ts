@@ -119,7 +119,7 @@ export class UsersService {
 
   /**
    * Mails a new invitation to a user without a password and voids the older link. Mails at most 3
-   * invitations per address and hour.
+   * invitations per address and hour, and delays further ones.
    */
   @Transactional()
   async invite(actor: Actor, user_id: string): Promise<void> {

@@ -26,12 +26,39 @@ describe('flooding an inbox with mails of the service', () => {
   };
   const endPause = () => service.rows(`update one_time_tokens set requested_at = requested_at - interval '5 minutes'`);
   const hourPasses = () => service.rows(`update rate_limits set ends_at = ends_at - interval '1 hour'`);
+  /** Lets delayed mails be sent now. */
+  const delayEnds = async () => {
+    await hourPasses();
+    await service.rows('update graphile_worker._private_jobs set run_at = now() where run_at > now()');
+    await queueEmpty(service);
+  };
+  const delayed = (key: string) =>
+    service.rows<{ seconds: number }>(
+      `select extract(epoch from run_at - now())::integer as seconds from graphile_worker.jobs where key = $1 and run_at > now()`,
+      [key],
+    );
 
   it('mails three invitations to an address if users are created and deleted in a loop (E13)', async () => {
     const spellings = ['flooded@example.com', 'Flooded@example.com', 'FLOODED@EXAMPLE.COM'];
     for (let round = 0; round < 10; round++) expect(await createAndDelete(`flooded-${round}`, spellings[round % 3] as string)).toBe(201);
     const received = service.mailbox.mails.filter(({ to }) => to.some((one) => one.toLowerCase() === spellings[0]));
     expect(received).toHaveLength(3);
+  });
+
+  it('mails the invitation of a new user later if users with the same address used up its limit (E13)', async () => {
+    const email = 'squatted@example.com';
+    for (let round = 0; round < 3; round++) await createAndDelete(`squatted-${round}`, email);
+    const { status, body } = await create('squatted', email);
+    expect(status).toBe(201);
+    await queueEmpty(service);
+    expect(mailsTo(email)).toHaveLength(3);
+    const [job, ...more] = await delayed(`invitation:${body.user_id}`);
+    expect(more).toEqual([]);
+    expect(job?.seconds).toBeGreaterThan(3_500);
+    expect(job?.seconds).toBeLessThanOrEqual(3_600);
+    await delayEnds();
+    expect(mailsTo(email)).toHaveLength(4);
+    expect((await service.get(`/auth/reset/${mailsTo(email).at(-1)?.token}`)).status).toBe(200);
   });
 
   it('mails three invitations for all kinds of requests together, and keeps the newest link valid (E13)', async () => {
@@ -52,9 +79,9 @@ describe('flooding an inbox with mails of the service', () => {
     await queueEmpty(service);
     expect(mailsTo(email)).toHaveLength(3);
     expect((await service.get(`/auth/reset/${newest}`)).status).toBe(200);
-    await hourPasses();
     expect((await invite()).status).toBe(202);
-    await queueEmpty(service);
+    expect(await delayed(`invitation:${user_id}`)).toHaveLength(1);
+    await delayEnds();
     expect(mailsTo(email)).toHaveLength(4);
     expect((await service.get(`/auth/reset/${newest}`)).status).toBe(404);
     expect((await service.get(`/auth/reset/${mailsTo(email).at(-1)?.token}`)).status).toBe(200);
@@ -75,9 +102,42 @@ describe('flooding an inbox with mails of the service', () => {
     const received = service.mailbox.mails.filter(({ to }) => to.some((one) => one.toLowerCase() === email));
     expect(received).toHaveLength(3);
     expect((await service.get(`/auth/email/${received.at(-1)?.token}`)).status).toBe(200);
+    await delayEnds();
+    await queueEmpty(service);
+    const confirmed = service.mailbox.mails.filter(({ to }) => to.some((one) => one.toLowerCase() === email));
+    expect(confirmed).toHaveLength(5);
+    for (const { token } of confirmed.slice(-2)) expect((await service.get(`/auth/email/${token}`)).status).toBe(200);
     // The notice to the current address is never skipped.
     const [user] = await service.rows<{ email: string }>('select email from users where user_id = $1', [users[0]?.user_id]);
     expect(mailsTo(user?.email ?? '').length).toBeGreaterThanOrEqual(5);
+  });
+
+  it('mails three delayed confirmations an hour if many users propose the same address (E13)', async () => {
+    const email = 'many-proposals@example.com';
+    for (let round = 0; round < 10; round++) {
+      const { user_id } = await service.createUser();
+      expect((await service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email } })).status).toBe(200);
+      await queueEmpty(service);
+    }
+    const counts = [mailsTo(email).length];
+    for (let hour = 0; hour < 4; hour++) {
+      await delayEnds();
+      counts.push(mailsTo(email).length);
+    }
+    expect(counts).toEqual([3, 6, 9, 10, 10]);
+  });
+
+  it('keeps an invitation that waits to be sent if a further one is delayed (E13)', async () => {
+    const email = 'waiting@example.com';
+    await service.mailbox.stop();
+    const { user_id } = (await create('waiting', email)).body;
+    for (let round = 0; round < 5; round++) expect((await service.post(`/user/${user_id}/invite`, service.admin)).status).toBe(202);
+    const failed = `select 1 from graphile_worker.jobs where key = $1 and attempts > 0 and locked_at is null`;
+    await until(async () => (await service.rows(failed, [`invitation:${user_id}`])).length > 0);
+    await service.mailbox.start();
+    await service.rows('update graphile_worker._private_jobs set run_at = now() where attempts > 0');
+    await until(() => Promise.resolve(mailsTo(email).length > 0));
+    await queueEmpty(service);
   });
 
   it('counts the invitations of imports and of changed addresses (E13)', async () => {
@@ -96,6 +156,18 @@ describe('flooding an inbox with mails of the service', () => {
     expect((await move(email)).status).toBe(200);
     await queueEmpty(service);
     expect(mailsTo(email)).toHaveLength(3);
+    await delayEnds();
+    expect(mailsTo(email)).toHaveLength(4);
+  });
+
+  it('mails the invitation of an imported user later if the limit is reached (E13)', async () => {
+    const email = 'imported-late@example.com';
+    for (let round = 0; round < 3; round++) await createAndDelete(`imported-late-${round}`, email);
+    expect((await importInvited([invitee('imported-late', email)])).body).toMatchObject({ created: 1 });
+    await queueEmpty(service);
+    expect(mailsTo(email)).toHaveLength(3);
+    await delayEnds();
+    expect(mailsTo(email)).toHaveLength(4);
   });
 
   it('mails no queued invitation to another address than the counted one (E13)', async () => {
@@ -107,9 +179,11 @@ describe('flooding an inbox with mails of the service', () => {
     await until(async () => (await service.rows(failed, [`invitation:${user_id}`])).length > 0);
     expect((await service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email } })).status).toBe(200);
     await service.mailbox.start();
-    await service.rows('update graphile_worker._private_jobs set run_at = now()');
+    await service.rows('update graphile_worker._private_jobs set run_at = now() where attempts > 0');
     await queueEmpty(service);
     expect(mailsTo(email)).toHaveLength(3);
+    await delayEnds();
+    expect(mailsTo(email)).toHaveLength(4);
     expect(mailsTo('first@example.com')).toEqual([]);
   });
 
