@@ -1,13 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
+import { holds } from '../access/permissions';
 import { currentTime } from '../common/clock';
 import type { FieldError } from '../common/errors/app-error';
+import { sql, type SqlFragment } from '../common/query/sql';
 import { shortHash } from '../common/random';
 import { CredentialsService } from '../credentials/credentials.service';
 import { EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import { UserConflictsService } from '../users/user-conflicts.service';
 import { UserMailsService } from '../users/user-mails.service';
+import { visibleUsers } from '../users/users.service';
 import type { ImportLine } from './import-file';
 import { type ImportedUser, isMd5, type Judge, judge, shortFault } from './import-rows';
 import type { ImportOptions } from './import-options';
@@ -70,13 +73,16 @@ export class ImportRowsService {
       if (invited.length > 0) await this.mails.inviteNew(invited);
     }
     const left = users.filter(({ line }) => !made.has(line));
-    const conflicts = left.length === 0 ? [] : await this.users.findConflicts(left);
+    const conflicts = left.length === 0 ? [] : await this.users.findConflicts(left, visibleConflicts(actor));
     const stored = users.filter(({ line }) => made.has(line)).map(({ password_hash }) => password_hash);
     await this.credentials.noteHashes(stored.filter((hash) => hash !== null));
     // In the batch's transaction: a conflict is counted if and only if the operation stores it.
-    const reportable = await this.conflicts.count(actor, left.length);
-    const reported = options.on_conflict === 'skip' ? left : left.slice(0, reportable);
-    const hidden = left.slice(reported.length).map(({ line }) => toFailed(line, hiddenConflict));
+    const visible = visibleLines(conflicts);
+    const counted = left.filter(({ line }) => !visible.has(line));
+    const reportable = await this.conflicts.count(actor, counted.length);
+    const unnamed = new Set(options.on_conflict === 'skip' ? [] : counted.slice(reportable));
+    const reported = left.filter((user) => !unnamed.has(user));
+    const hidden = [...unnamed].map(({ line }) => toFailed(line, hiddenConflict));
     return { created: made.size, ...this.settle(reported, conflicts, [...failed, ...hidden], options) };
   }
 
@@ -84,41 +90,36 @@ export class ImportRowsService {
   async findCreatable(actor: Actor, lines: ImportLine[]): Promise<ImportedUser[]> {
     const grants = await this.roles.grantsOf(actor);
     const { users } = await this.judge({ actor, grants }, structuredClone(lines), new Map());
-    const conflicts = users.length === 0 ? [] : await this.users.findConflicts(users);
+    const conflicts = users.length === 0 ? [] : await this.users.findConflicts(users, sql`false`);
     const taken = new Set(conflicts.map(({ line }) => line));
     return users.filter(({ line }) => !taken.has(line));
   }
 
   /**
    * Returns the outcome that `create` would have, without creating users.
-   * Stops checking rows at the first conflict beyond the limit of the actor. From there on, taken
-   * and free names get the same result: an actor could probe with dry runs, which create no users
-   * (B25).
+   * Stops checking rows at the first hidden conflict beyond the limit of the actor. From there on,
+   * taken and free names get the same result: an actor could probe with dry runs, which create no
+   * users (B25). Conflicts with users whom the actor may see are always reported.
    */
   async preview(actor: Actor, lines: ImportLine[], file: PreviewedFile, options: ImportOptions): Promise<PreviewOutcome> {
     const { users, failed } = await this.judge({ actor, grants: await this.roles.grantsOf(actor) }, lines, new Map());
-    const conflicts = file.limited ? [] : await this.findConflicts(users, file);
-    const reportable = await this.conflicts.count(actor, conflicts.length);
-    const endLine = file.limited ? 0 : (conflicts[reportable]?.line ?? Infinity);
+    const inDatabase = users.length === 0 ? [] : await this.users.findConflicts(users, visibleConflicts(actor));
+    const visible = visibleLines(inDatabase);
+    const conflicts = file.limited ? inDatabase.filter(({ hidden }) => !hidden) : withEarlierRows(users, inDatabase, file);
+    const counted = conflicts.filter(({ hidden }) => hidden);
+    const reportable = await this.conflicts.count(actor, counted.length);
+    const endLine = file.limited ? 0 : (counted[reportable]?.line ?? Infinity);
     file.limited = endLine < Infinity;
     const conflictLines = new Set(conflicts.map(({ line }) => line));
-    const checked = users.filter(({ line }) => line < endLine);
+    // Behind the end, a conflict with an earlier row would reveal whether that row is free.
+    const checked = users.filter(({ line }) => line < endLine || visible.has(line));
     const left = checked.filter(({ line }) => conflictLines.has(line));
-    const hidden = users.slice(checked.length).map(({ line }) => toFailed(line, uncheckedRow));
+    const hidden = users.filter(({ line }) => line >= endLine && !visible.has(line)).map(({ line }) => toFailed(line, uncheckedRow));
     const settled = this.settle(left, conflicts, [...failed, ...hidden], options);
     return { created: checked.length - left.length, conflicts: conflicts.length, ...settled };
   }
 
-  /**
-   * Finds conflicts with the database and with earlier rows of the file, in the order of the rows.
-   */
-  private async findConflicts(users: ImportedUser[], file: PreviewedFile): Promise<Conflict[]> {
-    const inDatabase = users.length === 0 ? [] : await this.users.findConflicts(users);
-    const byLine = new Map(inDatabase.map((conflict) => [conflict.line, conflict]));
-    return users.flatMap((user) => byLine.get(user.line) ?? file.take(user) ?? []);
-  }
-
-  private async judge(
+  private judge(
     { actor, grants }: Pick<Judge, 'actor' | 'grants'>,
     lines: ImportLine[],
     wrapped: Map<number, string>,
@@ -158,6 +159,22 @@ const hiddenConflict: FieldError = {
 const uncheckedRow: FieldError = { code: 'field.conflict', detail: 'was not checked, because there were too many conflicts in an hour' };
 const unreadable: FieldError = { pointer: '', code: 'field.malformed', detail: 'cannot be read' };
 
+/** Adds the conflicts with earlier rows of the file, in the order of the rows. */
+function withEarlierRows(users: ImportedUser[], inDatabase: Conflict[], file: PreviewedFile): Conflict[] {
+  const byLine = new Map(inDatabase.map((conflict) => [conflict.line, conflict]));
+  return users.flatMap((user) => byLine.get(user.line) ?? file.take(user) ?? []);
+}
+
+/** Renders with which users (`other`) a conflict is not counted. Without `user:read`, an unlimited scope shows none. */
+function visibleConflicts(actor: Actor): SqlFragment {
+  const isUnlimited = actor.user_type === 'system' && actor.carrier_scope === null;
+  return isUnlimited && !holds(actor.permissions, 'user:read') ? sql`false` : visibleUsers(actor, 'other');
+}
+
+function visibleLines(conflicts: Conflict[]): Set<number> {
+  return new Set(conflicts.filter(({ hidden }) => !hidden).map(({ line }) => line));
+}
+
 function toFailed(line: number, fault: FieldError): FailedRow {
   const { pointer = '', code, detail } = shortFault(fault);
   return { line, pointer, reason: code, detail };
@@ -177,7 +194,7 @@ export class PreviewedFile {
       email: shortHash(`e${email.toLowerCase()}`),
     };
     const [field] = (['user_id', 'name', 'email'] as const).filter((one) => this.seen.has(keys[one]));
-    if (field !== undefined) return { line, field };
+    if (field !== undefined) return { line, field, hidden: false };
     Object.values(keys).forEach((key) => this.seen.add(key));
     return null;
   }

@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
-import { isIdTaken, isTaken } from '../users/user-changes.service';
+import { isIdTaken, isTaken, ofHolder } from '../users/user-changes.service';
 import type { ImportedUser } from './import-rows';
 
 /** A row whose user cannot be, and what of it is taken. */
 export interface Conflict {
   line: number;
   field: 'user_id' | 'name' | 'email';
+  /** whether the actor cannot see what is in the way: a user outside the scope, a purged user or an API key */
+  hidden: boolean;
 }
 
 const rowColumns =
@@ -60,11 +62,18 @@ export class UsersImportRepository {
     return created.map(({ line }) => line);
   }
 
-  /** What is in the way of users, in the database and in what was created before. Says of each row one thing. */
-  findConflicts(users: Pick<ImportedUser, 'line' | 'user_id' | 'name' | 'email'>[]): Promise<Conflict[]> {
+  /**
+   * Finds what is in the way of users in the database, one conflict for each row.
+   * @param visible which users (`other`) the actor may see
+   */
+  findConflicts(users: Pick<ImportedUser, 'line' | 'user_id' | 'name' | 'email'>[], visible: SqlFragment): Promise<Conflict[]> {
     const rows = users.map(({ line, user_id, name, email }) => ({ line, user_id, name, email }));
-    return this.database.run(sql`select line, field from (
-        select line, case
+    return this.database.run(sql`select line, field, case field
+          when 'user_id' then (select ${visible} from users other where other.user_id = found.user_id)
+          when 'name' then ${ofHolder('name', rawSql('found.name'), visible)}
+          else ${ofHolder('email', rawSql('found.email'), visible)} end is not true as hidden
+      from (
+        select row.*, case
           when ${isIdTaken(rawSql('row.user_id'))} then 'user_id'
           when ${isTaken('name', rawSql('row.name'))} then 'name'
           when ${isTaken('email', rawSql('row.email'))} then 'email' end as field

@@ -13,7 +13,7 @@ import type { Deed } from './user-rules';
 import { changedBy, leftToUndo, undoOf } from './user-undo';
 
 export type { Applied, Outcome, SkippedUser } from './user-changes.repository';
-export { type Deed, isIdTaken, isTaken } from './user-rules';
+export { type Deed, isIdTaken, isTaken, ofHolder } from './user-rules';
 
 const deletion: Assignment = { column: 'deleted_at', value: rawSql('coalesce(users.deleted_at, now()::timestamptz(3))') };
 

@@ -121,6 +121,16 @@ export function isTaken(column: 'name' | 'email', value: SqlFragment): SqlFragme
     where (other.deleted_at is null or ${never[column]}) and lower(other.${rawSql(column)}) = lower(${value}))`;
 }
 
+/**
+ * Renders a value of the living user who has a name or address, or null. The value stands in the
+ * select list, so that the planner chooses the same index as for `isTaken`.
+ * @param value SQL about `other`
+ */
+export function ofHolder(column: 'name' | 'email', text: SqlFragment, value: SqlFragment): SqlFragment {
+  return sql`(select ${value} from users other
+    where (other.deleted_at is null or ${never[column]}) and lower(other.${rawSql(column)}) = lower(${text}))`;
+}
+
 /** Renders whether a user, a purged user or an API key has an id. No new user may get it (Z24). */
 export function isIdTaken(user_id: SqlFragment): SqlFragment {
   return sql`(exists (select 1 from users other where other.user_id = ${user_id})

@@ -21,11 +21,12 @@ import { UsersRepository } from './users.repository';
 export { userFilter } from './user-list';
 
 const columns = { user_id: 'users.user_id', user_type: 'users.user_type', carrier_id: 'users.carrier_id' };
+const otherColumns = { user_id: 'other.user_id', user_type: 'other.user_type', carrier_id: 'other.carrier_id' };
 const selfFields = ['first_name', 'last_name', 'phone', 'locale', 'timezone'];
 
-/** Which users an actor may see, as SQL. */
-export function visibleUsers(actor: Actor): SqlFragment {
-  return visibleTo(actor, columns);
+/** Which users an actor may see, as SQL. @param alias the table's name in the query */
+export function visibleUsers(actor: Actor, alias: 'users' | 'other' = 'users'): SqlFragment {
+  return visibleTo(actor, alias === 'users' ? columns : otherColumns);
 }
 
 /** Users, one at a time and in lists. */

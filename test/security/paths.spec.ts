@@ -184,7 +184,8 @@ describe('paths that almost lead somewhere', () => {
   }
 
   it('H3 other case', async () => {
-    expect(await strays(cases, [404, 405])).toEqual([]);
+    // 400: a missing body is rejected before the id is read
+    expect(await strays(cases, [400, 404, 405])).toEqual([]);
   });
 
   it('H4 slashes, dots, semicolons and backslashes', async () => {

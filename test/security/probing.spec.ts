@@ -51,6 +51,25 @@ describe('probing for names and addresses of other carriers', () => {
     return actor;
   };
 
+  it('reports conflicts with users in the scope of the actor without limit (B25)', async () => {
+    const actor = await login();
+    await addManyUsers(service, taken, 'c1', 'own-synced');
+    const rows = Array.from({ length: taken }, (_, i) => row(`own-synced-${1 + i}`));
+    for (const query of ['on_conflict=skip', 'dry_run=true&on_conflict=skip'])
+      expect((await send(actor, rows, query)).body).toMatchObject({ created: 0, skipped: taken, failed: [] });
+    for (const query of ['', 'dry_run=true'])
+      expect(codesOf((await send(actor, rows, query)).body.failed)).toEqual({ 'user.name_taken': taken });
+    expect((await create(actor, row('after-sync'))).status).toBe(201);
+    const mixed = [...takenRows(limit + 1), rows[0] as object, row('mixed-free')];
+    const codes = { 'user.name_taken': limit + 1, 'field.conflict': 2 };
+    expect(codesOf((await dryRun(await login(), mixed)).body.failed)).toEqual(codes);
+    const imported = (await send(actor, mixed)).body;
+    expect(imported.created).toBe(1);
+    expect(codesOf(imported.failed)).toEqual({ ...codes, 'field.conflict': 1 });
+    const later = (await send(actor, [row('taken-1'), rows[0] as object])).body.failed as FailedRow[];
+    expect(later.map(({ code }) => code)).toEqual(['field.conflict', 'user.name_taken']);
+  });
+
   it('records each dry run in the audit log with its counts and no value of a row (B25)', async () => {
     const actor = await login();
     expect((await dryRun(actor, [...takenRows(3), ...freeRows(2, 'audited')])).body).toMatchObject({ created: 2, failed_count: 3 });
