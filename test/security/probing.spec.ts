@@ -118,6 +118,7 @@ describe('probing for names and addresses of other carriers', () => {
       await patch({ email: 'taken-1@example.com' }),
       await patch({ email: 'free-5@free.example' }),
       await service.post(`/user/${deleted}/restore`, actor),
+      await service.post(`/user/${deleted}/restore`, { ...actor, body: {} }),
     ];
     expect(answers.map(({ status, body }) => `${status} ${body.code}`)).toEqual(answers.map(() => '429 request.rate_limited'));
     expect(new Set(answers.map(({ body }) => body.detail)).size).toBe(1);
