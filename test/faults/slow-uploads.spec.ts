@@ -4,9 +4,11 @@ import { chunk, RawConnection, requestHead } from '../support/raw-connection';
 import { TestService } from '../support/service';
 
 const header = 'user_type,name,email,carrier_id\n';
-const limits = { bodyMs: 2_000, uploadGraceMs: 2_000, uploadBytesPerSecond: 500, uploadMaxBytes: 200_000 };
+const limits = { bodyMs: 2_000, uploadGraceMs: 10_000, uploadBytesPerSecond: 500, uploadMaxBytes: 200_000 };
 /** Longer than `bodyMs` and `uploadGraceMs` together. */
-const longMs = 8_000;
+const longMs = 13_000;
+/** Time for which the service keeps a rejected connection open (see `receiving.ts`). */
+const lingerMs = 5_000;
 const rows = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, index) => `carrier,${prefix}-${index},${prefix}-${index}@example.com,c1\n`).join('');
 
@@ -59,6 +61,9 @@ describe('slow and large uploads', () => {
     );
     slow.forEach((connection, index) => void connection.trickle(index % 2 === 0 ? ' ' : chunk(' '), 250));
     await until(async () => (await openAtServer()) === 0);
+    // Well before the minimum rate of accepted uploads would end the connections.
+    const latest = Math.max(...(await Promise.all(slow.map(({ closed }) => closed))));
+    expect(latest).toBeLessThan(limits.bodyMs + lingerMs + 2_500);
     expect(slow.filter(({ status }) => ![400, 401, 403].includes(status))).toEqual([]);
   });
 
