@@ -119,7 +119,7 @@ export class ImportRowsService {
     return { created: checked.length - left.length, conflicts: conflicts.length, ...settled };
   }
 
-  private judge(
+  private async judge(
     { actor, grants }: Pick<Judge, 'actor' | 'grants'>,
     lines: ImportLine[],
     wrapped: Map<number, string>,
