@@ -41,9 +41,11 @@ function refuseEncoding({ headers }: FastifyRequest): void {
   });
 }
 
-/** `{}` is a body. A missing file is rejected by its handler. */
+/** An empty JSON object and an empty form are bodies. A missing file is rejected by its handler. */
 function isMissing(request: FastifyRequest): boolean {
-  return request.body === undefined && !takesUpload(request);
+  if (request.body !== undefined || takesUpload(request)) return false;
+  const type = request.headers['content-type'] ?? '';
+  return request.routeOptions.config.form === undefined || !type.startsWith('application/x-www-form-urlencoded');
 }
 
 function hasFields(body: unknown): boolean {
