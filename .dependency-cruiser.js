@@ -1,6 +1,7 @@
 /**
- * From the bottom up: a folder of src/ may import its own layer and those before it.
- * An upward need goes through an event, or through a handler registered at start. A new folder gets its layer here first.
+ * From the bottom up: a folder of src/ may import its own layer and those before it. An upward need
+ * goes through an event, or through a handler registered at start. A new folder gets its layer here
+ * first.
  */
 const LAYERS = [
   ['common'],
@@ -12,7 +13,9 @@ const LAYERS = [
   ['users-bulk', 'users-transfer', 'auth', 'docs', 'health'],
   ['cli'],
 ];
-/** Folders that every feature above may use in full; of the others only the files below are public. */
+/**
+ * Folders that every feature above may use in full; of the others only the files below are public.
+ */
 const OPEN = ['common', 'config', 'access'];
 /** The one way to the database, for repositories. */
 const DATABASE = '^src/database/database\\.ts$';
@@ -27,7 +30,12 @@ const rule = (name, comment, from, to) => ({ name, severity: 'error', comment, f
 const layers = LAYERS.map((layer, index) => {
   const above = LAYERS.slice(index + 1).flat();
   const to = index === LAYERS.length - 1 ? '^src/main\\.ts$' : [folders(above), ROOT_FILES];
-  return rule(`layer-${layer[0]}`, `${layer.join(', ')} must not import from a layer above.`, { path: folders(layer) }, { path: to });
+  return rule(
+    `layer-${layer[0]}`,
+    `${layer.join(', ')} must not import from a layer above.`,
+    { path: folders(layer) },
+    { path: to },
+  );
 });
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -35,7 +43,12 @@ module.exports = {
   forbidden: [
     rule('no-circular', 'Type imports count: a circle is two files that are one.', {}, { circular: true }),
     ...layers,
-    rule('known-folder', 'Give a new folder its place in LAYERS.', { path: '^src/[^/]+/', pathNot: folders(LAYERS.flat()) }, {}),
+    rule(
+      'known-folder',
+      'Give a new folder its place in LAYERS.',
+      { path: '^src/[^/]+/', pathNot: folders(LAYERS.flat()) },
+      {},
+    ),
     rule(
       'common-is-leaf',
       'common/ imports nothing of ours.',
@@ -73,7 +86,12 @@ module.exports = {
       { path: ['^src/', '^migrations/', '^ormconfig'], pathNot: SPECS },
       { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm'] },
     ),
-    rule('declared-dependencies', 'Not in package.json, so only there by luck.', {}, { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] }),
+    rule(
+      'declared-dependencies',
+      'Not in package.json, so only there by luck.',
+      {},
+      { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    ),
     rule('resolvable', 'The import leads nowhere.', {}, { couldNotResolve: true }),
     rule(
       'no-orphans',
@@ -86,6 +104,9 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default', 'types'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+    },
   },
 };

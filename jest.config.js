@@ -20,7 +20,8 @@ module.exports = {
   testRegex: '\\.spec\\.ts$',
   moduleFileExtensions: ['ts', 'js', 'mjs', 'json'],
   transform: { '\\.(ts|js|mjs)$': swc },
-  // of packages only those that have nothing but ES modules are transformed: all others run as they are
+  // of packages only those that have nothing but ES modules are transformed: all others run as they
+  // are
   transformIgnorePatterns: [`/node_modules/(?!(${esModules.join('|')})/).*\\.js$`],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   globalSetup: './test/support/global-setup.ts',

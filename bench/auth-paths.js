@@ -25,14 +25,21 @@ function loginRequest({ name }) {
 }
 
 /**
- * A load is a function that makes the requests of one round, so that nothing of the round before is used again.
- * @returns {Promise<{ name: string, load: Function, baseline: { name: string, load: Function }, target: number, peers: string }[]>}
+ * A load is a function that makes the requests of one round, so that nothing of the round before is
+ * used again.
+ * @returns {Promise<{ name: string, load: Function, baseline: { name: string, load: Function },
+ * target: number, peers: string }[]>}
  */
 async function defineAuthPaths({ client, service, baselines, logins }) {
   const tokens = (await logins.openMany(2 * CHECK_CONNECTIONS)).map(({ access_token }) => access_token);
   const sessions = await addSessions(client, REFRESH_CONNECTIONS);
   const chain = (path, refresh_token) => [{ path, body: JSON.stringify({ refresh_token }) }];
-  const chains = (url, path, first) => ({ url, method: 'POST', chain: true, requests: first.map((token) => chain(path, token)) });
+  const chains = (url, path, first) => ({
+    url,
+    method: 'POST',
+    chain: true,
+    requests: first.map((token) => chain(path, token)),
+  });
   const refreshes = async () => {
     const opened = await logins.openMany(REFRESH_CONNECTIONS);
     return opened.map(({ refresh_token }) => refresh_token);

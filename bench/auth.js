@@ -1,7 +1,14 @@
-// `npm run bench:auth`: tokens, sessions and logins, each beside its baseline in the same run, and against what is demanded of it.
-//   --rounds 5  --seconds 2  --users 100000  --sessions 1000000 (stored besides)  --revocations 1000 (twice)
-//   --only check-token,flood,revocation (parts of names)  --profile DIR (a CPU profile of the service)
-// The service has one core; PostgreSQL, the load and the second instance have the other. BENCH_DATABASE_URL takes another server than the embedded one.
+// `npm run bench:auth`: tokens, sessions and logins, each beside its baseline in the same run, and
+// against what is demanded of it.
+//   --rounds 5
+//   --seconds 2
+//   --users 100000
+//   --sessions 1000000 (stored besides)
+//   --revocations 1000 (twice)
+//   --only check-token,flood,revocation (parts of names)
+//   --profile DIR (a CPU profile of the service)
+// The service has one core; PostgreSQL, the load and the second instance have the other.
+// BENCH_DATABASE_URL takes another server than the embedded one.
 const { parseArgs } = require('node:util');
 const { defineAuthPaths } = require('./auth-paths');
 const { choose, storeSessions } = require('./fill');
@@ -29,11 +36,14 @@ const { values: options } = parseArgs({
   },
 });
 const { only, profile } = options;
-const [rounds, seconds, users, sessions, revocations] = ['rounds', 'seconds', 'users', 'sessions', 'revocations'].map((name) =>
-  Number(options[name]),
+const [rounds, seconds, users, sessions, revocations] = ['rounds', 'seconds', 'users', 'sessions', 'revocations'].map(
+  (name) => Number(options[name]),
 );
 
-/** What a path measured, as lines of the table: the rate, what 99 % waited at most, and the processor time where that is of interest. */
+/**
+ * What a path measured, as lines of the table: the rate, what 99 % waited at most, and the
+ * processor time where that is of interest.
+ */
 function toMeasures({ name, target: share, samples, baseline }) {
   const of = (all, field) => all.map((sample) => sample[field]);
   const measure = (unit, field, demand) => {
@@ -89,7 +99,10 @@ async function measureAll(stage) {
   }
   const [flood] = chosen([{ name: 'flood', work: () => measureFlood(stage, { made, logins, rounds, seconds }) }], only);
   if (flood !== undefined) measures.push(...(await part('flood', flood.work)));
-  const [revocation] = chosen([{ name: 'revocation', work: () => measureRevocations(stage, { made, count: revocations }) }], only);
+  const [revocation] = chosen(
+    [{ name: 'revocation', work: () => measureRevocations(stage, { made, count: revocations }) }],
+    only,
+  );
   if (revocation !== undefined) measures.push(...(await part('revocation', revocation.work)));
   return measures;
 }
@@ -108,7 +121,9 @@ async function main() {
   console.log(
     `Medians of ${rounds} rounds of ${seconds} s. Ratio: ours to bare, within a round. CPU µs: processor time per request of the`,
   );
-  console.log('measured process alone: where the load is too slow to keep Nest hello busy, the ratio of these is the one that counts.');
+  console.log(
+    'measured process alone: where the load is too slow to keep Nest hello busy, the ratio of these is the one that counts.',
+  );
 }
 
 run(main);

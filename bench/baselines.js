@@ -1,4 +1,5 @@
-// What the service is compared with, in a process of its own on the same core: the least that could do the same work. Started by stage.js.
+// What the service is compared with, in a process of its own on the same core: the least that could
+// do the same work. Started by stage.js.
 require('reflect-metadata');
 const { createHash, createHmac, generateKeyPairSync, randomUUID } = require('node:crypto');
 const { Body, Controller, Get, Module, Post } = require('@nestjs/common');
@@ -55,10 +56,16 @@ async function startHello() {
 async function startPlain(databaseUrl) {
   const pool = new Pool({ connectionString: databaseUrl, max: 10 });
   const server = fastify();
-  const page = ({ rows }) => ({ items: rows.slice(0, 50), per_page: 50, next_cursor: rows.length > 50 ? rows[49].user_id : null });
+  const page = ({ rows }) => ({
+    items: rows.slice(0, 50),
+    per_page: 50,
+    next_cursor: rows.length > 50 ? rows[49].user_id : null,
+  });
   server.get('/user/:user_id', async ({ params }) => (await pool.query({ ...ONE, values: [params.user_id] })).rows[0]);
   server.get('/user/list', async () => page(await pool.query(NEWEST)));
-  server.get('/user/by-name', async ({ query }) => page(await pool.query({ ...BY_NAME, values: [query.status, query.carrier_id] })));
+  server.get('/user/by-name', async ({ query }) =>
+    page(await pool.query({ ...BY_NAME, values: [query.status, query.carrier_id] })),
+  );
   for (const list of LISTS) server.get(`/list/${list.id}`, listWith(pool, list));
   server.post('/refresh', refreshWith(pool));
   return server.listen({ port: 0, host: '127.0.0.1' });
@@ -69,11 +76,19 @@ function listWith(pool, { id, sql, total = null }) {
   return async () => {
     const { rows } = await pool.query({ name: `list ${id}`, text: sql });
     const counted = total === null ? null : await pool.query({ name: `total ${id}`, text: total });
-    return { items: rows.slice(0, 50), per_page: 50, next_cursor: rows[50]?.user_id ?? null, total: counted?.rows[0] ?? null };
+    return {
+      items: rows.slice(0, 50),
+      per_page: 50,
+      next_cursor: rows[50]?.user_id ?? null,
+      total: counted?.rows[0] ?? null,
+    };
   };
 }
 
-/** One UPDATE … RETURNING and one ES256 signature: the least that a rotation can be. A token is `session_id.secret`. */
+/**
+ * One UPDATE … RETURNING and one ES256 signature: the least that a rotation can be. A token is
+ * `session_id.secret`.
+ */
 function refreshWith(pool) {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwt = new JwtService({});
@@ -81,9 +96,18 @@ function refreshWith(pool) {
   return async ({ body }, reply) => {
     const [session_id] = body.refresh_token.split('.');
     const refresh_token = `${session_id}.${createHmac('sha256', 'chain').update(body.refresh_token).digest('base64url')}`;
-    const { rows } = await pool.query({ ...REFRESH, values: [session_id, digest(body.refresh_token), digest(refresh_token)] });
+    const { rows } = await pool.query({
+      ...REFRESH,
+      values: [session_id, digest(body.refresh_token), digest(refresh_token)],
+    });
     if (rows.length === 0) return reply.code(401).send({});
-    const claims = { sub: rows[0].user_id, sid: session_id, jti: randomUUID(), user_type: 'carrier', roles: ['carrier_user'] };
+    const claims = {
+      sub: rows[0].user_id,
+      sid: session_id,
+      jti: randomUUID(),
+      user_type: 'carrier',
+      roles: ['carrier_user'],
+    };
     const access_token = jwt.sign(claims, { privateKey, algorithm: 'ES256', expiresIn: 600 });
     return { access_token, refresh_token, refresh_expires_in: Math.floor((rows[0].expires_at - Date.now()) / 1000) };
   };

@@ -1,6 +1,12 @@
-// `npm run bench`: one instance of the service beside baselines in the same run, and a table of both. Writes nothing but temporary files.
-//   --rounds 5  --seconds 2  --users 100000  --only login,list (parts of names)  --profile DIR (a CPU profile of the service)
-// BENCH_DATABASE_URL takes another server than the embedded one: a database is made there, and dropped at the end.
+// `npm run bench`: one instance of the service beside baselines in the same run, and a table of
+// both. Writes nothing but temporary files.
+//   --rounds 5
+//   --seconds 2
+//   --users 100000
+//   --only login,list (parts of names)
+//   --profile DIR (a CPU profile of the service)
+// BENCH_DATABASE_URL takes another server than the embedded one: a database is made there, and
+// dropped at the end.
 const { parseArgs } = require('node:util');
 const { definePaths } = require('./paths');
 const { rssMiB } = require('./processes');

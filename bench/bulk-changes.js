@@ -1,4 +1,5 @@
-// The bulk changes of `bench:users`: what the service is asked, and the same as bare SQL: one transaction, with history and with what follows for sessions.
+// The bulk changes of `bench:users`: what the service is asked, and the same as bare SQL: one
+// transaction, with history and with what follows for sessions.
 const { randomUUID } = require('node:crypto');
 
 /** About a tenth of all users. */
@@ -6,13 +7,42 @@ const TENTH = { query: 'carrier_id_in=carrier-0,carrier-1', where: `carrier_id i
 const EVERYONE = { query: 'everyone=true', where: 'true' };
 const LIVE_SESSIONS = 50_000;
 
-/** `column` and `value` say in SQL what the request does. Locales are found by a table beside the users, which follows by a trigger. */
+/**
+ * `column` and `value` say in SQL what the request does. Locales are found by a table beside the
+ * users, which follows by a trigger.
+ */
 const CHANGES = [
-  { name: 'bulk attributes', found: TENTH, body: { attributes: { wave: 1 } }, column: 'attributes', value: `attributes || '{"wave": 1}'` },
+  {
+    name: 'bulk attributes',
+    found: TENTH,
+    body: { attributes: { wave: 1 } },
+    column: 'attributes',
+    value: `attributes || '{"wave": 1}'`,
+  },
   { name: 'bulk locale', found: TENTH, body: { locale: 'de-CH' }, column: 'locale', value: `'de-CH'` },
-  { name: 'bulk status', found: TENTH, body: { status: 'disabled' }, column: 'status', value: `'disabled'`, ends: 'user_disabled' },
-  { name: 'bulk delete', found: TENTH, body: null, column: 'deleted_at', value: 'now()::timestamptz(3)', ends: 'user_deleted' },
-  { name: 'bulk everyone', found: EVERYONE, body: { attributes: { wave: 1 } }, column: 'attributes', value: `attributes || '{"wave": 1}'` },
+  {
+    name: 'bulk status',
+    found: TENTH,
+    body: { status: 'disabled' },
+    column: 'status',
+    value: `'disabled'`,
+    ends: 'user_disabled',
+  },
+  {
+    name: 'bulk delete',
+    found: TENTH,
+    body: null,
+    column: 'deleted_at',
+    value: 'now()::timestamptz(3)',
+    ends: 'user_deleted',
+  },
+  {
+    name: 'bulk everyone',
+    found: EVERYONE,
+    body: { attributes: { wave: 1 } },
+    column: 'attributes',
+    value: `attributes || '{"wave": 1}'`,
+  },
 ];
 
 const BEFORE = {

@@ -1,4 +1,5 @@
-// Measures bulk changes: the preview, the change, its undo, each beside bare SQL, and how others fare while everyone is being changed.
+// Measures bulk changes: the preview, the change, its undo, each beside bare SQL, and how others
+// fare while everyone is being changed.
 const path = require('node:path');
 const { changeBare, CHANGES, LIVE_SESSIONS, TENTH, undoBare } = require('./bulk-changes');
 const { addSessions, choose } = require('./fill');
@@ -20,11 +21,14 @@ async function measureBulk({ database: { client }, service, pinned }, caller, { 
   await addSessions(client, LIVE_SESSIONS, TENTH.where);
   const measures = [];
   for (const change of changes) {
-    const { rows } = await client.query(`select count(*) from users where deleted_at is null and ${change.found.where}`);
+    const { rows } = await client.query(
+      `select count(*) from users where deleted_at is null and ${change.found.where}`,
+    );
     const bench = { client, caller, change, actor_id, watch: watchOthers(bystanders, others) };
     const [ours, bare] = [[], []];
     for (let round = 1; round <= rounds; round++) {
-      // each is the first in every other round: who comes second finds the room that the first one has left
+      // each is the first in every other round: who comes second finds the room that the first one
+      // has left
       for (const first of [round % 2 === 1, round % 2 === 0]) {
         await reset(client);
         if (first) ours.push(await changeOurs(bench));
@@ -40,7 +44,13 @@ async function measureBulk({ database: { client }, service, pinned }, caller, { 
 
 function toMeasures({ name, found }, users, ours, bare) {
   const of = (samples, field) => samples.map((sample) => sample[field]);
-  const measure = (what, field, demand) => ({ name: what, unit: 'ms', ours: of(ours, field), bare: of(bare, field), demand });
+  const measure = (what, field, demand) => ({
+    name: what,
+    unit: 'ms',
+    ours: of(ours, field),
+    bare: of(bare, field),
+    demand,
+  });
   const measures = [
     measure(`${name}: ${count(users)} users`, 'change', BULK_TARGET),
     measure(`${name}: undo`, 'undo', BULK_TARGET),
@@ -102,7 +112,10 @@ function watchOthers(bystanders, connections) {
 
 /** Four connections: one user, a token check, the newest users, one carrier's users. */
 async function requestsOfOthers(client, service, caller) {
-  const logins = new Logins(service, await choose(client, `status = 'active' and user_type = 'carrier' and not ${TENTH.where}`, 16));
+  const logins = new Logins(
+    service,
+    await choose(client, `status = 'active' and user_type = 'carrier' and not ${TENTH.where}`, 16),
+  );
   const tokens = (await logins.openMany(16)).map(({ access_token }) => access_token);
   const ids = (await choose(client, `not ${TENTH.where}`, 500)).map(({ user_id }) => user_id);
   const get = (way) => ({ url: `${service}${way}`, method: 'GET', headers: caller.headers });

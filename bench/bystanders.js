@@ -1,4 +1,5 @@
-// Those who go on working while many users are being changed: few connections, a fixed timetable. Started by users.js.
+// Those who go on working while many users are being changed: few connections, a fixed timetable.
+// Started by users.js.
 const http = require('node:http');
 const { answerParent } = require('./processes');
 
@@ -7,7 +8,10 @@ const EVERY_MS = 100;
 let stopped = true;
 let working = [];
 
-/** One connection sends its requests in turn. Times count from when a request was due, so that one that hangs shows in those behind it. */
+/**
+ * One connection sends its requests in turn. Times count from when a request was due, so that one
+ * that hangs shows in those behind it.
+ */
 async function work(requests, offset, latencies) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
   const start = performance.now() + offset;

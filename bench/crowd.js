@@ -1,4 +1,5 @@
-// Many who log in at the same moment, and again every second, but for those who still wait for their answer. Started by flood.js.
+// Many who log in at the same moment, and again every second, but for those who still wait for
+// their answer. Started by flood.js.
 const net = require('node:net');
 const { clearInterval, setInterval } = require('node:timers');
 const { answerParent } = require('./processes');
@@ -10,7 +11,10 @@ let waiting = new Set();
 let answers = [];
 let visitors = [];
 
-/** A connection that sends a request at a time and reads no more of the answer than it needs: what it costs itself must not be what is measured. */
+/**
+ * A connection that sends a request at a time and reads no more of the answer than it needs: what
+ * it costs itself must not be what is measured.
+ */
 class Visitor {
   constructor(url) {
     const { hostname, port } = new URL(url);
@@ -36,7 +40,8 @@ class Visitor {
     const head = this.read.indexOf('\r\n\r\n');
     if (head === -1) return;
     const [, length] = /\r\ncontent-length: (\d+)/i.exec(this.read.slice(0, head)) ?? [];
-    if (length !== undefined && this.read.length >= head + 4 + Number(length)) this.finish(Number(this.read.slice(9, 12)));
+    if (length !== undefined && this.read.length >= head + 4 + Number(length))
+      this.finish(Number(this.read.slice(9, 12)));
   }
 
   finish(status) {
@@ -53,13 +58,17 @@ function messageOf(url, { method = 'POST', body = '' }) {
 }
 
 /**
- * Their connections are open when they begin: 500 new ones cost this process more than what is measured.
+ * Their connections are open when they begin: 500 new ones cost this process more than what is
+ * measured.
  * @param crowd.requests as many for each connection as it may send in all
  */
 async function start({ url, requests }) {
   answers = [];
   waiting = new Set();
-  visitors = requests.map((own) => ({ visitor: new Visitor(url), messages: own.map((request) => messageOf(url, request)) }));
+  visitors = requests.map((own) => ({
+    visitor: new Visitor(url),
+    messages: own.map((request) => messageOf(url, request)),
+  }));
   const greeting = messageOf(new URL('/health/live', url), { method: 'GET' });
   await Promise.all(visitors.map(({ visitor }) => visitor.send(greeting)));
   let round = 0;

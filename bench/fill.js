@@ -1,4 +1,5 @@
-// Users of the benchmark: 200 carriers of very different sizes, all statuses, some deleted, times over two years. The same at every run.
+// Users of the benchmark: 200 carriers of very different sizes, all statuses, some deleted, times
+// over two years. The same at every run.
 
 /** The password of all of them. */
 const PASSWORD = 'correct horse battery staple';
@@ -10,7 +11,10 @@ const FIRST_NAMES =
 const LAST_NAMES =
   'Allen Backus Cerf Dijkstra Engelbart Floyd Goldberg Hopper Iverson Johnson Knuth Lamarr Moore Naur Perlman Ritchie Sutherland Torvalds Wirth Zuse';
 
-/** Ids are UUIDv7 of the time of creation, as the service makes them, and rows lie in that order, as they do where users came one after the other. */
+/**
+ * Ids are UUIDv7 of the time of creation, as the service makes them, and rows lie in that order, as
+ * they do where users came one after the other.
+ */
 const USERS = `
   insert into users (user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, locale, timezone, carrier_id, roles, status,
     attributes, created_at, updated_at, last_login_at, last_login_ip, last_seen_at, password_changed_at, deleted_at)
@@ -34,7 +38,10 @@ const USERS = `
 /** All have one hash: making 100,000 takes a quarter of an hour. */
 const CREDENTIALS = `insert into credentials (user_id, password_hash) select user_id, $1 from users where status <> 'invited'`;
 
-/** Fills a migrated database within seconds: indexes are built once the rows are there. The same at every run but for `now`, the end of the two years. */
+/**
+ * Fills a migrated database within seconds: indexes are built once the rows are there. The same at
+ * every run but for `now`, the end of the two years.
+ */
 async function fillUsers(client, count, now) {
   const { rows: indexes } = await client.query(`select indexname, indexdef from pg_indexes
     where tablename in ('users', 'user_search') and indexname not in (select conname from pg_constraint)`);
@@ -65,7 +72,10 @@ async function choose(client, condition, count) {
   return rows;
 }
 
-/** A session each for that many Carrier Users, and whose they are. `order` is by what the users are taken. */
+/**
+ * A session each for that many Carrier Users, and whose they are. `order` is by what the users are
+ * taken.
+ */
 async function addSessions(client, count, condition = 'true', order = 'user_id') {
   const { rows } = await client.query(
     `with added as (
@@ -78,7 +88,10 @@ async function addSessions(client, count, condition = 'true', order = 'user_id')
   return rows;
 }
 
-/** Old and living sessions, a fifth of them alive, over the last 90 days: what lies in the table of a platform that is in use. */
+/**
+ * Old and living sessions, a fifth of them alive, over the last 90 days: what lies in the table of
+ * a platform that is in use.
+ */
 async function storeSessions(client, count) {
   await client.query(
     `with people as (select row_number() over (order by user_id) - 1 as number, user_id, user_type, carrier_id from users

@@ -1,4 +1,5 @@
-// Measures what a flood of logins does to those who only have their token checked, and how it is turned away.
+// Measures what a flood of logins does to those who only have their token checked, and how it is
+// turned away.
 const os = require('node:os');
 const path = require('node:path');
 const { checkTokens, CHECK_CONNECTIONS, loginRequest } = require('./auth-paths');
@@ -31,7 +32,9 @@ async function measureFlood({ service, generator, pinned }, { made, logins, roun
     flooded.push(await measure(check, service.child, generator, howLong));
     answers.push(await ask(crowd, 'stop'));
     memory.push(rss.take());
-    tell(`flood, round ${round} of ${rounds}: ${Math.round(flooded.at(-1).rate)} of ${Math.round(idle.at(-1).rate)} checks a second`);
+    tell(
+      `flood, round ${round} of ${rounds}: ${Math.round(flooded.at(-1).rate)} of ${Math.round(idle.at(-1).rate)} checks a second`,
+    );
   }
   crowd.disconnect();
   return toMeasures(idle, flooded, answers, memory);
@@ -42,15 +45,33 @@ function toMeasures(idle, flooded, answers, memory) {
   const those = (matches) => answers.map((all) => all.filter(({ status }) => matches(status)));
   const [letIn, away] = [those((status) => status === 200), those((status) => TURNED_AWAY.includes(status))];
   const others = those((status) => status !== 200 && !TURNED_AWAY.includes(status));
-  const counts = (name, groups, demand) => ({ name, unit: 'answers', ours: groups.map((all) => all.length), bare: [], demand });
+  const counts = (name, groups, demand) => ({
+    name,
+    unit: 'answers',
+    ours: groups.map((all) => all.length),
+    bare: [],
+    demand,
+  });
   const p99 = (name, groups, demand) => {
     const times = groups.filter((all) => all.length > 0).map((all) => quantile(of(all, 'ms'), 0.99));
     return { name, unit: 'p99 ms', ours: times, bare: [], demand };
   };
   const meanwhile = 'flood: check-token meanwhile, beside idle';
   return [
-    { name: meanwhile, unit: 'requests/s', ours: of(flooded, 'rate'), bare: of(idle, 'rate'), demand: target.ratioAtLeast(0.5) },
-    { name: meanwhile, unit: 'p99 ms', ours: of(flooded, 'p99'), bare: of(idle, 'p99'), demand: target.atMost(100, 'ms') },
+    {
+      name: meanwhile,
+      unit: 'requests/s',
+      ours: of(flooded, 'rate'),
+      bare: of(idle, 'rate'),
+      demand: target.ratioAtLeast(0.5),
+    },
+    {
+      name: meanwhile,
+      unit: 'p99 ms',
+      ours: of(flooded, 'p99'),
+      bare: of(idle, 'p99'),
+      demand: target.atMost(100, 'ms'),
+    },
     counts('flood: logins let in', letIn, target.none),
     p99('flood: logins let in', letIn, target.none),
     counts('flood: turned away (429, 503)', away, target.none),

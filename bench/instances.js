@@ -1,4 +1,5 @@
-// Instances of the service as in production, and what they are told. Limits per address would only measure themselves.
+// Instances of the service as in production, and what they are told. Limits per address would only
+// measure themselves.
 const { randomBytes } = require('node:crypto');
 const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
@@ -28,12 +29,19 @@ function environmentFor(databaseUrl, directory) {
 async function startInstance(environment, { measured, pinned, profile }) {
   const port = await freePort();
   const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(profile)}`];
-  const options = { measured, pinned, env: { ...environment, PORT: String(port) }, cwd: environment.DATA_DIR, stdout: 'ignore' };
+  const options = {
+    measured,
+    pinned,
+    env: { ...environment, PORT: String(port) },
+    cwd: environment.DATA_DIR,
+    stdout: 'ignore',
+  };
   const start = performance.now();
   const child = startNode([...profiling, path.join(DIST, 'main.js')], options);
   const url = `http://127.0.0.1:${port}`;
   while (!(await fetch(`${url}/health/ready`).catch(() => ({ ok: false }))).ok) {
-    if (child.exitCode !== null || performance.now() - start > READY_WITHIN_MS) throw new Error('the service does not start');
+    if (child.exitCode !== null || performance.now() - start > READY_WITHIN_MS)
+      throw new Error('the service does not start');
     await delay(20);
   }
   return { child, url, readyMs: Math.round(performance.now() - start) };

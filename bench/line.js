@@ -10,7 +10,8 @@ class Line {
   /** @returns {Promise<{ status: number, body: string }>} */
   send(method, path, { token, body } = {}) {
     const text = body === undefined ? '' : JSON.stringify(body);
-    const headers = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+    const headers =
+      body === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
     if (token !== undefined) headers.authorization = `Bearer ${token}`;
     return new Promise((resolve, reject) => {
       const request = http.request(`${this.url}${path}`, { agent: this.agent, method, headers }, (response) => {

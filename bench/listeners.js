@@ -9,9 +9,10 @@ const CATCH_UP_MS = 50;
 
 /** The backends of instances that listen. */
 async function listenersOf(client) {
-  const { rows } = await client.query('select pid from pg_stat_activity where application_name = $1 and datname = current_database()', [
-    NAME,
-  ]);
+  const { rows } = await client.query(
+    'select pid from pg_stat_activity where application_name = $1 and datname = current_database()',
+    [NAME],
+  );
   return rows.map(({ pid }) => pid);
 }
 

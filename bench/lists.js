@@ -1,16 +1,21 @@
-// Lists of `bench:users`: what the service is asked, and the SQL that somebody would write for it on the same tables.
+// Lists of `bench:users`: what the service is asked, and the SQL that somebody would write for it
+// on the same tables.
 
 /** What the service answers of a user. */
 const COLUMNS = `user_id, user_type, name, email, email_pending, email_verified_at, first_name, last_name, phone, locale, timezone, carrier_id,
   carrier_scope, roles, status, allowed_ips, attributes, must_change_password, coalesce(last_seen_at > now() - interval '5 minutes', false) as online,
   created_at, created_by, updated_at, last_login_at, host(last_login_ip) as last_login_ip, last_seen_at, password_changed_at, locked_until, deleted_at, version`;
 
-/** @param options.joins, options.where, options.order SQL; the newest first unless said otherwise. Prepared once: the values are part of it. */
+/**
+ * @param options.joins, options.where, options.order SQL; the newest first unless said otherwise.
+ * Prepared once: the values are part of it.
+ */
 function listSql({ joins = '', where = 'true', order = 'users.created_at desc, users.user_id desc' } = {}) {
   return `select ${COLUMNS} from users ${joins} where users.deleted_at is null and ${where} order by ${order} limit 51`;
 }
 
-const found = (word) => `user_id in (select user_id from user_search where names like '%' || search_text('${word}') || '%')`;
+const found = (word) =>
+  `user_id in (select user_id from user_search where names like '%' || search_text('${word}') || '%')`;
 const named = (pattern) => `user_id in (select user_id from user_search where names like ${pattern})`;
 /** So many are estimated, not counted. */
 const estimated = 'explain (format json) select 1 from users where deleted_at is null';
@@ -41,10 +46,34 @@ const LISTS = [
     query: 'count=none&carrier_id=carrier-7',
     sql: listSql({ where: `carrier_id = 'carrier-7'` }),
   },
-  { id: 'role', name: 'list, role', connections: 16, query: 'count=none&role=operator', sql: listSql({ where: `roles @> '{operator}'` }) },
-  { id: 'q-rare', name: 'q, a rare word', connections: 1, query: 'count=none&q=knuth20100', sql: listSql({ where: found('knuth20100') }) },
-  { id: 'q-common', name: 'q, a common word', connections: 1, query: 'count=none&q=knuth', sql: listSql({ where: found('knuth') }) },
-  { id: 'q-missing', name: 'q, a missing word', connections: 1, query: 'count=none&q=zzqqxx', sql: listSql({ where: found('zzqqxx') }) },
+  {
+    id: 'role',
+    name: 'list, role',
+    connections: 16,
+    query: 'count=none&role=operator',
+    sql: listSql({ where: `roles @> '{operator}'` }),
+  },
+  {
+    id: 'q-rare',
+    name: 'q, a rare word',
+    connections: 1,
+    query: 'count=none&q=knuth20100',
+    sql: listSql({ where: found('knuth20100') }),
+  },
+  {
+    id: 'q-common',
+    name: 'q, a common word',
+    connections: 1,
+    query: 'count=none&q=knuth',
+    sql: listSql({ where: found('knuth') }),
+  },
+  {
+    id: 'q-missing',
+    name: 'q, a missing word',
+    connections: 1,
+    query: 'count=none&q=zzqqxx',
+    sql: listSql({ where: found('zzqqxx') }),
+  },
   {
     id: 'like-email',
     name: 'email_like',
@@ -60,8 +89,22 @@ const LISTS = [
     sql: listSql({ where: named(`'%: %' || search_text('uther') || '%.'`) }),
   },
   { id: 'count-none', name: 'count=none', connections: 1, query: 'count=none', sql: listSql() },
-  { id: 'count-estimated', name: 'count=estimated', connections: 1, query: 'count=estimated', sql: listSql(), total: estimated },
-  { id: 'count-exact', name: 'count=exact', connections: 1, query: 'count=exact', sql: listSql(), total: exact('true') },
+  {
+    id: 'count-estimated',
+    name: 'count=estimated',
+    connections: 1,
+    query: 'count=estimated',
+    sql: listSql(),
+    total: estimated,
+  },
+  {
+    id: 'count-exact',
+    name: 'count=exact',
+    connections: 1,
+    query: 'count=exact',
+    sql: listSql(),
+    total: exact('true'),
+  },
   {
     id: 'count-exact-status',
     name: 'count=exact, status',

@@ -1,18 +1,24 @@
-// The load generator: autocannon in a process of its own, on the core of the database. Started by bench.js.
+// The load generator: autocannon in a process of its own, on the core of the database. Started by
+// bench.js.
 const autocannon = require('autocannon');
 const { answerParent } = require('./processes');
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
 /**
- * Keeps `requests.length` connections busy; each sends its own requests in turn, one at a time. In a chain, each request is the first one with the
- * refresh token of the answer before. With `once`, all is sent a single time, however long that takes.
+ * Keeps `requests.length` connections busy; each sends its own requests in turn, one at a time. In
+ * a chain, each request is the first one with the refresh token of the answer before. With `once`,
+ * all is sent a single time, however long that takes.
  */
 async function run({ url, seconds, method, headers = {}, requests, chain = false, once = false }) {
   const latencies = [];
   let next = 0;
   const setupClient = (client) => {
-    const own = requests[next++].map((request) => ({ ...request, method, headers: { ...JSON_HEADERS, ...headers, ...request.headers } }));
+    const own = requests[next++].map((request) => ({
+      ...request,
+      method,
+      headers: { ...JSON_HEADERS, ...headers, ...request.headers },
+    }));
     client.setRequests(chain ? [linked(own[0])] : own);
   };
   const length = once ? { amount: requests.flat().length } : { duration: seconds };
@@ -21,7 +27,13 @@ async function run({ url, seconds, method, headers = {}, requests, chain = false
   running.on('response', (_client, _status, _bytes, ms) => latencies.push(ms));
   const result = await running;
   const failed = result.non2xx + result.errors + result.timeouts;
-  return { requests: result.requests.total, seconds: result.duration, latencies, failed, statuses: result.statusCodeStats };
+  return {
+    requests: result.requests.total,
+    seconds: result.duration,
+    latencies,
+    failed,
+    statuses: result.statusCodeStats,
+  };
 }
 
 /** A request that takes its refresh token from the answer before. */

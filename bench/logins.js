@@ -13,7 +13,9 @@ function sameFor(connections, request) {
 
 /** Gives each connection its share of the requests. */
 function dealOut(items, connections, toRequest) {
-  return Array.from({ length: connections }, (_, own) => items.filter((_item, index) => index % connections === own).map(toRequest));
+  return Array.from({ length: connections }, (_, own) =>
+    items.filter((_item, index) => index % connections === own).map(toRequest),
+  );
 }
 
 /** Users who log in one after the other; nobody twice until all had their turn. */

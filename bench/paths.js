@@ -1,4 +1,5 @@
-// What is measured: each path with its load, its baseline under the same load, and what peers reached.
+// What is measured: each path with its load, its baseline under the same load, and what peers
+// reached.
 const { defineAuthPaths } = require('./auth-paths');
 const { choose } = require('./fill');
 const { dealOut, Logins, sameFor } = require('./logins');
@@ -8,8 +9,10 @@ const LIST_CONNECTIONS = 16;
 const LIST_BY_NAME = 'order_by=name&order_dir=asc&status=active&carrier_id=carrier-';
 
 /**
- * A load is a function that makes the requests of one round, so that nothing of the round before is used again.
- * @returns {Promise<{ name: string, load: Function, baseline: { name: string, load: Function }, target: number, peers: string }[]>}
+ * A load is a function that makes the requests of one round, so that nothing of the round before is
+ * used again.
+ * @returns {Promise<{ name: string, load: Function, baseline: { name: string, load: Function },
+ * target: number, peers: string }[]>}
  */
 async function definePaths(client, service, baselines) {
   const logins = new Logins(service, await choose(client, `status = 'active' and user_type = 'carrier'`, 20_000));
@@ -18,7 +21,9 @@ async function definePaths(client, service, baselines) {
   const reader = { headers: { authorization: `Bearer ${access_token}` }, method: 'GET' };
   const ids = (await choose(client, 'true', 200 * READ_CONNECTIONS)).map(({ user_id }) => user_id);
   const reads = dealOut(ids, READ_CONNECTIONS, (id) => ({ path: `/user/${id}` }));
-  const carriers = dealOut([...Array(200).keys()], LIST_CONNECTIONS, (number) => ({ path: `/user/list?${LIST_BY_NAME}${number}` }));
+  const carriers = dealOut([...Array(200).keys()], LIST_CONNECTIONS, (number) => ({
+    path: `/user/list?${LIST_BY_NAME}${number}`,
+  }));
 
   return [
     ...(await defineAuthPaths({ client, service, baselines, logins })),
@@ -34,7 +39,11 @@ async function definePaths(client, service, baselines) {
       load: () => ({ url: service, ...reader, requests: sameFor(LIST_CONNECTIONS, { path: '/user/list' }) }),
       baseline: {
         name: 'Fastify + pg',
-        load: () => ({ url: baselines.plain, method: 'GET', requests: sameFor(LIST_CONNECTIONS, { path: '/user/list' }) }),
+        load: () => ({
+          url: baselines.plain,
+          method: 'GET',
+          requests: sameFor(LIST_CONNECTIONS, { path: '/user/list' }),
+        }),
       },
       target: 0.6,
       peers: '246–347',

@@ -1,10 +1,13 @@
-// Processes of a run: on which core they work, how they are asked, what they use, and that none is left behind.
+// Processes of a run: on which core they work, how they are asked, what they use, and that none is
+// left behind.
 const { execFileSync, spawn, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const { createServer } = require('node:net');
 const { setInterval } = require('node:timers');
 
-/** What is measured has a core of its own; the load, PostgreSQL and this process share the other. */
+/**
+ * What is measured has a core of its own; the load, PostgreSQL and this process share the other.
+ */
 const MEASURED_CORE = '0';
 const OTHER_CORE = '1';
 const STOP_PATIENCE_MS = 10_000;
@@ -13,7 +16,9 @@ const RSS_EVERY_MS = 200;
 
 const children = new Set();
 
-/** Puts this process, and whatever it starts, on the second core; false where that is not possible. */
+/**
+ * Puts this process, and whatever it starts, on the second core; false where that is not possible.
+ */
 function pinSelf() {
   const possible = [MEASURED_CORE, OTHER_CORE].every((core) => spawnSync('taskset', ['-c', core, 'true']).status === 0);
   if (possible) execFileSync('taskset', ['-acp', OTHER_CORE, String(process.pid)], { stdio: 'ignore' });
@@ -21,7 +26,10 @@ function pinSelf() {
 }
 
 /** Starts a Node process. `measured`: on the first core, if processes are pinned at all. */
-function startNode(args, { measured, pinned, ipc = false, env = process.env, cwd = process.cwd(), stdout = 'inherit' }) {
+function startNode(
+  args,
+  { measured, pinned, ipc = false, env = process.env, cwd = process.cwd(), stdout = 'inherit' },
+) {
   const command = measured && pinned ? ['taskset', '-c', MEASURED_CORE, process.execPath] : [process.execPath];
   const child = spawn(command[0], [...command.slice(1), ...args], {
     env,
@@ -93,7 +101,10 @@ function rssMiB({ pid }) {
   return Math.round(Number(kibibytes) / 1024);
 }
 
-/** Looks at the memory of a process again and again; `take` gives the most that was seen since it was called last. */
+/**
+ * Looks at the memory of a process again and again; `take` gives the most that was seen since it
+ * was called last.
+ */
 function watchRss(child) {
   let peak = 0;
   const look = () => {

@@ -16,7 +16,12 @@ function median(values) {
 
 /** What one round measured. */
 function sample({ requests, seconds, latencies }, cpuSeconds) {
-  return { rate: requests / seconds, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), cpu: (cpuSeconds / requests) * 1e6 };
+  return {
+    rate: requests / seconds,
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+    cpu: (cpuSeconds / requests) * 1e6,
+  };
 }
 
 function count(value) {
@@ -33,12 +38,17 @@ function milliseconds(values) {
   return value.toFixed(value < 10 ? 1 : 0);
 }
 
-/** One line for each path; ratios are taken within a round, since a machine is not equally fast in all of them. */
+/**
+ * One line for each path; ratios are taken within a round, since a machine is not equally fast in
+ * all of them.
+ */
 function table(paths) {
   const of = (samples, field) => samples.map((one) => one[field]);
   const ratio = ({ samples, baseline }, field) =>
     median(
-      samples.map((one, round) => (field === 'rate' ? one.rate / baseline.samples[round].rate : baseline.samples[round].cpu / one.cpu)),
+      samples.map((one, round) =>
+        field === 'rate' ? one.rate / baseline.samples[round].rate : baseline.samples[round].cpu / one.cpu,
+      ),
     );
   const share = (value) => (Number.isNaN(value) ? '–' : value.toFixed(2));
   const head = [
@@ -76,7 +86,9 @@ function table(paths) {
 function grid(head, lines, texts) {
   const widths = head.map((title, column) => Math.max(...[head, ...lines].map((line) => line[column].length)));
   const row = (line) =>
-    line.map((cell, column) => (texts.includes(column) ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))).join('  ');
+    line
+      .map((cell, column) => (texts.includes(column) ? cell.padEnd(widths[column]) : cell.padStart(widths[column])))
+      .join('  ');
   return [row(head), widths.map((width) => '-'.repeat(width)).join('  '), ...lines.map(row)].join('\n');
 }
 
@@ -90,14 +102,24 @@ const target = {
 };
 
 /**
- * One line for each measure. Ratios are of ours to the bare one, within a round where both have rounds.
- * @param {{ name: string, unit: string, ours: number[], bare: number[], demand: object }[]} measures
+ * One line for each measure. Ratios are of ours to the bare one, within a round where both have
+ * rounds.
+ * @param {{ name: string, unit: string, ours: number[], bare: number[], demand: object }[]}
+ * measures
  */
 function comparison(measures) {
-  const shown = (values) => (values.length === 0 ? '–' : median(values) < 10 ? median(values).toFixed(1) : count(median(values)));
+  const shown = (values) =>
+    values.length === 0 ? '–' : median(values) < 10 ? median(values).toFixed(1) : count(median(values));
   const lines = measures.map(({ name, unit, ours, bare, demand }) => {
     const ratio = median(ours.slice(0, bare.length).map((value, round) => value / bare[round]));
-    const met = ours.length === 0 ? 'not measured' : demand === target.none ? '' : demand.met({ ours: median(ours), ratio }) ? 'yes' : 'NO';
+    const met =
+      ours.length === 0
+        ? 'not measured'
+        : demand === target.none
+          ? ''
+          : demand.met({ ours: median(ours), ratio })
+            ? 'yes'
+            : 'NO';
     return [name, unit, shown(ours), shown(bare), Number.isNaN(ratio) ? '–' : ratio.toFixed(2), demand.text, met];
   });
   return grid(['path', 'unit', 'ours', 'bare', 'ratio', 'target', 'met'], lines, [0, 1, 6]);

@@ -1,4 +1,5 @@
-// All ways in which a token loses its worth. Each has its victim, and is done to it by `revoke` on the first instance, as an administrator unless it says otherwise.
+// All ways in which a token loses its worth. Each has its victim, and is done to it by `revoke` on
+// the first instance, as an administrator unless it says otherwise.
 const { createHash, randomBytes } = require('node:crypto');
 const { PASSWORD } = require('./fill');
 
@@ -11,7 +12,8 @@ const RESET = `insert into one_time_tokens (user_id, purpose, token_hash, email,
 let edits = 0;
 
 /** Changes the victim before anybody has seen them. */
-const withRoles = (roles) => (client, user_id) => client.query('update users set roles = $2 where user_id = $1', [user_id, roles]);
+const withRoles = (roles) => (client, user_id) =>
+  client.query('update users set roles = $2 where user_id = $1', [user_id, roles]);
 
 const patchUser = (body) => (scene) => scene.send('PATCH', `/user/${scene.victim.user_id}`, { body });
 const patchFound = (body) => (scene) => scene.send('PATCH', `/user/all?user_id=${scene.victim.user_id}`, { body });
@@ -33,13 +35,20 @@ async function reuseToken({ send, victim }) {
 
 /**
  * - `prepare` readies what is needed and returns `revoke`, where that takes requests of its own
- * - `sessions`: so many does the victim have, 1 unless told; the token under test is that of the one that was used least recently
+ * - `sessions`: so many does the victim have, 1 unless told; the token under test is that of the
+ * one that was used least recently
  * - `status` of the answer, where that is no success
  */
 const KINDS = [
-  { name: 'logout', revoke: ({ send, victim }) => send('POST', '/auth/logout', { token: victim.access_token, body: {} }) },
+  {
+    name: 'logout',
+    revoke: ({ send, victim }) => send('POST', '/auth/logout', { token: victim.access_token, body: {} }),
+  },
   { name: 'session ended', revoke: ({ send, victim }) => send('DELETE', `/auth/session/${victim.session_id}`) },
-  { name: 'sessions ended by filter', revoke: ({ send, victim }) => send('DELETE', `/auth/session/all?user_id=${victim.user_id}`) },
+  {
+    name: 'sessions ended by filter',
+    revoke: ({ send, victim }) => send('DELETE', `/auth/session/all?user_id=${victim.user_id}`),
+  },
   {
     name: 'other sessions ended',
     sessions: 2,
@@ -48,7 +57,8 @@ const KINDS = [
   {
     name: '21st login',
     sessions: SESSIONS_PER_USER,
-    revoke: ({ send, victim }) => send('POST', '/auth/login', { token: undefined, body: { login: victim.name, password: PASSWORD } }),
+    revoke: ({ send, victim }) =>
+      send('POST', '/auth/login', { token: undefined, body: { login: victim.name, password: PASSWORD } }),
   },
   { name: 'refresh token reused', login: true, prepare: reuseToken, status: 401 },
   { name: 'user disabled', revoke: patchUser({ status: 'disabled' }) },

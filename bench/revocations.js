@@ -1,4 +1,5 @@
-// Measures how soon a second instance knows what was revoked on the first one, and that it never believes the old while nobody tells it.
+// Measures how soon a second instance knows what was revoked on the first one, and that it never
+// believes the old while nobody tells it.
 const { choose } = require('./fill');
 const { startInstance } = require('./instances');
 const { Line } = require('./line');
@@ -75,7 +76,12 @@ async function measurePhase(name, bench, kinds, count, demands) {
   const figure = (what, unit, value, demand) => ({ name: `${name}, ${what}`, unit, ours: [value], bare: [], demand });
   return [
     figure('done', 'times', done.length, target.none),
-    figure('of them remembered elsewhere before', 'times', done.filter(({ remembered }) => remembered).length, target.none),
+    figure(
+      'of them remembered elsewhere before',
+      'times',
+      done.filter(({ remembered }) => remembered).length,
+      target.none,
+    ),
     figure('p50', 'ms', quantile(times, 0.5), target.none),
     figure('p99', 'ms', quantile(times, 0.99), demands.p99),
     figure('longest', 'ms', Math.max(...times), target.none),
@@ -96,11 +102,24 @@ async function measureCut(bench, kinds, count) {
   const name = 'revocation, listener cut';
   const measures = await measurePhase(name, bench, kinds, count, CUT);
   const { listener } = bench;
-  const figure = (what, value) => ({ name: `${name}, ${what}`, unit: 'times', ours: [value], bare: [], demand: target.none });
-  return [...measures, figure('connected again', listener.reconnected), figure('not there to be cut', listener.missing)];
+  const figure = (what, value) => ({
+    name: `${name}, ${what}`,
+    unit: 'times',
+    ours: [value],
+    bare: [],
+    demand: target.none,
+  });
+  return [
+    ...measures,
+    figure('connected again', listener.reconnected),
+    figure('not there to be cut', listener.missing),
+  ];
 }
 
-/** One victim: revoked on the first instance, then asked for until the second one knows. Null when nobody is left. */
+/**
+ * One victim: revoked on the first instance, then asked for until the second one knows. Null when
+ * nobody is left.
+ */
 async function revokeOne(bench, kind) {
   const { there, listener } = bench;
   await listener?.back();
@@ -140,7 +159,10 @@ async function makeReady(bench, kind) {
   return { token, before, remembered, revoke };
 }
 
-/** Whether the second instance answers from memory: then it does not see what nobody is told of. The first answers may still come from the database. */
+/**
+ * Whether the second instance answers from memory: then it does not see what nobody is told of. The
+ * first answers may still come from the database.
+ */
 async function remembers({ client, there }, { session_id, access_token }) {
   for (let attempt = 0; attempt < REMEMBER_ATTEMPTS; attempt++) {
     const user_agent = `bench ${attempt}`;

@@ -1,4 +1,5 @@
-// Signs access tokens with the key of the service, by its own code: logging in 20,000 times would take minutes. Started by logins.js.
+// Signs access tokens with the key of the service, by its own code: logging in 20,000 times would
+// take minutes. Started by logins.js.
 require('reflect-metadata');
 const path = require('node:path');
 const { DIST } = require('./instances');

@@ -1,4 +1,5 @@
-// What a run stands on: a database of its own, one instance of the service as in production, and that nothing is left behind.
+// What a run stands on: a database of its own, one instance of the service as in production, and
+// that nothing is left behind.
 const { randomBytes } = require('node:crypto');
 const fs = require('node:fs');
 const os = require('node:os');
@@ -62,7 +63,8 @@ async function startDatabase(directory) {
 async function measure(load, child, generator, howLong) {
   const job = await load?.();
   const before = cpuSeconds(child);
-  const result = job === undefined ? await ask(child, 'hash', howLong) : await ask(generator, 'run', { ...job, seconds: howLong });
+  const result =
+    job === undefined ? await ask(child, 'hash', howLong) : await ask(generator, 'run', { ...job, seconds: howLong });
   if (result.failed > 0 || result.requests === 0)
     throw new Error(
       `${job?.url}${job?.requests[0][0].path}: ${result.failed} of ${result.requests} failed ${JSON.stringify(result.statuses)}`,
@@ -70,7 +72,10 @@ async function measure(load, child, generator, howLong) {
   return sample(result, cpuSeconds(child) - before);
 }
 
-/** Measures each path and its baseline in turn, `rounds` times after a warm-up; both get their `samples`. */
+/**
+ * Measures each path and its baseline in turn, `rounds` times after a warm-up; both get their
+ * `samples`.
+ */
 async function measureRounds(paths, { service, baseline, generator }, { rounds, seconds }) {
   for (let round = 0; round <= rounds; round++) {
     tell(round === 0 ? 'warming up' : `round ${round} of ${rounds}`);
@@ -116,7 +121,8 @@ function chosen(all, only) {
 
 /** Runs a benchmark to its end, or to its interruption, and clears up. */
 function run(main) {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => void finish().then(() => process.exit(130)));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+    process.on(signal, () => void finish().then(() => process.exit(130)));
   main().then(
     () => finish(),
     async (error) => {

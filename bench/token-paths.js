@@ -1,4 +1,5 @@
-// What `bench:auth` asks of check-token besides what `npm run bench` does: other ways in, many tokens, tokens that were never seen before.
+// What `bench:auth` asks of check-token besides what `npm run bench` does: other ways in, many
+// tokens, tokens that were never seen before.
 const { CHECK_CONNECTIONS, checkTokens, helloOf } = require('./auth-paths');
 const { dealOut } = require('./logins');
 const { ask } = require('./processes');
@@ -10,11 +11,16 @@ const SHARE_OF_HELLO = 0.4;
 
 /** Requests with a token in their header. */
 function withHeader(url, tokens, request) {
-  const requests = dealOut(tokens, CHECK_CONNECTIONS, (token) => ({ ...request, headers: { authorization: `Bearer ${token}` } }));
+  const requests = dealOut(tokens, CHECK_CONNECTIONS, (token) => ({
+    ...request,
+    headers: { authorization: `Bearer ${token}` },
+  }));
   return { url, method: request.method, requests };
 }
 
-/** @returns paths like those of auth-paths.js; the ones that have no target are there for comparison */
+/**
+ * @returns paths like those of auth-paths.js; the ones that have no target are there for comparison
+ */
 async function defineTokenPaths({ service: { url }, baselines }, made) {
   const tokens = await tokensOf(made, 2 * CHECK_CONNECTIONS);
   const hello = () => helloOf(baselines);
@@ -36,7 +42,10 @@ async function defineTokenPaths({ service: { url }, baselines }, made) {
   ];
 }
 
-/** Many tokens in turn, and each of others a single time. `among` says how many sessions are stored besides. */
+/**
+ * Many tokens in turn, and each of others a single time. `among` says how many sessions are stored
+ * besides.
+ */
 function defineLargePaths({ service: { url }, baselines, generator }, made, among) {
   let many;
   const manyInTurn = async () => {
@@ -47,7 +56,11 @@ function defineLargePaths({ service: { url }, baselines, generator }, made, amon
     return checkTokens(url, many);
   };
   return [
-    { name: `check-token, ${MANY.toLocaleString('en')} tokens in turn${among}`, load: manyInTurn, baseline: helloOf(baselines) },
+    {
+      name: `check-token, ${MANY.toLocaleString('en')} tokens in turn${among}`,
+      load: manyInTurn,
+      baseline: helloOf(baselines),
+    },
     {
       name: `check-token, each token once${among}`,
       load: async () => ({ ...checkTokens(url, await tokensOf(made, ONCE)), once: true }),

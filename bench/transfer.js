@@ -121,7 +121,13 @@ async function measureImport({ client, caller, users }, { format, type }) {
   const { operation, ms } = await caller.carryOut('POST', '/user/import', { body, type });
   if (operation.changed !== users) throw new Error(`import: ${JSON.stringify(operation)}`);
   tell(`import, ${format}: ${(ms / 1000).toFixed(1)} s`);
-  return { name: `import, ${format}`, unit: 'users/s', ours: [users / (ms / 1000)], bare: [bare], demand: IMPORT_TARGET };
+  return {
+    name: `import, ${format}`,
+    unit: 'users/s',
+    ours: [users / (ms / 1000)],
+    bare: [bare],
+    demand: IMPORT_TARGET,
+  };
 }
 
 function* rowsOf(format, users) {
@@ -153,7 +159,8 @@ function* ndjson(users) {
 
 function* csv(users) {
   yield `${FIELDS.join(',')}\r\n`;
-  const cell = (value) => (typeof value === 'string' ? value.replace(/^[+]/, "'$&") : `"${JSON.stringify(value).replaceAll('"', '""')}"`);
+  const cell = (value) =>
+    typeof value === 'string' ? value.replace(/^[+]/, "'$&") : `"${JSON.stringify(value).replaceAll('"', '""')}"`;
   yield* inPieces(rowsOf('csv', users), (row) => `${FIELDS.map((field) => cell(row[field])).join(',')}\r\n`);
 }
 

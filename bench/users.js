@@ -1,6 +1,11 @@
-// `npm run bench:users`: lists, searches, bulk changes, import and export with a million users, beside the same work as bare SQL in the same run.
-//   --users 1000000  --rounds 3  --seconds 1 (of each round of a list)  --only list,bulk (parts of names)
-// PostgreSQL and the load have one core, the service has the other. BENCH_DATABASE_URL takes another server than the embedded one: version 18 or later.
+// `npm run bench:users`: lists, searches, bulk changes, import and export with a million users,
+// beside the same work as bare SQL in the same run.
+//   --users 1000000
+//   --rounds 3
+//   --seconds 1 (of each round of a list)
+//   --only list,bulk (parts of names)
+// PostgreSQL and the load have one core, the service has the other. BENCH_DATABASE_URL takes
+// another server than the embedded one: version 18 or later.
 const { parseArgs } = require('node:util');
 const { measureBulk } = require('./bulk');
 const { choose } = require('./fill');
@@ -52,7 +57,10 @@ async function definePaths({ service, baselines }, caller) {
   if (name === undefined) return lists;
   const page = (cursor) => load(service.url, `/user/list?count=none${cursor}`, 16);
   const baseline = { load: page(''), child: service.child };
-  return [...lists, { ...name, byRate: true, demand: DEEP_TARGET, load: page(`&cursor=${await cursorOf(caller, deep)}`), baseline }];
+  return [
+    ...lists,
+    { ...name, byRate: true, demand: DEEP_TARGET, load: page(`&cursor=${await cursorOf(caller, deep)}`), baseline },
+  ];
 }
 
 /** Where a page begins, by walking there in long strides. */
@@ -61,7 +69,10 @@ async function cursorOf(caller, page) {
   let cursor = '';
   for (let passed = 0; passed < (page - 1) * PER_PAGE;) {
     const per_page = Math.min(PER_PAGE_MAX, (page - 1) * PER_PAGE - passed);
-    const { next_cursor } = await caller.request('GET', `/user/list?count=none&per_page=${per_page}${cursor && `&cursor=${cursor}`}`);
+    const { next_cursor } = await caller.request(
+      'GET',
+      `/user/list?count=none&per_page=${per_page}${cursor && `&cursor=${cursor}`}`,
+    );
     cursor = next_cursor;
     passed += per_page;
   }
@@ -84,7 +95,13 @@ async function main() {
   const phase = async (name, work) => {
     const measures = await work();
     if (measures.length > 0)
-      memory.push({ name: `RSS during ${name}`, unit: 'MiB', ours: [rss.take()], bare: [], demand: target.atMost(RSS_MAX_MIB, 'MiB') });
+      memory.push({
+        name: `RSS during ${name}`,
+        unit: 'MiB',
+        ours: [rss.take()],
+        bare: [],
+        demand: target.atMost(RSS_MAX_MIB, 'MiB'),
+      });
     return measures;
   };
   const lists = await phase('lists', async () => {

@@ -1,12 +1,30 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-const tables = ['events', 'signing_keys', 'sessions', 'one_time_tokens', 'credentials', 'user_search', 'users', 'roles'];
+const tables = [
+  'events',
+  'signing_keys',
+  'sessions',
+  'one_time_tokens',
+  'credentials',
+  'user_search',
+  'users',
+  'roles',
+];
 const functionNames = [
-  ...['uuid_v7()', 'jsonb_merge_patch(jsonb, jsonb)', 'events_append_only()', 'user_search_add()', 'user_search_change()'],
+  ...[
+    'uuid_v7()',
+    'jsonb_merge_patch(jsonb, jsonb)',
+    'events_append_only()',
+    'user_search_add()',
+    'user_search_change()',
+  ],
   ...['search_names(text, text, text, text)', 'search_others(text, text, text, text)', 'search_text(text)'],
 ];
 
-/** The first schema. Names of constraints are part of the code: they decide which error a violation becomes. */
+/**
+ * The first schema. Names of constraints are part of the code: they decide which error a violation
+ * becomes.
+ */
 export class CreateSchema1795200000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('create extension if not exists pg_trgm');
@@ -102,7 +120,10 @@ const users = `
   );
 `;
 
-/** Lists show the living: their indexes leave the deleted out. What bulk changes do not touch is found by `user_search` where that is possible (ADR 0007). */
+/**
+ * Lists show the living: their indexes leave the deleted out. What bulk changes do not touch is
+ * found by `user_search` where that is possible (ADR 0007).
+ */
 const userIndexes = `
   create unique index users_name_key on users (lower(name)) where deleted_at is null;
   create unique index users_email_key on users (lower(email)) where deleted_at is null;
@@ -122,10 +143,12 @@ const userIndexes = `
 `;
 
 /**
- * What users are found by and bulk changes leave alone, with the indexes for it. Kept by triggers: one statement for all that one statement adds, and
- * row by row where a copied column really changes. Each part of `names` and `others` ends with a sign of its own, so that a pattern can say in which
- * one it looks. Signs within the parts are letters there (runes, the next best script that nobody is named in): trigrams are made of letters
- * only, and a pattern without any would read the whole index. The case distinction makes that three times as fast.
+ * What users are found by and bulk changes leave alone, with the indexes for it. Kept by triggers:
+ * one statement for all that one statement adds, and row by row where a copied column really
+ * changes. Each part of `names` and `others` ends with a sign of its own, so that a pattern can say
+ * in which one it looks. Signs within the parts are letters there (runes, the next best script that
+ * nobody is named in): trigrams are made of letters only, and a pattern without any would read the
+ * whole index. The case distinction makes that three times as fast.
  */
 const userSearch = `
   create function search_text(value text) returns text language sql immutable parallel safe as $$
@@ -235,7 +258,9 @@ const signingKeys = `
   );
 `;
 
-/** The trigger keeps the log append-only; only the erasure of a purged person's values may pass it. */
+/**
+ * The trigger keeps the log append-only; only the erasure of a purged person's values may pass it.
+ */
 const events = `
   create table events (
     event_id uuid not null default uuid_v7() constraint events_pkey primary key,

@@ -47,7 +47,10 @@ const operations = `
   create index operations_unfinished_idx on operations (operation_id) where finished_at is null;
 `;
 
-/** What is still to be done: a batch goes when it is done. The ids of a batch, and the batches, are in order of the ids. */
+/**
+ * What is still to be done: a batch goes when it is done. The ids of a batch, and the batches, are
+ * in order of the ids.
+ */
 const batches = `
   create table operation_batches (
     operation_id uuid not null constraint operation_batches_operation_id_fkey references operations (operation_id) on delete cascade,

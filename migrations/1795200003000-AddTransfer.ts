@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** What an export is written with. One expression each, which the planner puts in place of the call: else a cell would cost ten times as much. */
+/**
+ * What an export is written with. One expression each, which the planner puts in place of the call:
+ * else a cell would cost ten times as much.
+ */
 export class AddTransfer1795200003000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(functions);
@@ -12,9 +15,10 @@ export class AddTransfer1795200003000 implements MigrationInterface {
 }
 
 /**
- * A cell of RFC 4180. What a spreadsheet would take for a formula gets an apostrophe before it, and what has apostrophes before it one more, so that
- * an import can take exactly one away (OWASP CSV Injection). The import has the same characters: src/users-transfer/csv-formula.ts.
- * Hardly any cell needs either: one look decides.
+ * A cell of RFC 4180. What a spreadsheet would take for a formula gets an apostrophe before it, and
+ * what has apostrophes before it one more, so that an import can take exactly one away (OWASP CSV
+ * Injection). The import has the same characters: src/users-transfer/csv-formula.ts. Hardly any
+ * cell needs either: one look decides.
  */
 const functions = String.raw`
   create function csv_quoted(value text) returns text language sql immutable parallel safe as $$

@@ -1,8 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Tells every instance, at commit, whose cached state is not true any more (ADR 0010). By triggers, so that no way of changing a user, a session or a
- * role can forget it, a statement typed by hand included. What only prolongs a session is not told: an instance that finds one at its end asks again.
+ * Tells every instance, at commit, whose cached state is not true any more (ADR 0010). By triggers,
+ * so that no way of changing a user, a session or a role can forget it, a statement typed by hand
+ * included. What only prolongs a session is not told: an instance that finds one at its end asks
+ * again.
  */
 export class AddNotifications1795200004000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -37,7 +39,10 @@ const functions = `
   end $$;
 `;
 
-/** The version grows with all that is written about a user; the other columns are those that count for security, whoever writes them. */
+/**
+ * The version grows with all that is written about a user; the other columns are those that count
+ * for security, whoever writes them.
+ */
 const triggers = `
   create trigger user_changed after update on users for each row
     when ((old.version, old.status, old.deleted_at, old.must_change_password, old.email_pending, old.password_changed_at, old.roles, old.carrier_scope,

@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Keys for machines: only the hash of a key is stored, and a request with one finds it by that. Whatever ends one is told to every instance (ADR 0010). */
+/**
+ * Keys for machines: only the hash of a key is stored, and a request with one finds it by that.
+ * Whatever ends one is told to every instance (ADR 0010).
+ */
 export class AddKeys1795200005000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(keys);

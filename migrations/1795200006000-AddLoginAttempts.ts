@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Counters of wrong passwords. `used_on` is a day, not a time, so that all but the first attempt of a day leave its index alone. */
+/**
+ * Counters of wrong passwords. `used_on` is a day, not a time, so that all but the first attempt of
+ * a day leave its index alone.
+ */
 export class AddLoginAttempts1795200006000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -1,6 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** When a signing key begins to sign: some time after it was published. What was there before signed from the beginning. Every instance is told (ADR 0010). */
+/**
+ * When a signing key begins to sign: some time after it was published. What was there before signed
+ * from the beginning. Every instance is told (ADR 0010).
+ */
 export class RotateSigningKeys1795200007000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`alter table signing_keys add signs_from timestamptz(3) not null default now()`);

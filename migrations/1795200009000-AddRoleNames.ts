@@ -4,7 +4,9 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 export class AddRoleNames1795200009000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('create unique index roles_name_key on roles (lower(name))');
-    await runner.query(`alter table roles add constraint roles_name_check check (name ~ '^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$')`);
+    await runner.query(
+      `alter table roles add constraint roles_name_check check (name ~ '^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$')`,
+    );
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -50,7 +50,9 @@ const actorTypes = `
   alter table idempotency_keys add column actor_scope text;
 `;
 
-/** A purge leaves a tombstone whichever version does it, and a missing kind of actor is looked up. */
+/**
+ * A purge leaves a tombstone whichever version does it, and a missing kind of actor is looked up.
+ */
 const olderInstances = `
   create function users_tombstone() returns trigger language plpgsql as $$
   begin

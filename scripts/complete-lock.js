@@ -1,15 +1,31 @@
-// npm leaves an optional package out of package-lock.json when the registry cannot serve that version at the time, which happens with fresh
-// builds for other platforms. `npm ci` then refuses the lock ("Missing: … from lock file"), on every machine. This adds the dropped entries.
-// Run it after every `npm install` that changes the lock: `node scripts/complete-lock.js [file]`.
+// npm leaves an optional package out of package-lock.json when the registry cannot serve that
+// version at the time, which happens with fresh builds for other platforms. `npm ci` then refuses
+// the lock ("Missing: … from lock file"), on every machine. This adds the dropped entries. Run it
+// after every `npm install` that changes the lock: `node scripts/complete-lock.js [file]`.
 const fs = require('node:fs');
 
-const OS = ['android', 'darwin', 'freebsd', 'linux', 'win32', 'openbsd', 'netbsd', 'sunos', 'aix', 'openharmony', 'wasm32'];
+const OS = [
+  'android',
+  'darwin',
+  'freebsd',
+  'linux',
+  'win32',
+  'openbsd',
+  'netbsd',
+  'sunos',
+  'aix',
+  'openharmony',
+  'wasm32',
+];
 const CPU = ['x64', 'arm64', 'arm', 'ia32', 'ppc64', 's390x', 'riscv64', 'loong64', 'mips64el', 'wasm32'];
 
 const file = process.argv[2] ?? 'package-lock.json';
 const lock = JSON.parse(fs.readFileSync(file, 'utf8'));
 
-/** Whether `name` is found from the package at `location`, looking upwards through node_modules as Node does. */
+/**
+ * Whether `name` is found from the package at `location`, looking upwards through node_modules as
+ * Node does.
+ */
 function isLocked(name, location) {
   if (lock.packages[`${location ? `${location}/` : ''}node_modules/${name}`]) return true;
   if (!location) return false;

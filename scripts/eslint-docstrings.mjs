@@ -1,9 +1,13 @@
 /**
- * ESLint rule: every export, and every field of an exported class in a `*.dto.ts` file, carries a docstring.
- * DTO docstrings become the text of the OpenAPI document, so a missing one is a hole in the published reference.
+ * ESLint rule: every export, and every field of an exported class in a `*.dto.ts` file, carries a
+ * docstring. DTO docstrings become the text of the OpenAPI document, so a missing one is a hole in
+ * the published reference.
  */
 
-/** The node's first token. Decorators may stand before `export`, outside the range of the export statement. */
+/**
+ * The node's first token. Decorators may stand before `export`, outside the range of the export
+ * statement.
+ */
 function firstToken(node, sourceCode) {
   const decorators = [...(node.decorators ?? []), ...(node.declaration?.decorators ?? [])];
   const [start] = [node, ...decorators].sort((a, b) => a.range[0] - b.range[0]);
@@ -15,7 +19,10 @@ function hasDocstring(node, sourceCode) {
   return sourceCode.getCommentsBefore(firstToken(node, sourceCode)).some(isDocstring);
 }
 
-/** `export { a }`: the statement that declares `a`; undefined where that statement is checked already, or in another file. */
+/**
+ * `export { a }`: the statement that declares `a`; undefined where that statement is checked
+ * already, or in another file.
+ */
 function declarationOf(specifier, sourceCode) {
   const definition = sourceCode.scopeManager.globalScope.childScopes[0].set.get(specifier.local.name)?.defs[0];
   const declaration = definition?.type === 'Variable' ? definition.parent : definition?.node;
@@ -55,7 +62,11 @@ export const docstrings = {
 
     function check(statement, declaration) {
       if (!hasDocstring(statement, sourceCode)) {
-        context.report({ node: declaration.id ?? declaration, messageId: 'export', data: { name: nameOf(declaration) } });
+        context.report({
+          node: declaration.id ?? declaration,
+          messageId: 'export',
+          data: { name: nameOf(declaration) },
+        });
       }
       checkFields(declaration);
     }

@@ -1,5 +1,5 @@
-// `npm start`: builds when something changed since the last complete build, then runs the service in this process, so that signals reach it.
-// `--build` builds and stops there.
+// `npm start`: builds when something changed since the last complete build, then runs the service
+// in this process, so that signals reach it. `--build` builds and stops there.
 const { spawnSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
@@ -22,12 +22,17 @@ const INPUTS = [
   'openapi.json',
 ];
 
-/** Whether `version` is in a range of `^major.minor` and `>=major.minor` joined by `||`, the form used by `engines`. */
+/**
+ * Whether `version` is in a range of `^major.minor` and `>=major.minor` joined by `||`, the form
+ * used by `engines`.
+ */
 function satisfies(version, range) {
   const [major, minor] = version.split('.').map(Number);
   return range.split('||').some((alternative) => {
     const [, operator, wantedMajor, wantedMinor] = /(\^|>=)(\d+)\.(\d+)/.exec(alternative);
-    return major === Number(wantedMajor) ? minor >= Number(wantedMinor) : operator === '>=' && major > Number(wantedMajor);
+    return major === Number(wantedMajor)
+      ? minor >= Number(wantedMinor)
+      : operator === '>=' && major > Number(wantedMajor);
   });
 }
 
@@ -52,7 +57,8 @@ function build() {
   const wanted = fingerprint();
   if (isBuilt(wanted)) return;
   console.error('Building: dist/ is missing, incomplete or older than the sources.');
-  // The stamp goes first and comes back last: an interrupted build leaves none, and the next start builds again.
+  // The stamp goes first and comes back last: an interrupted build leaves none, and the next start
+  // builds again.
   fs.rmSync(STAMP, { force: true });
   // To stderr: stdout is for the log of the service.
   const { status } = spawnSync(process.execPath, [NEST, 'build'], { cwd: root, stdio: ['ignore', 2, 2] });
@@ -66,7 +72,8 @@ function fail(message) {
 }
 
 const { node } = JSON.parse(fs.readFileSync(at('package.json'), 'utf8')).engines;
-if (!satisfies(process.versions.node, node)) fail(`Node ${process.versions.node} is not supported: this service needs ${node}.`);
+if (!satisfies(process.versions.node, node))
+  fail(`Node ${process.versions.node} is not supported: this service needs ${node}.`);
 
 // An installation without development dependencies has no compiler: it runs what it was given.
 if (fs.existsSync(NEST)) build();

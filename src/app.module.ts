@@ -21,14 +21,26 @@ import { UsersModule } from './users/users.module';
 import { UsersBulkModule } from './users-bulk/users-bulk.module';
 import { UsersTransferModule } from './users-transfer/users-transfer.module';
 
-/** The service: the list of its modules. `users-bulk` and `users-transfer` stand before `users`, so that `/user/all` is never read as an id. */
+/**
+ * The service: the list of its modules. `users-bulk` and `users-transfer` stand before `users`, so
+ * that `/user/all` is never read as an id.
+ */
 @Module({})
 export class AppModule {
   static forRoot(config: Config): DynamicModule {
     return {
       module: AppModule,
       imports: [
-        ...[ConfigModule.forRoot(config), DatabaseModule, EventsModule, JobsModule, MailModule, RolesModule, SessionsModule, KeysModule],
+        ...[
+          ConfigModule.forRoot(config),
+          DatabaseModule,
+          EventsModule,
+          JobsModule,
+          MailModule,
+          RolesModule,
+          SessionsModule,
+          KeysModule,
+        ],
         ...[OperationsModule, UsersBulkModule, UsersTransferModule, UsersModule, AuthModule, HealthModule, DocsModule],
       ],
       providers: [

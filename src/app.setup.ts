@@ -33,14 +33,25 @@ const securityHeaders = {
   'x-frame-options': 'DENY',
 };
 /** What scripts of an allowed origin may read besides the body. */
-const exposedHeaders = ['Content-Disposition', 'ETag', 'Location', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'X-Request-Id'];
+const exposedHeaders = [
+  'Content-Disposition',
+  'ETag',
+  'Location',
+  'Retry-After',
+  'RateLimit',
+  'RateLimit-Policy',
+  'X-Request-Id',
+];
 const maxHeaderSize = 65_536;
 /** Milliseconds until the headers of a request must be complete. */
 const headersMs = 15_000;
 const saneRequestId = /^[A-Za-z0-9._-]{1,64}$/;
 /** No request comes here by itself: `isPlain` lets no such path through. */
 const nowhere = '/.';
-/** Requests under way when the service stops have this long; what follows must fit into the ten seconds that Docker gives. */
+/**
+ * Requests under way when the service stops have this long; what follows must fit into the ten
+ * seconds that Docker gives.
+ */
 const drainMs = 6_000;
 
 /** Limits of the time and the size of request bodies. */
@@ -79,7 +90,12 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   awaitOwnChanges(fastify, app.get(Notifications));
   turnAwayEarly(fastify, app.get(PasswordChecksService));
   if (config.CORS_ORIGINS.length > 0)
-    app.enableCors({ origin: config.CORS_ORIGINS, methods: ['GET', 'POST', 'PATCH', 'DELETE'], exposedHeaders, maxAge: 600 });
+    app.enableCors({
+      origin: config.CORS_ORIGINS,
+      methods: ['GET', 'POST', 'PATCH', 'DELETE'],
+      exposedHeaders,
+      maxAge: 600,
+    });
   app.setGlobalPrefix(config.BASE_PATH);
   setupDocs(app, config.BASE_PATH);
   await app.init();
@@ -99,22 +115,27 @@ function createAdapter(config: Config): FastifyAdapter {
   return new FastifyAdapter({
     loggerInstance: createLogger(config.LOG_LEVEL),
     logController: new LogController({ disableRequestLogging: true }),
-    // whoever writes a line of a request names it: a logger for each one costs more than most requests have to say
+    // whoever writes a line of a request names it: a logger for each one costs more than most
+    // requests have to say
     childLoggerFactory: (logger: FastifyBaseLogger) => logger,
     trustProxy: config.TRUST_PROXY.length > 0 ? config.TRUST_PROXY : false,
     genReqId: requestIdOf,
     requestIdHeader: false,
-    // no path of ours needs escapes: whatever has them leads nowhere, so that no two readings of a path can differ (CVE-2026-22031, -33804, -85184)
+    // no path of ours needs escapes: whatever has them leads nowhere, so that no two readings of a
+    // path can differ (CVE-2026-22031, -33804, -85184)
     rewriteUrl: ({ url = '/' }: { url?: string }) => (isPlain(url) ? url : nowhere),
-    // no parameter is too long for the router, which would repeat it in an answer of its own: a long id is an unknown one
+    // no parameter is too long for the router, which would repeat it in an answer of its own: a
+    // long id is an unknown one
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false, caseSensitive: true },
     bodyLimit: 65_536,
-    // the headers; how long a body may take is decided once it is known what it is for: `limitReceiving`
+    // the headers; how long a body may take is decided once it is known what it is for:
+    // `limitReceiving`
     requestTimeout: 0,
     connectionTimeout: 30_000,
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
-    // what still comes in over a connection that is being closed is answered: the database goes last
+    // what still comes in over a connection that is being closed is answered: the database goes
+    // last
     return503OnClosing: false,
     // late headers are noticed at an interval, which is half a minute unless told
     http: { maxHeaderSize, requireHostHeader: false, headersTimeout: headersMs, connectionsCheckingInterval: 1_000 },
@@ -163,12 +184,20 @@ function securityHeadersOf({ PUBLIC_URL }: Config): Record<string, string> {
   return { ...securityHeaders, 'strict-transport-security': 'max-age=31536000; includeSubDomains' };
 }
 
-/** What the answer to a request has that comes from no page, where those of other origins are let in. */
+/**
+ * What the answer to a request has that comes from no page, where those of other origins are let
+ * in.
+ */
 function corsHeadersOf({ CORS_ORIGINS }: Config): Record<string, string> {
-  return CORS_ORIGINS.length === 0 ? {} : { vary: 'Origin', 'access-control-expose-headers': exposedHeaders.join(', ') };
+  return CORS_ORIGINS.length === 0
+    ? {}
+    : { vary: 'Origin', 'access-control-expose-headers': exposedHeaders.join(', ') };
 }
 
-/** What is no HTTP never reaches a route: answered here like any other refusal, and the connection closed. */
+/**
+ * What is no HTTP never reaches a route: answered here like any other refusal, and the connection
+ * closed.
+ */
 function answerClientError(config: Config, error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

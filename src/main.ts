@@ -13,9 +13,15 @@ import { migrateDatabase } from './database/migrate';
 import { explainStartFault } from './start-fault';
 
 const stopWithinMs = 9_500;
-/** Connections that may wait to be accepted: one that finds no room tries again after a second, whoever it is. Linux allows 4,096 unless told. */
+/**
+ * Connections that may wait to be accepted: one that finds no room tries again after a second,
+ * whoever it is. Linux allows 4,096 unless told.
+ */
 const backlog = 4_096;
-/** What V8 lets grow before it collects all, beyond what was alive the last time; of itself it would be more than 100. */
+/**
+ * What V8 lets grow before it collects all, beyond what was alive the last time; of itself it would
+ * be more than 100.
+ */
 const heapGrowingPercent = 50;
 let app: NestFastifyApplication | null = null;
 let postgres: EmbeddedPostgres | null = null;
@@ -33,7 +39,10 @@ async function start(): Promise<void> {
   if (stopping === null) await serve(config);
 }
 
-/** With a password the first administrator is there before anybody can ask; a link comes last, else it would be lost with a start that finds its port taken. */
+/**
+ * With a password the first administrator is there before anybody can ask; a link comes last, else
+ * it would be lost with a start that finds its port taken.
+ */
 async function serve(config: Config): Promise<void> {
   app = await createApp(config);
   const administrators = app.get(FirstAdministrator);
@@ -42,7 +51,10 @@ async function serve(config: Config): Promise<void> {
   announce(config, await administrators.ensure());
 }
 
-/** Text at a terminal, else lines of the log. The link is never one: it is shown once, to whoever started the service. */
+/**
+ * Text at a terminal, else lines of the log. The link is never one: it is shown once, to whoever
+ * started the service.
+ */
 function announce(config: Config, link: string | null): void {
   const { port } = app?.getHttpServer().address() as AddressInfo;
   const lines = [
@@ -61,7 +73,10 @@ function announce(config: Config, link: string | null): void {
   writeNow(`${[...shown, ...(link === null ? [] : invitation)].join('\n')}\n`);
 }
 
-/** Lets a start under way come to where it can be undone, finishes what is running, then stops everything; after 9.5 seconds without any more patience. */
+/**
+ * Lets a start under way come to where it can be undone, finishes what is running, then stops
+ * everything; after 9.5 seconds without any more patience.
+ */
 function stop(code: number): Promise<void> {
   stopping ??= (async () => {
     const impatient = setTimeout(() => process.exit(1), stopWithinMs);
@@ -79,7 +94,9 @@ function stop(code: number): Promise<void> {
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stop(0));
 process.on('unhandledRejection', (reason) =>
-  writeNow(`${JSON.stringify({ level: 50, msg: 'unhandled rejection', error: String(reason), stack: (reason as Error).stack })}\n`),
+  writeNow(
+    `${JSON.stringify({ level: 50, msg: 'unhandled rejection', error: String(reason), stack: (reason as Error).stack })}\n`,
+  ),
 );
 
 const started = start();

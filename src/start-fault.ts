@@ -3,7 +3,10 @@ import { fromDatabaseError, markDriverFault } from './common/errors/database-err
 import { ConfigError } from './config/config';
 import { EmbeddedPostgresError } from './database/embedded-postgres';
 
-/** SQLSTATE classes of a refused connection: wrong user or password, no such database, may not do that. */
+/**
+ * SQLSTATE classes of a refused connection: wrong user or password, no such database, may not do
+ * that.
+ */
 const refusedStates = /^(28|3D|42501)/;
 
 /**
@@ -13,13 +16,19 @@ const refusedStates = /^(28|3D|42501)/;
 export function explainStartFault(error: unknown): string | null {
   if (error instanceof ConfigError || error instanceof EmbeddedPostgresError) return error.message;
   if (error instanceof AppError && error.extras.errors !== undefined) {
-    const faults = error.extras.errors.map(({ pointer, detail }) => `  - ${variables[pointer ?? ''] ?? pointer}: ${detail}`);
+    const faults = error.extras.errors.map(
+      ({ pointer, detail }) => `  - ${variables[pointer ?? ''] ?? pointer}: ${detail}`,
+    );
     return `The first administrator cannot be created:\n${faults.join('\n')}`;
   }
   const { code = '', syscall, message } = firstOf(error);
   if (syscall === 'listen') return `The service cannot listen on HOST and PORT: ${message}`;
   // During the start the service connects only to the database.
-  if (fromDatabaseError(markDriverFault(firstOf(error))) === null && !refusedStates.test(code) && message !== 'timeout expired')
+  if (
+    fromDatabaseError(markDriverFault(firstOf(error))) === null &&
+    !refusedStates.test(code) &&
+    message !== 'timeout expired'
+  )
     return null;
   return `The database of DATABASE_URL cannot be used: ${message}`;
 }

@@ -10,7 +10,10 @@ export interface Caller {
 /** The two kinds of users. */
 export type UserType = 'system' | 'carrier';
 
-/** Who acts: a logged-in user or a key, as the database knows them at this moment, not as their token says (OWASP ASVS 8.3.2). */
+/**
+ * Who acts: a logged-in user or a key, as the database knows them at this moment, not as their
+ * token says (OWASP ASVS 8.3.2).
+ */
 export interface Actor extends Caller {
   actor_type: 'user' | 'key' | 'system';
   /** id of the key where a key acts: no user has it, so nothing is its own */
@@ -22,7 +25,10 @@ export interface Actor extends Caller {
   /** the carriers a System User is limited to; null = all */
   carrier_scope: string[] | null;
   roles: string[];
-  /** permissions of all roles together, or those of the key; empty while the password must be changed */
+  /**
+   * permissions of all roles together, or those of the key; empty while the password must be
+   * changed
+   */
   permissions: string[];
   /** roles that the actor's roles name in `may_grant` */
   may_grant: string[];
@@ -37,10 +43,19 @@ export interface ActingUser {
   may_grant: string[];
 }
 
-/** A user as an actor. Whoever must change their password has no roles and permissions until they have. */
-export function actorOf({ user, permissions, may_grant }: ActingUser, session_id: string | null, origin: Caller): Actor {
+/**
+ * A user as an actor. Whoever must change their password has no roles and permissions until they
+ * have.
+ */
+export function actorOf(
+  { user, permissions, may_grant }: ActingUser,
+  session_id: string | null,
+  origin: Caller,
+): Actor {
   const { user_id, user_type, carrier_id, carrier_scope, roles, must_change_password } = user;
-  const rights = must_change_password ? { roles: [], permissions: [], may_grant: [] } : { roles, permissions, may_grant };
+  const rights = must_change_password
+    ? { roles: [], permissions: [], may_grant: [] }
+    : { roles, permissions, may_grant };
   const { ip, user_agent, request_id } = origin;
   const who = { user_id, user_type, carrier_id, carrier_scope, must_change_password };
   return { actor_type: 'user', ...who, ...rights, session_id, ip, user_agent, request_id };
@@ -51,8 +66,14 @@ export interface ActingKey extends Pick<Actor, 'user_type' | 'carrier_id' | 'car
   key_id: string;
 }
 
-/** A key as an actor: its own permissions and scope, and no role, so that it can give only roles whose permissions it holds. */
-export function keyActorOf({ key_id, user_type, carrier_id, carrier_scope, permissions }: ActingKey, origin: Caller): Actor {
+/**
+ * A key as an actor: its own permissions and scope, and no role, so that it can give only roles
+ * whose permissions it holds.
+ */
+export function keyActorOf(
+  { key_id, user_type, carrier_id, carrier_scope, permissions }: ActingKey,
+  origin: Caller,
+): Actor {
   const { ip, user_agent, request_id } = origin;
   const rights = { roles: [], permissions, may_grant: [], must_change_password: false };
   return {
@@ -70,8 +91,9 @@ export function keyActorOf({ key_id, user_type, carrier_id, carrier_scope, permi
 }
 
 /**
- * Returns the identity of an actor as text: the id of a user, or the kind and the id of another actor. Compare stored actors by this
- * text, never by the id alone: a user and an API key with the same id are different actors (Z24).
+ * Returns the identity of an actor as text: the id of a user, or the kind and the id of another
+ * actor. Compare stored actors by this text, never by the id alone: a user and an API key with the
+ * same id are different actors (Z24).
  */
 export function identityOf({ actor_type, user_id }: Pick<Actor, 'actor_type' | 'user_id'>): string {
   return actor_type === 'user' ? user_id : `${actor_type}:${user_id}`;

@@ -11,28 +11,51 @@ export interface AccessRule {
   orSelf?: string;
   /** still works while the password must be changed */
   duringPasswordChange?: boolean;
-  /** for System Users without scope only: what concerns every carrier is not for those who see some */
+  /**
+   * for System Users without scope only: what concerns every carrier is not for those who see some
+   */
   unscoped?: boolean;
-  /** whether keys for machines are admitted, or those that hold a permission; by default where one is demanded of everybody */
+  /**
+   * whether keys for machines are admitted, or those that hold a permission; by default where one
+   * is demanded of everybody
+   */
   keys?: boolean | Permission;
-  /** keys may also come as libraries for OAuth send the credentials of a client: by HTTP Basic, their id and themselves (RFC 6749 §2.3.1) */
+  /**
+   * keys may also come as libraries for OAuth send the credentials of a client: by HTTP Basic,
+   * their id and themselves (RFC 6749 §2.3.1)
+   */
   clientCredentials?: boolean;
-  /** which limit per address a route counts against: public ones always, others where they verify a password; token checks count their failures only */
+  /**
+   * which limit per address a route counts against: public ones always, others where they verify a
+   * password; token checks count their failures only
+   */
   limit?: 'login' | 'requests' | 'failures' | 'none';
 }
 
 /** Metadata key under which the guard finds the rule of a route. */
 export const accessRule = 'access:rule';
 
-/** Whether a route is open to a key with these permissions. One for any login is made for users, who have something of their own there. */
-export function admitsKey({ keys, permission }: Pick<AccessRule, 'keys' | 'permission'>, permissions: readonly string[]): boolean {
+/**
+ * Whether a route is open to a key with these permissions. One for any login is made for users, who
+ * have something of their own there.
+ */
+export function admitsKey(
+  { keys, permission }: Pick<AccessRule, 'keys' | 'permission'>,
+  permissions: readonly string[],
+): boolean {
   return typeof keys === 'string' ? holds(permissions, keys) : (keys ?? permission !== undefined);
 }
 
-/** Demands a login, and a permission where one is named. A route without `@Allow` or `@Public` is refused by the guard. */
+/**
+ * Demands a login, and a permission where one is named. A route without `@Allow` or `@Public` is
+ * refused by the guard.
+ */
 export function Allow(
   permission?: Permission,
-  options: Pick<AccessRule, 'orSelf' | 'duringPasswordChange' | 'unscoped' | 'limit' | 'keys' | 'clientCredentials'> = {},
+  options: Pick<
+    AccessRule,
+    'orSelf' | 'duringPasswordChange' | 'unscoped' | 'limit' | 'keys' | 'clientCredentials'
+  > = {},
 ): MethodDecorator {
   const rule: AccessRule = { login: 'required', permission, ...options };
   return applyDecorators(

@@ -12,7 +12,10 @@ declare module 'fastify' {
 
 const userAgentMax = 512;
 
-/** Where a request comes from; the user agent is cut and cleaned, since it is the sender's free text. */
+/**
+ * Where a request comes from; the user agent is cut and cleaned, since it is the sender's free
+ * text.
+ */
 export function callerOf(request: FastifyRequest): Caller {
   const user_agent = request.headers['user-agent']?.replace(/\p{Cc}/gu, '').slice(0, userAgentMax);
   return {

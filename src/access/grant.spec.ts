@@ -1,7 +1,11 @@
 import { systemActor } from './actor';
 import { giveableRoles, type GrantableRole } from './grant';
 
-const role = (name: string, permissions: string[], may_grant: string[] = []): GrantableRole => ({ name, permissions, may_grant });
+const role = (name: string, permissions: string[], may_grant: string[] = []): GrantableRole => ({
+  name,
+  permissions,
+  may_grant,
+});
 const actor = (permissions: string[], may_grant: string[] = []) => ({ ...systemActor, permissions, may_grant });
 const giveable = (...args: Parameters<typeof giveableRoles>) => [...giveableRoles(...args)].sort();
 
@@ -15,14 +19,23 @@ describe('the roles that an actor may give', () => {
   });
 
   it('no detour: what a role may grant counts, over any number of steps, unless the actor may give it anyway', () => {
-    const roles = [role('all', ['*']), role('one', [], ['all']), role('two', ['a:b'], ['one', 'three']), role('three', [])];
+    const roles = [
+      role('all', ['*']),
+      role('one', [], ['all']),
+      role('two', ['a:b'], ['one', 'three']),
+      role('three', []),
+    ];
     expect(giveable(actor(['a:b']), roles)).toEqual(['three']);
     expect(giveable(actor(['a:b'], ['one']), roles)).toEqual(['one', 'three', 'two']);
     expect(giveable(actor([], ['all']), roles)).toEqual(['all', 'one', 'three']);
   });
 
   it('loops end: roles that name each other are given together or not at all', () => {
-    const loop = [role('self', ['a:b'], ['self']), role('one', ['a:b'], ['two']), role('two', ['c:d'], ['one', 'gone'])];
+    const loop = [
+      role('self', ['a:b'], ['self']),
+      role('one', ['a:b'], ['two']),
+      role('two', ['c:d'], ['one', 'gone']),
+    ];
     expect(giveable(actor(['a:b', 'c:d']), loop)).toEqual(['one', 'self', 'two']);
     expect(giveable(actor(['a:b']), loop)).toEqual(['self']);
     const chain = Array.from({ length: 500 }, (_, at) => role(`r${at}`, [], [`r${(at + 1) % 500}`]));

@@ -16,8 +16,9 @@ export function isOwn(actor: Actor, column: string): SqlFragment {
 }
 
 /**
- * Which users, and things of users, an actor may see, as SQL. The one place where scope is decided: every read, list,
- * count and write goes through it, so that what is outside does not exist for the actor (OWASP ASVS 8.2.2, 8.4.1).
+ * Which users, and things of users, an actor may see, as SQL. The one place where scope is decided:
+ * every read, list, count and write goes through it, so that what is outside does not exist for the
+ * actor (OWASP ASVS 8.2.2, 8.4.1).
  */
 export function visibleTo(actor: Actor, columns: ScopeColumns): SqlFragment {
   if (actor.user_type === 'carrier') {
@@ -32,10 +33,14 @@ export function visibleTo(actor: Actor, columns: ScopeColumns): SqlFragment {
 export function mayReach(actor: Actor, user: { user_type: string; carrier_id: string | null }): boolean {
   if (actor.user_type === 'system' && actor.carrier_scope === null) return true;
   if (user.user_type !== 'carrier' || user.carrier_id === null) return false;
-  return actor.user_type === 'carrier' ? user.carrier_id === actor.carrier_id : (actor.carrier_scope ?? []).includes(user.carrier_id);
+  return actor.user_type === 'carrier'
+    ? user.carrier_id === actor.carrier_id
+    : (actor.carrier_scope ?? []).includes(user.carrier_id);
 }
 
-/** Whether an actor may give this `carrier_scope`: only within their own; null means all carriers. */
+/**
+ * Whether an actor may give this `carrier_scope`: only within their own; null means all carriers.
+ */
 export function mayGiveScope(actor: Actor, scope: readonly string[] | null): boolean {
   if (actor.user_type !== 'system') return false;
   if (actor.carrier_scope === null) return true;

@@ -37,7 +37,10 @@ const tokenAudience = 'carrier-platform';
 const tokenMax = 4_096;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Signs and verifies access tokens. Whether the session behind one still lives is asked elsewhere, on every request. */
+/**
+ * Signs and verifies access tokens. Whether the session behind one still lives is asked elsewhere,
+ * on every request.
+ */
 @Injectable()
 export class AccessTokens {
   /** what every verification demands */
@@ -48,11 +51,19 @@ export class AccessTokens {
     private readonly keys: SigningKeysService,
     @Inject(CONFIG) private readonly config: Config,
   ) {
-    this.rules = { algorithms: ['ES256'], issuer: serviceUrl(config), audience: tokenAudience, clockTolerance: clockToleranceSeconds };
+    this.rules = {
+      algorithms: ['ES256'],
+      issuer: serviceUrl(config),
+      audience: tokenAudience,
+      clockTolerance: clockToleranceSeconds,
+    };
   }
 
   /** Signs a token for a session. */
-  sign({ user_id, session_id, user_type, roles, carrier_id }: TokenSubject): { access_token: string; expires_in: number } {
+  sign({ user_id, session_id, user_type, roles, carrier_id }: TokenSubject): {
+    access_token: string;
+    expires_in: number;
+  } {
     const { kid, private_key } = this.keys.signingKey();
     const expires_in = this.config.ACCESS_TOKEN_TTL_SECONDS;
     const iat = Math.floor(currentTime().getTime() / 1_000);
@@ -90,17 +101,25 @@ export class AccessTokens {
     return this.verifyWith(requireForm(token, key), token, { ignoreExpiration: true }).sid;
   }
 
-  /** To be awaited before `keyFor`: when a token may be signed with a key that this instance does not know yet, looks for it. */
+  /**
+   * To be awaited before `keyFor`: when a token may be signed with a key that this instance does
+   * not know yet, looks for it.
+   */
   async learnKey(token: string): Promise<void> {
     if (token.length <= tokenMax) await this.keys.learn(headerOf(token));
   }
 
-  /** The key a token must be signed with. Refuses everything that is not exactly of the form that we write. @throws auth.token_invalid */
+  /**
+   * The key a token must be signed with. Refuses everything that is not exactly of the form that we
+   * write. @throws auth.token_invalid
+   */
   keyFor(token: string): KeyObject {
     return requireForm(token, token.length > tokenMax ? null : this.keys.publicKeyFor(headerOf(token)));
   }
 
-  /** The claims of a verified payload, each of them checked for its type. @throws auth.token_invalid */
+  /**
+   * The claims of a verified payload, each of them checked for its type. @throws auth.token_invalid
+   */
   claimsOf(payload: unknown): AccessTokenClaims {
     const claims = payload as AccessTokenClaims;
     const times = [claims.iat, claims.exp].every((time) => Number.isSafeInteger(time) && time > 0);
@@ -130,11 +149,15 @@ function headerOf(token: string): string {
  */
 function requireForm(token: string, key: KeyObject | null): KeyObject {
   const [, payload = '', signature = '', ...rest] = key === null ? [] : token.split('.');
-  if (key === null || rest.length > 0 || !isCanonical(payload) || !isCanonical(signature)) throw new AppError('auth.token_invalid');
+  if (key === null || rest.length > 0 || !isCanonical(payload) || !isCanonical(signature))
+    throw new AppError('auth.token_invalid');
   return key;
 }
 
-/** base64url has several texts for the same bytes; only the one that an encoder writes is accepted (RFC 8725 §3.14). */
+/**
+ * base64url has several texts for the same bytes; only the one that an encoder writes is accepted
+ * (RFC 8725 §3.14).
+ */
 function isCanonical(part: string): boolean {
   return part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part;
 }

@@ -4,12 +4,18 @@ import { AppError } from '../common/errors/app-error';
 import { LiveLoginsService } from '../users/live-logins.service';
 import type { AccessTokenClaims } from './access-tokens';
 
-/** Turns a session into who acts: the user's state, roles and permissions as they are at this moment. */
+/**
+ * Turns a session into who acts: the user's state, roles and permissions as they are at this
+ * moment.
+ */
 @Injectable()
 export class ActorsService {
   constructor(private readonly logins: LiveLoginsService) {}
 
-  /** Who acts with a verified token. @throws auth.token_invalid when its session has ended or its user may not act (OWASP ASVS 7.4.2) */
+  /**
+   * Who acts with a verified token. @throws auth.token_invalid when its session has ended or its
+   * user may not act (OWASP ASVS 7.4.2)
+   */
   async get({ sid, sub }: AccessTokenClaims, caller: Caller): Promise<Actor> {
     const login = await this.logins.find(sid, sub);
     if (login === null) throw new AppError('auth.token_invalid');

@@ -14,7 +14,10 @@ interface Limit {
   limiter: RateLimiterMemory;
 }
 
-/** Limits per address, in memory of this instance. Requests with a good token never count (contract §3, Throttling). */
+/**
+ * Limits per address, in memory of this instance. Requests with a good token never count (contract
+ * §3, Throttling).
+ */
 @Injectable()
 export class AddressLimits {
   private readonly logins: Limit;
@@ -30,7 +33,10 @@ export class AddressLimits {
     return count(this.logins, ip);
   }
 
-  /** Does what finds out whether a token is good; a refusal counts. @throws request.rate_limited instead, when there were too many */
+  /**
+   * Does what finds out whether a token is good; a refusal counts. @throws request.rate_limited
+   * instead, when there were too many
+   */
   async countFailure<Result>(ip: string | null, work: () => Promise<Result>): Promise<Result> {
     try {
       return await work();
@@ -47,10 +53,18 @@ export class AddressLimits {
 }
 
 function createLimit(name: string, points: number, code: ErrorCode): Limit {
-  return { name, points, code, limiter: new RateLimiterMemory({ points: Math.max(points, 1), duration: windowSeconds }) };
+  return {
+    name,
+    points,
+    code,
+    limiter: new RateLimiterMemory({ points: Math.max(points, 1), duration: windowSeconds }),
+  };
 }
 
-/** Answers with the headers of draft-ietf-httpapi-ratelimit-headers when the limit is used up; 0 = no limit. */
+/**
+ * Adds one hit. A limit of 0 means no limit.
+ * @throws the code of the limit, with the headers of draft-ietf-httpapi-ratelimit-headers
+ */
 async function count({ name, points, code, limiter }: Limit, ip: string): Promise<void> {
   if (points === 0) return;
   try {
@@ -58,7 +72,10 @@ async function count({ name, points, code, limiter }: Limit, ip: string): Promis
   } catch (refusal) {
     if (!(refusal instanceof RateLimiterRes)) throw refusal;
     const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1_000));
-    const headers = { 'ratelimit-policy': `"${name}";q=${points};w=${windowSeconds}`, ratelimit: `"${name}";r=0;t=${seconds}` };
+    const headers = {
+      'ratelimit-policy': `"${name}";q=${points};w=${windowSeconds}`,
+      ratelimit: `"${name}";r=0;t=${seconds}`,
+    };
     throw new AppError(code, { retry_after_seconds: seconds, headers });
   }
 }

@@ -81,7 +81,9 @@ export class AuthController {
     optionalBody: true,
   })
   logout(@Body() request: LogoutRequest, @Req() http: FastifyRequest, @CurrentCaller() caller: Caller): Promise<void> {
-    return this.limits.countFailure(caller.ip, () => this.auth.logout(accessTokenFrom(http.raw), request.refresh_token, caller));
+    return this.limits.countFailure(caller.ip, () =>
+      this.auth.logout(accessTokenFrom(http.raw), request.refresh_token, caller),
+    );
   }
 
   /** Change the own password */
@@ -89,7 +91,8 @@ export class AuthController {
   @HttpCode(204)
   @Allow(undefined, { duringPasswordChange: true, limit: 'login' })
   @Endpoint({
-    description: 'Ends all other sessions. At most 8 new passwords of a user are processed at the same time; further requests return 429.',
+    description:
+      'Ends all other sessions. At most 8 new passwords of a user are processed at the same time; further requests return 429.',
     answer: { status: 204, description: 'The password is changed' },
     errors: ['auth.wrong_current_password', 'auth.too_many_attempts', 'service.overloaded'],
   })

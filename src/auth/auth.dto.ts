@@ -33,7 +33,10 @@ export class LogoutRequest {
 export class ChangePasswordRequest {
   /** the password in force */
   @TextField(passwordField) current_password!: string;
-  /** 15–256 characters (`PASSWORD_MIN_LENGTH` sets the least); not common, not containing name, address or carrier */
+  /**
+   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the least); not common, not containing name,
+   * address or carrier
+   */
   @TextField(newPasswordField) new_password!: string;
 }
 
@@ -53,7 +56,10 @@ export class ResetEmailRequest {
 
 /** A new password, by the link of a mail. */
 export class ResetRequest {
-  /** 15–256 characters (`PASSWORD_MIN_LENGTH` sets the least); not common, not containing name, address or carrier */
+  /**
+   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the least); not common, not containing name,
+   * address or carrier
+   */
   @TextField(newPasswordField) password!: string;
 }
 

@@ -14,8 +14,9 @@ import { AddressLimits } from './address-limits';
 import { VerifiedTokens } from './verified-tokens';
 
 /**
- * The global guard. It refuses whatever does not say who may call it; `@Public()` is the only way around a login. What it knows already it decides at
- * once; passport runs for a token it has not seen, or a login that may have changed.
+ * The global guard. It refuses whatever does not say who may call it; `@Public()` is the only way
+ * around a login. What it knows already it decides at once; passport runs for a token it has not
+ * seen, or a login that may have changed.
  */
 @Injectable()
 export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
@@ -58,7 +59,12 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     return claims === null ? null : this.actors.known(claims, () => callerOf(request));
   }
 
-  private async admitUser(rule: AccessRule, request: FastifyRequest, known: Actor | null, context: ExecutionContext): Promise<boolean> {
+  private async admitUser(
+    rule: AccessRule,
+    request: FastifyRequest,
+    known: Actor | null,
+    context: ExecutionContext,
+  ): Promise<boolean> {
     admit(rule, request, known ?? (await this.authenticate(rule, context, request)));
     if (rule.limit === 'login') await this.limits.countLogin(request.ip);
     return true;
@@ -90,7 +96,10 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
   }
 }
 
-/** The token, or null when there is none or it cannot be one: who it is that refuses is decided later. */
+/**
+ * The token, or null when there is none or it cannot be one: who it is that refuses is decided
+ * later.
+ */
 function tokenOf(request: FastifyRequest): string | null {
   try {
     return accessTokenFrom(request.raw);
@@ -106,7 +115,8 @@ function admit(rule: AccessRule, request: FastifyRequest, actor: Actor): boolean
 }
 
 function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string, string>): void {
-  if (actor.must_change_password && rule.duringPasswordChange !== true) throw new AppError('auth.password_change_required');
+  if (actor.must_change_password && rule.duringPasswordChange !== true)
+    throw new AppError('auth.password_change_required');
   if (rule.unscoped === true && (actor.user_type !== 'system' || actor.carrier_scope !== null))
     throw new AppError('access.denied', { detail: 'This is for System Users without carrier_scope.' });
   const isKey = actor.actor_type === 'key';

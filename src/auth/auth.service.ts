@@ -43,20 +43,25 @@ export class AuthService {
     const admit = (found: VerifiedLogin) => this.admit(found, password, caller);
     const opened = await this.passwords.verify({ login }, password, systemActorFor(caller), admit);
     if (opened === null) throw new AppError('auth.invalid_credentials');
-    // with its place given back: whoever hears of the new session finds those ended that it has replaced
+    // with its place given back: whoever hears of the new session finds those ended that it has
+    // replaced
     if (opened.ended > 0) await this.notifications.caughtUp();
     return opened.answer;
   }
 
-  /** Ends the session of an access token, or of a refresh token. @throws auth.token_missing, auth.token_invalid */
+  /**
+   * Ends the session of an access token, or of a refresh token. @throws auth.token_missing,
+   * auth.token_invalid
+   */
   async logout(access_token: string | null, refresh_token: string | undefined, caller: Caller): Promise<void> {
     const session_id = await this.sessionToEnd(access_token, refresh_token);
     await this.sessions.endCurrent(caller, session_id);
   }
 
   /**
-   * Verifies one's own password before a sensitive change. The change must hold on to what is returned: a reset that comes
-   * in between must win. @throws auth.wrong_current_password, auth.too_many_attempts, service.overloaded
+   * Verifies one's own password before a sensitive change. The change must hold on to what is
+   * returned: a reset that comes in between must win. @throws auth.wrong_current_password,
+   * auth.too_many_attempts, service.overloaded
    */
   async verifyOwn(actor: Actor, password: string): Promise<UserResponse> {
     const { user_id } = actor;
@@ -121,7 +126,8 @@ export class AuthService {
   private async sessionToEnd(access_token: string | null, refresh_token: string | undefined): Promise<string> {
     const session_id = refresh_token === undefined ? null : this.sessions.sessionOf(refresh_token);
     if (session_id !== null) return session_id;
-    if (access_token === null) throw new AppError(refresh_token === undefined ? 'auth.token_missing' : 'auth.token_invalid');
+    if (access_token === null)
+      throw new AppError(refresh_token === undefined ? 'auth.token_missing' : 'auth.token_invalid');
     return (await this.tokens.verify(access_token)).sid;
   }
 }

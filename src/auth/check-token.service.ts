@@ -17,7 +17,10 @@ type TokenPart = Omit<CheckTokenResponse, 'active' | 'user' | 'session' | 'permi
 /** Is this token good, whose is it, what may they do: the question of every module. */
 @Injectable()
 export class CheckTokenService {
-  /** the part of the answer that stays the same while nothing changes about the login, as JSON in UTF-8: a text would be put together and encoded anew for each answer */
+  /**
+   * the part of the answer that stays the same while nothing changes about the login, as JSON in
+   * UTF-8: a text would be put together and encoded anew for each answer
+   */
   private readonly described = new WeakMap<LiveLogin, Buffer>();
 
   constructor(
@@ -29,7 +32,10 @@ export class CheckTokenService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** The answer to a token that is known, without asking anybody; null: `check`. One from the header is for `check` when it is to be replaced. */
+  /**
+   * The answer to a token that is known, without asking anybody; null: `check`. One from the header
+   * is for `check` when it is to be replaced.
+   */
   known(token: string, from: 'body' | 'header'): Buffer | null {
     const claims = this.verified.find(token);
     if (claims === null || (from === 'header' && this.isPastHalf(claims))) return null;
@@ -38,8 +44,9 @@ export class CheckTokenService {
   }
 
   /**
-   * A `token` in the body is checked only. A token in the header is checked, and replaced when past half its life. A `refresh_token` rotates the pair.
-   * A bad token counts against the limit of the address. @returns the answer as JSON in UTF-8
+   * A `token` in the body is checked only. A token in the header is checked, and replaced when past
+   * half its life. A `refresh_token` rotates the pair. A bad token counts against the limit of the
+   * address. @returns the answer as JSON in UTF-8
    * @throws request.invalid, auth.token_missing, auth.token_invalid, request.rate_limited
    */
   async check(body: unknown, fromHeader: () => string | null, caller: Caller): Promise<Buffer> {
@@ -62,7 +69,9 @@ export class CheckTokenService {
     if (login === null) throw new AppError('auth.token_invalid');
     return this.answer(
       login,
-      login.renewable ? { ...this.sign(login), refreshed: true } : { expires_in: secondsUntil(claims.exp), refreshed: false },
+      login.renewable
+        ? { ...this.sign(login), refreshed: true }
+        : { expires_in: secondsUntil(claims.exp), refreshed: false },
     );
   }
 
@@ -72,7 +81,10 @@ export class CheckTokenService {
     if (refreshed === null) throw new AppError('auth.token_invalid');
     const login = await this.login({ sid: refreshed.session_id, sub: refreshed.user_id });
     const { last_seen_at, expires_at } = refreshed;
-    const pair = { refresh_token: refreshed.refresh_token, refresh_expires_in: secondsUntil(expires_at.getTime() / 1_000) };
+    const pair = {
+      refresh_token: refreshed.refresh_token,
+      refresh_expires_in: secondsUntil(expires_at.getTime() / 1_000),
+    };
     // what is remembered of the session may be older than its rotation
     const rotated = { ...login, session: { ...login.session, last_seen_at, expires_at } };
     return this.answer(rotated, { ...this.sign(login), refreshed: true, ...pair });
@@ -87,7 +99,10 @@ export class CheckTokenService {
   private sign({ user, session }: LiveLogin): Pick<CheckTokenResponse, 'access_token' | 'token_type' | 'expires_in'> {
     const { user_id, user_type, carrier_id } = user;
     const roles = user.must_change_password ? [] : user.roles;
-    return { ...this.tokens.sign({ user_id, session_id: session.session_id, user_type, roles, carrier_id }), token_type: 'Bearer' };
+    return {
+      ...this.tokens.sign({ user_id, session_id: session.session_id, user_type, roles, carrier_id }),
+      token_type: 'Bearer',
+    };
   }
 
   private answer(login: LiveLogin, token: TokenPart): Buffer {
@@ -95,7 +110,9 @@ export class CheckTokenService {
     if (described === undefined) {
       const { user, session } = login;
       const permissions = user.must_change_password ? [] : login.permissions;
-      described = Buffer.from(JSON.stringify({ user, session, permissions } satisfies Partial<CheckTokenResponse>).slice(1));
+      described = Buffer.from(
+        JSON.stringify({ user, session, permissions } satisfies Partial<CheckTokenResponse>).slice(1),
+      );
       this.described.set(login, described);
     }
     const { expires_in, refreshed } = token;

@@ -26,8 +26,9 @@ export class FirstAdministrator {
   ) {}
 
   /**
-   * On a database that has never had a user, creates the first administrator. There is never a default password: it
-   * comes from `ADMIN_PASSWORD`, else a one-time link to set it is returned, to be shown to whoever started the service.
+   * On a database that has never had a user, creates the first administrator. There is never a
+   * default password: it comes from `ADMIN_PASSWORD`, else a one-time link to set it is returned,
+   * to be shown to whoever started the service.
    */
   @Transactional()
   async ensure(): Promise<string | null> {
@@ -44,7 +45,10 @@ export class FirstAdministrator {
     return password === undefined ? this.links.mint(user.user_id) : null;
   }
 
-  /** A one-time link for a user who is an administrator, who may then log in from anywhere. Dies like any other link. @throws user.not_found */
+  /**
+   * A one-time link for a user who is an administrator, who may then log in from anywhere. Dies
+   * like any other link. @throws user.not_found
+   */
   @Transactional()
   async recover(login: string): Promise<string> {
     const user = await this.logins.findAdministrator(login);

@@ -11,7 +11,10 @@ export class IntrospectionRequest {
 
 /** What a token is worth (RFC 7662 §2.2). When it is not active, `active` is all that is told. */
 export class IntrospectionResponse {
-  /** whether the token is good, its session lives, and its user may act; false also when the caller may not ask about it */
+  /**
+   * whether the token is good, its session lives, and its user may act; false also when the caller
+   * may not ask about it
+   */
   active!: boolean;
   /** always `Bearer` */
   token_type?: 'Bearer';

@@ -9,7 +9,9 @@ import type { AccessTokenClaims } from './access-tokens';
 import type { IntrospectionResponse } from './introspection.dto';
 import { VerifiedTokens } from './verified-tokens';
 
-/** What a token is worth, for resource servers that speak OAuth 2.0 Token Introspection (RFC 7662). */
+/**
+ * What a token is worth, for resource servers that speak OAuth 2.0 Token Introspection (RFC 7662).
+ */
 @Injectable()
 export class IntrospectionService {
   constructor(
@@ -17,11 +19,15 @@ export class IntrospectionService {
     private readonly logins: LiveLoginsService,
   ) {}
 
-  /** Why a token is not active is never told (RFC 7662 §2.2): nor is that it belongs to somebody about whom the actor may not ask. */
+  /**
+   * Why a token is not active is never told (RFC 7662 §2.2): nor is that it belongs to somebody
+   * about whom the actor may not ask.
+   */
   async introspect(actor: Actor, token: string): Promise<IntrospectionResponse> {
     const claims = await this.claimsOf(token);
     const login = claims === null ? null : await this.logins.find(claims.sid, claims.sub);
-    if (claims === null || login === null || login.user.must_change_password || !mayAskAbout(actor, login.user)) return { active: false };
+    if (claims === null || login === null || login.user.must_change_password || !mayAskAbout(actor, login.user))
+      return { active: false };
     return describe(claims, login);
   }
 
@@ -40,7 +46,10 @@ function mayAskAbout(actor: Actor, holder: UserResponse): boolean {
 }
 
 /** Ids and times as the token says, all else as it is at this moment. */
-function describe({ iss, aud, sub, sid, jti, iat, exp }: AccessTokenClaims, { user, permissions }: LiveLogin): IntrospectionResponse {
+function describe(
+  { iss, aud, sub, sid, jti, iat, exp }: AccessTokenClaims,
+  { user, permissions }: LiveLogin,
+): IntrospectionResponse {
   const { user_type, carrier_id, roles } = user;
   return {
     active: true,

@@ -9,7 +9,10 @@ import { AccessTokens } from './access-tokens';
 import { ActorsService } from './actors.service';
 import { VerifiedTokens } from './verified-tokens';
 
-/** Verifies the access token of a request and finds out who acts, where the guard does not know both already. */
+/**
+ * Verifies the access token of a request and finds out who acts, where the guard does not know both
+ * already.
+ */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
   constructor(

@@ -12,7 +12,10 @@ export interface OpenedKey {
   outdated: boolean;
 }
 
-/** Encrypts private keys under a key from `APP_SECRET` (AES-256-GCM), and opens those under `APP_SECRET_PREVIOUS` too. */
+/**
+ * Encrypts private keys under a key from `APP_SECRET` (AES-256-GCM), and opens those under
+ * `APP_SECRET_PREVIOUS` too.
+ */
 export class KeyEncryption {
   private readonly current: Buffer;
   private readonly previous: Buffer | null;

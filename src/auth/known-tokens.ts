@@ -24,9 +24,10 @@ const onlyBearer = /^Bearer ([A-Za-z0-9._-]+)$/;
 const unusual = ['transfer-encoding', 'content-encoding', 'expect', 'origin', 'x-forwarded-for', 'upgrade'];
 
 /**
- * The hot path of `POST /auth/check-token`: a known token, in the body or as the bearer of an empty object, is answered before the framework begins, which
- * costs several times as much as the answer. The route is public, so no guard is passed over; whatever is not exactly the usual request, or not known, takes
- * the way of all requests, unread. Call it once the server has its listener.
+ * The hot path of `POST /auth/check-token`: a known token, in the body or as the bearer of an empty
+ * object, is answered before the framework begins, which costs several times as much as the answer.
+ * The route is public, so no guard is passed over; whatever is not exactly the usual request, or
+ * not known, takes the way of all requests, unread. Call it once the server has its listener.
  */
 export function answerKnownTokens(server: Server, options: KnownTokensOptions): void {
   const [all] = server.listeners('request') as RequestListener[];
@@ -34,7 +35,8 @@ export function answerKnownTokens(server: Server, options: KnownTokensOptions): 
   server.removeListener('request', all);
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     // a server that closes has more to say in its answers
-    if (request.url !== options.path || request.method !== 'POST' || !server.listening || !isUsual(request)) all(request, response);
+    if (request.url !== options.path || request.method !== 'POST' || !server.listening || !isUsual(request))
+      all(request, response);
     // the body comes with the headers, or right after this turn
     else process.nextTick(() => answer(request, response, options) || all(request, response));
   });
@@ -43,13 +45,17 @@ export function answerKnownTokens(server: Server, options: KnownTokensOptions): 
 function isUsual({ headers, rawHeaders }: IncomingMessage): boolean {
   const length = Number(headers['content-length']);
   if (headers['content-type'] !== 'application/json' || !(length > 0 && length <= bodyMax)) return false;
-  return unusual.every((name) => headers[name as keyof IncomingHttpHeaders] === undefined) && countHeader(rawHeaders, 'host') === 1;
+  return (
+    unusual.every((name) => headers[name as keyof IncomingHttpHeaders] === undefined) &&
+    countHeader(rawHeaders, 'host') === 1
+  );
 }
 
 function knownIn(body: string, { headers, rawHeaders }: IncomingMessage, tokens: CheckTokenService): Buffer | null {
   const [, inBody] = onlyToken.exec(body) ?? [];
   if (inBody !== undefined) return tokens.known(inBody, 'body');
-  if (body !== '{}' || headers['x-auth-token'] !== undefined || countHeader(rawHeaders, 'authorization') !== 1) return null;
+  if (body !== '{}' || headers['x-auth-token'] !== undefined || countHeader(rawHeaders, 'authorization') !== 1)
+    return null;
   const [, inHeader] = onlyBearer.exec(headers.authorization ?? '') ?? [];
   return inHeader === undefined ? null : tokens.known(inHeader, 'header');
 }
@@ -65,7 +71,11 @@ function answer(request: IncomingMessage, response: ServerResponse, options: Kno
     return false;
   }
   const reqId = options.requestId(request);
-  const own = { 'x-request-id': reqId, 'content-type': 'application/json; charset=utf-8', 'content-length': known.length };
+  const own = {
+    'x-request-id': reqId,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': known.length,
+  };
   response.writeHead(200, { ...options.headers, ...own }).end(known);
   const ip = request.socket.remoteAddress ?? '';
   options.log({ reqId, method: 'POST', route: options.path, status: 200, ms: Math.round(monotonicMs() - began), ip });

@@ -8,7 +8,9 @@ function work(queue: LoginQueue, account: string) {
   const done = queue
     .run(account, () => {
       state.began = true;
-      return new Promise<void>((resolve, reject) => Object.assign(state, { end: resolve, fail: () => reject(new Error('failed')) }));
+      return new Promise<void>((resolve, reject) =>
+        Object.assign(state, { end: resolve, fail: () => reject(new Error('failed')) }),
+      );
     })
     .then(
       () => 'done',

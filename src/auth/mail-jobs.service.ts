@@ -12,7 +12,10 @@ import type { UserResponse } from '../users/users.dto';
 /** Name of the job that a wish to reset a password becomes. */
 export const resetJob = 'request-reset';
 
-/** The jobs that send mail. The token of a link is minted here, when the mail is sent: none lies in the queue, none arrives expired. */
+/**
+ * The jobs that send mail. The token of a link is minted here, when the mail is sent: none lies in
+ * the queue, none arrives expired.
+ */
 @Injectable()
 export class MailJobsService implements OnModuleInit {
   constructor(
@@ -38,7 +41,11 @@ export class MailJobsService implements OnModuleInit {
     if (user === null || user.status === 'disabled') return;
     if (!(await this.mails.requestReset(user))) return;
     const actor = systemActorFor({ ip, request_id, user_agent: null });
-    await this.events.record(actor, 'password.reset_requested', { type: 'user', id: user.user_id, carrier_id: user.carrier_id });
+    await this.events.record(actor, 'password.reset_requested', {
+      type: 'user',
+      id: user.user_id,
+      carrier_id: user.carrier_id,
+    });
   }
 
   private async send({ user_id, mail, email, delayed }: MailJob): Promise<void> {
@@ -47,9 +54,13 @@ export class MailJobsService implements OnModuleInit {
     const to: Recipient = { email: email ?? user.email, locale: user.locale };
     switch (mail) {
       case 'invitation':
-        return user.status === 'invited' ? this.sendLink(user_id, 'invite', to, (token) => this.mail.sendInvitation(to, token)) : undefined;
+        return user.status === 'invited'
+          ? this.sendLink(user_id, 'invite', to, (token) => this.mail.sendInvitation(to, token))
+          : undefined;
       case 'reset':
-        return user.status === 'active' ? this.sendLink(user_id, 'reset', to, (token) => this.mail.sendReset(to, token)) : undefined;
+        return user.status === 'active'
+          ? this.sendLink(user_id, 'reset', to, (token) => this.mail.sendReset(to, token))
+          : undefined;
       case 'email-confirmation':
         return delayed === true ? this.confirmDelayed(user) : this.sendConfirmation(user);
       case 'email-change-notice':
@@ -72,7 +83,10 @@ export class MailJobsService implements OnModuleInit {
     await this.sendLink(user_id, 'email', to, (token) => this.mail.sendEmailConfirmation(to, token));
   }
 
-  /** No mail goes out whose link would be dead: the user was disabled, or the address given up, while the job was waiting. */
+  /**
+   * No mail goes out whose link would be dead: the user was disabled, or the address given up,
+   * while the job was waiting.
+   */
   private async sendLink(
     user_id: string,
     purpose: 'invite' | 'reset' | 'email',

@@ -8,7 +8,8 @@ import { toAppError } from '../common/http/problem';
 /** The pages behind mailed links. */
 export type PageName = 'reset-form' | 'reset-done' | 'email-form' | 'email-done';
 
-const policy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+const policy =
+  "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 const titles: Record<PageName, string> = {
   'reset-form': 'Set your password',
   'reset-done': 'Your password is set',
@@ -47,7 +48,9 @@ button { font: inherit; font-weight: 600; padding: 0.5rem 1.25rem; color: #fff; 
 </main></body></html>
 `);
 
-/** Answers with a small script-free page where the client asks for HTML; refusals become pages too. */
+/**
+ * Answers with a small script-free page where the client asks for HTML; refusals become pages too.
+ */
 export function Page(name: PageName): MethodDecorator {
   return UseInterceptors(new PageInterceptor(name));
 }
@@ -59,7 +62,11 @@ class PageInterceptor implements NestInterceptor {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     if (!(request.headers.accept ?? '').includes('text/html')) return next.handle();
-    void reply.headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': policy, vary: 'Accept' });
+    void reply.headers({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': policy,
+      vary: 'Accept',
+    });
     return next.handle().pipe(
       map(() => {
         void reply.status(200);
@@ -72,7 +79,11 @@ class PageInterceptor implements NestInterceptor {
         void reply.status(status);
         const detail = error.extras.errors?.map((fault) => `The password ${fault.detail}.`).join(' ');
         return of(
-          pageOf(status === 400 ? (formOf[this.name] ?? this.name) : this.name, detail ?? errorKind(error.code).meaning, status === 400),
+          pageOf(
+            status === 400 ? (formOf[this.name] ?? this.name) : this.name,
+            detail ?? errorKind(error.code).meaning,
+            status === 400,
+          ),
         );
       }),
     );

@@ -10,7 +10,12 @@ import { CONFIG, type Config } from '../config/config';
 import { CredentialsService } from '../credentials/credentials.service';
 import { type AttemptKey, LoginAttemptsService } from '../credentials/login-attempts.service';
 import { type Changes, EventsService } from '../events/events.service';
-import { type FoundLogin, type NotedLogin, UserAttemptsService, type VerifiedLogin } from '../users/user-attempts.service';
+import {
+  type FoundLogin,
+  type NotedLogin,
+  UserAttemptsService,
+  type VerifiedLogin,
+} from '../users/user-attempts.service';
 import { LoginQueue } from './login-queue';
 
 /** Whose password it should be. */
@@ -56,18 +61,25 @@ export class PasswordChecksService {
   }
 
   /**
-   * Verifies a password and does what follows a right one; null when it is wrong. Unknown, disabled and without a password take as long as wrong.
-   * The attempt is counted before the password is looked at. `right` must end the attempt; one that throws without has no effect on the limit.
+   * Verifies a password and does what follows a right one; null when it is wrong. Unknown, disabled
+   * and without a password take as long as wrong. The attempt is counted before the password is
+   * looked at. `right` must end the attempt; one that throws without has no effect on the limit.
    * @throws auth.too_many_attempts, service.overloaded
    */
-  verify<T>(claim: Claim, password: string, actor: Actor, right: (user: VerifiedLogin) => Promise<T>): Promise<T | null> {
+  verify<T>(
+    claim: Claim,
+    password: string,
+    actor: Actor,
+    right: (user: VerifiedLogin) => Promise<T>,
+  ): Promise<T | null> {
     const named = 'login' in claim ? { login: lowerCase(claim.login) } : claim;
     return this.queue.run('login' in named ? named.login : named.user_id, async (deadline) => {
       const { attempt, found } = await this.begin(named, actor.ip, deadline);
       const password_hash = found?.password_hash ?? null;
       const isRight = await this.orRelease(attempt, () => this.credentials.verify(password_hash, password));
       if (isRight && found !== null) return this.orRelease(attempt, () => right({ ...found, attempt }));
-      // a wrong one that cannot be recorded keeps its place, and counts when its time is over: closed, not open
+      // a wrong one that cannot be recorded keeps its place, and counts when its time is over:
+      // closed, not open
       await this.fail(named, found, attempt, actor);
       return null;
     });
@@ -78,7 +90,10 @@ export class PasswordChecksService {
     await this.attempts.pass(attempt);
   }
 
-  /** Ends the attempt of a right password from an address that is not allowed. Recorded: whoever has it there may have stolen it. */
+  /**
+   * Ends the attempt of a right password from an address that is not allowed. Recorded: whoever has
+   * it there may have stolen it.
+   */
   @Transactional()
   async refuseAddress({ user: { user_id, carrier_id }, attempt }: VerifiedLogin, actor: Actor): Promise<void> {
     await this.attempts.pass(attempt);
@@ -103,8 +118,15 @@ export class PasswordChecksService {
     return this.users.noteLogin<Opened>(found, actor.ip, sql`demanded as (${event}), ${after}`, true);
   }
 
-  /** Waits while others try the passwords of the same account: until they are done nobody knows whether the limit is reached. */
-  private async begin(claim: Claim, ip: string | null, deadline: number): Promise<{ attempt: AttemptKey; found: FoundLogin | null }> {
+  /**
+   * Waits while others try the passwords of the same account: until they are done nobody knows
+   * whether the limit is reached.
+   */
+  private async begin(
+    claim: Claim,
+    ip: string | null,
+    deadline: number,
+  ): Promise<{ attempt: AttemptKey; found: FoundLogin | null }> {
     const stranger = 'login' in claim ? this.hash(claim.login) : claim.user_id;
     for (let pause = firstPauseMs; ; pause = Math.min(longestPauseMs, pause * 1.5)) {
       const { attempt, found } = await this.users.begin(claim, stranger, ip);
@@ -124,7 +146,10 @@ export class PasswordChecksService {
     }
   }
 
-  /** A name that nobody has may be a password typed into the wrong field: only a keyed hash of it is kept. */
+  /**
+   * A name that nobody has may be a password typed into the wrong field: only a keyed hash of it is
+   * kept.
+   */
   @Transactional()
   private async fail(claim: Claim, found: FoundLogin | null, attempt: AttemptKey, actor: Actor): Promise<void> {
     const { user_id = null, carrier_id = null } = found?.user ?? {};
@@ -134,7 +159,10 @@ export class PasswordChecksService {
     const changes: Changes = found === null && 'login' in claim ? { login: { after: this.hash(claim.login) } } : {};
     await this.events.record(actor, 'login.failed', target, changes);
     if (failed === null || failed.locked_until === null) return;
-    const lock: Changes = { failures: { after: failed.failures }, locked_until: { after: failed.locked_until.toISOString() } };
+    const lock: Changes = {
+      failures: { after: failed.failures },
+      locked_until: { after: failed.locked_until.toISOString() },
+    };
     await this.events.record(actor, 'login.locked', target, { ...changes, ...lock });
     // one's own addresses are locked apart, and that lock is nobody else's
     if (attempt.address === '') await this.users.noteLock(user_id, failed.locked_until);
@@ -146,8 +174,9 @@ export class PasswordChecksService {
 }
 
 /**
- * Names and addresses are ASCII, and differ without regard to case. Other letters stay as they are: PostgreSQL must find a user by exactly those logins
- * that are counted as one when it finds none, else the difference would tell who exists.
+ * Names and addresses are ASCII, and differ without regard to case. Other letters stay as they are:
+ * PostgreSQL must find a user by exactly those logins that are counted as one when it finds none,
+ * else the difference would tell who exists.
  */
 function lowerCase(login: string): string {
   return login.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());

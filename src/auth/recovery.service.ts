@@ -24,8 +24,8 @@ export class RecoveryService {
   ) {}
 
   /**
-   * Takes note of the wish and looks for the user later, in a job: known or unknown, the same answer after the same work
-   * (OWASP Forgot Password; ASVS 6.3.8).
+   * Takes note of the wish and looks for the user later, in a job: known or unknown, the same
+   * answer after the same work (OWASP Forgot Password; ASVS 6.3.8).
    */
   async requestReset(email: string, { ip, request_id }: Caller): Promise<void> {
     await this.jobs.enqueue(resetJob, { email, ip, request_id });
@@ -59,7 +59,10 @@ export class RecoveryService {
     return { expires_at: link.expires_at };
   }
 
-  /** Confirms exactly the address the link was mailed to (Devise CVE-2026-32700). @throws email.token_invalid, user.email_taken */
+  /**
+   * Confirms exactly the address the link was mailed to (Devise CVE-2026-32700). @throws
+   * email.token_invalid, user.email_taken
+   */
   async confirmEmail(token: string, caller: Caller): Promise<void> {
     const link = await this.credentials.findToken(token, ['email']);
     if (link === null) throw new AppError('email.token_invalid');

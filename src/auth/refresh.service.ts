@@ -14,7 +14,10 @@ export class RefreshService {
     private readonly mails: UserMailsService,
   ) {}
 
-  /** A refresh token of another session than the access token's rotates nothing. Null when it is not good; a reused one has ended its session. */
+  /**
+   * A refresh token of another session than the access token's rotates nothing. Null when it is not
+   * good; a reused one has ended its session.
+   */
   async rotate(refresh_token: string, session_id: string | null, caller: Caller): Promise<RotatedPair | null> {
     if (session_id !== null && this.sessions.sessionOf(refresh_token) !== session_id) return null;
     // one statement, and no transaction around it: this is what is asked all day

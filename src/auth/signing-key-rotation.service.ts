@@ -28,7 +28,10 @@ export interface RotationOptions {
   revoke?: boolean;
 }
 
-/** Makes signing keys: one instance at a time, under a lock. Those that run learn of them by loading the table (`SigningKeysService`). */
+/**
+ * Makes signing keys: one instance at a time, under a lock. Those that run learn of them by loading
+ * the table (`SigningKeysService`).
+ */
 @Injectable()
 export class SigningKeyRotation {
   private readonly encryption: KeyEncryption;
@@ -41,7 +44,10 @@ export class SigningKeyRotation {
     this.encryption = new KeyEncryption(config);
   }
 
-  /** At start: makes the first key, and encrypts those under the previous secret anew. @throws ConfigError when a key that is to sign cannot be opened */
+  /**
+   * At start: makes the first key, and encrypts those under the previous secret anew. @throws
+   * ConfigError when a key that is to sign cannot be opened
+   */
   @Transactional()
   async prepare(): Promise<void> {
     await this.keys.lock();
@@ -52,11 +58,15 @@ export class SigningKeyRotation {
       const opened = this.encryption.open(key.private_key);
       if (opened === null && signing.includes(key))
         throw new ConfigError(['APP_SECRET: is not the one with which the signing key in this database was encrypted']);
-      if (opened?.outdated === true) await this.keys.updateEncryption(key.kid, this.encryption.encrypt(opened.private_key));
+      if (opened?.outdated === true)
+        await this.keys.updateEncryption(key.kid, this.encryption.encrypt(opened.private_key));
     }
   }
 
-  /** When the last key has signed for 29 days, makes its successor, which signs a day later; deletes the rows of old ones. */
+  /**
+   * When the last key has signed for 29 days, makes its successor, which signs a day later; deletes
+   * the rows of old ones.
+   */
   @Transactional()
   async rotateIfDue(): Promise<void> {
     await this.keys.lock();
@@ -74,7 +84,8 @@ export class SigningKeyRotation {
     const [last] = stored;
     const current = signersOf(stored).at(-1)?.kid ?? null;
     if (revoke) return this.revokeAll(current);
-    if (last === undefined || last.signs_in_ms <= 0) return this.succeed(current, now ? publishedBeforeSeconds : announcedBeforeSeconds);
+    if (last === undefined || last.signs_in_ms <= 0)
+      return this.succeed(current, now ? publishedBeforeSeconds : announcedBeforeSeconds);
     const signs_from = now ? await this.keys.advance(last.kid, publishedBeforeSeconds) : null;
     if (signs_from === null) return { done: 'none', kid: last.kid, signs_from: last.signs_from, revoked: 0 };
     await this.announce(current, { kid: last.kid, signs_from });
@@ -104,7 +115,11 @@ export class SigningKeyRotation {
   }
 
   /** In the transaction of the change; a trigger tells the instances. */
-  private async announce(before: string | null, { kid, signs_from }: Pick<Rotation, 'kid' | 'signs_from'>, revoked = 0): Promise<void> {
+  private async announce(
+    before: string | null,
+    { kid, signs_from }: Pick<Rotation, 'kid' | 'signs_from'>,
+    revoked = 0,
+  ): Promise<void> {
     const changes = {
       kid: { before, after: kid },
       signs_from: { after: signs_from },
@@ -114,7 +129,10 @@ export class SigningKeyRotation {
   }
 }
 
-/** Of keys in the order of the repository, those that sign later, and at last the one that signs now. */
+/**
+ * Of keys in the order of the repository, those that sign later, and at last the one that signs
+ * now.
+ */
 export function signersOf(stored: SigningKeyRecord[]): SigningKeyRecord[] {
   const current = stored.findIndex(({ signs_in_ms }) => signs_in_ms <= 0);
   return current < 0 ? stored : stored.slice(0, current + 1);

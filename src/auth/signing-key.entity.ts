@@ -1,6 +1,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A key that signs access tokens, from `signs_from` until its successor does. The private half is encrypted under a key from `APP_SECRET`. */
+/**
+ * A key that signs access tokens, from `signs_from` until its successor does. The private half is
+ * encrypted under a key from `APP_SECRET`.
+ */
 @Entity('signing_keys')
 export class SigningKeyEntity {
   /** RFC 7638 thumbprint */

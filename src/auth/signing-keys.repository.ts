@@ -10,7 +10,8 @@ const signingKeyLock = 7_263_007;
 const ago = (seconds: number) => rawSql(`now() - interval '${seconds} s'`);
 
 /** Each key with the moment from which another one signs in its place; null for the last one. */
-const keys = rawSql(`(select kid, public_jwk, private_key, signs_from, lead(signs_from) over (order by signs_from, kid) as successor_from
+const keys =
+  rawSql(`(select kid, public_jwk, private_key, signs_from, lead(signs_from) over (order by signs_from, kid) as successor_from
   from signing_keys) keys`);
 const dispensable = sql`successor_from <= ${ago(keptForSeconds)}`;
 
@@ -42,18 +43,25 @@ export class SigningKeysRepository {
 
   /** Returns the public half of a key, retired keys included, or null if the key has no row. */
   async findPublicKey(kid: string): Promise<SigningKeyEntity['public_jwk'] | null> {
-    const [row] = await this.database.runPrepared<SigningKeyEntity>(sql`select public_jwk from signing_keys where kid = ${kid}`);
+    const [row] = await this.database.runPrepared<SigningKeyEntity>(
+      sql`select public_jwk from signing_keys where kid = ${kid}`,
+    );
     return row?.public_jwk ?? null;
   }
 
   /** Adds a key that signs in so many seconds; returns from when. */
   async insert(key: Pick<SigningKeyEntity, 'kid' | 'public_jwk' | 'private_key'>, seconds: number): Promise<Date> {
-    const [row] = await this.database.run<{ signs_from: Date }>(sql`insert into signing_keys (kid, public_jwk, private_key, signs_from)
+    const [row] = await this.database.run<{
+      signs_from: Date;
+    }>(sql`insert into signing_keys (kid, public_jwk, private_key, signs_from)
       values (${key.kid}, ${JSON.stringify(key.public_jwk)}::jsonb, ${key.private_key}, now() + ${seconds}::integer * interval '1 second') returning signs_from`);
     return (row as { signs_from: Date }).signs_from;
   }
 
-  /** Lets a key that is to sign later sign in so many seconds; null when it does so by then, or a moment after: `now()` is when a transaction began. */
+  /**
+   * Lets a key that is to sign later sign in so many seconds; null when it does so by then, or a
+   * moment after: `now()` is when a transaction began.
+   */
   async advance(kid: string, seconds: number): Promise<Date | null> {
     const [row] = await this.database.run<{
       signs_from: Date;

@@ -17,14 +17,19 @@ export interface SigningKey {
 const learnEveryMs = 1_000;
 const ownHeader = /^\{"alg":"ES256","typ":"at\+jwt","kid":"([A-Za-z0-9_-]{43})"\}$/;
 
-/** The ES256 key pairs that sign and verify access tokens, as this instance knows them: loaded at start, when one is added or removed, and every 30 s (ADR 0009). */
+/**
+ * The ES256 key pairs that sign and verify access tokens, as this instance knows them: loaded at
+ * start, when one is added or removed, and every 30 s (ADR 0009).
+ */
 @Injectable()
 export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger(SigningKeysService.name);
   private readonly encryption: KeyEncryption;
   private publicKeys = new Map<string, KeyObject>();
   private jwks: { keys: JsonWebKey[] } = { keys: [] };
-  /** the last to sign first, each with the moment from which it signs, by a clock that nobody sets */
+  /**
+   * the last to sign first, each with the moment from which it signs, by a clock that nobody sets
+   */
   private signers: (SigningKey & { signsAt: number })[] = [];
   private changes = 0;
   private running: Promise<void> | null = null;
@@ -57,7 +62,10 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
     await (this.next ?? this.running)?.catch(() => undefined);
   }
 
-  /** Grows whenever a key is added or removed: what was verified under another number is to be verified anew. */
+  /**
+   * Grows whenever a key is added or removed: what was verified under another number is to be
+   * verified anew.
+   */
   get version(): number {
     return this.changes;
   }
@@ -71,8 +79,9 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * The public key for the first part of a token. Only headers that we write ourselves are known, byte for byte, so that
-   * `alg`, `typ`, `kid`, `jwk`, `jku`, `crit` and the like are never up to the sender (RFC 8725 §3.1, §3.10, §3.11).
+   * The public key for the first part of a token. Only headers that we write ourselves are known,
+   * byte for byte, so that `alg`, `typ`, `kid`, `jwk`, `jku`, `crit` and the like are never up to
+   * the sender (RFC 8725 §3.1, §3.10, §3.11).
    */
   publicKeyFor(header: string): KeyObject | null {
     return this.publicKeys.get(header) ?? null;
@@ -96,8 +105,9 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * Looks for new keys when the first part of a token is not known although it has our form: another instance may have begun to sign with one. All who
-   * ask within a second share one load, so that forged ids of keys cannot load the database.
+   * Looks for new keys when the first part of a token is not known although it has our form:
+   * another instance may have begun to sign with one. All who ask within a second share one load,
+   * so that forged ids of keys cannot load the database.
    */
   async learn(header: string): Promise<void> {
     if (this.unknownKid(header) === null) return;
@@ -108,7 +118,10 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
     await this.learning;
   }
 
-  /** Loads the keys as they are in the database now. Calls that come while one is under way share the one after it, since that one may have begun too early. */
+  /**
+   * Loads the keys as they are in the database now. Calls that come while one is under way share
+   * the one after it, since that one may have begun too early.
+   */
   reload(): Promise<void> {
     if (this.running === null) {
       this.running = this.load().finally(() => (this.running = null));
@@ -147,8 +160,11 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   }
 
   private adopt(stored: SigningKeyRecord[]): void {
-    const publicKeys = new Map(stored.map((key) => [headerOf(key.kid), this.publicKeys.get(headerOf(key.kid)) ?? importPublic(key)]));
-    const changed = publicKeys.size !== this.publicKeys.size || [...publicKeys.keys()].some((header) => !this.publicKeys.has(header));
+    const publicKeys = new Map(
+      stored.map((key) => [headerOf(key.kid), this.publicKeys.get(headerOf(key.kid)) ?? importPublic(key)]),
+    );
+    const changed =
+      publicKeys.size !== this.publicKeys.size || [...publicKeys.keys()].some((header) => !this.publicKeys.has(header));
     const now = performance.now();
     this.signers = signersOf(stored).flatMap((key) => {
       const private_key = this.openKey(key);
@@ -160,13 +176,18 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
     this.changes++;
   }
 
-  /** While `APP_SECRET` is changed, an instance may meet a key that it cannot open: it goes on with those that it has. */
+  /**
+   * While `APP_SECRET` is changed, an instance may meet a key that it cannot open: it goes on with
+   * those that it has.
+   */
   private openKey({ kid, private_key }: SigningKeyRecord): KeyObject | null {
     const known = this.signers.find((signer) => signer.kid === kid);
     if (known !== undefined) return known.private_key;
     const opened = this.encryption.open(private_key);
     if (opened === null)
-      this.logger.error(`signing keys: ${kid} was encrypted under another APP_SECRET: this instance cannot sign with it`);
+      this.logger.error(
+        `signing keys: ${kid} was encrypted under another APP_SECRET: this instance cannot sign with it`,
+      );
     return opened?.private_key ?? null;
   }
 }

@@ -4,12 +4,18 @@ import type { PasswordChecksService } from './password-checks.service';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** the route tries a password, and nothing else: whoever comes while there is no room is turned away before anything is asked */
+    /**
+     * the route tries a password, and nothing else: whoever comes while there is no room is turned
+     * away before anything is asked
+     */
     triesPassword?: boolean;
   }
 }
 
-/** Turns a flood of logins away at the door: what it costs to say no decides how long everybody else waits. */
+/**
+ * Turns a flood of logins away at the door: what it costs to say no decides how long everybody else
+ * waits.
+ */
 export function turnAwayEarly(fastify: FastifyInstance, passwords: PasswordChecksService): void {
   const hook: preValidationHookHandler = (_request, _reply, done) =>
     done(passwords.isFull ? new AppError('service.overloaded') : undefined);

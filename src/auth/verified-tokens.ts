@@ -8,8 +8,10 @@ import { SigningKeysService } from './signing-keys.service';
 const tokensMax = 20_000;
 
 /**
- * Access tokens whose signature, form and claims were found good, by all their bytes (CVE-2026-35039: a key of less than that can answer with somebody
- * else's claims). Only what never changes is remembered: expiry is looked at on each use, and whether the session lives is asked elsewhere.
+ * Access tokens whose signature, form and claims were found good, by all their bytes
+ * (CVE-2026-35039: a key of less than that can answer with somebody else's claims). Only what never
+ * changes is remembered: expiry is looked at on each use, and whether the session lives is asked
+ * elsewhere.
  */
 @Injectable()
 export class VerifiedTokens {
@@ -21,7 +23,10 @@ export class VerifiedTokens {
     private readonly keys: SigningKeysService,
   ) {}
 
-  /** The claims of a token that was verified before, with keys that are still good, and has not expired; null says nothing. */
+  /**
+   * The claims of a token that was verified before, with keys that are still good, and has not
+   * expired; null says nothing.
+   */
   find(token: string): AccessTokenClaims | null {
     if (this.version !== this.keys.version) this.clear();
     const claims = this.claims.get(token);

@@ -4,12 +4,18 @@ import { AppModule } from '../app.module';
 import { migrateDatabase } from '../database/migrate';
 import { configWithDatabase } from './database-url';
 
-/** Does something with the services of the application, on a database that is up to date; nothing listens. */
+/**
+ * Does something with the services of the application, on a database that is up to date; nothing
+ * listens.
+ */
 export async function withApplication(work: (app: INestApplicationContext) => Promise<void>): Promise<void> {
   const { config, stop } = await configWithDatabase();
   try {
     await migrateDatabase(config.DATABASE_DIRECT_URL);
-    const app = await NestFactory.createApplicationContext(AppModule.forRoot(config), { logger: ['error'], abortOnError: false });
+    const app = await NestFactory.createApplicationContext(AppModule.forRoot(config), {
+      logger: ['error'],
+      abortOnError: false,
+    });
     await work(app);
     await app.close();
   } finally {

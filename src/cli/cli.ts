@@ -5,7 +5,11 @@ import { rotateKeys } from './rotate-keys';
 import { runCommand } from './run-command';
 
 /** Each takes what stands behind its name. */
-const commands: Record<string, (args: string[]) => Promise<void>> = { 'admin-recover': adminRecover, migrate, 'rotate-keys': rotateKeys };
+const commands: Record<string, (args: string[]) => Promise<void>> = {
+  'admin-recover': adminRecover,
+  migrate,
+  'rotate-keys': rotateKeys,
+};
 
 const list = `Commands:
   admin-recover [name]            print a one-time link with which an administrator sets a new password

@@ -1,7 +1,10 @@
 import { type Config, loadConfig, withDatabase } from '../config/config';
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '../database/embedded-postgres';
 
-/** The configuration with a database that answers, for a command: the running embedded one, or one started for it. */
+/**
+ * The configuration with a database that answers, for a command: the running embedded one, or one
+ * started for it.
+ */
 export async function configWithDatabase(): Promise<{ config: Config; stop: () => Promise<void> }> {
   const config = loadConfig();
   if (!config.embedded) return { config, stop: () => Promise.resolve() };

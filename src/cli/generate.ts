@@ -11,9 +11,15 @@ import { settings } from '../config/settings';
 import { createDocument } from '../docs/document';
 import { runCommand } from './run-command';
 
-/** Writes the files that are made from code, or with `--check` fails when one is not what the code says. */
+/**
+ * Writes the files that are made from code, or with `--check` fails when one is not what the code
+ * says.
+ */
 runCommand(async () => {
-  const config = loadConfig({ DATABASE_URL: 'postgres://nowhere/nothing', APP_SECRET: 'only-for-the-document-0123456789abcdef' });
+  const config = loadConfig({
+    DATABASE_URL: 'postgres://nowhere/nothing',
+    APP_SECRET: 'only-for-the-document-0123456789abcdef',
+  });
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config), new FastifyAdapter(), {
     preview: true,
     logger: ['error'],

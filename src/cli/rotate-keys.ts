@@ -6,10 +6,13 @@ const flags = ['--now', '--revoke'];
 /** Makes the next signing key and says what it did. @throws when it does not know a flag */
 export async function rotateKeys(args: string[]): Promise<void> {
   const unknown = args.filter((arg) => !flags.includes(arg));
-  if (unknown.length > 0) throw new Error(`rotate-keys does not know ${unknown.join(' ')}; it takes ${flags.join(' and ')}`);
+  if (unknown.length > 0)
+    throw new Error(`rotate-keys does not know ${unknown.join(' ')}; it takes ${flags.join(' and ')}`);
   const revoke = args.includes('--revoke');
   const now = args.includes('--now');
-  await withApplication(async (app) => console.log(describe(await app.get(SigningKeyRotation).rotate({ now, revoke }))));
+  await withApplication(async (app) =>
+    console.log(describe(await app.get(SigningKeyRotation).rotate({ now, revoke }))),
+  );
 }
 
 function describe({ done, kid, signs_from, revoked }: Rotation): string {

@@ -1,4 +1,6 @@
-/** JSON with the fields of objects in one order, so that the same value always gives the same text. */
+/**
+ * JSON with the fields of objects in one order, so that the same value always gives the same text.
+ */
 export function canonicalJson(value: unknown): string {
   const sorted = (_name: string, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

@@ -13,7 +13,9 @@ describe('addresses', () => {
 
   it('knows addresses and CIDRs', () => {
     expect(['10.0.0.0/8', '::/0', '1.2.3.4'].every(isAddressOrCidr)).toBe(true);
-    expect(['10.0.0.0/33', '10.0.0.0/', 'fe80::1%eth0', 'x', '1.2.3.4/8/8', '1.2.3.4/08'].some(isAddressOrCidr)).toBe(false);
+    expect(['10.0.0.0/33', '10.0.0.0/', 'fe80::1%eth0', 'x', '1.2.3.4/8/8', '1.2.3.4/08'].some(isAddressOrCidr)).toBe(
+      false,
+    );
   });
 
   it('has no address for a client that has gone, and counts all of them as one', () => {

@@ -18,8 +18,8 @@ export function clientAddress(text = ''): string | null {
 }
 
 /**
- * What counts as one address for a limit: an IPv4 address, also when mapped into IPv6, or the /64 of an IPv6 address,
- * since one subscriber has all of it.
+ * What counts as one address for a limit: an IPv4 address, also when mapped into IPv6, or the /64
+ * of an IPv6 address, since one subscriber has all of it.
  */
 export function addressKey(ip?: string): string {
   const address = clientAddress(ip) ?? 'unknown';

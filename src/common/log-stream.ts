@@ -3,7 +3,10 @@ import { currentTimeText, monotonicMs } from './clock';
 
 /** So long may a line wait for others; no longer than a person who watches it notices. */
 const flushEveryMs = 100;
-/** What is kept of lines that cannot be written, in bytes: some ten thousand lines. Those that find no room are dropped. */
+/**
+ * What is kept of lines that cannot be written, in bytes: some ten thousand lines. Those that find
+ * no room are dropped.
+ */
 const keepAtMost = 4 * 1_024 * 1_024;
 /** So long a process that ends waits for a reader that takes nothing, and for one that is slow. */
 const lastWordsMs = { silent: 300, slow: 2_000 };
@@ -15,25 +18,38 @@ let written = 0;
 let fault: string | null = null;
 
 /**
- * Puts a line into the log on stdout, where it is written together with others a tenth of a second later at the latest. What cannot be written (a full
- * disk, a pipe that nobody reads) is kept up to 4 MiB and the rest dropped; once writing works again a line says how many were. Waits for no reader.
+ * Puts a line into the log on stdout, where it is written together with others a tenth of a second
+ * later at the latest. What cannot be written (a full disk, a pipe that nobody reads) is kept up to
+ * 4 MiB and the rest dropped; once writing works again a line says how many were. Waits for no
+ * reader.
  */
 export function writeSoon(line: string): void {
   stream ??= open();
   stream.write(line);
 }
 
-/** As `writeSoon`, but at once, after all that came before: for lines that must not be lost when the process is killed. */
+/**
+ * As `writeSoon`, but at once, after all that came before: for lines that must not be lost when the
+ * process is killed.
+ */
 export function writeNow(line: string): void {
   writeSoon(line);
   flush();
 }
 
 function open(): ReturnType<typeof destination> {
-  // whoever asks Node for `process.stdout` makes a pipe or socket there refuse what it has no room for, instead of waiting until somebody reads
+  // whoever asks Node for `process.stdout` makes a pipe or socket there refuse what it has no room
+  // for, instead of waiting until somebody reads
   const { fd } = process.stdout;
-  // `sync`: a thread of the pool that waits for a full disk or a reader would be missing where passwords are hashed
-  const opened = destination({ dest: fd, minLength: 4_096, maxLength: keepAtMost, sync: true, retryEAGAIN: () => false });
+  // `sync`: a thread of the pool that waits for a full disk or a reader would be missing where
+  // passwords are hashed
+  const opened = destination({
+    dest: fd,
+    minLength: 4_096,
+    maxLength: keepAtMost,
+    sync: true,
+    retryEAGAIN: () => false,
+  });
   // pino's own never writes again when a reader has gone; a named pipe may find another
   opened.removeAllListeners('error');
   opened.on('error', (error: NodeJS.ErrnoException) => (fault = error.code ?? error.message));

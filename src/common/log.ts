@@ -3,7 +3,10 @@ import { type Logger, pino } from 'pino';
 import { currentTimeText } from './clock';
 import { writeNow, writeSoon } from './log-stream';
 
-/** The one stream of log lines: JSON on stdout. Secrets have no way in: requests are logged by route pattern, never with headers, query or body. */
+/**
+ * The one stream of log lines: JSON on stdout. Secrets have no way in: requests are logged by route
+ * pattern, never with headers, query or body.
+ */
 export function createLogger(level: string): Logger {
   const redact = {
     paths: ['*.password', '*.token', 'err.parameters', 'err.driverError', 'err.query', 'err.detail', 'err.where'],

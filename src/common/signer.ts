@@ -1,6 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** Makes texts that come back from callers unaltered or not at all: JSON with an HMAC-SHA256 over it and what it is bound to. */
+/**
+ * Makes texts that come back from callers unaltered or not at all: JSON with an HMAC-SHA256 over it
+ * and what it is bound to.
+ */
 export class Signer {
   constructor(private readonly key: Buffer) {}
 
@@ -17,7 +20,8 @@ export class Signer {
     const given = Buffer.from(signature, 'base64url');
     // eslint-disable-next-line house/secret-compares -- the text is compared with itself
     const canonical = given.toString('base64url') === signature;
-    if (rest.length > 0 || !canonical || given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+    if (rest.length > 0 || !canonical || given.length !== expected.length || !timingSafeEqual(given, expected))
+      return null;
     return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Value;
   }
 

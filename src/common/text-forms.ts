@@ -1,7 +1,7 @@
 /*
- * Forms of texts that requests are checked by and that the OpenAPI document shows. One pattern serves both.
- * The patterns use only what ECMA-262 (with the `u` flag, as JSON Schema 2020-12 demands), Python's `re` and RE2 read
- * alike: no lookaround, no `\d`, `\w`, `\s` or `\u`, and characters beyond U+00FF written literally.
+ * Patterns of text fields. Validation and the OpenAPI document use the same pattern.
+ * A pattern uses only syntax that ECMA-262 (with the `u` flag), Python's `re` and RE2 share: no
+ * lookaround, no `\d`, `\w`, `\s` or `\u`. Characters beyond U+00FF are written literally.
  */
 
 const range = (first: number, last: number = first) =>
@@ -9,7 +9,10 @@ const range = (first: number, last: number = first) =>
 
 /** Zero-width non-joiner and joiner: part of the spelling in Persian, Indic scripts and emoji. */
 const joiners = range(0x200c, 0x200d);
-/** Select text or emoji presentation. All other variation selectors are refused: they make look-alikes. */
+/**
+ * Select text or emoji presentation. All other variation selectors are refused: they make
+ * look-alikes.
+ */
 const selectors = range(0xfe0e, 0xfe0f);
 /**
  * Invisible characters from U+0600 on: default-ignorable code points, bidirectional controls,
@@ -33,16 +36,19 @@ const hidden = [
   range(0x1d173, 0x1d17a),
   range(0xe0000, 0xe0fff),
 ].join('');
-/** Latin, Greek, Cyrillic, Armenian and Hebrew: scripts without joiners, where an invisible one makes a look-alike. */
+/**
+ * Latin, Greek, Cyrillic, Armenian and Hebrew: scripts without joiners, where an invisible one
+ * makes a look-alike.
+ */
 const plain = `[ -~\\xa0-\\xac\\xae-${range(0x034e)}${range(0x0350)}-${range(0x05ff)}]`;
 const other = `[^\\x00-${range(0x05ff)}${hidden}]`;
 
 const composed = `${other}[${selectors}]?`;
 
 /**
- * Matches text without control, bidirectional and invisible characters (UTR 36, UTS 39; Trojan Source).
- * Joiners and emoji selectors are accepted only after a character from U+0600 on; a joiner needs one
- * on both sides.
+ * Matches text without control, bidirectional and invisible characters (UTR 36, UTS 39; Trojan
+ * Source). Joiners and emoji selectors are accepted only after a character from U+0600 on; a joiner
+ * needs one on both sides.
  */
 export const visibleText = new RegExp(`^(?:${plain}|${composed}(?:[${joiners}]${composed})*)*$`, 'u');
 
@@ -53,7 +59,9 @@ export const storableText = /^[^\x00]*$/; // eslint-disable-line no-control-rege
 export const uuidForm = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
 
 const clock = '([01][0-9]|2[0-3]):[0-5][0-9]';
-/** Matches RFC 3339 times; whether the day exists in the calendar is left to the `date-time` format. */
+/**
+ * Matches RFC 3339 times; whether the day exists in the calendar is left to the `date-time` format.
+ */
 export const timeForm = new RegExp(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T${clock}:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]${clock})$`);
 
 const octet = '(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])';

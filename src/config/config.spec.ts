@@ -25,12 +25,24 @@ const wrong: [string, Record<string, string>, string[]][] = [
   ['a proxy that is no CIDR', { TRUST_PROXY: '10.0.0.0/8,proxy.internal' }, ['TRUST_PROXY']],
   ['a database without a secret', { DATABASE_URL: nowhere }, ['APP_SECRET']],
   ['an empty secret', { DATABASE_URL: nowhere, APP_SECRET: '' }, ['APP_SECRET']],
-  ['a weak previous secret', { APP_SECRET: appSecret, APP_SECRET_PREVIOUS: 'changeme' }, ['APP_SECRET_PREVIOUS', 'APP_SECRET_PREVIOUS']],
+  [
+    'a weak previous secret',
+    { APP_SECRET: appSecret, APP_SECRET_PREVIOUS: 'changeme' },
+    ['APP_SECRET_PREVIOUS', 'APP_SECRET_PREVIOUS'],
+  ],
   ['the same secret twice', { APP_SECRET: appSecret, APP_SECRET_PREVIOUS: appSecret }, ['APP_SECRET_PREVIOUS']],
   ['a previous secret alone', { APP_SECRET_PREVIOUS: appSecret }, ['APP_SECRET_PREVIOUS']],
   ['another kind of database', { DATABASE_URL: 'mysql://127.0.0.1/x', APP_SECRET: appSecret }, ['DATABASE_URL']],
-  ['a database on no port', { DATABASE_URL: 'postgres://u@127.0.0.1:70000/x', APP_SECRET: appSecret }, ['DATABASE_URL']],
-  ['a database password that is not encoded', { DATABASE_URL: 'postgres://u:p@ss#w@127.0.0.1/x', APP_SECRET: appSecret }, ['DATABASE_URL']],
+  [
+    'a database on no port',
+    { DATABASE_URL: 'postgres://u@127.0.0.1:70000/x', APP_SECRET: appSecret },
+    ['DATABASE_URL'],
+  ],
+  [
+    'a database password that is not encoded',
+    { DATABASE_URL: 'postgres://u:p@ss#w@127.0.0.1/x', APP_SECRET: appSecret },
+    ['DATABASE_URL'],
+  ],
   ['a direct URL alone', { DATABASE_DIRECT_URL: nowhere }, ['DATABASE_DIRECT_URL']],
   ['a password for nobody', { ADMIN_PASSWORD: 'correct horse battery staple' }, ['ADMIN_EMAIL']],
   ['an address that is none', { ADMIN_EMAIL: 'administrator' }, ['ADMIN_EMAIL']],
@@ -86,11 +98,17 @@ it('takes random secrets in the usual forms', () => {
     '9f1c64e2b07d3a8514fe2c9067bd135a',
     'correct.horse_battery,staple+and-47-more-words',
   ])
-    expect(loadConfig({ DATABASE_URL: nowhere, APP_SECRET })).toMatchObject({ APP_SECRET, embedded: false, PORT: 3000 });
+    expect(loadConfig({ DATABASE_URL: nowhere, APP_SECRET })).toMatchObject({
+      APP_SECRET,
+      embedded: false,
+      PORT: 3000,
+    });
 });
 
 it('reads numbers as they stand', () => {
-  expect(loadConfig({ DATABASE_URL: nowhere, APP_SECRET: appSecret, PORT: '8080', REFRESH_GRACE_SECONDS: '0' })).toMatchObject({
+  expect(
+    loadConfig({ DATABASE_URL: nowhere, APP_SECRET: appSecret, PORT: '8080', REFRESH_GRACE_SECONDS: '0' }),
+  ).toMatchObject({
     PORT: 8080,
     REFRESH_GRACE_SECONDS: 0,
     PUBLIC_URL: 'http://localhost:8080',

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { type Settings, settings } from './settings';
 
 /**
- * The validated configuration. A field is called what its environment variable is called; units are in the names.
+ * The validated configuration. A field is called what its environment variable is called; units are
+ * in the names.
  * @see docs/config.md
  */
 export type Config = Omit<Settings, 'PUBLIC_URL' | 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'APP_SECRET'> & {
@@ -34,7 +35,9 @@ export class ConfigError extends Error {
 export function loadConfig(environment?: NodeJS.ProcessEnv): Config {
   const given = withoutEmpty(environment ?? readEnvironment());
   const read = settings.safeParse(given);
-  const faults = read.success ? crossFaults(read.data) : read.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  const faults = read.success
+    ? crossFaults(read.data)
+    : read.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
   if (!read.success || faults.length > 0) throw new ConfigError(faults);
   const { DATABASE_URL = '', APP_SECRET, PUBLIC_URL, DATABASE_DIRECT_URL, ...rest } = read.data;
   return {
@@ -74,14 +77,18 @@ function crossFaults(values: Settings): string[] {
     faults.push('APP_SECRET_PREVIOUS: needs APP_SECRET, the secret that takes its place');
   if (values.APP_SECRET_PREVIOUS !== undefined && values.APP_SECRET_PREVIOUS === values.APP_SECRET)
     faults.push('APP_SECRET_PREVIOUS: must differ from APP_SECRET');
-  if (values.DATABASE_URL === undefined && values.DATABASE_DIRECT_URL !== undefined) faults.push('DATABASE_DIRECT_URL: needs DATABASE_URL');
+  if (values.DATABASE_URL === undefined && values.DATABASE_DIRECT_URL !== undefined)
+    faults.push('DATABASE_DIRECT_URL: needs DATABASE_URL');
   if (values.ADMIN_PASSWORD !== undefined && values.ADMIN_EMAIL === undefined)
     faults.push('ADMIN_EMAIL: must be set together with ADMIN_PASSWORD');
   if (values.PORT === 0 && values.PUBLIC_URL === undefined) faults.push('PUBLIC_URL: must be set when PORT is 0');
   return faults;
 }
 
-/** A secret of this installation, made once. Only for the embedded database: several instances must share theirs. */
+/**
+ * A secret of this installation, made once. Only for the embedded database: several instances must
+ * share theirs.
+ */
 function generatedSecret(dataDir: string): string {
   const file = join(dataDir, 'app-secret');
   if (!existsSync(file)) {

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
 import { isAddressOrCidr } from '../common/ip';
 
-/** Digits only: what JavaScript takes for a number besides (blanks, `1e3`, `0x10`) is a mistake here. */
+/**
+ * Digits only: what JavaScript takes for a number besides (blanks, `1e3`, `0x10`) is a mistake
+ * here.
+ */
 const whole = (min: number, max: number) =>
   z
     .string()
@@ -14,7 +17,10 @@ const perMinute = (fallback: number) => whole(0, 1_000_000).default(fallback);
 const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, { error: 'must begin with postgres://', abort: true })
-  .refine((text) => URL.canParse(text) && new URL(text).hash === '', 'must be a URL: in a password `@ : / ? #` are %40 %3A %2F %3F %23')
+  .refine(
+    (text) => URL.canParse(text) && new URL(text).hash === '',
+    'must be a URL: in a password `@ : / ? #` are %40 %3A %2F %3F %23',
+  )
   .optional();
 const list = (test: (item: string) => boolean, wants: string) =>
   z
@@ -27,7 +33,10 @@ const list = (test: (item: string) => boolean, wants: string) =>
         .filter((item) => item !== ''),
     )
     .refine((items) => items.every(test), wants);
-/** What stands in examples and generators' templates, and one piece said over and over: long enough, and known to everybody. */
+/**
+ * What stands in examples and generators' templates, and one piece said over and over: long enough,
+ * and known to everybody.
+ */
 const placeholder =
   /256.?bit|change.?(me|this|it)|replace.?(me|this)|your.{0,20}(secret|key)|(super|my|top|very).?secret|example|placeholder|default|passw(or)?d/i;
 const repetition = /^(.{1,16})\1+.{0,15}$/;
@@ -48,10 +57,16 @@ const pageUrl = z
   .refine((url) => url.includes('{token}'), 'must contain {token}')
   .optional();
 
-/** No access token lives longer, however the instances are configured: a key verifies for so long after it has signed for the last time. */
+/**
+ * No access token lives longer, however the instances are configured: a key verifies for so long
+ * after it has signed for the last time.
+ */
 export const accessTokenLifeMaxSeconds = 3_600;
 
-/** Every setting: name, form, default and meaning. `docs/config.md` and `.env.example` are made from this. */
+/**
+ * Every setting: name, form, default and meaning. `docs/config.md` and `.env.example` are made from
+ * this.
+ */
 export const settings = z.object({
   PORT: whole(0, 65_535).default(3000).describe('Port to listen on; 0 takes a free one'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on (0.0.0.0 in the image)'),
@@ -70,7 +85,9 @@ export const settings = z.object({
   DATABASE_URL: postgresUrl.describe(
     'PostgreSQL 15 or newer, also behind PgBouncer in transaction mode; unset: an embedded one under `DATA_DIR`',
   ),
-  DATABASE_DIRECT_URL: postgresUrl.describe('Past the pooler, for migrations, jobs and notifications; `DATABASE_URL` when unset'),
+  DATABASE_DIRECT_URL: postgresUrl.describe(
+    'Past the pooler, for migrations, jobs and notifications; `DATABASE_URL` when unset',
+  ),
   DATABASE_POOL_MAX: whole(2, 1_000).default(10).describe('Connections per instance'),
   DATA_DIR: z.string().min(1).default('.data').describe('Embedded database, generated secret, outbox'),
   APP_SECRET: secret().describe(
@@ -106,21 +123,39 @@ export const settings = z.object({
     .optional()
     .describe('Password of the first administrator; unset: a one-time link to set it is printed'),
   PASSWORD_MIN_LENGTH: whole(8, 64).default(15).describe('Least number of characters of a password, 8 to 64'),
-  ACCESS_TOKEN_TTL_SECONDS: seconds(600, accessTokenLifeMaxSeconds).describe('Life of an access token, at most an hour'),
+  ACCESS_TOKEN_TTL_SECONDS: seconds(600, accessTokenLifeMaxSeconds).describe(
+    'Life of an access token, at most an hour',
+  ),
   REFRESH_GRACE_SECONDS: whole(0, 60)
     .default(10)
     .describe('How long the refresh token before the current one still answers with the current one, 0 to 60 seconds'),
   RESET_TOKEN_TTL_SECONDS: seconds(3_600, 86_400).describe('Life of a link to reset a password, at most a day'),
   INVITE_TOKEN_TTL_SECONDS: seconds(604_800, 2_592_000).describe('Life of an invitation, at most 30 days'),
-  SYSTEM_USER_SESSION_IDLE_SECONDS: seconds(3_600).describe('A System User session ends after this long without a request'),
+  SYSTEM_USER_SESSION_IDLE_SECONDS: seconds(3_600).describe(
+    'A System User session ends after this long without a request',
+  ),
   SYSTEM_USER_SESSION_ABSOLUTE_SECONDS: seconds(86_400).describe('A System User session ends this long after login'),
-  CARRIER_USER_SESSION_IDLE_SECONDS: seconds(86_400).describe('A Carrier User session ends after this long without a request'),
-  CARRIER_USER_SESSION_ABSOLUTE_SECONDS: seconds(2_592_000).describe('A Carrier User session ends this long after login'),
-  SESSIONS_PER_USER_MAX: whole(1, 1_000).default(20).describe('Live sessions per user; a login beyond it ends the least recently used one'),
-  LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: perMinute(30).describe('Logins and resets per address and minute; 0 = no limit'),
-  REQUESTS_PER_ADDRESS_PER_MINUTE: perMinute(600).describe('Requests without a good token per address and minute; 0 = no limit'),
-  RESET_PAGE_URL: pageUrl.describe("A portal's own page for setting a password, with `{token}`; unset: the service's page"),
-  EMAIL_PAGE_URL: pageUrl.describe("A portal's own page for confirming an address, with `{token}`; unset: the service's page"),
+  CARRIER_USER_SESSION_IDLE_SECONDS: seconds(86_400).describe(
+    'A Carrier User session ends after this long without a request',
+  ),
+  CARRIER_USER_SESSION_ABSOLUTE_SECONDS: seconds(2_592_000).describe(
+    'A Carrier User session ends this long after login',
+  ),
+  SESSIONS_PER_USER_MAX: whole(1, 1_000)
+    .default(20)
+    .describe('Live sessions per user; a login beyond it ends the least recently used one'),
+  LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: perMinute(30).describe(
+    'Logins and resets per address and minute; 0 = no limit',
+  ),
+  REQUESTS_PER_ADDRESS_PER_MINUTE: perMinute(600).describe(
+    'Requests without a good token per address and minute; 0 = no limit',
+  ),
+  RESET_PAGE_URL: pageUrl.describe(
+    "A portal's own page for setting a password, with `{token}`; unset: the service's page",
+  ),
+  EMAIL_PAGE_URL: pageUrl.describe(
+    "A portal's own page for confirming an address, with `{token}`; unset: the service's page",
+  ),
   TRUST_PROXY: list(isAddressOrCidr, 'must be a comma list of CIDRs').describe(
     'CIDRs of proxies whose `X-Forwarded-For` counts, with commas between them',
   ),
@@ -130,7 +165,9 @@ export const settings = z.object({
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('JSON lines on stdout from this level on: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`'),
+    .describe(
+      'JSON lines on stdout from this level on: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+    ),
 });
 
 /** The settings as they were given, before what depends on the running service is known. */

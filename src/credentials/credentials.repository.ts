@@ -31,10 +31,15 @@ export class CredentialsRepository {
 
   /** Replaces a hash by one with newer parameters, unless the password was changed meanwhile. */
   async replaceHash(user_id: string, before: string, after: string): Promise<void> {
-    await this.database.repository(CredentialEntity).update({ user_id, password_hash: before }, { password_hash: after });
+    await this.database
+      .repository(CredentialEntity)
+      .update({ user_id, password_hash: before }, { password_hash: after });
   }
 
-  /** Notes that a link was asked for and voids the one before; false when the last was asked for less than `pause_seconds` ago. */
+  /**
+   * Notes that a link was asked for and voids the one before; false when the last was asked for
+   * less than `pause_seconds` ago.
+   */
   async requestToken(user_id: string, purpose: TokenPurpose, pause_seconds: number): Promise<boolean> {
     const rows = await this.database
       .run(sql`insert into one_time_tokens (user_id, purpose, requested_at) values (${user_id}, ${purpose}, now())
@@ -45,7 +50,8 @@ export class CredentialsRepository {
 
   /** Returns whether a link was requested in the last `within_seconds`. */
   async wasRequested(user_id: string, purpose: TokenPurpose, within_seconds: number): Promise<boolean> {
-    const rows = await this.database.run(sql`select 1 from one_time_tokens where user_id = ${user_id}::uuid and purpose = ${purpose}
+    const rows = await this.database
+      .run(sql`select 1 from one_time_tokens where user_id = ${user_id}::uuid and purpose = ${purpose}
       and requested_at > now() - ${within_seconds}::integer * interval '1 second'`);
     return rows.length > 0;
   }
@@ -57,11 +63,18 @@ export class CredentialsRepository {
   }
 
   /**
-   * Puts a token's hash in place, unless the user was disabled or deleted meanwhile, or the address it goes to is not
-   * theirs any more: then false. `''` stands for no address.
+   * Puts a token's hash in place, unless the user was disabled or deleted meanwhile, or the address
+   * it goes to is not theirs any more: then false. `''` stands for no address.
    */
-  async putToken(user_id: string, purpose: TokenPurpose, token_hash: Buffer, email: string, ttl_seconds: number): Promise<boolean> {
-    const rows = await this.database.run(sql`insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
+  async putToken(
+    user_id: string,
+    purpose: TokenPurpose,
+    token_hash: Buffer,
+    email: string,
+    ttl_seconds: number,
+  ): Promise<boolean> {
+    const rows = await this.database
+      .run(sql`insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
       select user_id, ${purpose}, ${token_hash}::bytea, ${email}::text, now(), now() + ${ttl_seconds}::integer * interval '1 second'
       from users where user_id = ${user_id}::uuid and status <> 'disabled' and deleted_at is null
         and ${email} in ('', case when ${purpose} = 'email' then email_pending else email end) for share
@@ -77,9 +90,13 @@ export class CredentialsRepository {
     return row ?? null;
   }
 
-  /** Uses a link up: of many requests at once, one gets it. Locks the user first, as every change of a user does, so that the two never deadlock. */
+  /**
+   * Uses a link up: of many requests at once, one gets it. Locks the user first, as every change of
+   * a user does, so that the two never deadlock.
+   */
   async consumeToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
-    const [row] = await this.database.run<LiveToken>(sql`with used as (select user_id, purpose, one_time_tokens.email, expires_at
+    const [row] = await this.database
+      .run<LiveToken>(sql`with used as (select user_id, purpose, one_time_tokens.email, expires_at
         from one_time_tokens join users using (user_id)
         where token_hash = ${token_hash} and purpose = any(${purposes}::text[]) and expires_at > now()
         for no key update of users for update of one_time_tokens)

@@ -55,7 +55,10 @@ export class CredentialsService {
     return hashPassword(password, `${actor.actor_type}:${actor.user_id}`);
   }
 
-  /** The hash to keep for a user whose password is known by its MD5 only. Slow on purpose, and patient: never call it in a transaction. */
+  /**
+   * The hash to keep for a user whose password is known by its MD5 only. Slow on purpose, and
+   * patient: never call it in a transaction.
+   */
   wrapMd5(md5: string): Promise<string> {
     return wrapMd5(md5);
   }
@@ -65,7 +68,10 @@ export class CredentialsService {
     return this.costs.budget();
   }
 
-  /** Sets a password. An initial one, set by somebody else, dies unused after 7 days (OWASP ASVS 6.4.1). Voids links that would replace it. */
+  /**
+   * Sets a password. An initial one, set by somebody else, dies unused after 7 days (OWASP ASVS
+   * 6.4.1). Voids links that would replace it.
+   */
   async setPassword(user_id: string, password_hash: string, initial: boolean): Promise<void> {
     await this.credentials.upsertHash(user_id, password_hash, initial ? initialPasswordTtlSeconds : null);
     await this.voidTokens([user_id]);
@@ -111,7 +117,10 @@ export class CredentialsService {
       .catch(() => undefined);
   }
 
-  /** Notes that a link is wanted; the mail job mints its token. False when the last one was wanted less than `pause_seconds` ago. */
+  /**
+   * Notes that a link is wanted; the mail job mints its token. False when the last one was wanted
+   * less than `pause_seconds` ago.
+   */
   requestToken(user_id: string, purpose: TokenPurpose, pause_seconds = 0): Promise<boolean> {
     return this.credentials.requestToken(user_id, purpose, pause_seconds);
   }
@@ -126,14 +135,24 @@ export class CredentialsService {
     await this.credentials.requestTokens(user_ids, purpose);
   }
 
-  /** Makes the token of a link; the newest wins, only its hash is kept. Null when the user may have none any more, or not at this address. */
+  /**
+   * Makes the token of a link; the newest wins, only its hash is kept. Null when the user may have
+   * none any more, or not at this address.
+   */
   async mintToken(user_id: string, purpose: TokenPurpose, email: string): Promise<string | null> {
-    const ttl = { reset: this.config.RESET_TOKEN_TTL_SECONDS, invite: this.config.INVITE_TOKEN_TTL_SECONDS, email: 86_400 };
+    const ttl = {
+      reset: this.config.RESET_TOKEN_TTL_SECONDS,
+      invite: this.config.INVITE_TOKEN_TTL_SECONDS,
+      email: 86_400,
+    };
     const token = mintToken();
     return (await this.credentials.putToken(user_id, purpose, hashToken(token), email, ttl[purpose])) ? token : null;
   }
 
-  /** The link behind a token, or null when it is used, replaced, expired or none of ours. Uses nothing up. */
+  /**
+   * The link behind a token, or null when it is used, replaced, expired or none of ours. Uses
+   * nothing up.
+   */
   async findToken(token: string, purposes: TokenPurpose[]): Promise<LiveToken | null> {
     return tokenForm.test(token) ? this.credentials.findToken(hashToken(token), purposes) : null;
   }

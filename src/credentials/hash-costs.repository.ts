@@ -22,7 +22,9 @@ export class HashCostsRepository {
 
   /** Lists the costs that a refused login is padded to. */
   list(): Promise<HashCost[]> {
-    return this.database.runPrepared<HashCost>(sql`select computation, cost from password_hash_costs order by computation`);
+    return this.database.runPrepared<HashCost>(
+      sql`select computation, cost from password_hash_costs order by computation`,
+    );
   }
 
   /**

@@ -34,7 +34,10 @@ export class HashQueue {
 
   constructor(private readonly limits: HashQueueLimits) {}
 
-  /** Runs a hash of a login. @throws service.overloaded if all waiting places are taken, or none runs in time */
+  /**
+   * Runs a hash of a login. @throws service.overloaded if all waiting places are taken, or none
+   * runs in time
+   */
   async runLogin<T>(work: () => Promise<T>): Promise<T> {
     if (this.logins.length >= this.limits.loginsWaitingMax) throw new AppError('service.overloaded');
     return this.run(this.logins, work, this.limits.patienceMs);

@@ -2,11 +2,17 @@ import { Injectable } from '@nestjs/common';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
 
-/** From this failure on, each locks; before it, so many attempts may be under evaluation as failures are still free. */
+/**
+ * From this failure on, each locks; before it, so many attempts may be under evaluation as failures
+ * are still free.
+ */
 export const failuresMax = 5;
 /** From this failure on only a reset of the password helps (NIST SP 800-63B §3.2.2). */
 export const failuresEver = 100;
-/** An attempt that is under evaluation for so long belongs to a process that died: it counts as a failure. */
+/**
+ * An attempt that is under evaluation for so long belongs to a process that died: it counts as a
+ * failure.
+ */
 const leaseSeconds = 15;
 const knownDays = 30;
 const forgottenAfterDays = 30;
@@ -48,14 +54,18 @@ export interface FailedAttempt {
 }
 
 /**
- * The SQL of the limit per account. Each change is one statement on one row that PostgreSQL locks for it, so that instances and parallel requests
- * cannot pass the limit together (GHSA-7h8m-vrxx-vr4m). Only the clock of the database counts.
+ * The SQL of the limit per account. Each change is one statement on one row that PostgreSQL locks
+ * for it, so that instances and parallel requests cannot pass the limit together
+ * (GHSA-7h8m-vrxx-vr4m). Only the clock of the database counts.
  */
 @Injectable()
 export class LoginAttemptsRepository {
   constructor(private readonly database: Database) {}
 
-  /** The statement that begins an attempt, if there is a place for it, and answers an `AttemptState`; to be part of the one that looks for the user. */
+  /**
+   * The statement that begins an attempt, if there is a place for it, and answers an
+   * `AttemptState`; to be part of the one that looks for the user.
+   */
   beginSql({ attempt_id, user, stranger, address }: AttemptRequest): SqlFragment {
     const known = sql`case when named.owner is null then ${seemsKnownSql(stranger, address)} else exists (
       select 1 from login_attempts known
@@ -74,7 +84,10 @@ export class LoginAttemptsRepository {
         coalesce(greatest(0, ceil(extract(epoch from locked_until - clock_timestamp()))), 0)::float8 as locked_seconds`;
   }
 
-  /** The statement that clears the counter after a right password, and makes an address known; for each row of `after`, which locks the user. */
+  /**
+   * The statement that clears the counter after a right password, and makes an address known; for
+   * each row of `after`, which locks the user.
+   */
   passSql({ attempt_id, account, address }: AttemptKey, known_address: string | null, after: SqlFragment): SqlFragment {
     const addresses = [...new Set([address, known_address ?? address])];
     return sql`insert into login_attempts as counter (account, address, known_until, used_on)
@@ -107,9 +120,13 @@ export class LoginAttemptsRepository {
       where account = ${account}::text and address = ${address}::text and pending ? ${attempt_id}::text`);
   }
 
-  /** Lifts all locks of a user. Attempts under evaluation stay: they are about the password before. */
+  /**
+   * Lifts all locks of a user. Attempts under evaluation stay: they are about the password before.
+   */
   async clear(user_id: string): Promise<void> {
-    await this.database.run(sql`update login_attempts set failures = 0, locked_until = null where account = ${user_id}::text`);
+    await this.database.run(
+      sql`update login_attempts set failures = 0, locked_until = null where account = ${user_id}::text`,
+    );
   }
 
   /** Removes the counters of users who are removed for good, and with them where they came from. */
@@ -117,10 +134,14 @@ export class LoginAttemptsRepository {
     await this.database.run(sql`delete from login_attempts where account = any(${user_ids}::text[])`);
   }
 
-  /** Removes some that nobody used for 30 days, save locks for ever of users who are there; returns how many. */
+  /**
+   * Removes some that nobody used for 30 days, save locks for ever of users who are there; returns
+   * how many.
+   */
   async removeOld(limit: number): Promise<number> {
     const stays = sql`failures >= ${failuresEver}::integer and exists (select 1 from users where users.user_id::text = account and deleted_at is null)`;
-    const rows = await this.database.run(sql`delete from login_attempts where ctid = any(array(select ctid from login_attempts
+    const rows = await this.database
+      .run(sql`delete from login_attempts where ctid = any(array(select ctid from login_attempts
       where used_on < current_date - ${forgottenAfterDays}::integer and not (${stays}) limit ${limit}::integer for update skip locked)) returning 1`);
     return rows.length;
   }
@@ -143,7 +164,10 @@ function seemsKnownSql(stranger: string, address: string): SqlFragment {
       order by known.account limit 1), false)`;
 }
 
-/** The counter as it is at this moment: what a process that died has left under evaluation counts as failures, from the end of its time on. */
+/**
+ * The counter as it is at this moment: what a process that died has left under evaluation counts as
+ * failures, from the end of its time on.
+ */
 function settledSql(pending: SqlFragment): SqlFragment {
   const isLost = sql`value::float8 <= extract(epoch from moment) - ${leaseSeconds}::integer`;
   const failures = sql`counter.failures + lost.count`;
@@ -156,7 +180,10 @@ function settledSql(pending: SqlFragment): SqlFragment {
       from jsonb_each_text(${pending})) lost)`;
 }
 
-/** When the lock ends that begins with a failure: 30 s at first, doubling to 1 h, and in the end never. */
+/**
+ * When the lock ends that begins with a failure: 30 s at first, doubling to 1 h, and in the end
+ * never.
+ */
 function lockSql(failures: SqlFragment, moment: SqlFragment): SqlFragment {
   return sql`case when ${failures} >= ${failuresEver}::integer then timestamptz '9999-12-31 23:59:59.999Z'
     when ${failures} >= ${failuresMax}::integer then ${moment} + least(3600, 30 * power(2, ${failures} - ${failuresMax}::integer)) * interval '1 second' end`;

@@ -20,8 +20,9 @@ const foreverSeconds = 86_400;
 const removedAtOnce = 1_000;
 
 /**
- * The limit of wrong passwords per account (contract §3, Throttling), whether the account exists or not. An attempt has to be let in before its password
- * is looked at, and has to be ended by one of `passSql`, `pass`, `fail` and `release`; one that is not counts as a failure after 15 seconds.
+ * The limit of wrong passwords per account (contract §3, Throttling), whether the account exists
+ * or not. An attempt has to be let in before its password is looked at, and has to be ended by one
+ * of `passSql`, `pass`, `fail` and `release`; one that is not counts as a failure after 15 seconds.
  */
 @Injectable()
 export class LoginAttemptsService implements OnModuleInit {
@@ -34,12 +35,18 @@ export class LoginAttemptsService implements OnModuleInit {
     this.jobs.every('41 3 * * *', 'forget-login-attempts', () => this.forgetOld());
   }
 
-  /** The statement that begins an attempt and answers an `AttemptState`, to be part of the one that looks for the user. Locks the counter for a moment. */
+  /**
+   * The statement that begins an attempt and answers an `AttemptState`, to be part of the one that
+   * looks for the user. Locks the counter for a moment.
+   */
   beginSql(request: AttemptRequest): SqlFragment {
     return this.attempts.beginSql(request);
   }
 
-  /** Whether an attempt was let in; if not, it is worth trying again in a moment. @throws auth.too_many_attempts while the account is locked */
+  /**
+   * Whether an attempt was let in; if not, it is worth trying again in a moment. @throws
+   * auth.too_many_attempts while the account is locked
+   */
   isLetIn({ let_in, failures, locked_seconds }: AttemptState): boolean {
     if (let_in || locked_seconds === 0) return let_in;
     const isForever = failures >= failuresEver;
@@ -55,8 +62,10 @@ export class LoginAttemptsService implements OnModuleInit {
   }
 
   /**
-   * The statement that ends an attempt with a right password: the counter starts again. To be part of the one that notes the login.
-   * @param known_address from which the user has logged in now, and has a counter for 30 days; null = none
+   * The statement that ends an attempt with a right password: the counter starts again. To be part
+   * of the one that notes the login.
+   * @param known_address from which the user has logged in now, and has a counter for 30 days; null
+   * = none
    * @param after a relation with one row when the login is noted; making it must lock the user
    */
   passSql(attempt: AttemptKey, known_address: string | null, after: SqlFragment): SqlFragment {
@@ -68,7 +77,10 @@ export class LoginAttemptsService implements OnModuleInit {
     await this.attempts.pass(attempt);
   }
 
-  /** Ends an attempt with a wrong password. Lock the user before. Null when it had been counted already. */
+  /**
+   * Ends an attempt with a wrong password. Lock the user before. Null when it had been counted
+   * already.
+   */
   fail(attempt: AttemptKey): Promise<FailedAttempt | null> {
     return this.attempts.fail(attempt);
   }

@@ -3,7 +3,10 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 /** What a mailed link is for. `reset` sets a password, whether the user had one or is invited. */
 export type TokenPurpose = 'reset' | 'invite' | 'email';
 
-/** The one living link of a user for a purpose: a newer one takes its place. Only the hash of its token is kept. */
+/**
+ * The one living link of a user for a purpose: a newer one takes its place. Only the hash of its
+ * token is kept.
+ */
 @Entity('one_time_tokens')
 @Check('one_time_tokens_purpose_check', `purpose in ('reset', 'invite', 'email')`)
 @Index('one_time_tokens_token_hash_key', ['token_hash'], { unique: true })

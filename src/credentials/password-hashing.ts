@@ -4,7 +4,10 @@ import { HashQueue } from './hash-queue';
 import { workOf } from './hash-work';
 import { type HashCost, md5Mark, readHash } from './stored-hash';
 
-/** Argon2id by the minimum of the OWASP Password Storage Cheat Sheet; the parameters travel in the hash. */
+/**
+ * Argon2id by the minimum of the OWASP Password Storage Cheat Sheet; the parameters travel in the
+ * hash.
+ */
 const parameters: Options = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const current = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/;
 

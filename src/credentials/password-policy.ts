@@ -1,6 +1,9 @@
 import type { FieldError } from '../common/errors/app-error';
 
-/** Longest password in code points; longer ones are refused before anything is computed (OWASP ASVS 6.2.9). */
+/**
+ * Longest password in code points; longer ones are refused before anything is computed (OWASP ASVS
+ * 6.2.9).
+ */
 const passwordMax = 256;
 
 /** What a password must not contain: the words anybody would try first for this user. */
@@ -15,14 +18,21 @@ const contextMin = 4;
 let common: Set<string> | null = null;
 
 /**
- * What is wrong with a new password, or null. No composition rules, no expiry: length, and not one of those that are
- * tried first (NIST SP 800-63B-4 §3.1.1.2, OWASP ASVS 6.2).
+ * What is wrong with a new password, or null. No composition rules, no expiry: length, and not one
+ * of those that are tried first (NIST SP 800-63B-4 §3.1.1.2, OWASP ASVS 6.2).
  */
-export async function passwordFault(password: string, min: number, context: PasswordContext, pointer: string): Promise<FieldError | null> {
+export async function passwordFault(
+  password: string,
+  min: number,
+  context: PasswordContext,
+  pointer: string,
+): Promise<FieldError | null> {
   const length = [...password].length;
   if (length < min) return { pointer, code: 'password.too_short', detail: `must have at least ${min} characters` };
-  if (length > passwordMax) return { pointer, code: 'password.too_long', detail: `must have at most ${passwordMax} characters` };
-  if (await isCommon(password)) return { pointer, code: 'password.common', detail: 'is one of the passwords that are tried first' };
+  if (length > passwordMax)
+    return { pointer, code: 'password.too_long', detail: `must have at most ${passwordMax} characters` };
+  if (await isCommon(password))
+    return { pointer, code: 'password.common', detail: 'is one of the passwords that are tried first' };
   if (containsContext(password, context)) {
     return {
       pointer,

@@ -9,20 +9,30 @@ describe('the budget of refused logins', () => {
   it('admits the costliest hash of one algorithm, and cheap ones of others beside it', () => {
     const budget = new RefusalBudget([]);
     expect(
-      [bcrypt(14), pbkdf2('sha256', 100_000), bcrypt(12), '$argon2id$v=19$m=4096,t=3,p=1' + rest].map((hash) => budget.admits(hash)),
+      [bcrypt(14), pbkdf2('sha256', 100_000), bcrypt(12), '$argon2id$v=19$m=4096,t=3,p=1' + rest].map((hash) =>
+        budget.admits(hash),
+      ),
     ).toEqual(Array(4).fill(true));
   });
 
   it('rejects a file of costly hashes of many kinds after the first (L21)', () => {
     const budget = new RefusalBudget([]);
-    const hashes = [bcrypt(14), scrypt(17), pbkdf2('sha512', 1_500_000), '$argon2id$v=19$m=131072,t=8,p=1' + rest, bcrypt(14)];
+    const hashes = [
+      bcrypt(14),
+      scrypt(17),
+      pbkdf2('sha512', 1_500_000),
+      '$argon2id$v=19$m=131072,t=8,p=1' + rest,
+      bcrypt(14),
+    ];
     expect(hashes.map((hash) => budget.admits(hash))).toEqual([true, false, false, false, true]);
   });
 
   it('counts what is stored already', () => {
     const stored = [{ computation: 'bcrypt', cost: 2 ** 13 }];
     expect(new RefusalBudget(stored).admits(scrypt(17))).toBe(true);
-    expect(new RefusalBudget([...stored, { computation: 'pbkdf2-sha256', cost: 1_500_000 }]).admits(scrypt(17))).toBe(false);
+    expect(new RefusalBudget([...stored, { computation: 'pbkdf2-sha256', cost: 1_500_000 }]).admits(scrypt(17))).toBe(
+      false,
+    );
   });
 
   it('leaves own hashes and MD5 alone, which cost nothing more', () => {

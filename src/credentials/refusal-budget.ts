@@ -7,7 +7,10 @@ import type { HashCost } from './stored-hash';
  * the hash queue for everybody (L21).
  */
 const budgetMs = 1_000;
-/** Milliseconds per unit of cost, measured on one core of 2.6 GHz: bcrypt 12 takes 225 ms, PBKDF2 with 600,000 iterations 180 ms. */
+/**
+ * Milliseconds per unit of cost, measured on one core of 2.6 GHz: bcrypt 12 takes 225 ms, PBKDF2
+ * with 600,000 iterations 180 ms.
+ */
 const bcryptUnitMs = 0.055;
 const otherUnitMs = 0.000_3;
 
@@ -19,7 +22,9 @@ export class RefusalBudget {
     this.costs = new Map(costs.map(({ computation, cost }) => [computation, cost]));
   }
 
-  /** Adds the cost of a hash, and returns true, if all refused logins still stay within the budget. */
+  /**
+   * Adds the cost of a hash, and returns true, if all refused logins still stay within the budget.
+   */
   admits(passwordHash: string): boolean {
     for (const { computation, cost } of costliestOf([passwordHash])) {
       const before = this.costs.get(computation) ?? 0;

@@ -13,27 +13,47 @@ const text = (value: string) => base64(Buffer.from(value).toString('hex'));
 const known: [string, string, string][] = [
   ['bcrypt 2a, OpenWall', 'U*U', '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'],
   ['bcrypt 2y', 'U*U', '$2y$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'],
-  ['Argon2i version 1.0', 'password', '$argon2i$v=16$m=256,t=2,p=1$c29tZXNhbHQ$/U3YPXYsSb3q9XxHvc0MLxur+GP960kN9j7emXX8zwY'],
+  [
+    'Argon2i version 1.0',
+    'password',
+    '$argon2i$v=16$m=256,t=2,p=1$c29tZXNhbHQ$/U3YPXYsSb3q9XxHvc0MLxur+GP960kN9j7emXX8zwY',
+  ],
   [
     'scrypt, RFC 7914 §12',
     'password',
     `$scrypt$ln=10,r=8,p=16$${text('NaCl')}$${base64('fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b3731622eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640')}`,
   ],
-  ['PBKDF2 SHA-1, RFC 6070', 'password', `$pbkdf2$i=4096,l=20$${text('salt')}$${base64('4b007901b765489abead49d926f721d065a429c1')}`],
-  ['the same, named', 'password', `$pbkdf2-sha1$i=4096$${text('salt')}$${base64('4b007901b765489abead49d926f721d065a429c1')}`],
+  [
+    'PBKDF2 SHA-1, RFC 6070',
+    'password',
+    `$pbkdf2$i=4096,l=20$${text('salt')}$${base64('4b007901b765489abead49d926f721d065a429c1')}`,
+  ],
+  [
+    'the same, named',
+    'password',
+    `$pbkdf2-sha1$i=4096$${text('salt')}$${base64('4b007901b765489abead49d926f721d065a429c1')}`,
+  ],
   [
     'PBKDF2 SHA-256, RFC 7914 §11',
     'passwd',
     `$pbkdf2-sha256$i=1,l=64$${text('salt')}$${base64('55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc49ca9cccf179b645991664b39d77ef317c71b845b1e30bd509112041d3a19783')}`,
   ],
-  ['PBKDF2 SHA-256, passlib', 'password', '$pbkdf2-sha256$1000$m5OytjZGCOE8Ryil1Pqfsw$fKqZxKzumOay7pvhWw5NZisriwY38lDDbNEMh01pgK0'],
+  [
+    'PBKDF2 SHA-256, passlib',
+    'password',
+    '$pbkdf2-sha256$1000$m5OytjZGCOE8Ryil1Pqfsw$fKqZxKzumOay7pvhWw5NZisriwY38lDDbNEMh01pgK0',
+  ],
   [
     'PBKDF2 SHA-512, passlib',
     'password',
     '$pbkdf2-sha512$1000$IGQMgbB2jnEOgZDyXmvtnQ$ntU0jV.o4TdJenSxsE1wmgzIJ2.4lL.DKBIcMyQhO9ggtcEysg16nkvX19JhgN3r2yY/RA8w2FCf6zSnhWpIog',
   ],
   ['PBKDF2 SHA-1, passlib', 'password', '$pbkdf2$1000$MmYsxbg3pnROqTXGeK.1dg$W3GHNBDm8sS7MJtcz6Csv7s64Ns'],
-  ['scrypt, passlib', 'password', '$scrypt$ln=8,r=8,p=1$TEkJgZCyltK6914rRejd2w$G3zosl4kDyIOxyYObAvQQRDFA2tvWepHLvd1mk5XL5Q'],
+  [
+    'scrypt, passlib',
+    'password',
+    '$scrypt$ln=8,r=8,p=1$TEkJgZCyltK6914rRejd2w$G3zosl4kDyIOxyYObAvQQRDFA2tvWepHLvd1mk5XL5Q',
+  ],
 ];
 
 describe('hashes of other systems', () => {

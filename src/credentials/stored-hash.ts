@@ -27,10 +27,16 @@ export interface StoredHash extends HashCost {
 /** Why a hash is not taken. */
 export type HashFault = 'unknown form' | 'malformed' | 'too costly';
 
-/** Stands before an Argon2 hash that is not of the password, but of its MD5 in lower-case hexadecimal. */
+/**
+ * Stands before an Argon2 hash that is not of the password, but of its MD5 in lower-case
+ * hexadecimal.
+ */
 export const md5Mark = '$md5';
 
-/** A hash is computed at every login, and its cost was chosen by whoever brought it (CWE-400). OWASP recommends up to 128 MiB (scrypt, N=2^17, r=8). */
+/**
+ * A hash is computed at every login, and its cost was chosen by whoever brought it (CWE-400). OWASP
+ * recommends up to 128 MiB (scrypt, N=2^17, r=8).
+ */
 const memoryMaxKib = 131_072;
 const argon2WorkMaxKib = 1_048_576;
 const bcryptCostMax = 14;
@@ -50,8 +56,11 @@ const argon2Form = /^\$argon2(?:id?|d)\$v=1[69]\$m=([1-9]\d{0,8}),t=([1-9]\d{0,8
  */
 const bcryptForm = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{30}[.CGKOSWaeimquy26]$/;
 const scryptForm = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,9}),p=(\d{1,9})\$([A-Za-z0-9+/]*)\$([A-Za-z0-9+/]+)$/;
-/** As the PHC form has it (`i=600000,l=32`), and as passlib writes it (`29000`, with `.` for `+`). */
-const pbkdf2Form = /^\$pbkdf2(?:-(sha1|sha256|sha512))?\$(?:i=(\d{1,9})(?:,l=(\d{1,2}))?|(\d{1,9}))\$([A-Za-z0-9+/.]*)\$([A-Za-z0-9+/.]+)$/;
+/**
+ * As the PHC form has it (`i=600000,l=32`), and as passlib writes it (`29000`, with `.` for `+`).
+ */
+const pbkdf2Form =
+  /^\$pbkdf2(?:-(sha1|sha256|sha512))?\$(?:i=(\d{1,9})(?:,l=(\d{1,2}))?|(\d{1,9}))\$([A-Za-z0-9+/.]*)\$([A-Za-z0-9+/.]+)$/;
 const md5Form = /^[0-9a-f]{32}$/i;
 
 type Derive = (password: string, salt: Buffer, length: number) => Promise<Buffer>;
@@ -61,7 +70,8 @@ const derivePbkdf2 = promisify(pbkdf2);
 const digestBytes = { sha1: 20, sha256: 32, sha512: 64 };
 
 /**
- * Reads a hash in one of the standard text forms, strictly: what two libraries could read differently is refused, and what would cost too much.
+ * Reads a hash in one of the standard text forms, strictly: what two libraries could read
+ * differently is refused, and what would cost too much.
  * @see https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
  */
 export function readHash(text: string): StoredHash | HashFault {
@@ -92,7 +102,10 @@ function readMd5InArgon2(text: string): StoredHash | HashFault {
   return { ...inner, form: 'md5-in-argon2', verify: (password) => inner.verify(md5(password)) };
 }
 
-/** It looks at 72 bytes only (no password of ours has NUL, its other trap); the hash that takes its place at the first login is of them all. */
+/**
+ * It looks at 72 bytes only (no password of ours has NUL, its other trap); the hash that takes its
+ * place at the first login is of them all.
+ */
 function readBcrypt(text: string): StoredHash | HashFault {
   const cost = Number(bcryptForm.exec(text)?.[1]);
   if (!(cost >= 4 && cost <= 31)) return 'malformed';
@@ -116,9 +129,11 @@ function readScrypt(text: string): StoredHash | HashFault {
 
 function readPbkdf2(text: string): StoredHash | HashFault {
   const [, digest = 'sha1', named, length, plain, salt = '', hash = ''] = pbkdf2Form.exec(text) ?? [];
-  const bytes = plain === undefined ? readBytes(salt, hash) : readBytes(salt.replace(/\./g, '+'), hash.replace(/\./g, '+'));
+  const bytes =
+    plain === undefined ? readBytes(salt, hash) : readBytes(salt.replace(/\./g, '+'), hash.replace(/\./g, '+'));
   const iterations = Number(named ?? plain);
-  if (bytes === null || !(iterations >= 1) || (length !== undefined && bytes.hash.length !== Number(length))) return 'malformed';
+  if (bytes === null || !(iterations >= 1) || (length !== undefined && bytes.hash.length !== Number(length)))
+    return 'malformed';
   const rounds = Math.ceil(bytes.hash.length / digestBytes[digest as keyof typeof digestBytes]);
   const cost = iterations * rounds;
   if (cost > pbkdf2WorkMax) return 'too costly';
@@ -126,7 +141,10 @@ function readPbkdf2(text: string): StoredHash | HashFault {
   return { form: 'pbkdf2', computation: `pbkdf2-${digest}`, cost, verify: verifier(bytes, derive) };
 }
 
-/** Salt and hash from Base64 without padding; null when they are of no length to trust, or written in a way that others read differently. */
+/**
+ * Salt and hash from Base64 without padding; null when they are of no length to trust, or written
+ * in a way that others read differently.
+ */
 function readBytes(salt: string, hash: string): { salt: Buffer; hash: Buffer } | null {
   const [saltBytes, hashBytes] = [Buffer.from(salt, 'base64'), Buffer.from(hash, 'base64')];
   const canonical = (text: string, bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '') === text;

@@ -13,8 +13,9 @@ const triesMax = 3;
 const pauseMs = 50;
 
 /**
- * Does again what PostgreSQL has aborted for the sake of another transaction: a deadlock, or a serialization failure. Three times in all, with a short pause
- * in between; after that the fault is thrown.
+ * Does again what PostgreSQL has aborted for the sake of another transaction: a deadlock, or a
+ * serialization failure. Three times in all, with a short pause in between; after that the fault is
+ * thrown.
  * @param work one statement, or one whole transaction: nothing of it stays when it is aborted
  */
 export async function untilNoConflict<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -30,8 +31,10 @@ export async function untilNoConflict<Result>(work: () => Promise<Result>): Prom
 }
 
 /**
- * The transactions of `@Transactional()`, each done again as `untilNoConflict` says. Only the outermost call of a transaction comes here: calls within it
- * are repeated with it, never by themselves. So whatever is done in one must be possible twice: changes in the database are, and nothing else belongs there.
+ * The transactions of `@Transactional()`, each done again as `untilNoConflict` says. Only the
+ * outermost call of a transaction comes here: calls within it are repeated with it, never by
+ * themselves. So whatever is done in one must be possible twice: changes in the database are, and
+ * nothing else belongs there.
  */
 export function repeatingTransactions(
   dataSourceToken: unknown,
@@ -44,8 +47,11 @@ export function repeatingTransactions(
     return {
       ...options,
       wrapWithTransaction: (settings, unit, setTransaction) =>
-        // each in a context of its own: what is left running of an aborted one must not find itself in the next
-        untilNoConflict(() => cls.run({ ifNested: 'inherit' }, () => options.wrapWithTransaction(settings, unit, setTransaction))),
+        // each in a context of its own: what is left running of an aborted one must not find itself
+        // in the next
+        untilNoConflict(() =>
+          cls.run({ ifNested: 'inherit' }, () => options.wrapWithTransaction(settings, unit, setTransaction)),
+        ),
     };
   };
   return adapter;

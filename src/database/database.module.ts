@@ -21,12 +21,16 @@ const typeOrm = TypeOrmModule.forRootAsync({
   }),
 });
 
-/** The data source, transactions that travel with the call (`@Transactional()`), and what other instances have changed. */
+/**
+ * The data source, transactions that travel with the call (`@Transactional()`), and what other
+ * instances have changed.
+ */
 @Global()
 @Module({
   imports: [
     typeOrm,
-    // not `forRoot`, which puts a guard and an interceptor of its own before every route, that do nothing and cost as much as all of ours
+    // not `forRoot`, which puts a guard and an interceptor of its own before every route, that do
+    // nothing and cost as much as all of ours
     ClsModule.registerPlugins([
       new ClsPluginTransactional({
         imports: [typeOrm],

@@ -13,12 +13,19 @@ import { timesAsTexts } from './time-parser';
 
 export type { Snapshot } from './snapshot';
 
-/** The only way to the database: whatever goes through here is part of the transaction of the call, if there is one. */
+/**
+ * The only way to the database: whatever goes through here is part of the transaction of the call,
+ * if there is one.
+ */
 @Injectable()
 export class Database {
-  /** The planner's guesses at long lists, for 2 seconds: they are not better to the second anyway. */
+  /**
+   * The planner's guesses at long lists, for 2 seconds: they are not better to the second anyway.
+   */
   readonly estimates = new LRUCache<string, number>({ max: 500, ttl: 2_000 });
-  /** `run` and `runPrepared` for what is answered as it is read: times are texts, see `Answered`. */
+  /**
+   * `run` and `runPrepared` for what is answered as it is read: times are texts, see `Answered`.
+   */
   readonly answers = this.queriesWith({ types: timesAsTexts });
   private readonly dates = this.queriesWith({});
   private readonly names = new Map<string, string>();
@@ -31,7 +38,10 @@ export class Database {
     this.pooled = config.DATABASE_DIRECT_URL !== config.DATABASE_URL;
   }
 
-  /** The TypeORM repository of an entity, bound to the current transaction. Ask anew each time; never keep it. */
+  /**
+   * The TypeORM repository of an entity, bound to the current transaction. Ask anew each time;
+   * never keep it.
+   */
   repository<Entity extends ObjectLiteral>(entity: EntityTarget<Entity>): Repository<Entity> {
     return this.txHost.tx.getRepository(entity);
   }
@@ -40,8 +50,9 @@ export class Database {
   readonly run = <Row>(query: SqlFragment): Promise<Row[]> => this.dates.run(query);
 
   /**
-   * As `run`, for a query that comes with every request: each connection parses and plans it once. Only for queries with few texts, since each
-   * text stays in memory; never for what a caller's filter is part of, whose plan depends on the values.
+   * As `run`, for a query that comes with every request: each connection parses and plans it once.
+   * Only for queries with few texts, since each text stays in memory; never for what a caller's
+   * filter is part of, whose plan depends on the values.
    */
   readonly runPrepared = <Row>(query: SqlFragment): Promise<Row[]> => this.dates.runPrepared(query);
 
@@ -51,7 +62,12 @@ export class Database {
    * @throws request.rate_limited, service.overloaded
    */
   openSnapshot(holder: string, signal: AbortSignal): Promise<Snapshot> {
-    return Snapshot.open(this.config.DATABASE_URL, (pid) => this.send({ text: 'select pg_cancel_backend($1)' }, [pid]), holder, signal);
+    return Snapshot.open(
+      this.config.DATABASE_URL,
+      (pid) => this.send({ text: 'select pg_cancel_backend($1)' }, [pid]),
+      holder,
+      signal,
+    );
   }
 
   private queriesWith(options: { types?: CustomTypesConfig }): Queries {
@@ -63,7 +79,8 @@ export class Database {
       },
       runPrepared: (query) => {
         const { text, values } = query.toQuery();
-        // a transaction pooler hands each transaction another connection, which may not know the statement
+        // a transaction pooler hands each transaction another connection, which may not know the
+        // statement
         return this.send(this.pooled ? { ...options, text } : { ...options, text, name: this.nameOf(text) }, values);
       },
     };

@@ -4,19 +4,38 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { EmbeddedPostgresError, locateBinaries, removeLeftovers, STATE_DIRECTORY } from './postgres-binaries';
 import { findPlace, hasCluster, type Place, preparePlace, UNFINISHED_PREFIX } from './postgres-place';
-import { createCluster, findPostmaster, launchServer, PASSWORD_FILE, type Postmaster, stopServer } from './postgres-server';
+import {
+  createCluster,
+  findPostmaster,
+  launchServer,
+  PASSWORD_FILE,
+  type Postmaster,
+  stopServer,
+} from './postgres-server';
 
 export { EmbeddedPostgresError };
 
 /** A running PostgreSQL that belongs to this process until `stop()`. */
 export interface EmbeddedPostgres {
-  /** Connection URL of the service's database, password included. Its role owns the database and may create others, but is no superuser. */
+  /**
+   * Connection URL of the service's database, password included. Its role owns the database and may
+   * create others, but is no superuser.
+   */
   url: string;
-  /** The cluster: `<dataDir>/postgres`, or a directory in /var/lib/carrier-identity if the server's account cannot reach `dataDir`. */
+  /**
+   * The cluster: `<dataDir>/postgres`, or a directory in /var/lib/carrier-identity if the server's
+   * account cannot reach `dataDir`.
+   */
   directory: string;
-  /** True if the server was already running, left behind by a killed process; it keeps the settings it was started with. */
+  /**
+   * True if the server was already running, left behind by a killed process; it keeps the settings
+   * it was started with.
+   */
   adopted: boolean;
-  /** Stops the server, an adopted one too, and waits until it has gone. Further calls return the same promise. */
+  /**
+   * Stops the server, an adopted one too, and waits until it has gone. Further calls return the
+   * same promise.
+   */
   stop(): Promise<void>;
 }
 
@@ -29,16 +48,19 @@ const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   cluster_name: DATABASE,
-  // Errors stay out of the server's log: they quote rows, and with them people's names and addresses.
+  // Errors stay out of the server's log: they quote rows, and with them people's names and
+  // addresses.
   log_min_messages: 'log',
   log_checkpoints: 'off',
 };
 
 /**
- * Starts PostgreSQL on `<dataDir>/postgres`, or takes over the server that a killed process left running there. The first start creates the
- * cluster (about a second). The server listens on a free port of 127.0.0.1, another one at each start, and outlives this process unless `stop()`
- * is called.
- * @param dataDir made with mode 0700 if missing; if this process is root, 0711, so that the server's account can pass
+ * Starts PostgreSQL on `<dataDir>/postgres`, or takes over the server that a killed process left
+ * running there. The first start creates the cluster (about a second). The server listens on a free
+ * port of 127.0.0.1, another one at each start, and outlives this process unless `stop()` is
+ * called.
+ * @param dataDir made with mode 0700 if missing; if this process is root, 0711, so that the
+ * server's account can pass
  * @param options.settings server settings, passed as `-c name=value`
  * @throws EmbeddedPostgresError if another process uses `dataDir`, or PostgreSQL cannot run here
  */
@@ -64,8 +86,8 @@ export async function startEmbeddedPostgres(
 }
 
 /**
- * For command-line tools beside a running service: the URL of the service's database on the server that runs on `dataDir`, or null if none does.
- * Changes nothing and takes no lock.
+ * For command-line tools beside a running service: the URL of the service's database on the server
+ * that runs on `dataDir`, or null if none does. Changes nothing and takes no lock.
  * @throws EmbeddedPostgresError if the cluster belongs to another user
  */
 export async function findEmbeddedPostgres(dataDir: string): Promise<string | null> {
@@ -95,7 +117,10 @@ async function explained<T>(dataDir: string, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** Connects to the server on this cluster, starting one if none runs, and takes the lock that says whose it is. */
+/**
+ * Connects to the server on this cluster, starting one if none runs, and takes the lock that says
+ * whose it is.
+ */
 async function takePossession(place: Place, binaries: string, settings: Record<string, string>) {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
@@ -145,10 +170,16 @@ async function connect(place: Place, { port }: Postmaster): Promise<Client | nul
 /** Starting, stopping, full, or gone while we spoke. */
 function isPassing(error: unknown): boolean {
   const { code = '', message = '' } = error as { code?: string; message?: string };
-  return ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P03', '53300'].includes(code) || /terminated|timeout/.test(message);
+  return (
+    ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P03', '53300'].includes(code) ||
+    /terminated|timeout/.test(message)
+  );
 }
 
-/** The connection that holds the lock. It ends with this process, however that ends, so the lock never outlives its owner for long: hence the retries. */
+/**
+ * The connection that holds the lock. It ends with this process, however that ends, so the lock
+ * never outlives its owner for long: hence the retries.
+ */
 async function takeLock(place: Place, postmaster: Postmaster): Promise<Client | 'in use' | null> {
   const client = postmaster.port ? await connect(place, postmaster) : null;
   if (!client) return null;
@@ -168,8 +199,8 @@ async function takeLock(place: Place, postmaster: Postmaster): Promise<Client | 
 }
 
 /**
- * Keeps the lock until the returned function stops the server. A lost connection (a crashed backend makes PostgreSQL restart all of them) is
- * replaced, else a second process could take the cluster.
+ * Keeps the lock until the returned function stops the server. A lost connection (a crashed backend
+ * makes PostgreSQL restart all of them) is replaced, else a second process could take the cluster.
  */
 function holdLock(place: Place, binaries: string, postmaster: Postmaster, first: Client): () => Promise<void> {
   let lock = first;
@@ -186,11 +217,16 @@ function holdLock(place: Place, binaries: string, postmaster: Postmaster, first:
     client.once('end', () => void regain());
   };
   watch(first);
-  // The lock goes last: given back before, it would let another process adopt a server that is about to stop.
-  return () => (stopping ??= stopServer(place, binaries, postmaster.pid).finally(() => lock.end().catch(() => undefined)));
+  // The lock goes last: given back before, it would let another process adopt a server that is
+  // about to stop.
+  return () =>
+    (stopping ??= stopServer(place, binaries, postmaster.pid).finally(() => lock.end().catch(() => undefined)));
 }
 
-/** The service's role gets the superuser's password by its hash: no statement holds it that a log or pg_stat_activity could show. */
+/**
+ * The service's role gets the superuser's password by its hash: no statement holds it that a log or
+ * pg_stat_activity could show.
+ */
 async function createDatabase(client: Client): Promise<void> {
   await client.query(`
     do $$ begin

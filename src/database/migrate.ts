@@ -7,8 +7,9 @@ import { dataSourceOptions } from './data-source';
 const migrationLock = 7_263_004;
 
 /**
- * Brings the schema up to date, then runs `prepare` (first rows) under the same lock. Instances that start together
- * wait for each other, so that each migration runs once; a migration that fails leaves nothing behind.
+ * Brings the schema up to date, then runs `prepare` (first rows) under the same lock. Instances
+ * that start together wait for each other, so that each migration runs once; a migration that fails
+ * leaves nothing behind.
  * @param url direct connection, not through a pooler: the lock belongs to a session
  */
 export async function migrateDatabase(
@@ -20,7 +21,9 @@ export async function migrateDatabase(
   await lock.connect();
   try {
     await lock.query('select pg_advisory_lock($1)', [migrationLock]);
-    const dataSource = await new DataSource({ ...dataSourceOptions({ url, poolMax: 2, purpose: 'migrations' }) }).initialize();
+    const dataSource = await new DataSource({
+      ...dataSourceOptions({ url, poolMax: 2, purpose: 'migrations' }),
+    }).initialize();
     try {
       await dataSource.runMigrations();
       await migrateJobs({ connectionString: url });

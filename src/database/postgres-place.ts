@@ -2,11 +2,20 @@ import { createHash } from 'node:crypto';
 import { chmod, mkdir, readFile, realpath, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { EmbeddedPostgresError, isReachable, makeOwnDirectory, type ServerAccount, STATE_DIRECTORY } from './postgres-binaries';
+import {
+  EmbeddedPostgresError,
+  isReachable,
+  makeOwnDirectory,
+  type ServerAccount,
+  STATE_DIRECTORY,
+} from './postgres-binaries';
 
 /** Where a cluster lies and who runs its server. All paths are absolute and free of symlinks. */
 export interface Place {
-  /** Holds the cluster, the server's log and unfinished clusters: DATA_DIR, or its substitute below STATE_DIRECTORY. */
+  /**
+   * Holds the cluster, the server's log and unfinished clusters: DATA_DIR, or its substitute below
+   * STATE_DIRECTORY.
+   */
   home: string;
   cluster: string;
   /** null: this process's own account. */
@@ -27,13 +36,17 @@ export async function findPlace(dataDir: string): Promise<Place | null> {
   return null;
 }
 
-/** Like `findPlace`, but makes `dataDir` and chooses a place if there is no cluster yet, and lets the server's account through to it. */
+/**
+ * Like `findPlace`, but makes `dataDir` and chooses a place if there is no cluster yet, and lets
+ * the server's account through to it.
+ */
 export async function preparePlace(dataDir: string): Promise<Place> {
   await mkdir(dirname(resolve(dataDir)), { recursive: true });
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const place = (await findPlace(dataDir)) ?? (await choosePlace(await realpath(dataDir)));
   // Others may pass through, not look: the mode of everything inside guards it.
-  if (!(await isReachable(place.home, place.account))) await chmod(place.home, ((await stat(place.home)).mode & 0o7777) | 0o011);
+  if (!(await isReachable(place.home, place.account)))
+    await chmod(place.home, ((await stat(place.home)).mode & 0o7777) | 0o011);
   return place;
 }
 
@@ -66,7 +79,10 @@ function substituteFor(home: string): string {
   return join(STATE_DIRECTORY, createHash('sha256').update(home).digest('hex').slice(0, 16));
 }
 
-/** As root, the owner of the cluster runs its server; for a new one, the user postgres if the system has it, else nobody. */
+/**
+ * As root, the owner of the cluster runs its server; for a new one, the user postgres if the system
+ * has it, else nobody.
+ */
 async function chooseAccount(cluster: string | null): Promise<ServerAccount | null> {
   if (!isRoot()) return null;
   const owner = cluster && (await stat(cluster));

@@ -22,12 +22,17 @@ export const PASSWORD_FILE = 'carrier_identity.password';
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
 const STOP_PATIENCE_MS = 60_000;
 
-/** What PostgreSQL says when the next attempt may succeed: port just taken, another start was faster, processes of a killed server still going away. */
-const PASSING_TROUBLE = /Address already in use|lock file "postmaster.pid" already exists|pre-existing shared memory block/;
+/**
+ * What PostgreSQL says when the next attempt may succeed: port just taken, another start was
+ * faster, processes of a killed server still going away.
+ */
+const PASSING_TROUBLE =
+  /Address already in use|lock file "postmaster.pid" already exists|pre-existing shared memory block/;
 
 /**
- * Makes the cluster in a directory beside its place and renames it, so that one killed halfway is never taken for a cluster, and of two processes
- * that do this at once one wins and the other uses the winner's. The password lies inside for the same reason: cluster and password come together.
+ * Makes the cluster in a directory beside its place and renames it, so that one killed halfway is
+ * never taken for a cluster, and of two processes that do this at once one wins and the other uses
+ * the winner's. The password lies inside for the same reason: cluster and password come together.
  */
 export async function createCluster(place: Place, binaries: string): Promise<void> {
   const workshop = await mkdtemp(join(place.home, UNFINISHED_PREFIX));
@@ -35,7 +40,8 @@ export async function createCluster(place: Place, binaries: string): Promise<voi
   const password = join(workshop, 'password');
   try {
     await writeDurably(password, randomBytes(24).toString('hex'));
-    if (place.account) for (const path of [workshop, password]) await lchown(path, place.account.uid, place.account.gid);
+    if (place.account)
+      for (const path of [workshop, password]) await lchown(path, place.account.uid, place.account.gid);
     await initialise(place, binaries, data, password);
     await rename(password, join(data, PASSWORD_FILE));
     await rename(data, place.cluster);
@@ -54,20 +60,23 @@ async function writeDurably(path: string, text: string): Promise<void> {
 }
 
 /**
- * Case folding and order are PostgreSQL's own (the same on every system); the system's locale only tells letters from signs. That is what trigram
- * search looks at: under plain C it drops every letter outside ASCII. C.UTF-8 is not everywhere.
+ * Case folding and order are PostgreSQL's own (the same on every system); the system's locale only
+ * tells letters from signs. That is what trigram search looks at: under plain C it drops every
+ * letter outside ASCII. C.UTF-8 is not everywhere.
  */
 async function initialise(place: Place, binaries: string, data: string, passwordFile: string): Promise<void> {
   if (!place.account) assertNamedUser();
   const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
-  // A Ctrl-C at the moment when initdb tries out sizes would make it settle for small ones and go on.
+  // A Ctrl-C at the moment when initdb tries out sizes would make it settle for small ones and go
+  // on.
   const sizes = ['--set=max_connections=100', '--set=shared_buffers=128MB'];
   const access = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
   for (const letters of ['C.UTF-8', 'en_US.UTF-8', 'C']) {
     const args = [`--pgdata=${data}`, '--no-instructions', ...access, ...locale, `--lc-ctype=${letters}`, ...sizes];
     const { code, output } = await run(place, join(binaries, 'initdb'), args);
     if (code === 0) return;
-    if (!output.includes('invalid locale name')) throw new Error(`initdb failed (${code ?? 'killed'}): ${complaint(output)}`);
+    if (!output.includes('invalid locale name'))
+      throw new Error(`initdb failed (${code ?? 'killed'}): ${complaint(output)}`);
   }
 }
 
@@ -84,12 +93,21 @@ function assertNamedUser(): void {
   }
 }
 
-/** Starts the server on a free port. Returns what stands in the way for the moment; null: it runs. */
-export async function launchServer(place: Place, binaries: string, settings: Record<string, string>): Promise<string | null> {
+/**
+ * Starts the server on a free port. Returns what stands in the way for the moment; null: it runs.
+ */
+export async function launchServer(
+  place: Place,
+  binaries: string,
+  settings: Record<string, string>,
+): Promise<string | null> {
   await setAsideReusedPid(place.cluster);
   const port = await findFreePort();
-  const options = Object.entries({ port: String(port), ...settings }).map(([name, value]) => `-c ${quoted(`${name}=${value}`)}`);
-  // Root opens the log in its own directory; the server only inherits it. A symlink put there is not followed.
+  const options = Object.entries({ port: String(port), ...settings }).map(
+    ([name, value]) => `-c ${quoted(`${name}=${value}`)}`,
+  );
+  // Root opens the log in its own directory; the server only inherits it. A symlink put there is
+  // not followed.
   const log = await open(
     join(place.home, 'postgres.log'),
     constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW,
@@ -98,13 +116,18 @@ export async function launchServer(place: Place, binaries: string, settings: Rec
   try {
     if ((await log.stat()).size > LOG_LIMIT_BYTES) await log.truncate();
     const { size } = await log.stat();
-    // The cluster's path is in the environment, not here: pg_ctl puts what it gets into a shell command.
-    const { code } = await run(place, join(binaries, 'pg_ctl'), ['start', '-w', '-t', '600', '-o', options.join(' ')], { log: log.fd });
+    // The cluster's path is in the environment, not here: pg_ctl puts what it gets into a shell
+    // command.
+    const { code } = await run(place, join(binaries, 'pg_ctl'), ['start', '-w', '-t', '600', '-o', options.join(' ')], {
+      log: log.fd,
+    });
     if (code === 0) return null;
     const output = Buffer.alloc((await log.stat()).size - size);
     await log.read(output, 0, output.length, size);
     if (PASSING_TROUBLE.test(output.toString())) return complaint(output.toString());
-    throw new Error(`its server does not start: ${complaint(output.toString())} (more in ${join(place.home, 'postgres.log')})`);
+    throw new Error(
+      `its server does not start: ${complaint(output.toString())} (more in ${join(place.home, 'postgres.log')})`,
+    );
   } finally {
     await log.close();
   }
@@ -142,7 +165,10 @@ async function readPidFile(cluster: string, name = 'postmaster.pid'): Promise<st
   });
 }
 
-/** The number of a killed server may by now be another program's (usual in containers), hence the look at what it works on, where /proc tells. */
+/**
+ * The number of a killed server may by now be another program's (usual in containers), hence the
+ * look at what it works on, where /proc tells.
+ */
 async function isPostmaster(pid: number, cluster: string): Promise<boolean> {
   if (!isAlive(pid)) return false;
   const canTell = await readlink('/proc/self').catch(() => null);
@@ -159,20 +185,29 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** PostgreSQL itself gets past the file of a killed server, unless the number in it is in use again. */
+/**
+ * PostgreSQL itself gets past the file of a killed server, unless the number in it is in use again.
+ */
 async function setAsideReusedPid(cluster: string): Promise<void> {
   const seen = await readPidFile(cluster);
   if (!seen || !isAlive(Number.parseInt(seen, 10)) || (await findPostmaster(cluster))) return;
-  const [file, aside] = ['postmaster.pid', 'postmaster.pid.stale'].map((name) => join(cluster, name)) as [string, string];
+  const [file, aside] = ['postmaster.pid', 'postmaster.pid.stale'].map((name) => join(cluster, name)) as [
+    string,
+    string,
+  ];
   await rename(file, aside).catch(() => undefined);
   // Another start was faster, and this is its server's.
   if ((await readPidFile(cluster, 'postmaster.pid.stale')) !== seen) await rename(aside, file);
 }
 
-/** Stops the server gently (open transactions are rolled back) and waits; nothing happens if another server has taken its place. */
+/**
+ * Stops the server gently (open transactions are rolled back) and waits; nothing happens if another
+ * server has taken its place.
+ */
 export async function stopServer(place: Place, binaries: string, pid: number): Promise<void> {
   if ((await findPostmaster(place.cluster))?.pid !== pid) return;
-  // Detached: a second Ctrl-C must not stop the stopping. The waiting is ours: pg_ctl would wait for the next server if one starts at once.
+  // Detached: a second Ctrl-C must not stop the stopping. The waiting is ours: pg_ctl would wait
+  // for the next server if one starts at once.
   const { output } = await run(place, join(binaries, 'pg_ctl'), ['stop', '-m', 'fast', '-W'], { detached: true });
   const deadline = performance.now() + STOP_PATIENCE_MS;
   while (await isPostmaster(pid, place.cluster)) {

@@ -10,8 +10,9 @@ const retryAfterSeconds = 5;
 const holders = new Set<string>();
 
 /**
- * What the database holds at one moment, to be read in pieces for as long as it takes: read-only, on a connection of its own, so that a slow reader
- * keeps nobody else from the pool. It is over when the signal says so, even in the middle of a statement.
+ * What the database holds at one moment, to be read in pieces for as long as it takes: read-only,
+ * on a connection of its own, so that a slow reader keeps nobody else from the pool. It is over
+ * when the signal says so, even in the middle of a statement.
  */
 export class Snapshot {
   private pid = 0;
@@ -30,7 +31,12 @@ export class Snapshot {
    * @throws request.rate_limited when the holder has one already, service.overloaded when all are
    * taken
    */
-  static async open(url: string, cancel: (pid: number) => Promise<unknown>, holder: string, signal: AbortSignal): Promise<Snapshot> {
+  static async open(
+    url: string,
+    cancel: (pid: number) => Promise<unknown>,
+    holder: string,
+    signal: AbortSignal,
+  ): Promise<Snapshot> {
     if (holders.has(holder)) throw tooMany();
     if (holders.size >= openMax) throw new AppError('service.overloaded');
     holders.add(holder);
@@ -61,10 +67,15 @@ export class Snapshot {
     return (await this.busy(() => this.client.query({ text, values }))).rows as Row[];
   }
 
-  /** The rows of a query with one column of text, from a cursor: so many at a time, joined to one text, each row with `end` after it. The next ones are on their way meanwhile. */
+  /**
+   * The rows of a query with one column of text, from a cursor: so many at a time, joined to one
+   * text, each row with `end` after it. The next ones are on their way meanwhile.
+   */
   async *texts(query: SqlFragment, rows: number, end: string): AsyncGenerator<string> {
     const fetch = () => {
-      const fetched = this.busy(() => this.client.query<[string]>({ text: `fetch ${rows} from texts`, rowMode: 'array' }));
+      const fetched = this.busy(() =>
+        this.client.query<[string]>({ text: `fetch ${rows} from texts`, rowMode: 'array' }),
+      );
       // it may fail while nobody waits for it; whoever does is told
       fetched.catch(() => undefined);
       return fetched;
@@ -94,9 +105,13 @@ export class Snapshot {
     return this.over;
   }
 
-  /** A statement may take long, the client waits for it; and between two the connection may rest as long as a slow client may. */
+  /**
+   * A statement may take long, the client waits for it; and between two the connection may rest as
+   * long as a slow client may.
+   */
   private async begin(): Promise<void> {
-    await this.client.query(`begin isolation level repeatable read, read only; set local statement_timeout = 0; set local jit = off;
+    await this.client
+      .query(`begin isolation level repeatable read, read only; set local statement_timeout = 0; set local jit = off;
       set local lock_timeout = '5s'; set local idle_in_transaction_session_timeout = '60s'`);
     const { rows } = await this.client.query<{ pid: number }>('select pg_backend_pid() as pid');
     this.pid = rows[0]?.pid ?? 0;

@@ -15,7 +15,12 @@ const render = create().compile(`<!doctype html>
 export class DocsService {
   /** The page of one code, or of all. @throws request.not_found for a code there is not */
   errorPage(code: string | null): string {
-    const kinds = Object.entries(errorCodes).map(([name, { status, title, meaning }]) => ({ code: name, status, title, meaning }));
+    const kinds = Object.entries(errorCodes).map(([name, { status, title, meaning }]) => ({
+      code: name,
+      status,
+      title,
+      meaning,
+    }));
     const shown = code === null ? kinds : kinds.filter((kind) => kind.code === code);
     if (shown.length === 0) throw new AppError('request.not_found');
     return render({ kinds: shown });

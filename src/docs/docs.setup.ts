@@ -4,7 +4,11 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 
 /** The committed document. It is made by the build and checked for drift. */
-const documentFile = join(__dirname, ...(__dirname.includes(`${join('dist', 'src')}`) ? ['..', '..', '..'] : ['..', '..']), 'openapi.json');
+const documentFile = join(
+  __dirname,
+  ...(__dirname.includes(`${join('dist', 'src')}`) ? ['..', '..', '..'] : ['..', '..']),
+  'openapi.json',
+);
 
 /** Policy of the explorer's pages: its own scripts and styles, no others. */
 export const docsPolicy =

@@ -54,7 +54,10 @@ const together = (...names: string[]) => {
   const properties = Object.fromEntries(names.map((name) => [name, {}]));
   return { required: names, properties };
 };
-/** Rules between the fields of a body, which no decorator of a field can show. Services enforce them. */
+/**
+ * Rules between the fields of a body, which no decorator of a field can show. Services enforce
+ * them.
+ */
 const betweenFields: Record<string, object> = {
   CheckTokenRequest: { not: together('token', 'refresh_token') },
   ChangeFoundUsersRequest: {
@@ -69,7 +72,10 @@ const betweenFields: Record<string, object> = {
 };
 const methods = ['get', 'post', 'patch', 'delete'] as const;
 
-/** Makes the OpenAPI 3.1 document from controllers and DTOs. Only the build does this; the service serves the committed file. */
+/**
+ * Makes the OpenAPI 3.1 document from controllers and DTOs. Only the build does this; the service
+ * serves the committed file.
+ */
 export function createDocument(app: INestApplication): OpenAPIObject {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
@@ -80,7 +86,10 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .addServer('/', 'This service')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'bearer')
     .addApiKey({ type: 'apiKey', in: 'header', name: 'X-Auth-Token' }, 'x-auth-token')
-    .addBasicAuth({ type: 'http', scheme: 'basic', description: 'The id of a key for machines, and the key' }, 'client-credentials');
+    .addBasicAuth(
+      { type: 'http', scheme: 'basic', description: 'The id of a key for machines, and the key' },
+      'client-credentials',
+    );
   const document = SwaggerModule.createDocument(app, builder.build(), {
     extraModels: [ProblemResponse],
     operationIdFactory: (controller, method) => `${controller.replace('Controller', '')}.${method}`,
@@ -111,7 +120,8 @@ interface Schema {
 function closeSchema(schema: Schema): void {
   if (schema.nullable === true) {
     delete schema.nullable;
-    if (schema.allOf !== undefined) Object.assign(schema, { anyOf: [...schema.allOf, { type: 'null' }], allOf: undefined });
+    if (schema.allOf !== undefined)
+      Object.assign(schema, { anyOf: [...schema.allOf, { type: 'null' }], allOf: undefined });
     else if (typeof schema.type === 'string') schema.type = [schema.type, 'null'];
   }
   if (schema.properties !== undefined) {
@@ -139,8 +149,10 @@ function complete(operation: Operation, method: string): void {
   // a body that nobody asked for is read and refused like any other
   if (method !== 'get') codes.push('request.malformed_json', 'request.too_large', 'request.unsupported_media_type');
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of new Set(codes)) byStatus.set(errorKind(code).status, [...(byStatus.get(errorKind(code).status) ?? []), code]);
-  for (const [status, list] of [...byStatus].sort(([a], [b]) => a - b)) operation.responses[String(status)] = refusal(status, list);
+  for (const code of new Set(codes))
+    byStatus.set(errorKind(code).status, [...(byStatus.get(errorKind(code).status) ?? []), code]);
+  for (const [status, list] of [...byStatus].sort(([a], [b]) => a - b))
+    operation.responses[String(status)] = refusal(status, list);
   const permission = operation['x-permission'];
   if (permission !== undefined && permission !== 'none')
     operation.description =

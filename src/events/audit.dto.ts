@@ -20,7 +20,10 @@ export class EventResponse {
   actor_id!: string | null;
   /** kind of actor */
   actor_type!: 'user' | 'key' | 'system';
-  /** kind of thing it happened to: `user`, `session`, `login`, `operation`, `role`, `key` or `signing_key` */
+  /**
+   * kind of thing it happened to: `user`, `session`, `login`, `operation`, `role`, `key` or
+   * `signing_key`
+   */
   target_type!: string | null;
   /** id of the thing it happened to */
   target_id!: string | null;

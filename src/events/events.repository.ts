@@ -16,7 +16,16 @@ const columns =
   events.carrier_id, events.operation_id, events.session_id, host(events.ip) as ip, events.request_id, events.changes`);
 
 /** Changed fields that say nothing of a person. */
-const impersonal = ['user_type', 'roles', 'carrier_id', 'carrier_scope', 'status', 'must_change_password', 'deleted_at', 'ended_reason'];
+const impersonal = [
+  'user_type',
+  'roles',
+  'carrier_id',
+  'carrier_scope',
+  'status',
+  'must_change_password',
+  'deleted_at',
+  'ended_reason',
+];
 
 /** What all events of one act have in common. */
 export type EventBase = Pick<
@@ -54,8 +63,9 @@ export class EventsRepository {
   }
 
   /**
-   * Takes the values of persons who are about to be purged out of the log: what they were called, and where they came from. Ids, event types, times,
-   * and who gave them which power stay, and so does the address of others who acted on them. Call it before their sessions are gone.
+   * Takes the values of persons who are about to be purged out of the log: what they were called,
+   * and where they came from. Ids, event types, times, and who gave them which power stay, and so
+   * does the address of others who acted on them. Call it before their sessions are gone.
    */
   async eraseUsers(user_ids: string[]): Promise<void> {
     const { run } = this.database;

@@ -48,7 +48,10 @@ export interface EventTarget {
   carrier_id?: string | null;
 }
 
-/** The audit log. Written in the transaction of the change, so that there is no change without its event, nor an event without its change. */
+/**
+ * The audit log. Written in the transaction of the change, so that there is no change without its
+ * event, nor an event without its change.
+ */
 @Injectable()
 export class EventsService {
   constructor(private readonly events: EventsRepository) {}
@@ -62,7 +65,8 @@ export class EventsService {
 
   /**
    * The SQL that records the same of many, to be part of the statement that does it to them.
-   * @param targets what comes after FROM: a relation called `target` with `id`, `carrier_id`, `changes` and `version` (of the user after a change, else null)
+   * @param targets what comes after FROM: a relation called `target` with `id`, `carrier_id`,
+   * `changes` and `version` (of the user after a change, else null)
    */
   recordAll(
     actor: Actor,
@@ -73,7 +77,10 @@ export class EventsService {
   ): SqlFragment {
     const actor_id = actor.actor_type === 'system' ? null : actor.user_id;
     const { actor_type, session_id, ip, request_id } = actor;
-    return insertEventsSql({ event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id }, targets);
+    return insertEventsSql(
+      { event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id },
+      targets,
+    );
   }
 
   /** One page of the events that the actor may see. */

@@ -16,7 +16,8 @@ export function visibleEvents(actor: Actor): SqlFragment {
   });
 }
 
-const visibleColumns = rawSql(`event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id, carrier_id,
+const visibleColumns =
+  rawSql(`event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id, carrier_id,
   operation_id, request_id, changes`);
 
 /**

@@ -3,8 +3,9 @@ import { UploadedFile } from '../common/http/upload';
 import { createKeyedHash } from '../common/random';
 
 /**
- * What makes two requests the same: query parameters and body. Keyed, since a body may hold a password, and a plain hash of it could be guessed
- * offline far faster than Argon2id allows (OWASP ASVS 11.4.2).
+ * What makes two requests the same: query parameters and body. Keyed, since a body may hold a
+ * password, and a plain hash of it could be guessed offline far faster than Argon2id allows (OWASP
+ * ASVS 11.4.2).
  */
 export class Fingerprint {
   private digest: Buffer | null = null;

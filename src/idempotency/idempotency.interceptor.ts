@@ -11,8 +11,9 @@ const header = 'Idempotency-Key';
 export const idempotencyKeyForm = /^[!-~]{1,255}$/;
 
 /**
- * Answers a repeated request as the first time. It stands closest to the handler, by `@Idempotent()`: guards and other interceptors see a repetition like
- * any other request, so access is checked anew, and headers that are made from the answer come out the same.
+ * Answers a repeated request as the first time. It stands closest to the handler, by
+ * `@Idempotent()`: guards and other interceptors see a repetition like any other request, so access
+ * is checked anew, and headers that are made from the answer come out the same.
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
@@ -27,7 +28,11 @@ export class IdempotencyInterceptor implements NestInterceptor {
 
   private async once(key: string, request: FastifyRequest, reply: FastifyReply, next: CallHandler): Promise<unknown> {
     if (!idempotencyKeyForm.test(key))
-      throw invalid({ parameter: header, code: 'parameter.malformed', detail: 'must be 1–255 visible ASCII characters' });
+      throw invalid({
+        parameter: header,
+        code: 'parameter.malformed',
+        detail: 'must be 1–255 visible ASCII characters',
+      });
     if (request.actor === undefined) throw new Error('@Idempotent on a route without @Allow');
     const [path = ''] = request.originalUrl.split('?');
     const { actor, method, query } = request;

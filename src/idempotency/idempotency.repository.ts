@@ -11,12 +11,17 @@ export type KeyState = Pick<IdempotencyKeyEntity, 'actor_scope' | 'request_hash'
 /** Rows that are too old, removed at each claim: more than are added. */
 const sweptAtOnce = 10;
 
-/** The SQL of idempotency keys. Leases and ages are compared with the clock of the database only. */
+/**
+ * The SQL of idempotency keys. Leases and ages are compared with the clock of the database only.
+ */
 @Injectable()
 export class IdempotencyRepository {
   constructor(private readonly database: Database) {}
 
-  /** Claims a key that is new, too old, or whose claim is over; the latter only for the same request. False when none of these. */
+  /**
+   * Claims a key that is new, too old, or whose claim is over; the latter only for the same
+   * request. False when none of these.
+   */
   async claim(
     scope: KeyScope,
     actor_scope: string,
@@ -55,35 +60,60 @@ export class IdempotencyRepository {
 
   /** Prolongs a claim. */
   async renew(scope: KeyScope, claim_id: string, lease_seconds: number): Promise<void> {
-    await this.database.runPrepared(sql`update idempotency_keys set claimed_until = now() + ${lease_seconds}::integer * interval '1 second'
+    await this.database
+      .runPrepared(sql`update idempotency_keys set claimed_until = now() + ${lease_seconds}::integer * interval '1 second'
       where ${isKey(scope)} and claim_id = ${claim_id}::uuid and status is null`);
   }
 
   /** Keeps the answer; false when the claim was taken over. */
-  async keep(scope: KeyScope, claim_id: string, status: number, answer: string, request_hash: Buffer | null): Promise<boolean> {
-    const rows = await this.database.runPrepared(sql`update idempotency_keys set status = ${status}::integer, answer = ${answer}::json,
+  async keep(
+    scope: KeyScope,
+    claim_id: string,
+    status: number,
+    answer: string,
+    request_hash: Buffer | null,
+  ): Promise<boolean> {
+    const rows = await this.database
+      .runPrepared(sql`update idempotency_keys set status = ${status}::integer, answer = ${answer}::json,
       request_hash = coalesce(request_hash, ${request_hash}::bytea)
       where ${isKey(scope)} and claim_id = ${claim_id}::uuid returning claim_id`);
     return rows.length > 0;
   }
 
-  /** Keeps the answer of a request that is over, unless the transaction of its change has kept one. */
-  async settle(scope: KeyScope, claim_id: string, status: number, answer: string, request_hash: Buffer | null): Promise<void> {
-    await this.database.runPrepared(sql`update idempotency_keys set request_hash = coalesce(request_hash, ${request_hash}::bytea),
+  /**
+   * Keeps the answer of a request that is over, unless the transaction of its change has kept one.
+   */
+  async settle(
+    scope: KeyScope,
+    claim_id: string,
+    status: number,
+    answer: string,
+    request_hash: Buffer | null,
+  ): Promise<void> {
+    await this.database
+      .runPrepared(sql`update idempotency_keys set request_hash = coalesce(request_hash, ${request_hash}::bytea),
       answer = case when status is null then ${answer}::json else answer end, status = coalesce(status, ${status}::integer)
       where ${isKey(scope)} and claim_id = ${claim_id}::uuid`);
   }
 
-  /** Gives up a claim, unless its change was committed all the same: an answer from the database may be lost on the way. */
+  /**
+   * Gives up a claim, unless its change was committed all the same: an answer from the database may
+   * be lost on the way.
+   */
   async release(scope: KeyScope, claim_id: string): Promise<void> {
     await this.database.runPrepared(
       sql`delete from idempotency_keys where ${isKey(scope)} and claim_id = ${claim_id}::uuid and status is null`,
     );
   }
 
-  /** Removes the answers to purged users, and takes those that mention them out of the rows of others. The rows stay: nothing is done a second time. */
+  /**
+   * Removes the answers to purged users, and takes those that mention them out of the rows of
+   * others. The rows stay: nothing is done a second time.
+   */
   async eraseUsers(user_ids: string[]): Promise<void> {
-    await this.database.run(sql`delete from idempotency_keys where user_id = any(${user_ids}::uuid[]) and actor_type = 'user'`);
+    await this.database.run(
+      sql`delete from idempotency_keys where user_id = any(${user_ids}::uuid[]) and actor_type = 'user'`,
+    );
     await this.database.run(sql`update idempotency_keys set answer = null
       where exists (select from unnest(${user_ids}::uuid[]) as purged (id) where strpos(answer::text, purged.id::text) > 0)`);
   }

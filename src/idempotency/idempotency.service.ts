@@ -36,8 +36,9 @@ const leaseSeconds = 10;
 const renewEveryMs = 3_000;
 
 /**
- * Requests with an `Idempotency-Key` are carried out once, and answered the same again for 24 hours (draft-ietf-httpapi-idempotency-key-header-07).
- * It holds through kill -9 at any moment: the answer is kept in the transaction of the change, and who has lost their claim cannot commit.
+ * Requests with an `Idempotency-Key` are carried out once, and answered the same again for 24 hours
+ * (draft-ietf-httpapi-idempotency-key-header-07). It holds through kill -9 at any moment: the
+ * answer is kept in the transaction of the change, and who has lost their claim cannot commit.
  */
 @Injectable()
 export class IdempotencyService {
@@ -84,9 +85,11 @@ export class IdempotencyService {
   }
 
   /**
-   * Keeps the answer to the current request, if it has a key: the last step of the transaction that makes its whole change. After a crash between commit and
-   * answer, the request is then answered instead of done again.
-   * @throws idempotency.in_progress when another process has taken the request over, so that this change is rolled back
+   * Keeps the answer to the current request, if it has a key: the last step of the transaction that
+   * makes its whole change. After a crash between commit and answer, the request is then answered
+   * instead of done again.
+   * @throws idempotency.in_progress when another process has taken the request over, so that this
+   * change is rolled back
    */
   async keep(status: number, body: unknown): Promise<void> {
     const claim = this.claims.getStore();
@@ -96,12 +99,16 @@ export class IdempotencyService {
     if (!kept) throw new AppError('idempotency.in_progress');
   }
 
-  /** Keeps the answer to a request that is over, unless `keep` has; null keeps none, so that the request can be tried again. Never throws. */
+  /**
+   * Keeps the answer to a request that is over, unless `keep` has; null keeps none, so that the
+   * request can be tried again. Never throws.
+   */
   async settle({ scope, claim_id, fingerprint }: Claim, answer: KeptAnswer | null): Promise<void> {
     try {
       const request_hash = answer === null ? null : await fingerprint.complete().catch(() => null);
       // what was refused because its body broke off on the way may come again whole
-      if (answer === null || (answer.refusal !== undefined && request_hash === null)) return await this.keys.release(scope, claim_id);
+      if (answer === null || (answer.refusal !== undefined && request_hash === null))
+        return await this.keys.release(scope, claim_id);
       const { status, body, refusal } = answer;
       await this.keys.settle(scope, claim_id, status, JSON.stringify({ body, refusal }), request_hash);
     } catch (error) {

@@ -3,7 +3,10 @@ import { ApiHeader } from '@nestjs/swagger';
 import { patternOf } from '../common/text-forms';
 import { idempotencyKeyForm, IdempotencyInterceptor } from './idempotency.interceptor';
 
-/** Makes an operation honour `Idempotency-Key`. Its module imports `IdempotencyModule`, and the transaction of its change ends with `IdempotencyService.keep`. */
+/**
+ * Makes an operation honour `Idempotency-Key`. Its module imports `IdempotencyModule`, and the
+ * transaction of its change ends with `IdempotencyService.keep`.
+ */
 export function Idempotent(): MethodDecorator {
   return applyDecorators(
     UseInterceptors(IdempotencyInterceptor),

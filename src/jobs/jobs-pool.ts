@@ -1,6 +1,8 @@
 import { DatabaseError, Pool, type PoolClient } from 'pg';
 
-/** cannot_connect_now: what fails with it, the worker tries again, after seconds and then minutes. */
+/**
+ * cannot_connect_now: what fails with it, the worker tries again, after seconds and then minutes.
+ */
 const retried = '57P03';
 const lostConnection = /^(08|53|57P)/;
 
@@ -8,8 +10,9 @@ type Done = (release?: Error | boolean) => void;
 type OnConnected = (error: Error | undefined, client: PoolClient | undefined, done: Done) => void;
 
 /**
- * The worker's connections. That a job is done, or has failed, the worker says a second time only after a few kinds of faults. A lost connection is
- * none of them: the job would stay locked for four hours, and then run again. Hence such faults get a code that the worker knows.
+ * The worker's connections. That a job is done, or has failed, the worker says a second time only
+ * after a few kinds of faults. A lost connection is none of them: the job would stay locked for
+ * four hours, and then run again. Hence such faults get a code that the worker knows.
  */
 export class JobsPool extends Pool {
   override connect(): Promise<PoolClient>;
@@ -26,7 +29,8 @@ function withRetriedFaults(client: PoolClient): PoolClient {
   if (prepared.has(client)) return client;
   prepared.add(client);
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
-  const retrying = (...args: unknown[]) => query(...args)?.catch?.((error: unknown) => Promise.reject(retriedFault(error)));
+  const retrying = (...args: unknown[]) =>
+    query(...args)?.catch?.((error: unknown) => Promise.reject(retriedFault(error)));
   return Object.assign(client, { query: retrying as typeof client.query });
 }
 

@@ -1,5 +1,12 @@
 import { EventEmitter } from 'node:events';
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown, type OnModuleDestroy } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import {
   type CronItem,
   parseCronItems,
@@ -13,7 +20,10 @@ import { CONFIG, type Config } from '../config/config';
 import { JobsPool } from './jobs-pool';
 import { type Job, JobsRepository } from './jobs.repository';
 
-/** Does one job; throwing lets it be tried again later, with growing pauses. One that takes more than five minutes is taken for abandoned, and run again. */
+/**
+ * Does one job; throwing lets it be tried again later, with growing pauses. One that takes more
+ * than five minutes is taken for abandoned, and run again.
+ */
 export type JobHandler = (payload: Record<string, unknown>) => Promise<void>;
 
 /** Jobs that run when the service stops have this long; then they go back into the queue. */
@@ -22,7 +32,10 @@ const stopPatienceMs = 4_000;
 const abandonedAfterSeconds = 300;
 const releaseEveryMs = 60_000;
 
-/** Work that must happen even if this process dies: kept in PostgreSQL, enqueued in the transaction of the change that asks for it. */
+/**
+ * Work that must happen even if this process dies: kept in PostgreSQL, enqueued in the transaction
+ * of the change that asks for it.
+ */
 @Injectable()
 export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
   private readonly logger = new Logger(JobsService.name);
@@ -45,8 +58,9 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   }
 
   /**
-   * Says who does a job that comes again and again. However many instances there are, it is enqueued once each time, and no two of it run at once. One
-   * that fails is tried again; a time at which no instance ran is left out. Called by modules when they start.
+   * Says who does a job that comes again and again. However many instances there are, it is
+   * enqueued once each time, and no two of it run at once. One that fails is tried again; a time at
+   * which no instance ran is left out. Called by modules when they start.
    * @param when five fields as in a crontab, in UTC: `7 * * * *` is seven minutes past each hour
    */
   every(when: string, name: string, handler: () => Promise<void>): void {
@@ -73,11 +87,18 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    this.pool = new JobsPool({ connectionString: this.config.DATABASE_DIRECT_URL, max: 4, application_name: 'carrier-identity jobs' });
+    this.pool = new JobsPool({
+      connectionString: this.config.DATABASE_DIRECT_URL,
+      max: 4,
+      application_name: 'carrier-identity jobs',
+    });
     const onError = (error: Error) => this.logger.warn(`jobs: lost a connection: ${error.message}`);
     this.pool.on('error', onError).on('connect', (client) => client.on('error', onError));
     const taskList = Object.fromEntries(
-      [...this.handlers].map(([name, handler]) => [name, (payload: unknown) => handler(payload as Record<string, unknown>)]),
+      [...this.handlers].map(([name, handler]) => [
+        name,
+        (payload: unknown) => handler(payload as Record<string, unknown>),
+      ]),
     );
     const events = new EventEmitter() as WorkerEvents;
     events.on('pool:create', ({ workerPool }) => {
@@ -109,10 +130,15 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   }
 
   private async releaseAbandoned(): Promise<void> {
-    await this.jobs.releaseAbandoned(abandonedAfterSeconds).catch((error: unknown) => this.logger.warn(`jobs: ${String(error)}`));
+    await this.jobs
+      .releaseAbandoned(abandonedAfterSeconds)
+      .catch((error: unknown) => this.logger.warn(`jobs: ${String(error)}`));
   }
 
-  /** A job that hangs (a mail server that does not answer) must not hold up the end, nor stay locked after it. */
+  /**
+   * A job that hangs (a mail server that does not answer) must not hold up the end, nor stay locked
+   * after it.
+   */
   private async stopWorkers(): Promise<void> {
     const force = async () => this.workers?.forcefulShutdown('the service stops');
     const impatient = setTimeout(() => void force().catch(() => undefined), stopPatienceMs);

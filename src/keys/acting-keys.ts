@@ -9,7 +9,10 @@ const keysMax = 1_000;
 /** As long as for logins: after that the use of a key is worth noting, too. */
 const ageMaxMs = 60_000;
 
-/** Keys that work, answered from memory while nothing can have changed, as logins are (ADR 0010). By their hash: memory that is dumped holds no key. */
+/**
+ * Keys that work, answered from memory while nothing can have changed, as logins are (ADR 0010). By
+ * their hash: memory that is dumped holds no key.
+ */
 @Injectable()
 export class ActingKeys {
   private readonly byHash = new LRUCache<string, { key: ActingKey; believedUntil: number }>({ max: keysMax });
@@ -28,7 +31,10 @@ export class ActingKeys {
     notifications.onGap(forgetAll);
   }
 
-  /** The key with a hash, or null when it does not work. @param read called with a key that comes from the database, once a minute while it is used */
+  /**
+   * The key with a hash, or null when it does not work. @param read called with a key that comes
+   * from the database, once a minute while it is used
+   */
   async find(token_hash: Buffer, read: (key: ActingKeyRecord) => void): Promise<ActingKey | null> {
     const name = token_hash.toString('base64');
     const known = this.notifications.isCurrent ? this.byHash.get(name) : undefined;
@@ -37,7 +43,8 @@ export class ActingKeys {
     const { changes } = this;
     const key = await this.keys.findActing(token_hash);
     if (key === null) return null;
-    if (changes === this.changes) this.byHash.set(name, { key, believedUntil: askedAt + Math.min(key.ends_in_ms, ageMaxMs) });
+    if (changes === this.changes)
+      this.byHash.set(name, { key, believedUntil: askedAt + Math.min(key.ends_in_ms, ageMaxMs) });
     read(key);
     return key;
   }

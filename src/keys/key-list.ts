@@ -20,7 +20,12 @@ export const keyList: ListSpec = {
         equalsAny: (values) => sql`keys.permissions && ${values}::text[]`,
         meaning: 'Permission that it has by name',
       },
-      user_type: { column: 'keys.user_type', type: 'text', values: ['system', 'carrier'], meaning: 'Kind of user that it acts like' },
+      user_type: {
+        column: 'keys.user_type',
+        type: 'text',
+        values: ['system', 'carrier'],
+        meaning: 'Kind of user that it acts like',
+      },
       carrier_id: { column: 'keys.carrier_id', type: 'text', nullable: true, meaning: 'Carrier whose key it is' },
       active: {
         column: 'keys.revoked_at',
@@ -32,7 +37,12 @@ export const keyList: ListSpec = {
       created_by: { column: 'keys.created_by', type: 'uuid', meaning: 'Who made it' },
       expires_at: { column: 'keys.expires_at', type: 'time', meaning: 'When it expires' },
       last_used_at: { column: 'keys.last_used_at', type: 'time', nullable: true, meaning: 'Last use, to the minute' },
-      last_used_ip: { column: 'keys.last_used_ip', type: 'address', nullable: true, meaning: 'Address of the last use (address or CIDR)' },
+      last_used_ip: {
+        column: 'keys.last_used_ip',
+        type: 'address',
+        nullable: true,
+        meaning: 'Address of the last use (address or CIDR)',
+      },
       revoked_at: { column: 'keys.revoked_at', type: 'time', nullable: true, meaning: 'When it was revoked' },
       revoked_by: { column: 'keys.revoked_by', type: 'uuid', nullable: true, meaning: 'Who revoked it' },
     },

@@ -1,10 +1,16 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { UserType } from '../access/actor';
 
-/** A key with which a machine calls the service, in its own name: whatever becomes of its maker, it works until it expires or is revoked. */
+/**
+ * A key with which a machine calls the service, in its own name: whatever becomes of its maker, it
+ * works until it expires or is revoked.
+ */
 @Entity('keys')
 @Check('keys_user_type_check', `user_type in ('system', 'carrier')`)
-@Check('keys_carrier_check', `(user_type = 'carrier') = (carrier_id is not null) and (user_type = 'system' or carrier_scope is null)`)
+@Check(
+  'keys_carrier_check',
+  `(user_type = 'carrier') = (carrier_id is not null) and (user_type = 'system' or carrier_scope is null)`,
+)
 @Index('keys_token_hash_key', ['token_hash'], { unique: true })
 @Index('keys_created_at_idx', ['created_at', 'key_id'])
 export class KeyEntity {

@@ -56,7 +56,10 @@ export class KeysController {
     answer: { status: 204, description: 'The key is revoked' },
     errors: ['key.not_found', 'access.grant_exceeds_own'],
   })
-  revoke(@CurrentActor() actor: Actor, @Param('key_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) key_id: string): Promise<void> {
+  revoke(
+    @CurrentActor() actor: Actor,
+    @Param('key_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) key_id: string,
+  ): Promise<void> {
     return this.keys.revoke(actor, key_id);
   }
 }

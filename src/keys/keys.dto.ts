@@ -7,7 +7,13 @@ import { readValue } from '../common/query/filter-value';
 import type { KeyEntity } from './key.entity';
 
 const carrierIdForm = /^[A-Za-z0-9._-]+$/;
-const carrierIds = { maxItems: 1_000, min: 1, max: 64, pattern: carrierIdForm, form: 'must be 1 to 64 of letters, digits, `.`, `_`, `-`' };
+const carrierIds = {
+  maxItems: 1_000,
+  min: 1,
+  max: 64,
+  pattern: carrierIdForm,
+  form: 'must be 1 to 64 of letters, digits, `.`, `_`, `-`',
+};
 const timeTest = {
   check: (text: string) => readValue(text, { type: 'time' }).ok,
   wants: 'must be an RFC 3339 time such as 2026-11-20T13:00:00Z',
@@ -20,8 +26,12 @@ export class CreateKeyRequest {
   /** `module:action` as in roles, or `*` for all: 1–200, only such as the maker has */
   @TextListField({ minItems: 1, ...permissionItems, example: ['user:read'] }) permissions!: string[];
   /** RFC 3339; in the future, at most one year ahead */
-  @TextField({ max: 35, format: 'date-time', pattern: timeForm, form: timeTest.wants, test: timeTest }) expires_at!: string;
-  /** carriers that the key is limited to; null or absent = all, `[]` = none. For System Users only, and within the maker's own scope */
+  @TextField({ max: 35, format: 'date-time', pattern: timeForm, form: timeTest.wants, test: timeTest })
+  expires_at!: string;
+  /**
+   * carriers that the key is limited to; null or absent = all, `[]` = none. For System Users only,
+   * and within the maker's own scope
+   */
   @TextListField({ optional: true, nullable: true, ...carrierIds }) carrier_scope?: string[] | null;
 }
 
@@ -59,7 +69,10 @@ export class KeyResponse {
 
 /** A key that was just made. */
 export class CreatedKeyResponse extends KeyResponse {
-  /** the key itself, `cik_` and 43 characters: send it as `Authorization: Bearer …`. Shown this once */
+  /**
+   * the key itself, `cik_` and 43 characters: send it as `Authorization: Bearer …`. Shown this
+   * once
+   */
   key!: string;
 }
 
@@ -74,8 +87,31 @@ export type KeyRecord = Omit<KeyEntity, 'token_hash'> & { active: boolean };
 
 /** The public form of a key: an allow-list. */
 export function toKeyResponse(key: KeyRecord): KeyResponse {
-  const { key_id, name, permissions, user_type, carrier_id, carrier_scope, active, created_at, created_by, expires_at } = key;
+  const {
+    key_id,
+    name,
+    permissions,
+    user_type,
+    carrier_id,
+    carrier_scope,
+    active,
+    created_at,
+    created_by,
+    expires_at,
+  } = key;
   const { last_used_at, last_used_ip, revoked_at, revoked_by } = key;
   const origin = { active, created_at, created_by, expires_at };
-  return { key_id, name, permissions, user_type, carrier_id, carrier_scope, ...origin, last_used_at, last_used_ip, revoked_at, revoked_by };
+  return {
+    key_id,
+    name,
+    permissions,
+    user_type,
+    carrier_id,
+    carrier_scope,
+    ...origin,
+    last_used_at,
+    last_used_ip,
+    revoked_at,
+    revoked_by,
+  };
 }

@@ -28,7 +28,15 @@ export interface ActingKeyRecord extends ActingKey {
 /** A key that begins. */
 export type NewKey = Pick<
   KeyEntity,
-  'key_id' | 'name' | 'token_hash' | 'permissions' | 'user_type' | 'carrier_id' | 'carrier_scope' | 'created_by' | 'expires_at'
+  | 'key_id'
+  | 'name'
+  | 'token_hash'
+  | 'permissions'
+  | 'user_type'
+  | 'carrier_id'
+  | 'carrier_scope'
+  | 'created_by'
+  | 'expires_at'
 >;
 
 /** The SQL of keys. */
@@ -39,7 +47,10 @@ export class KeysRepository {
     private readonly cursors: CursorCodec,
   ) {}
 
-  /** The key behind a token, if it works: one read by the unique index, with every request that a key sends. */
+  /**
+   * The key behind a token, if it works: one read by the unique index, with every request that a
+   * key sends.
+   */
   async findActing(token_hash: Buffer): Promise<ActingKeyRecord | null> {
     const [row] = await this.database.runPrepared<ActingKeyRecord>(
       sql`select ${acting} from keys where keys.token_hash = ${token_hash}::bytea and ${activeKey}`,
@@ -57,7 +68,8 @@ export class KeysRepository {
 
   /** Notes that a key was used. Of many requests at once one does it; nobody waits for a lock. */
   async touch(key_id: string, ip: string | null): Promise<void> {
-    await this.database.runPrepared(sql`update keys set last_used_at = now(), last_used_ip = ${ip}::inet where key_id in (
+    await this.database
+      .runPrepared(sql`update keys set last_used_at = now(), last_used_ip = ${ip}::inet where key_id in (
       select key_id from keys where key_id = ${key_id}::uuid and ${stale} for no key update skip locked)`);
   }
 
@@ -76,7 +88,9 @@ export class KeysRepository {
 
   /** One key that the condition shows, or null. */
   async find(key_id: string, visible: SqlFragment): Promise<KeyRecord | null> {
-    const [row] = await this.database.run<KeyRecord>(sql`select ${columns} from keys where keys.key_id = ${key_id}::uuid and ${visible}`);
+    const [row] = await this.database.run<KeyRecord>(
+      sql`select ${columns} from keys where keys.key_id = ${key_id}::uuid and ${visible}`,
+    );
     return row ?? null;
   }
 

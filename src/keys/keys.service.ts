@@ -10,7 +10,13 @@ import { hashToken, newId } from '../common/random';
 import { EventsService } from '../events/events.service';
 import { ActingKeys } from './acting-keys';
 import { hasKeyForm, isKeyToken, mintKey } from './key-token';
-import { type CreatedKeyResponse, type CreateKeyRequest, type KeyListResponse, type KeyRecord, toKeyResponse } from './keys.dto';
+import {
+  type CreatedKeyResponse,
+  type CreateKeyRequest,
+  type KeyListResponse,
+  type KeyRecord,
+  toKeyResponse,
+} from './keys.dto';
 import { KeysRepository } from './keys.repository';
 
 /** Keys for machines: the way in which the platform's modules call the service. */
@@ -29,7 +35,10 @@ export class KeysService {
     return isKeyToken(token);
   }
 
-  /** Who acts with a key, as of now; null when it is revoked, expired or none of ours. Its use is noted, and not waited for. */
+  /**
+   * Who acts with a key, as of now; null when it is revoked, expired or none of ours. Its use is
+   * noted, and not waited for.
+   */
   async find(token: string, caller: Caller): Promise<Actor | null> {
     if (!hasKeyForm(token)) return null;
     const hash = hashToken(token);
@@ -37,26 +46,48 @@ export class KeysService {
     return key === null ? null : keyActorOf(key, caller);
   }
 
-  /** Who acts in work that a key has asked for and that goes on after its request; null when the key does not work any more. */
+  /**
+   * Who acts in work that a key has asked for and that goes on after its request; null when the key
+   * does not work any more.
+   */
   async findById(key_id: string, origin: Caller): Promise<Actor | null> {
     const key = await this.keys.findActingById(key_id);
     return key === null ? null : keyActorOf(key, origin);
   }
 
-  /** Makes a key within the maker's own power; the answer is the only place where it is ever shown. @throws access.grant_exceeds_own, request.invalid */
+  /**
+   * Makes a key within the maker's own power; the answer is the only place where it is ever shown.
+   * @throws access.grant_exceeds_own, request.invalid
+   */
   @Transactional()
-  async create(actor: Actor, { name, permissions, expires_at, carrier_scope }: CreateKeyRequest): Promise<CreatedKeyResponse> {
+  async create(
+    actor: Actor,
+    { name, permissions, expires_at, carrier_scope }: CreateKeyRequest,
+  ): Promise<CreatedKeyResponse> {
     const { user_type, carrier_id, user_id: created_by } = actor;
     if (user_type === 'carrier' && carrier_scope !== undefined)
       throw invalid({ pointer: '/carrier_scope', code: 'field.not_allowed', detail: 'is for System Users only' });
     const scope = carrier_scope ?? null;
     const within = permissions.every((permission) => holds(actor.permissions, permission));
-    if (!within || (user_type === 'system' && !mayGiveScope(actor, scope))) throw new AppError('access.grant_exceeds_own');
+    if (!within || (user_type === 'system' && !mayGiveScope(actor, scope)))
+      throw new AppError('access.grant_exceeds_own');
     const key = mintKey();
-    const fields = { name, permissions, user_type, carrier_id, carrier_scope: scope, created_by, expires_at: new Date(expires_at) };
+    const fields = {
+      name,
+      permissions,
+      user_type,
+      carrier_id,
+      carrier_scope: scope,
+      created_by,
+      expires_at: new Date(expires_at),
+    };
     const made = await this.keys.insert({ key_id: newId(), token_hash: hashToken(key), ...fields });
     if (made === null)
-      throw invalid({ pointer: '/expires_at', code: 'field.not_allowed', detail: 'must be in the future, at most one year ahead' });
+      throw invalid({
+        pointer: '/expires_at',
+        code: 'field.not_allowed',
+        detail: 'must be in the future, at most one year ahead',
+      });
     await this.recordCreated(actor, made);
     return { ...toKeyResponse(made), key };
   }
@@ -77,7 +108,8 @@ export class KeysService {
     const key = await this.keys.find(key_id, visibleKeys(actor));
     if (key === null) throw new AppError('key.not_found');
     // as with users: nobody ends what is stronger than they are
-    if (!key.permissions.every((permission) => holds(actor.permissions, permission))) throw new AppError('access.grant_exceeds_own');
+    if (!key.permissions.every((permission) => holds(actor.permissions, permission)))
+      throw new AppError('access.grant_exceeds_own');
     if (!(await this.keys.revoke(key_id, actor.user_id))) return;
     const changes = { name: { before: key.name } };
     await this.events.record(actor, 'key.revoked', { type: 'key', id: key_id, carrier_id: key.carrier_id }, changes);
@@ -104,7 +136,10 @@ export class KeysService {
   }
 }
 
-/** Keys of Carrier Users are seen like Carrier Users; whoever is limited to carriers sees no key of a System User but those that they made. */
+/**
+ * Keys of Carrier Users are seen like Carrier Users; whoever is limited to carriers sees no key of
+ * a System User but those that they made.
+ */
 function visibleKeys(actor: Actor): SqlFragment {
   return visibleTo(actor, { user_id: 'keys.created_by', user_type: 'keys.user_type', carrier_id: 'keys.carrier_id' });
 }

@@ -1,5 +1,6 @@
 /** The mails of the service. */
-export type MailName = 'invitation' | 'reset' | 'password-changed' | 'email-confirmation' | 'email-change-notice' | 'token-reuse';
+export type MailName =
+  'invitation' | 'reset' | 'password-changed' | 'email-confirmation' | 'email-change-notice' | 'token-reuse';
 
 /** Text of a mail; `{duration}` is filled in. */
 export interface MailText {

@@ -4,12 +4,17 @@ import { en } from './texts/en';
 
 const locales: Record<string, MailTexts> = { en, de };
 
-/** A mail in the nearest language there is, English when there is none; `ttl_seconds` is how long its link lives. */
+/**
+ * A mail in the nearest language there is, English when there is none; `ttl_seconds` is how long
+ * its link lives.
+ */
 export function mailText(name: MailName, locale: string | null, ttl_seconds: number): MailText & { language: string } {
   const wanted = locale?.split('-')[0]?.toLowerCase() ?? '';
   const language = Object.hasOwn(locales, wanted) ? wanted : 'en';
   const text = locales[language]?.[name] ?? en[name];
-  const paragraphs = text.paragraphs.map((paragraph) => paragraph.replace('{duration}', duration(ttl_seconds, language)));
+  const paragraphs = text.paragraphs.map((paragraph) =>
+    paragraph.replace('{duration}', duration(ttl_seconds, language)),
+  );
   return { ...text, paragraphs, language };
 }
 

@@ -14,7 +14,10 @@ const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
       imports: [],
       inject: [CONFIG],
       useFactory: (config: Config): MailerOptions => ({
-        transport: config.SMTP_URL === undefined ? { streamTransport: true, buffer: true } : { url: config.SMTP_URL, ...timeouts },
+        transport:
+          config.SMTP_URL === undefined
+            ? { streamTransport: true, buffer: true }
+            : { url: config.SMTP_URL, ...timeouts },
         defaults: { from: config.MAIL_FROM } as MailerOptions['defaults'],
         template: { dir: join(__dirname, 'templates'), adapter: new HandlebarsAdapter(), options: { strict: false } },
       }),

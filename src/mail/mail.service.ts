@@ -18,8 +18,9 @@ export interface Recipient {
 }
 
 /**
- * One method per mail. No mail repeats text that a user chose, so that nobody can put words or links into somebody
- * else's mail; links are built from the configuration only, never from a request's headers (GHSA-93m4-mfpg-c3xf).
+ * One method per mail. No mail repeats text that a user chose, so that nobody can put words or
+ * links into somebody else's mail; links are built from the configuration only, never from a
+ * request's headers (GHSA-93m4-mfpg-c3xf).
  */
 @Injectable()
 export class MailService {
@@ -66,14 +67,23 @@ export class MailService {
     return (this.config.RESET_PAGE_URL ?? `${serviceUrl(this.config)}/auth/reset/{token}`).replace('{token}', token);
   }
 
-  /** Addresses under `.invalid` (RFC 6761) belong to nobody: the first administrator has one until it is changed. */
+  /**
+   * Addresses under `.invalid` (RFC 6761) belong to nobody: the first administrator has one until
+   * it is changed.
+   */
   private async send(name: MailName, to: Recipient, link?: string, ttl_seconds = 0): Promise<void> {
     if (to.email.endsWith('.invalid')) return;
     const { subject, paragraphs, button, language } = mailText(name, to.locale, ttl_seconds);
     const service = serviceUrl(this.config);
     const text = [...paragraphs, ...(link === undefined ? [] : [link]), service].join('\n\n');
     const context = { subject, paragraphs, button, language, link, service };
-    const sent = (await this.mailer.sendMail({ to: { name: '', address: to.email }, subject, text, template: 'mail', context })) as {
+    const sent = (await this.mailer.sendMail({
+      to: { name: '', address: to.email },
+      subject,
+      text,
+      template: 'mail',
+      context,
+    })) as {
       message?: Buffer;
     };
     if (this.config.SMTP_URL === undefined && sent.message !== undefined) await this.keep(name, sent.message);

@@ -6,7 +6,10 @@ export const operationJob = 'run-operations';
 /** What changed users can be undone for so many days. */
 export const undoDays = 30;
 
-/** Operations of one lane are worked off one after the other, so that two over the same users never interleave. Imports only add users. */
+/**
+ * Operations of one lane are worked off one after the other, so that two over the same users never
+ * interleave. Imports only add users.
+ */
 export type Lane = 'users' | 'files';
 
 /** The lane of an operation. */

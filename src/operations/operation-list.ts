@@ -13,7 +13,12 @@ export const operationList: ListSpec = {
       actor_id: { column: 'operations.actor_id', type: 'uuid', meaning: 'Who asked for it' },
       undo_of: { column: 'operations.undo_of', type: 'uuid', nullable: true, meaning: 'Operation that it undoes' },
       created_at: { column: 'operations.created_at', type: 'time', meaning: 'When it was asked for' },
-      finished_at: { column: 'operations.finished_at', type: 'time', nullable: true, meaning: 'When it came to its end' },
+      finished_at: {
+        column: 'operations.finished_at',
+        type: 'time',
+        nullable: true,
+        meaning: 'When it came to its end',
+      },
     },
   },
   sorts: { created_at: { column: 'operations.created_at', type: 'timestamptz' } },

@@ -1,4 +1,10 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { currentTime } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
@@ -11,30 +17,42 @@ import { type BatchOutcome, type OperationRecord, OperationsRepository } from '.
 
 export type { BatchOutcome, OperationRecord } from './operations.repository';
 
-/** Knows what an operation does to one batch. It must not depend on anything that a crash between two batches would lose. */
+/**
+ * Knows what an operation does to one batch. It must not depend on anything that a crash between
+ * two batches would lose.
+ */
 export interface OperationHandler {
   /** what takes long and needs no transaction, such as hashing; runs before `run` */
   prepare?(operation: OperationRecord, number: number): Promise<unknown>;
   /** how many of those that are left out are kept by name; 100 unless told */
   skipped_kept?: number;
-  /** does one batch, in the transaction that also counts and removes it; may come twice with the same `prepared`, which it leaves as it is. @throws AppError to end the operation as failed */
+  /**
+   * does one batch, in the transaction that also counts and removes it; may come twice with the
+   * same `prepared`, which it leaves as it is. @throws AppError to end the operation as failed
+   */
   run(operation: OperationRecord, number: number, prepared: unknown): Promise<BatchOutcome>;
 }
 
 type Step = 'worked' | 'ended' | 'busy';
 
-/** A job works this long before it makes room for others and is enqueued again; far below the five minutes after which jobs count as abandoned. */
+/**
+ * A job works this long before it makes room for others and is enqueued again; far below the five
+ * minutes after which jobs count as abandoned.
+ */
 const sliceMs = 20_000;
 const sweepMs = 5_000;
-/** An accepted operation that nobody has moved for so long belonged to a process that was killed. */
+/**
+ * An accepted operation that nobody has moved for so long belonged to a process that was killed.
+ */
 const stalledAfterSeconds = 5;
 /** An upload that has stopped for so long will not come back. */
 const abandonedAfterSeconds = 600;
 const skippedKept = 100;
 
 /**
- * Works off operations batch by batch, each in one transaction with its progress. Any number of instances may try at once, and any may be killed at any
- * moment: whoever holds the operation's row does its next batch, and a batch is removed by the transaction that does it.
+ * Works off operations batch by batch, each in one transaction with its progress. Any number of
+ * instances may try at once, and any may be killed at any moment: whoever holds the operation's row
+ * does its next batch, and a batch is removed by the transaction that does it.
  */
 @Injectable()
 export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
@@ -67,17 +85,26 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     clearInterval(this.sweeper);
   }
 
-  /** Works an operation off to its end, here and now: in the current transaction if there is one, else in one for each batch, in turn with a job that is at it too. */
+  /**
+   * Works an operation off to its end, here and now: in the current transaction if there is one,
+   * else in one for each batch, in turn with a job that is at it too.
+   */
   async finish(operation_id: string): Promise<void> {
     while ((await this.step(operation_id, 'wait')) === 'worked');
   }
 
-  /** Has what was accepted behind an operation of this kind worked off: the job for it may have found this one in the way, and left. */
+  /**
+   * Has what was accepted behind an operation of this kind worked off: the job for it may have
+   * found this one in the way, and left.
+   */
   async passOn(kind: OperationKind): Promise<void> {
     if ((await this.operations.findOldest(kindsOf(laneOf(kind)))) !== null) await this.enqueue(laneOf(kind));
   }
 
-  /** The job: the operations of a lane, the oldest first, until none is left or others want their turn. */
+  /**
+   * The job: the operations of a lane, the oldest first, until none is left or others want their
+   * turn.
+   */
   private async work(lane: Lane): Promise<void> {
     const until = currentTime().getTime() + sliceMs;
     for (;;) {
@@ -92,7 +119,9 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     }
   }
 
-  /** A fault that will pass is thrown, and the job tried again; any other one ends the operation. */
+  /**
+   * A fault that will pass is thrown, and the job tried again; any other one ends the operation.
+   */
   private async stepSafely(operation_id: string): Promise<Step> {
     try {
       return await this.step(operation_id, 'skip');
@@ -106,7 +135,10 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     }
   }
 
-  /** In one transaction: nobody ever sees a failed operation whose batches, and the hashes in them, are still there. */
+  /**
+   * In one transaction: nobody ever sees a failed operation whose batches, and the hashes in them,
+   * are still there.
+   */
   @Transactional()
   private async fail(operation_id: string, error_code: string): Promise<void> {
     await this.operations.finish(operation_id, 'failed', undoDays, error_code);
@@ -121,7 +153,12 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   @Transactional()
-  private async doBatch(operation_id: string, others: 'skip' | 'wait', prepared_number: number | null, prepared: unknown): Promise<Step> {
+  private async doBatch(
+    operation_id: string,
+    others: 'skip' | 'wait',
+    prepared_number: number | null,
+    prepared: unknown,
+  ): Promise<Step> {
     const operation = await this.operations.lock(operation_id, others);
     if (operation === null) return 'busy';
     if (operation.finished_at !== null) return 'ended';

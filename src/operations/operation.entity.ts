@@ -10,8 +10,9 @@ export const operationStatuses = ['receiving', 'waiting', 'running', 'done', 'ca
 export type OperationStatus = (typeof operationStatuses)[number];
 
 /**
- * Work on many users that somebody asked for. What is still to be done is in `operation_batches`: a batch is done, counted here and removed in one
- * transaction, so that whatever is killed at whatever moment, each user is done exactly once (ADR 0008).
+ * Work on many users that somebody asked for. What is still to be done is in `operation_batches`: a
+ * batch is done, counted here and removed in one transaction, so that whatever is killed at
+ * whatever moment, each user is done exactly once (ADR 0008).
  */
 @Entity('operations')
 @Check('operations_actor_type_check', `actor_type in ('user', 'key')`)

@@ -11,7 +11,8 @@ import { OperationListResponse, OperationResponse } from './operations.dto';
 import { OperationsService } from './operations.service';
 
 const operationId = new ParseUUIDPipe({ errorHttpStatusCode: 404 });
-const visibility = 'Needs the permission of what the operation does. One sees one’s own; System Users without scope see all.';
+const visibility =
+  'Needs the permission of what the operation does. One sees one’s own; System Users without scope see all.';
 
 /** Following and ending operations. */
 @ApiTags('Operations')
@@ -41,7 +42,10 @@ export class OperationsController {
     answer: { status: 200, type: OperationResponse, description: 'How it stands' },
     errors: ['operation.not_found'],
   })
-  get(@CurrentActor() actor: Actor, @Param('operation_id', operationId) operation_id: string): Promise<OperationResponse> {
+  get(
+    @CurrentActor() actor: Actor,
+    @Param('operation_id', operationId) operation_id: string,
+  ): Promise<OperationResponse> {
     return this.operations.get(actor, operation_id);
   }
 
@@ -55,7 +59,10 @@ export class OperationsController {
     errors: ['operation.not_found'],
     noBody: true,
   })
-  cancel(@CurrentActor() actor: Actor, @Param('operation_id', operationId) operation_id: string): Promise<OperationResponse> {
+  cancel(
+    @CurrentActor() actor: Actor,
+    @Param('operation_id', operationId) operation_id: string,
+  ): Promise<OperationResponse> {
     return this.operations.cancel(actor, operation_id);
   }
 }

@@ -10,7 +10,10 @@ export class SkippedResponse {
   line?: number;
   /** JSON pointer to the field that is wrong */
   pointer?: string;
-  /** error code of the rule that forbids it; of a field or row that is wrong its code, as in `errors` of a problem */
+  /**
+   * error code of the rule that forbids it; of a field or row that is wrong its code, as in
+   * `errors` of a problem
+   */
   reason!: string;
   /** what is wrong with a row, for a person */
   detail?: string;
@@ -22,7 +25,10 @@ export class OperationResponse {
   operation_id!: string;
   /** `change`, `delete`, `undo` or `import` */
   kind!: OperationKind;
-  /** `receiving` (the file is still on its way), `waiting`, `running`, `done`, `canceled` or `failed` */
+  /**
+   * `receiving` (the file is still on its way), `waiting`, `running`, `done`, `canceled` or
+   * `failed`
+   */
   status!: OperationStatus;
   /** kind of the actor: `user` or `key` */
   actor_type!: 'user' | 'key';
@@ -126,5 +132,8 @@ function paceOf({
   const seconds = started_at === null ? 0 : (progressed_at.getTime() - started_at.getTime()) / 1_000;
   if (seconds <= 0) return { rate_per_second: null, remaining_seconds: null };
   const rate = processed / seconds;
-  return { rate_per_second: Math.round(rate), remaining_seconds: status === 'running' ? Math.ceil((total - processed) / rate) : null };
+  return {
+    rate_per_second: Math.round(rate),
+    remaining_seconds: status === 'running' ? Math.ceil((total - processed) / rate) : null,
+  };
 }

@@ -10,7 +10,8 @@ import { OperationBatchEntity } from './operation-batch.entity';
 import { OperationEntity, type OperationKind } from './operation.entity';
 import { operationList } from './operation-list';
 
-const columns = rawSql(`operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
+const columns =
+  rawSql(`operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id, operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
   operations.skipped_count, operations.skipped_reasons, jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code, operations.undo_of,
   operations.undone_by, operations.created_at, operations.started_at, operations.progressed_at, operations.finished_at, operations.undo_until`);
@@ -63,9 +64,12 @@ export class OperationsRepository {
     private readonly cursors: CursorCodec,
   ) {}
 
-  /** Adds an operation. A preview that was confirmed before violates `operations_confirm_id_key`. */
+  /**
+   * Adds an operation. A preview that was confirmed before violates `operations_confirm_id_key`.
+   */
   async insert(operation: NewOperation): Promise<void> {
-    const { operation_id, kind, permission, status, actor_type, actor_id, session_id, ip, request_id, request } = operation;
+    const { operation_id, kind, permission, status, actor_type, actor_id, session_id, ip, request_id, request } =
+      operation;
     const { confirm_id, undo_of } = operation;
     await this.database.run(sql`insert into operations
         (operation_id, kind, permission, status, actor_type, actor_id, session_id, ip, request_id, request, confirm_id, undo_of)
@@ -86,11 +90,16 @@ export class OperationsRepository {
       )
       select count(*)::integer as count, ${digestSql('user_id', seed)} as digest, now() as fixed_at from found`);
     const fixed = row as FixedSet;
-    await this.database.run(sql`update operations set total = ${fixed.count}::integer where operation_id = ${operation_id}::uuid`);
+    await this.database.run(
+      sql`update operations set total = ${fixed.count}::integer where operation_id = ${operation_id}::uuid`,
+    );
     return fixed;
   }
 
-  /** Whether some of these users are still before another operation; `users` is a query that gives their `user_id`. Ids of a batch are in order: most batches are told by their ends. */
+  /**
+   * Whether some of these users are still before another operation; `users` is a query that gives
+   * their `user_id`. Ids of a batch are in order: most batches are told by their ends.
+   */
   async overlaps(operation_id: string, users: SqlFragment): Promise<boolean> {
     const rows = await this.database.run(sql`with mine as materialized (${users})
       select 1 from operations join operation_batches using (operation_id) cross join unnest(user_ids) as their(user_id)
@@ -102,12 +111,17 @@ export class OperationsRepository {
     return rows.length > 0;
   }
 
-  /** Adds rows of a file as the next batch, and counts them; false when the operation takes no more. */
+  /**
+   * Adds rows of a file as the next batch, and counts them; false when the operation takes no more.
+   */
   async addRows(operation_id: string, number: number, rows: unknown[]): Promise<boolean> {
-    const receiving = await this.database.run(sql`update operations set total = total + ${rows.length}::integer, progressed_at = now()
+    const receiving = await this.database
+      .run(sql`update operations set total = total + ${rows.length}::integer, progressed_at = now()
       where operation_id = ${operation_id}::uuid and status = 'receiving' returning 1`);
     if (receiving.length === 0) return false;
-    await this.database.repository(OperationBatchEntity).insert({ operation_id, number, user_ids: null, rows: rows as never });
+    await this.database
+      .repository(OperationBatchEntity)
+      .insert({ operation_id, number, user_ids: null, rows: rows as never });
     return true;
   }
 
@@ -122,7 +136,13 @@ export class OperationsRepository {
   /** One page of what the condition shows and the caller's query finds. */
   async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<OperationRecord>> {
     const parsed = parseListQuery(query, operationList, caller_id, this.cursors);
-    const source = { columns, from: rawSql('operations'), id: 'operations.operation_id', idName: 'operation_id', visible };
+    const source = {
+      columns,
+      from: rawSql('operations'),
+      id: 'operations.operation_id',
+      idName: 'operation_id',
+      visible,
+    };
     return readPage<OperationRecord>(this.database, source, parsed, this.cursors);
   }
 
@@ -139,7 +159,10 @@ export class OperationsRepository {
     return row?.skipped ?? [];
   }
 
-  /** The operation, locked until the transaction ends; `skip`: null when somebody else is at it, `wait`: once they have done their batch. */
+  /**
+   * The operation, locked until the transaction ends; `skip`: null when somebody else is at it,
+   * `wait`: once they have done their batch.
+   */
   async lock(operation_id: string, others: 'skip' | 'wait'): Promise<OperationRecord | null> {
     const [row] = await this.database.run<OperationRecord>(sql`select ${columns} from operations
       where operation_id = ${operation_id}::uuid for update ${rawSql(others === 'skip' ? 'skip locked' : '')}`);
@@ -187,7 +210,8 @@ export class OperationsRepository {
     undo_days: number | null,
     error_code: string | null,
   ): Promise<void> {
-    await this.database.run(sql`update operations set status = ${status}, error_code = ${error_code}, finished_at = clock_timestamp(),
+    await this.database
+      .run(sql`update operations set status = ${status}, error_code = ${error_code}, finished_at = clock_timestamp(),
         started_at = coalesce(started_at, now()),
         undo_until = case when changed > 0 and kind in ('change', 'delete') then now() + make_interval(days => ${undo_days}::integer) end
       where operation_id = ${operation_id}::uuid and finished_at is null`);
@@ -240,7 +264,10 @@ export class OperationsRepository {
     );
   }
 
-  /** Tells the planner what has become of the users: of many that are gone it would speak for a minute yet, and so would the totals of lists. */
+  /**
+   * Tells the planner what has become of the users: of many that are gone it would speak for a
+   * minute yet, and so would the totals of lists.
+   */
   async analyze(): Promise<void> {
     await this.database.run(sql`analyze (skip_locked) users, user_search`);
   }
@@ -250,7 +277,10 @@ export class OperationsRepository {
     await this.database.repository(OperationEntity).delete({ operation_id });
   }
 
-  /** Takes whatever names a person who is purged out of the filters that were asked for: their values, also as words among others, in any case. */
+  /**
+   * Takes whatever names a person who is purged out of the filters that were asked for: their
+   * values, also as words among others, in any case.
+   */
   async eraseValues(values: string[]): Promise<void> {
     const words = (text: SqlFragment) => sql`' ' || regexp_replace(lower(${text}), '[^[:alnum:]]+', ' ', 'g') || ' '`;
     const names = sql`filter.key ~ '^(q|name|email|first_name|last_name|phone|attributes)([_.]|$)'

@@ -13,7 +13,10 @@ import { laneOf, operationJob, undoDays } from './operation-lanes';
 import { type OperationListResponse, type OperationResponse, toOperationResponse } from './operations.dto';
 import { type FixedSet, OperationsRepository } from './operations.repository';
 
-/** Users of a batch: few enough that nobody waits long for the locks of its transaction, enough that the transaction itself costs little. */
+/**
+ * Users of a batch: few enough that nobody waits long for the locks of its transaction, enough that
+ * the transaction itself costs little.
+ */
 const batchSize = 5_000;
 const permissions: Permission[] = ['user:update', 'user:delete', 'user:import'];
 
@@ -32,7 +35,10 @@ export interface OperationRequest {
   receiving?: boolean;
 }
 
-/** Operations: opened and staged by the feature that knows what they do, followed and canceled here, worked off by the runner. */
+/**
+ * Operations: opened and staged by the feature that knows what they do, followed and canceled here,
+ * worked off by the runner.
+ */
 @Injectable()
 export class OperationsService {
   constructor(
@@ -41,7 +47,10 @@ export class OperationsService {
     private readonly jobs: JobsService,
   ) {}
 
-  /** Begins an operation; its batches are added next, in the same transaction or one by one while `receiving`. Returns its id. */
+  /**
+   * Begins an operation; its batches are added next, in the same transaction or one by one while
+   * `receiving`. Returns its id.
+   */
   async open(
     actor: Actor,
     { kind, permission, request, confirm_id = null, undo_of = null, receiving = false }: OperationRequest,
@@ -85,22 +94,34 @@ export class OperationsService {
     return this.operations.rowsOf(operation_id, number);
   }
 
-  /** Removes an operation that came to nothing: an upload that broke off, a file that cannot be read. */
+  /**
+   * Removes an operation that came to nothing: an upload that broke off, a file that cannot be
+   * read.
+   */
   async discard(operation_id: string): Promise<void> {
     await this.operations.remove(operation_id);
   }
 
-  /** Hands an operation over to the runner, on whichever instance it works. It begins once this transaction has committed. */
+  /**
+   * Hands an operation over to the runner, on whichever instance it works. It begins once this
+   * transaction has committed.
+   */
   @Transactional()
   async accept(actor: Actor, operation_id: string): Promise<OperationResponse> {
     const operation = await this.begin(actor, operation_id);
-    await this.jobs.enqueue(operationJob, { lane: laneOf(operation.kind) }, `${operationJob}:${laneOf(operation.kind)}`);
+    await this.jobs.enqueue(
+      operationJob,
+      { lane: laneOf(operation.kind) },
+      `${operationJob}:${laneOf(operation.kind)}`,
+    );
     return operation;
   }
 
   /**
-   * An operation that is complete: whoever asked for it works it off themselves, and should their process die, the runner does. The audit log has what was
-   * asked for: kind, number and filtered fields; their values may be personal, and stay with the operation. One that was canceled while it was received stays so.
+   * An operation that is complete: whoever asked for it works it off themselves, and should their
+   * process die, the runner does. The audit log has what was asked for: kind, number and filtered
+   * fields; their values may be personal, and stay with the operation. One that was canceled while
+   * it was received stays so.
    */
   @Transactional()
   async begin(actor: Actor, operation_id: string): Promise<OperationResponse> {
@@ -110,7 +131,12 @@ export class OperationsService {
     const { kind, matched, request } = operation;
     const filters = Object.keys(request['filters'] ?? {});
     const changes = { kind: { after: kind }, matched: { after: matched }, filters: { after: filters } };
-    await this.events.record(actor, 'operation.accepted', { type: 'operation', id: operation_id, operation_id }, changes);
+    await this.events.record(
+      actor,
+      'operation.accepted',
+      { type: 'operation', id: operation_id, operation_id },
+      changes,
+    );
     return operation;
   }
 
@@ -119,7 +145,9 @@ export class OperationsService {
     const operation = await this.operations.find(operation_id, visibleOperations(actor));
     if (operation === null) throw new AppError('operation.not_found');
     const hasMore = operation.finished_at !== null && operation.skipped_count > operation.skipped.length;
-    return toOperationResponse(hasMore ? { ...operation, skipped: await this.operations.skippedOf(operation_id) } : operation);
+    return toOperationResponse(
+      hasMore ? { ...operation, skipped: await this.operations.skippedOf(operation_id) } : operation,
+    );
   }
 
   /** One page of the operations that the actor may see. */
@@ -128,7 +156,10 @@ export class OperationsService {
     return { ...page, items: page.items.map(toOperationResponse) };
   }
 
-  /** Ends an operation between two batches; what is done stays done. One that has ended stays as it is. @throws operation.not_found */
+  /**
+   * Ends an operation between two batches; what is done stays done. One that has ended stays as it
+   * is. @throws operation.not_found
+   */
   @Transactional()
   async cancel(actor: Actor, operation_id: string): Promise<OperationResponse> {
     await this.get(actor, operation_id);
@@ -140,7 +171,10 @@ export class OperationsService {
     return this.get(actor, operation_id);
   }
 
-  /** Notes that an operation is undone by another. @throws operation.not_undoable when it was before, or never could be */
+  /**
+   * Notes that an operation is undone by another. @throws operation.not_undoable when it was
+   * before, or never could be
+   */
   async noteUndone(operation_id: string, undone_by: string): Promise<void> {
     if (!(await this.operations.noteUndone(operation_id, undone_by))) throw new AppError('operation.not_undoable');
   }
@@ -156,7 +190,10 @@ export class OperationsService {
   }
 }
 
-/** One's own, for System Users without scope everybody's; and only of the kinds that one may do oneself. @throws access.denied */
+/**
+ * One's own, for System Users without scope everybody's; and only of the kinds that one may do
+ * oneself. @throws access.denied
+ */
 function visibleOperations(actor: Actor): SqlFragment {
   const held = permissions.filter((permission) => holds(actor.permissions, permission));
   if (held.length === 0) throw new AppError('access.denied');

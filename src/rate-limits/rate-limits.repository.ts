@@ -26,7 +26,8 @@ export class RateLimitsRepository {
 
   /** Adds hits to a counter and returns the window, new hits included. */
   async add(key: Buffer, hits: number, window_seconds: number): Promise<RateLimitWindow> {
-    const [row] = await this.database.runPrepared<RateLimitWindow>(sql`insert into rate_limits as counter (key, hits, ends_at)
+    const [row] = await this.database
+      .runPrepared<RateLimitWindow>(sql`insert into rate_limits as counter (key, hits, ends_at)
       values (${key}::bytea, ${hits}::integer, now() + ${window_seconds}::integer * interval '1 second')
       ${addHits} returning ${columns}`);
     return row as RateLimitWindow;
@@ -37,7 +38,9 @@ export class RateLimitsRepository {
    */
   async take(keys: Buffer[], max: number, window_seconds: number): Promise<Buffer[]> {
     // Ordered by key, so that two batches with the same keys cannot deadlock.
-    const rows = await this.database.runPrepared<{ key: Buffer }>(sql`insert into rate_limits as counter (key, hits, ends_at)
+    const rows = await this.database.runPrepared<{
+      key: Buffer;
+    }>(sql`insert into rate_limits as counter (key, hits, ends_at)
       select distinct key, 1, now() + ${window_seconds}::integer * interval '1 second' from unnest(${keys}::bytea[]) key order by key
       ${addHits} where counter.ends_at <= now() or counter.hits < ${max}::integer returning key`);
     return rows.map(({ key }) => key);

@@ -11,7 +11,9 @@ import { RolesRepository } from './roles.repository';
 
 const fields = ['description', 'user_types', 'permissions', 'may_grant'] as const;
 
-/** Creating, changing and deleting roles: one after the other, and never while somebody gives one. */
+/**
+ * Creating, changing and deleting roles: one after the other, and never while somebody gives one.
+ */
 @Injectable()
 export class RoleChangesService {
   constructor(
@@ -23,7 +25,10 @@ export class RoleChangesService {
   @Transactional()
   async create(actor: Actor, request: CreateRoleRequest): Promise<RoleResponse> {
     const known = await this.lockAll();
-    const role = merged({ name: request.name, description: '', user_types: [], permissions: [], may_grant: [], built_in: false }, request);
+    const role = merged(
+      { name: request.name, description: '', user_types: [], permissions: [], may_grant: [], built_in: false },
+      request,
+    );
     const all = [...known, role];
     assertKnown(request, all);
     assertWithinOwn(actor, role, all);
@@ -35,7 +40,8 @@ export class RoleChangesService {
   /**
    * Changes a role. Takes effect on the next request of every user with the role, on other
    * instances within milliseconds (ADR 0010). Records no event if nothing changes.
-   * @throws role.not_found, access.denied, request.invalid, access.grant_exceeds_own, role.in_use, user.last_administrator
+   * @throws role.not_found, access.denied, request.invalid, access.grant_exceeds_own, role.in_use,
+   * user.last_administrator
    */
   @Transactional()
   async change(actor: Actor, name: string, request: ChangeRoleRequest): Promise<RoleResponse> {
@@ -54,7 +60,10 @@ export class RoleChangesService {
     return toRoleResponse(role);
   }
 
-  /** Deletes a role that nobody has; the deleted users who had it come back without. @throws role.not_found, access.denied, access.grant_exceeds_own, role.in_use */
+  /**
+   * Deletes a role that nobody has; the deleted users who had it come back without. @throws
+   * role.not_found, access.denied, access.grant_exceeds_own, role.in_use
+   */
   @Transactional()
   async delete(actor: Actor, name: string): Promise<void> {
     const known = await this.lockAll();
@@ -62,7 +71,8 @@ export class RoleChangesService {
     assertWithinOwn(actor, role, known);
     if (known.some((other) => other !== role && other.may_grant.includes(name)))
       throw new AppError('role.in_use', { detail: 'Another role names it in may_grant.' });
-    if ((await this.roles.kindsOfHolders(name)).length > 0) throw new AppError('role.in_use', { detail: 'A user has the role.' });
+    if ((await this.roles.kindsOfHolders(name)).length > 0)
+      throw new AppError('role.in_use', { detail: 'A user has the role.' });
     await this.roles.delete(name);
     await this.record(actor, 'role.deleted', name, changesOf(role, null));
   }
@@ -81,7 +91,10 @@ export class RoleChangesService {
       throw new AppError('role.in_use', { detail: 'A user of the kind that it would be closed to has the role.' });
   }
 
-  /** Everything permitted makes administrators: taking it away is as good as demoting whoever has the role (ASVS 15.4.2). */
+  /**
+   * Everything permitted makes administrators: taking it away is as good as demoting whoever has
+   * the role (ASVS 15.4.2).
+   */
   private async write(before: RoleEntity, after: RoleEntity): Promise<void> {
     const demotes = before.permissions.includes('*') && !after.permissions.includes('*');
     if (demotes) await this.roles.lockAdministrators();
@@ -91,7 +104,10 @@ export class RoleChangesService {
 
   private async record(actor: Actor, event_type: EventType, name: string, changes: Changes): Promise<void> {
     const named = {
-      name: { ...(event_type === 'role.created' ? {} : { before: name }), ...(event_type === 'role.deleted' ? {} : { after: name }) },
+      name: {
+        ...(event_type === 'role.created' ? {} : { before: name }),
+        ...(event_type === 'role.deleted' ? {} : { after: name }),
+      },
     };
     await this.events.record(actor, event_type, { type: 'role' }, { ...named, ...changes });
   }
@@ -105,14 +121,19 @@ function merged(role: RoleEntity, request: ChangeRoleRequest): RoleEntity {
     permissions = role.permissions,
     may_grant = role.may_grant,
   } = request;
-  const lists = { user_types: [...user_types].sort(), permissions: [...permissions].sort(), may_grant: [...may_grant].sort() };
+  const lists = {
+    user_types: [...user_types].sort(),
+    permissions: [...permissions].sort(),
+    may_grant: [...may_grant].sort(),
+  };
   return { ...role, description: description ?? '', ...lists };
 }
 
 function changeable(known: RoleEntity[], name: string): RoleEntity {
   const role = known.find((one) => one.name === name);
   if (role === undefined) throw new AppError('role.not_found');
-  if (role.built_in) throw new AppError('access.denied', { detail: 'Built-in roles can be neither changed nor deleted.' });
+  if (role.built_in)
+    throw new AppError('access.denied', { detail: 'Built-in roles can be neither changed nor deleted.' });
   return role;
 }
 
@@ -121,10 +142,14 @@ function assertKnown({ may_grant = [] }: ChangeRoleRequest, all: RoleEntity[]): 
   throw invalid({ pointer: '/may_grant', code: 'field.not_allowed', detail: 'names a role that does not exist' });
 }
 
-/** A role gives no more than whoever makes, changes or removes it could give: no permission that they lack, no role that is not theirs to give. */
+/**
+ * A role gives no more than whoever makes, changes or removes it could give: no permission that
+ * they lack, no role that is not theirs to give.
+ */
 function assertWithinOwn(actor: Actor, role: RoleEntity, all: RoleEntity[]): void {
   const giveable = giveableRoles(actor, all);
-  if (!holdsAll(actor, role) || !role.may_grant.every((name) => giveable.has(name))) throw new AppError('access.grant_exceeds_own');
+  if (!holdsAll(actor, role) || !role.may_grant.every((name) => giveable.has(name)))
+    throw new AppError('access.grant_exceeds_own');
 }
 
 function changesOf(before: RoleEntity | null, after: RoleEntity | null): Changes {

@@ -60,7 +60,11 @@ export class RolesController {
     answer: { status: 200, type: RoleResponse, description: 'The role after the change' },
     errors: ['role.not_found', 'access.grant_exceeds_own', 'role.in_use', 'user.last_administrator'],
   })
-  change(@CurrentActor() actor: Actor, @Param('role') role: string, @Body() request: ChangeRoleRequest): Promise<RoleResponse> {
+  change(
+    @CurrentActor() actor: Actor,
+    @Param('role') role: string,
+    @Body() request: ChangeRoleRequest,
+  ): Promise<RoleResponse> {
     return this.changes.change(actor, role, request);
   }
 

@@ -23,15 +23,25 @@ const grantList = { optional: true, maxItems: 50, max: 64, pattern: roleForm, fo
 
 /** A new role. */
 export class CreateRoleRequest {
-  /** 1–64 of letters, digits, `.`, `_`, `-`, not beginning with `.`; unique without regard to case; never changes; not `list` or `create` */
+  /**
+   * 1–64 of letters, digits, `.`, `_`, `-`, not beginning with `.`; unique without regard to
+   * case; never changes; not `list` or `create`
+   */
   @TextField({ ...nameLimits, test: nameTest, example: 'support' }) name!: string;
   /** for people; up to 500 characters; null = none */
-  @TextField({ optional: true, nullable: true, max: 500, example: 'Helps users of all carriers' }) description?: string | null;
+  @TextField({ optional: true, nullable: true, max: 500, example: 'Helps users of all carriers' }) description?:
+    string | null;
   /** kinds of users it can be given to, at least one */
   @TextListField(userTypes) user_types!: UserType[];
-  /** `module:action` each (up to 64 lower-case letters, digits, `_`, `-` on either side), or `*` for all; only what one holds oneself */
+  /**
+   * `module:action` each (up to 64 lower-case letters, digits, `_`, `-` on either side), or `*` for
+   * all; only what one holds oneself
+   */
   @TextListField(permissionList) permissions?: string[];
-  /** roles that its holders may give and take besides those whose permissions they hold; only roles that one may give oneself */
+  /**
+   * roles that its holders may give and take besides those whose permissions they hold; only roles
+   * that one may give oneself
+   */
   @TextListField(grantList) may_grant?: string[];
 }
 
@@ -39,7 +49,10 @@ export class CreateRoleRequest {
 export class ChangeRoleRequest {
   /** for people; up to 500 characters; null clears it */
   @TextField({ optional: true, nullable: true, max: 500 }) description?: string | null;
-  /** kinds of users it can be given to, at least one; a kind stays while users of that kind have the role */
+  /**
+   * kinds of users it can be given to, at least one; a kind stays while users of that kind have the
+   * role
+   */
   @TextListField({ ...userTypes, optional: true }) user_types?: UserType[];
   /** all permissions it has from now on; only what one holds oneself */
   @TextListField(permissionList) permissions?: string[];
@@ -70,6 +83,13 @@ export class RoleListResponse {
 }
 
 /** The public form of a role: an allow-list. */
-export function toRoleResponse({ name, description, user_types, permissions, may_grant, built_in }: RoleEntity): RoleResponse {
+export function toRoleResponse({
+  name,
+  description,
+  user_types,
+  permissions,
+  may_grant,
+  built_in,
+}: RoleEntity): RoleResponse {
   return { name, description, user_types, permissions, may_grant, built_in };
 }

@@ -23,14 +23,18 @@ export class RolesRepository {
     return this.database.repository(RoleEntity).findOneBy({ name });
   }
 
-  /** Until the transaction ends no role is changed; others may give roles at the same time. Costs one round trip and no row. */
+  /**
+   * Until the transaction ends no role is changed; others may give roles at the same time. Costs
+   * one round trip and no row.
+   */
   async freeze(): Promise<void> {
     await this.database.runPrepared(sql`select pg_advisory_xact_lock_shared(${rolesLock}::bigint)`);
   }
 
   /**
-   * Until the transaction ends nobody else changes or gives roles. Comes before every other lock. Waits for a moment only: all who give roles would wait
-   * behind it, each with a connection. @throws service.database_unavailable while a change of many users gives roles
+   * Until the transaction ends nobody else changes or gives roles. Comes before every other lock.
+   * Waits for a moment only: all who give roles would wait behind it, each with a connection.
+   * @throws service.database_unavailable while a change of many users gives roles
    */
   async lock(): Promise<void> {
     await this.database.run(sql`select set_config('lock_timeout', '500ms', true)`);

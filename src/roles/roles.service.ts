@@ -44,8 +44,9 @@ export class RolesService {
   }
 
   /**
-   * As `grantsOf`, and no role changes before the transaction ends: what is given by it still is there, and open to its holders, when they have it.
-   * To be called before users are locked: whoever changes a role waits for those who give roles, and then looks at users.
+   * As `grantsOf`, and no role changes before the transaction ends: what is given by it still is
+   * there, and open to its holders, when they have it. To be called before users are locked:
+   * whoever changes a role waits for those who give roles, and then looks at users.
    */
   async frozenGrantsOf(actor: Actor): Promise<Grants> {
     await this.roles.freeze();
@@ -53,23 +54,39 @@ export class RolesService {
   }
 
   /**
-   * Refuses roles that do not exist, are not open to the kind of user, or are not the actor's to give.
-   * @param user_type null when the users are of both kinds: then only existence and grant are checked
+   * Refuses roles that do not exist, are not open to the kind of user, or are not the actor's to
+   * give.
+   * @param user_type null when the users are of both kinds: then only existence and grant are
+   * checked
    * @throws request.invalid naming the field; access.grant_exceeds_own
    */
-  async assertMayGive(actor: Actor, names: readonly string[], user_type: UserType | null, pointer = '/roles'): Promise<void> {
+  async assertMayGive(
+    actor: Actor,
+    names: readonly string[],
+    user_type: UserType | null,
+    pointer = '/roles',
+  ): Promise<void> {
     if (names.length === 0) return;
     const roles = await this.roles.listAll();
     const known = new Map<string, RoleResponse>(roles.map((role) => [role.name, role]));
     const wanted = names.map((name) => known.get(name));
-    const closed = wanted.some((role) => role === undefined || (user_type !== null && !role.user_types.includes(user_type)));
+    const closed = wanted.some(
+      (role) => role === undefined || (user_type !== null && !role.user_types.includes(user_type)),
+    );
     if (closed)
-      throw invalid({ pointer, code: 'field.not_allowed', detail: 'names a role that does not exist or is not open to this kind of user' });
+      throw invalid({
+        pointer,
+        code: 'field.not_allowed',
+        detail: 'names a role that does not exist or is not open to this kind of user',
+      });
     const giveable = giveableRoles(actor, roles);
     if (!names.every((name) => giveable.has(name))) throw new AppError('access.grant_exceeds_own');
   }
 
-  /** As `assertMayGive`, and it stays so until the transaction ends. @throws request.invalid, access.grant_exceeds_own */
+  /**
+   * As `assertMayGive`, and it stays so until the transaction ends. @throws request.invalid,
+   * access.grant_exceeds_own
+   */
   async assertMayGiveFrozen(actor: Actor, names: readonly string[], user_type: UserType): Promise<void> {
     await this.roles.freeze();
     await this.assertMayGive(actor, names, user_type);

@@ -7,14 +7,18 @@ const macBytes = 16;
 const form = /^[A-Za-z0-9_-]{86}$/;
 
 /**
- * Refresh tokens: session id, 256-bit secret, and a MAC over both. The MAC tells an old token of ours, which is reuse,
- * from somebody's guess, which must not be able to end a session. Callers see an opaque text (ADR 0005).
+ * Refresh tokens: session id, 256-bit secret, and a MAC over both. The MAC tells an old token of
+ * ours, which is reuse, from somebody's guess, which must not be able to end a session. Callers see
+ * an opaque text (ADR 0005).
  */
 export class RefreshTokens {
   private readonly current: Keys;
   private readonly accepted: Keys[];
 
-  /** @param otherSecret what was made with it is good too, while `APP_SECRET` is changed; nothing new is */
+  /**
+   * @param otherSecret what was made with it is good too, while `APP_SECRET` is changed; nothing
+   * new is
+   */
   constructor(appSecret: string, otherSecret?: string) {
     this.current = keysFrom(appSecret);
     this.accepted = [this.current, ...(otherSecret === undefined ? [] : [keysFrom(otherSecret)])];
@@ -25,14 +29,23 @@ export class RefreshTokens {
     return assemble(this.current, sessionBytes(session_id), randomBytes(secretBytes));
   }
 
-  /** The next token after one: always the same, and nobody without the key can compute it (nothing recoverable is stored). */
+  /**
+   * The next token after one: always the same, and nobody without the key can compute it (nothing
+   * recoverable is stored).
+   */
   successor(token: string): string {
     return successorUnder(this.current, token);
   }
 
-  /** The one with this hash among the next tokens after one that instances may have made: with either secret. Null when it is none of them. */
+  /**
+   * The one with this hash among the next tokens after one that instances may have made: with
+   * either secret. Null when it is none of them.
+   */
   successorWith(hash: Buffer, token: string): string | null {
-    return this.accepted.map((keys) => successorUnder(keys, token)).find((successor) => hashToken(successor).equals(hash)) ?? null;
+    return (
+      this.accepted.map((keys) => successorUnder(keys, token)).find((successor) => hashToken(successor).equals(hash)) ??
+      null
+    );
   }
 
   /** The session a token of ours belongs to; null when we never made it. */

@@ -16,7 +16,9 @@ export const endedReasons = [
 /** Why a session ended. */
 export type EndedReason = (typeof endedReasons)[number];
 
-/** One login. It lives until it is ended, idle for too long, or too old; every request asks for it. */
+/**
+ * One login. It lives until it is ended, idle for too long, or too old; every request asks for it.
+ */
 @Entity('sessions')
 @Check(
   'sessions_ended_reason_check',

@@ -22,7 +22,8 @@ export class SessionsController {
   @Get('list')
   @Allow(undefined, { keys: 'session:read' })
   @Endpoint({
-    description: "One's own; with `session:read` all that the caller may see. Keys have none of their own, and need it.",
+    description:
+      "One's own; with `session:read` all that the caller may see. Keys have none of their own, and need it.",
     answer: { status: 200, type: SessionListResponse, description: 'One page of sessions' },
     errors: ['page.too_deep', 'page.cursor_invalid'],
     query: listParameters(sessionList),

@@ -28,11 +28,20 @@ export class SessionResponse {
   ip!: string | null;
   /** user agent of the login, at most 512 characters */
   user_agent!: string | null;
-  /** browser and its version as the user agent claims, such as `Chrome 130`; of a program its name, such as `curl 8`; null when it does not tell */
+  /**
+   * browser and its version as the user agent claims, such as `Chrome 130`; of a program its name,
+   * such as `curl 8`; null when it does not tell
+   */
   browser!: string | null;
-  /** operating system as the user agent claims, such as `iOS 18`; without version where browsers do not tell it (`macOS`, `Windows 10 or 11`) */
+  /**
+   * operating system as the user agent claims, such as `iOS 18`; without version where browsers do
+   * not tell it (`macOS`, `Windows 10 or 11`)
+   */
   os!: string | null;
-  /** `desktop`, `mobile`, `tablet`, `tv` or `bot`, as the user agent claims; null for programs and when it does not tell */
+  /**
+   * `desktop`, `mobile`, `tablet`, `tv` or `bot`, as the user agent claims; null for programs and
+   * when it does not tell
+   */
   device!: string | null;
   /** whether it lives */
   active!: boolean;
@@ -70,8 +79,20 @@ export function toSessionResponse<Time = Date>(
   session: Timed<SessionRecord, Time>,
   current_session_id: string | null,
 ): Timed<SessionResponse, Time> {
-  const { session_id, user_id, user_type, name, carrier_id, created_at, last_seen_at, expires_at, ip, user_agent, active, ended_by } =
-    session;
+  const {
+    session_id,
+    user_id,
+    user_type,
+    name,
+    carrier_id,
+    created_at,
+    last_seen_at,
+    expires_at,
+    ip,
+    user_agent,
+    active,
+    ended_by,
+  } = session;
   const expired = !active && session.ended_at === null;
   const ended_at = expired ? expires_at : session.ended_at;
   const ended_reason = expired ? 'expired' : session.ended_reason;

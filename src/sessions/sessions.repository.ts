@@ -22,7 +22,10 @@ const agentsSeenMax = 5_000;
 const agentsFoundMax = 500;
 
 /** A session that begins. */
-export type NewSession = Pick<SessionEntity, 'session_id' | 'user_type' | 'refresh_token_hash' | 'ip' | 'user_agent'> & {
+export type NewSession = Pick<
+  SessionEntity,
+  'session_id' | 'user_type' | 'refresh_token_hash' | 'ip' | 'user_agent'
+> & {
   idle_seconds: number;
   absolute_seconds: number;
 };
@@ -34,7 +37,9 @@ export interface RotatedSession {
   expires_at: Date;
 }
 
-/** What became of a try to refresh a session, and when it was made, by the clock of the database. */
+/**
+ * What became of a try to refresh a session, and when it was made, by the clock of the database.
+ */
 export type Rotation = { asked_at: Date } & (RotatedSession | { user_id: null });
 
 /** A session that was refreshed a moment ago, and the hash of the token that it has now. */
@@ -53,7 +58,8 @@ export interface EndedSession {
 export type RecordTargets = (targets: SqlFragment) => SqlFragment;
 
 /** What the events of ended sessions are made from, given `ended` in the same statement. */
-const endedTargets = rawSql(`(select session_id as id, carrier_id, jsonb_build_object('user_id', jsonb_build_object('before', user_id),
+const endedTargets =
+  rawSql(`(select session_id as id, carrier_id, jsonb_build_object('user_id', jsonb_build_object('before', user_id),
     'ended_reason', jsonb_build_object('after', ended_reason)) as changes,
   null::integer as version from ended) target`);
 
@@ -66,9 +72,10 @@ export class SessionsRepository {
   ) {}
 
   /**
-   * The parts of a statement that add a session for the one row of `noted`, its user, and end the least recently used ones that are too many with it.
-   * Nothing may have been written to the user between the snapshot of the statement and `noted`: else logins at the same time would not see each other's
-   * sessions. Users are locked before sessions: what ends some waits for `noted`.
+   * The parts of a statement that add a session for the one row of `noted`, its user, and end the
+   * least recently used ones that are too many with it. Nothing may have been written to the user
+   * between the snapshot of the statement and `noted`: else logins at the same time would not see
+   * each other's sessions. Users are locked before sessions: what ends some waits for `noted`.
    */
   beginSql(session: NewSession, max: number, record: RecordTargets): SqlFragment {
     const { session_id, user_type, refresh_token_hash, ip, user_agent, idle_seconds, absolute_seconds } = session;
@@ -109,21 +116,32 @@ export class SessionsRepository {
   }
 
   /**
-   * Conditions in which parts of user agents are the agents that they are parts of. Agents are few and sessions many: each agent is looked at once, by steps
-   * through the index, and then an index finds the sessions, and the planner knows how many. Where somebody made up many agents, all stays as it is.
+   * Conditions in which parts of user agents are the agents that they are parts of. Agents are few
+   * and sessions many: each agent is looked at once, by steps through the index, and then an index
+   * finds the sessions, and the planner knows how many. Where somebody made up many agents, all
+   * stays as it is.
    */
   async withAgents(conditions: Condition[]): Promise<Condition[]> {
     return Promise.all(
       conditions.map(async (condition) => {
-        if (condition.kind !== 'field' || condition.operator !== 'like' || condition.field !== agentField) return condition;
+        if (condition.kind !== 'field' || condition.operator !== 'like' || condition.field !== agentField)
+          return condition;
         const agents = await this.agentsLike(String(condition.value));
         return agents === null ? condition : { ...condition, operator: 'in', value: agents };
       }),
     );
   }
 
-  /** Puts the next refresh token in place of one; one statement decides, so that of many requests at once one does it. */
-  async rotate(session_id: string, before: Buffer, after: Buffer, idle: Record<SessionEntity['user_type'], number>): Promise<Rotation> {
+  /**
+   * Puts the next refresh token in place of one; one statement decides, so that of many requests at
+   * once one does it.
+   */
+  async rotate(
+    session_id: string,
+    before: Buffer,
+    after: Buffer,
+    idle: Record<SessionEntity['user_type'], number>,
+  ): Promise<Rotation> {
     const [row] = await this.database
       .runPrepared<Rotation>(sql`with rotated as (update sessions set previous_refresh_token_hash = refresh_token_hash, refresh_token_hash = ${after},
         refreshed_at = now(), last_seen_at = now(), expires_at = least(absolute_expires_at, now() +
@@ -133,29 +151,53 @@ export class SessionsRepository {
     return row as Rotation;
   }
 
-  /** A live session of which this was the refresh token until a moment before it was asked for: however long the answer took. */
-  async findRotatedWithin(session_id: string, before: Buffer, asked_at: Date, grace_seconds: number): Promise<EarlierRotation | null> {
+  /**
+   * A live session of which this was the refresh token until a moment before it was asked for:
+   * however long the answer took.
+   */
+  async findRotatedWithin(
+    session_id: string,
+    before: Buffer,
+    asked_at: Date,
+    grace_seconds: number,
+  ): Promise<EarlierRotation | null> {
     const [row] = await this.database
       .run<EarlierRotation>(sql`select user_id, last_seen_at, expires_at, refresh_token_hash from sessions where session_id = ${session_id}::uuid
       and previous_refresh_token_hash = ${before} and refreshed_at > ${asked_at}::timestamptz - ${grace_seconds}::integer * interval '1 second' and ${liveSession}`);
     return row ?? null;
   }
 
-  /** Ends the live sessions that all conditions find, and records it in the same statement; returns how many there were. */
-  async end(conditions: SqlFragment[], reason: SqlFragment, ended_by: string | null, record: RecordTargets): Promise<number> {
-    const [row] = await this.database.run<{ count: number }>(sql`with ended as (${endSql(conditions, reason, ended_by)}),
+  /**
+   * Ends the live sessions that all conditions find, and records it in the same statement; returns
+   * how many there were.
+   */
+  async end(
+    conditions: SqlFragment[],
+    reason: SqlFragment,
+    ended_by: string | null,
+    record: RecordTargets,
+  ): Promise<number> {
+    const [row] = await this.database.run<{
+      count: number;
+    }>(sql`with ended as (${endSql(conditions, reason, ended_by)}),
       recorded as (${record(endedTargets)})
       select count(*)::integer as count from ended`);
     return row?.count ?? 0;
   }
 
-  /** The first of the live sessions that all conditions find, as a condition. Locked in the order of their ids, so that no two callers wait for each other. */
+  /**
+   * The first of the live sessions that all conditions find, as a condition. Locked in the order of
+   * their ids, so that no two callers wait for each other.
+   */
   firstOf(conditions: SqlFragment[], limit: number): SqlFragment {
     return sql`sessions.session_id = any(array(select sessions.session_id from ${from} where ${liveSession} and ${joinSql(conditions, ' and ')}
       order by sessions.session_id limit ${limit}::integer for no key update of sessions))`;
   }
 
-  /** Removes some of the sessions that have been over for so long; returns how many. Those that somebody has locked are left for the next time. */
+  /**
+   * Removes some of the sessions that have been over for so long; returns how many. Those that
+   * somebody has locked are left for the next time.
+   */
   async removeOld(days: number, limit: number): Promise<number> {
     const before = sql`now() - ${days}::integer * interval '1 day'`;
     // whatever is over was last seen before that: this is what an index finds
@@ -187,7 +229,8 @@ export class SessionsRepository {
 }
 
 function endSql(conditions: SqlFragment[], reason: SqlFragment, ended_by: string | null): SqlFragment {
-  // locked in the order of their ids, whoever ends them: two that meet at the same ones wait, and do not deadlock
+  // locked in the order of their ids, whoever ends them: two that meet at the same ones wait, and
+  // do not deadlock
   return sql`update sessions set ended_at = now(), ended_reason = found.reason, ended_by = ${ended_by}::uuid
     from (select sessions.session_id, ${reason} as reason from sessions join users on users.user_id = sessions.user_id
       where ${liveSession} and ${joinSql(conditions, ' and ')} order by sessions.session_id for no key update of sessions) found

@@ -1,16 +1,25 @@
 import Bowser from 'bowser';
 
-/** What a user agent tells of where a session began. Its sender may say anything: for showing, never for deciding. */
+/**
+ * What a user agent tells of where a session began. Its sender may say anything: for showing, never
+ * for deciding.
+ */
 export interface UserAgentParts {
   browser: string | null;
   os: string | null;
   device: string | null;
 }
 
-/** The parser's expressions take time that grows with the square of the length: within this, 0.2 ms at worst. Real ones tell all of this before. */
+/**
+ * The parser's expressions take time that grows with the square of the length: within this, 0.2 ms
+ * at worst. Real ones tell all of this before.
+ */
 const parsedCharacters = 256;
 const nameMax = 40;
-/** Parsed ones that are kept, half a megabyte at most. Many sessions have few agents; whoever makes up many makes each cost as much as the first. */
+/**
+ * Parsed ones that are kept, half a megabyte at most. Many sessions have few agents; whoever makes
+ * up many makes each cost as much as the first.
+ */
 const knownMax = 1_000;
 const known = new Map<string, UserAgentParts>();
 

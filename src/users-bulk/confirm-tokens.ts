@@ -27,8 +27,8 @@ export interface Previewed {
 }
 
 /**
- * Confirm tokens: what a preview has shown, signed and bound to caller, method, filters and body, so that nothing has to be kept. That it is used once
- * is kept with the operation that used it.
+ * Confirm tokens: what a preview has shown, signed and bound to caller, method, filters and body,
+ * so that nothing has to be kept. That it is used once is kept with the operation that used it.
  */
 export class ConfirmTokens {
   private readonly signer: Signer;
@@ -46,11 +46,18 @@ export class ConfirmTokens {
     return this.signer.sign([confirm_id, expires_at, count, digest], contextOf(previewed));
   }
 
-  /** @throws request.invalid when the token is none of ours, or of another caller, method, filter or body */
+  /**
+   * @throws request.invalid when the token is none of ours, or of another caller, method, filter or
+   * body
+   */
   read(token: string, previewed: Previewed): Confirmation {
     const read = this.signer.open<[string, number, number, string]>(token, contextOf(previewed));
     if (read === null)
-      throw invalid({ parameter: 'confirm_token', code: 'parameter.malformed', detail: 'is not that of a preview of this very request' });
+      throw invalid({
+        parameter: 'confirm_token',
+        code: 'parameter.malformed',
+        detail: 'is not that of a preview of this very request',
+      });
     const [confirm_id, expires_at, count, digest] = read;
     return { confirm_id, expires_at, count, digest };
   }

@@ -18,14 +18,16 @@ export interface FoundRequest {
 }
 
 /**
- * Reads the query of a bulk request. Never all by omission: without a filter `everyone=true` is demanded, and with one it is refused.
+ * Reads the query of a bulk request. Never all by omission: without a filter `everyone=true` is
+ * demanded, and with one it is refused.
  * @throws request.invalid, bulk.filter_required
  */
 export function parseFound(query: RawQuery): FoundRequest {
   const { dry_run, everyone, expected, confirm_token, ...filters } = query;
   const errors: FieldError[] = [];
   const conditions = parseFilter(filters, userFilter, errors);
-  const refuse = (parameter: string, detail: string, code = 'parameter.malformed') => errors.push({ parameter, code, detail });
+  const refuse = (parameter: string, detail: string, code = 'parameter.malformed') =>
+    errors.push({ parameter, code, detail });
   const isTrue = (parameter: string, value: RawQuery[string]) => {
     if (value !== undefined && value !== 'true' && value !== 'false') refuse(parameter, 'must be true or false');
     return value === 'true';
@@ -34,7 +36,10 @@ export function parseFound(query: RawQuery): FoundRequest {
   const all = isTrue('everyone', everyone);
   if (expected !== undefined && (typeof expected !== 'string' || !/^(0|[1-9]\d{0,8})$/.test(expected)))
     refuse('expected', 'must be a number');
-  if (confirm_token !== undefined && (typeof confirm_token !== 'string' || confirm_token === '' || confirm_token.length > confirmTokenMax))
+  if (
+    confirm_token !== undefined &&
+    (typeof confirm_token !== 'string' || confirm_token === '' || confirm_token.length > confirmTokenMax)
+  )
     refuse('confirm_token', 'must be given once, as the preview gave it');
   if (preview && confirm_token !== undefined) refuse('confirm_token', 'cannot go with dry_run', 'parameter.conflict');
   if (all && Object.keys(filters).length > 0) refuse('everyone', 'cannot go with a filter', 'parameter.conflict');

@@ -9,7 +9,10 @@ import { UserConflictsService } from '../users/user-conflicts.service';
 import { visibleUsers } from '../users/users.service';
 import { countSkipped, toSkipped } from './users-bulk.dto';
 
-/** Does to the users of a batch what an operation asks for. Permission, scope and protection count as they are when the batch is done. */
+/**
+ * Does to the users of a batch what an operation asks for. Permission, scope and protection count
+ * as they are when the batch is done.
+ */
 @Injectable()
 export class FoundUsersService implements OnModuleInit {
   constructor(
@@ -64,8 +67,9 @@ function usersOf(ids: SqlFragment): SqlFragment {
 }
 
 /**
- * Those of some users who are not deleted, by their ids. It is not said as the indexes of the living say it: while the statistics know of hardly any, as
- * after everybody was deleted, one of these would be read whole, and each of its users looked for among the ids.
+ * Those of some users who are not deleted, by their ids. It is not said as the indexes of the
+ * living say it: while the statistics know of hardly any, as after everybody was deleted, one of
+ * these would be read whole, and each of its users looked for among the ids.
  */
 export function livingOf(ids: SqlFragment): SqlFragment {
   return sql`${usersOf(ids)} and num_nulls(users.deleted_at) = 1`;

@@ -2,7 +2,10 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import type { FastifyRequest } from 'fastify';
 import { invalid } from '../common/errors/app-error';
 
-/** A version belongs to one user: on many it means nothing, and ignoring it would do more than the caller wants. */
+/**
+ * A version belongs to one user: on many it means nothing, and ignoring it would do more than the
+ * caller wants.
+ */
 @Injectable()
 export class NoIfMatchGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {

@@ -65,13 +65,23 @@ export class UsersBulkController {
     description,
     answer,
     errors: [
-      ...(['bulk.filter_required', 'bulk.too_many', 'bulk.expected_mismatch', 'bulk.set_changed', 'operation.overlaps'] as const),
+      ...([
+        'bulk.filter_required',
+        'bulk.too_many',
+        'bulk.expected_mismatch',
+        'bulk.set_changed',
+        'operation.overlaps',
+      ] as const),
       'access.grant_exceeds_own',
     ],
     query: parameters,
     grammar: true,
   })
-  change(@CurrentActor() actor: Actor, @Query() query: RawQuery, @Body() request: ChangeFoundUsersRequest): Promise<BulkAnswer> {
+  change(
+    @CurrentActor() actor: Actor,
+    @Query() query: RawQuery,
+    @Body() request: ChangeFoundUsersRequest,
+  ): Promise<BulkAnswer> {
     return this.bulk.change(actor, query, request);
   }
 
@@ -82,7 +92,13 @@ export class UsersBulkController {
   @Endpoint({
     description: `Softly. ${description}`,
     answer,
-    errors: ['bulk.filter_required', 'bulk.too_many', 'bulk.expected_mismatch', 'bulk.set_changed', 'operation.overlaps'],
+    errors: [
+      'bulk.filter_required',
+      'bulk.too_many',
+      'bulk.expected_mismatch',
+      'bulk.set_changed',
+      'operation.overlaps',
+    ],
     query: parameters,
     grammar: true,
   })

@@ -22,7 +22,10 @@ export class BulkPreviewResponse extends FoundUsersResponse {
   would_change!: number;
   /** the first 20 of them, as they are now */
   sample!: UserResponse[];
-  /** repeat the request with it instead of `dry_run`, and it does this to exactly these users or nothing at all; once */
+  /**
+   * repeat the request with it instead of `dry_run`, and it does this to exactly these users or
+   * nothing at all; once
+   */
   confirm_token!: string;
   /** until when it can be confirmed */
   expires_at!: Date;
@@ -51,7 +54,9 @@ export function toSkipped({ user_id, reason }: SkippedUser): SkippedResponse {
 }
 
 /** Counts by code alone, and all together. */
-export function countSkipped(reasons: Record<string, number>): Pick<FoundUsersResponse, 'skipped_count' | 'skipped_reasons'> {
+export function countSkipped(
+  reasons: Record<string, number>,
+): Pick<FoundUsersResponse, 'skipped_count' | 'skipped_reasons'> {
   const skipped_reasons: Record<string, number> = {};
   let skipped_count = 0;
   for (const [reason, count] of Object.entries(reasons)) {

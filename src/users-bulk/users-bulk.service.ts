@@ -16,14 +16,25 @@ import type { ChangeFoundUsersRequest } from '../users/users.dto';
 import { UsersService, visibleUsers } from '../users/users.service';
 import { type Confirmation, ConfirmTokens, type FoundSet } from './confirm-tokens';
 import { type FoundRequest, parseFound } from './found-request';
-import { type BulkPreviewResponse, type BulkResultResponse, countSkipped, toBulkResult, toSkipped } from './users-bulk.dto';
+import {
+  type BulkPreviewResponse,
+  type BulkResultResponse,
+  countSkipped,
+  toBulkResult,
+  toSkipped,
+} from './users-bulk.dto';
 
-/** Up to so many users are changed while the caller waits, all or nothing; more are an operation. */
+/**
+ * Up to so many users are changed while the caller waits, all or nothing; more are an operation.
+ */
 const atOnceMax = 10_000;
 const foundMax = 5_000_000;
 const confirmWithinMs = 600_000;
 
-/** What a change of found users is answered with: its preview, its result, or the operation that goes on. */
+/**
+ * What a change of found users is answered with: its preview, its result, or the operation that
+ * goes on.
+ */
 export type BulkAnswer = BulkPreviewResponse | BulkResultResponse | OperationResponse;
 
 /** A change or deletion of found users. */
@@ -33,7 +44,10 @@ interface Asked extends FoundRequest {
   change: ChangeFoundUsersRequest | null;
 }
 
-/** Changing and deleting the users that a filter finds: previewed, bound to what was shown, at once or as an operation, and undone. */
+/**
+ * Changing and deleting the users that a filter finds: previewed, bound to what was shown, at once
+ * or as an operation, and undone.
+ */
 @Injectable()
 export class UsersBulkService {
   private readonly tokens: ConfirmTokens;
@@ -49,7 +63,10 @@ export class UsersBulkService {
     this.tokens = new ConfirmTokens(config.APP_SECRET);
   }
 
-  /** @throws bulk.filter_required, bulk.too_many, bulk.expected_mismatch, bulk.set_changed, request.invalid, access.grant_exceeds_own */
+  /**
+   * @throws bulk.filter_required, bulk.too_many, bulk.expected_mismatch, bulk.set_changed,
+   * request.invalid, access.grant_exceeds_own
+   */
   @Transactional()
   async change(actor: Actor, query: RawQuery, request: ChangeFoundUsersRequest): Promise<BulkAnswer> {
     const asked: Asked = { kind: 'change', permission: 'user:update', ...parseFound(query), change: request };
@@ -57,7 +74,10 @@ export class UsersBulkService {
     return this.answer(actor, asked, await this.changes.changeDeed(actor, { ...request }));
   }
 
-  /** @throws bulk.filter_required, bulk.too_many, bulk.expected_mismatch, bulk.set_changed, request.invalid */
+  /**
+   * @throws bulk.filter_required, bulk.too_many, bulk.expected_mismatch, bulk.set_changed,
+   * request.invalid
+   */
   @Transactional()
   async delete(actor: Actor, query: RawQuery): Promise<BulkAnswer> {
     const asked: Asked = { kind: 'delete', permission: 'user:delete', ...parseFound(query), change: null };
@@ -93,12 +113,8 @@ export class UsersBulkService {
 
   private async preview(actor: Actor, asked: Asked, condition: SqlFragment, deed: Deed): Promise<BulkPreviewResponse> {
     const confirm_id = this.tokens.newSeed();
-    const { matched, unchanged, would_change, sample_ids, skipped, skipped_reasons, digest, seen_at } = await this.changes.preview(
-      actor,
-      condition,
-      deed,
-      confirm_id,
-    );
+    const { matched, unchanged, would_change, sample_ids, skipped, skipped_reasons, digest, seen_at } =
+      await this.changes.preview(actor, condition, deed, confirm_id);
     assertExpected(asked, matched);
     const expires_at = seen_at.getTime() + confirmWithinMs;
     return {
@@ -109,8 +125,15 @@ export class UsersBulkService {
     };
   }
 
-  /** The users are fixed first; what is changed afterwards, in this transaction or in many, is them and nobody else. */
-  private async carryOut(actor: Actor, asked: Asked, condition: SqlFragment): Promise<BulkResultResponse | OperationResponse> {
+  /**
+   * The users are fixed first; what is changed afterwards, in this transaction or in many, is them
+   * and nobody else.
+   */
+  private async carryOut(
+    actor: Actor,
+    asked: Asked,
+    condition: SqlFragment,
+  ): Promise<BulkResultResponse | OperationResponse> {
     const { kind, permission, filters, change, confirm_token } = asked;
     const confirmed = confirm_token === null ? null : this.tokens.read(confirm_token, { actor, ...asked });
     const confirm_id = confirmed?.confirm_id ?? null;
@@ -132,7 +155,8 @@ export class UsersBulkService {
     await this.operations.assertAlone(operation_id);
     await this.operations.begin(actor, operation_id);
     await this.runner.finish(operation_id);
-    // one that was accepted meanwhile may have done some of them before and others after; from here on it waits for their locks
+    // one that was accepted meanwhile may have done some of them before and others after; from here
+    // on it waits for their locks
     await this.operations.assertAlone(operation_id, this.changes.changedBy(operation_id));
     return this.operations.get(actor, operation_id);
   }
@@ -149,11 +173,16 @@ function assertConfirmed(confirmed: Confirmation, fixed: FoundSet & { fixed_at: 
 }
 
 function assertChange(request: ChangeFoundUsersRequest): void {
-  if (Object.keys(request).length === 0) throw invalid({ pointer: '', code: 'field.required', detail: 'names no field to change' });
+  if (Object.keys(request).length === 0)
+    throw invalid({ pointer: '', code: 'field.required', detail: 'names no field to change' });
   const { roles, roles_add, roles_remove } = request;
   if (roles !== undefined && (roles_add !== undefined || roles_remove !== undefined))
     throw invalid({ pointer: '/roles', code: 'field.not_allowed', detail: 'cannot go with roles_add or roles_remove' });
   const both = roles_remove?.find((role) => roles_add?.includes(role));
   if (both !== undefined)
-    throw invalid({ pointer: '/roles_remove', code: 'field.not_allowed', detail: `has ${both}, which roles_add has too` });
+    throw invalid({
+      pointer: '/roles_remove',
+      code: 'field.not_allowed',
+      detail: `has ${both}, which roles_add has too`,
+    });
 }

@@ -16,7 +16,10 @@ interface Prepared {
   wrapped: Map<number, string>;
 }
 
-/** Creates the users of a batch of rows. Permission, scope and roles count as they are when the batch is done. */
+/**
+ * Creates the users of a batch of rows. Permission, scope and roles count as they are when the
+ * batch is done.
+ */
 @Injectable()
 export class ImportBatchesService implements OnModuleInit {
   constructor(

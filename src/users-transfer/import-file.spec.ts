@@ -9,21 +9,24 @@ describe('files of an import', () => {
   it.each([
     ['csv', 'name,email\n', 'é,b\n'],
     ['ndjson', '', '{"é":1}\n'],
-  ] as const)('%s: everybody else gets their turn while one is read, and no character is torn', async (format, header, row) => {
-    const rows = 4_096;
-    const file = fileOf(format, header + row.repeat(rows));
-    let [turns, reading] = [0, true];
-    const turn = () => {
-      turns++;
-      if (reading) setImmediate(turn);
-    };
-    setImmediate(turn);
-    let read = 0;
-    for await (const { values } of readFile(file)) if (JSON.stringify(values).includes('é')) read++;
-    reading = false;
-    expect(read).toBe(rows);
-    expect(turns).toBeGreaterThan(8);
-  });
+  ] as const)(
+    '%s: everybody else gets their turn while one is read, and no character is torn',
+    async (format, header, row) => {
+      const rows = 4_096;
+      const file = fileOf(format, header + row.repeat(rows));
+      let [turns, reading] = [0, true];
+      const turn = () => {
+        turns++;
+        if (reading) setImmediate(turn);
+      };
+      setImmediate(turn);
+      let read = 0;
+      for await (const { values } of readFile(file)) if (JSON.stringify(values).includes('é')) read++;
+      reading = false;
+      expect(read).toBe(rows);
+      expect(turns).toBeGreaterThan(8);
+    },
+  );
 
   it.each([
     ['true', true],

@@ -19,14 +19,21 @@ export interface ImportLine {
 
 /** Approximate size in characters of an invalid row, of which only the fault is stored. */
 export const faultSize = 100;
-/** Longest row; whatever a user holds, their row of an export is shorter: 1,000 carriers of a scope, and attributes of which each character is a quote. */
+/**
+ * Longest row; whatever a user holds, their row of an export is shorter: 1,000 carriers of a scope,
+ * and attributes of which each character is a quote.
+ */
 const lineMax = 131_072;
-/** Bytes that are parsed in one go. Everybody else gets their turn in between; and a parser that has many short rows at hand gives them out ever more slowly. */
+/**
+ * Bytes that are parsed in one go. Everybody else gets their turn in between; and a parser that has
+ * many short rows at hand gives them out ever more slowly.
+ */
 const pieceMax = 2_048;
 
 /**
- * The rows of a file as they come in, one after the other: as slow as whoever takes them. A row that cannot be read is told as such; a file that cannot be
- * read ends with an error that names the line.
+ * The rows of a file as they come in, one after the other: as slow as whoever takes them. A row
+ * that cannot be read is told as such; a file that cannot be read ends with an error that names the
+ * line.
  * @throws request.invalid
  */
 export function readFile(file: UploadedFile): AsyncGenerator<ImportLine> {
@@ -70,7 +77,11 @@ function* readJsonLine(text: string, line: number): Generator<ImportLine> {
     yield { line, values: readJson(text), size: text.length };
   } catch (error) {
     const [fault] = error instanceof AppError ? (error.extras.errors ?? []) : [];
-    yield { line, fault: fault ?? { pointer: '', code: 'field.malformed', detail: 'must be a JSON object' }, size: faultSize };
+    yield {
+      line,
+      fault: fault ?? { pointer: '', code: 'field.malformed', detail: 'must be a JSON object' },
+      size: faultSize,
+    };
   }
 }
 
@@ -100,7 +111,9 @@ function readHeader(names: string[]): string[] {
   const errors = names.flatMap((name, index) => {
     if (!Object.hasOwn(importColumns, name))
       return [{ pointer: '', code: 'field.unknown', detail: `line 1, column ${index + 1}: is no column of an import` }];
-    return names.indexOf(name) < index ? [{ pointer: `/${name}`, code: 'field.malformed', detail: 'line 1: has the column twice' }] : [];
+    return names.indexOf(name) < index
+      ? [{ pointer: `/${name}`, code: 'field.malformed', detail: 'line 1: has the column twice' }]
+      : [];
   });
   if (errors.length > 0) throw invalid(...errors.slice(0, 20));
   return names;
@@ -109,14 +122,22 @@ function readHeader(names: string[]): string[] {
 /** An empty cell is no value. */
 function readRow(header: string[], cells: string[], line: number): ImportLine {
   if (cells.length !== header.length)
-    return { line, fault: { pointer: '', code: 'field.malformed', detail: `must have ${header.length} cells` }, size: faultSize };
+    return {
+      line,
+      fault: { pointer: '', code: 'field.malformed', detail: `must have ${header.length} cells` },
+      size: faultSize,
+    };
   const values: Record<string, unknown> = {};
   let size = 0;
   for (const [index, name] of header.entries()) {
     const cell = cells[index] ?? '';
     if (cell === '') continue;
     if (cell.includes('\0'))
-      return { line, fault: { pointer: `/${name}`, code: 'field.malformed', detail: 'must not have NUL' }, size: faultSize };
+      return {
+        line,
+        fault: { pointer: `/${name}`, code: 'field.malformed', detail: 'must not have NUL' },
+        size: faultSize,
+      };
     size += cell.length + name.length;
     const read = readCell(cell, importColumns[name as keyof typeof importColumns]);
     if (read === undefined)
@@ -144,5 +165,9 @@ function csvFault({ code }: CsvError): string {
 }
 
 function fileFault(wants: string, line?: number): AppError {
-  return invalid({ pointer: '', code: 'field.malformed', detail: line === undefined ? wants : `line ${line}: ${wants}` });
+  return invalid({
+    pointer: '',
+    code: 'field.malformed',
+    detail: line === undefined ? wants : `line ${line}: ${wants}`,
+  });
 }

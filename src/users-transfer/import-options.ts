@@ -28,6 +28,14 @@ export const importParameters = [
 ];
 
 /** The options as they were sent; that they are well formed has been seen to. */
-export function readImportOptions({ dry_run, on_conflict = 'fail', invite }: RawQuery): ImportOptions & { dry_run: boolean } {
-  return { dry_run: dry_run === 'true', on_conflict: on_conflict === 'skip' ? 'skip' : 'fail', invite: invite === 'true' };
+export function readImportOptions({
+  dry_run,
+  on_conflict = 'fail',
+  invite,
+}: RawQuery): ImportOptions & { dry_run: boolean } {
+  return {
+    dry_run: dry_run === 'true',
+    on_conflict: on_conflict === 'skip' ? 'skip' : 'fail',
+    invite: invite === 'true',
+  };
 }

@@ -39,7 +39,11 @@ interface PreviewOutcome extends RowsOutcome {
   conflicts: number;
 }
 
-const takenCodes: Record<Conflict['field'], string> = { user_id: 'field.not_allowed', name: 'user.name_taken', email: 'user.email_taken' };
+const takenCodes: Record<Conflict['field'], string> = {
+  user_id: 'field.not_allowed',
+  name: 'user.name_taken',
+  email: 'user.email_taken',
+};
 
 /** Rows of an import: which users they become, and creating these. */
 @Injectable()
@@ -61,7 +65,11 @@ export class ImportRowsService {
     options: ImportOptions,
     operation_id: string,
   ): Promise<RowsOutcome> {
-    const { users, failed } = await this.judge({ actor, grants: await this.roles.frozenGrantsOf(actor) }, lines, wrapped);
+    const { users, failed } = await this.judge(
+      { actor, grants: await this.roles.frozenGrantsOf(actor) },
+      lines,
+      wrapped,
+    );
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
     const events = this.events.recordAll(actor, 'user.created', 'user', createdTargets, operation_id);
     // An MD5 that is not wrapped yet had a conflict before. Never store it: report the row as
@@ -101,11 +109,18 @@ export class ImportRowsService {
    * taken and free names get the same result: an actor could probe with dry runs, which create no
    * users (B25). Conflicts with users whom the actor may see are always reported.
    */
-  async preview(actor: Actor, lines: ImportLine[], file: PreviewedFile, options: ImportOptions): Promise<PreviewOutcome> {
+  async preview(
+    actor: Actor,
+    lines: ImportLine[],
+    file: PreviewedFile,
+    options: ImportOptions,
+  ): Promise<PreviewOutcome> {
     const { users, failed } = await this.judge({ actor, grants: await this.roles.grantsOf(actor) }, lines, new Map());
     const inDatabase = users.length === 0 ? [] : await this.users.findConflicts(users, visibleConflicts(actor));
     const visible = visibleLines(inDatabase);
-    const conflicts = file.limited ? inDatabase.filter(({ hidden }) => !hidden) : withEarlierRows(users, inDatabase, file);
+    const conflicts = file.limited
+      ? inDatabase.filter(({ hidden }) => !hidden)
+      : withEarlierRows(users, inDatabase, file);
     const counted = conflicts.filter(({ hidden }) => hidden);
     const reportable = await this.conflicts.count(actor, counted.length);
     const endLine = file.limited ? 0 : (counted[reportable]?.line ?? Infinity);
@@ -114,7 +129,9 @@ export class ImportRowsService {
     // Behind the end, a conflict with an earlier row would reveal whether that row is free.
     const checked = users.filter(({ line }) => line < endLine || visible.has(line));
     const left = checked.filter(({ line }) => conflictLines.has(line));
-    const hidden = users.filter(({ line }) => line >= endLine && !visible.has(line)).map(({ line }) => toFailed(line, uncheckedRow));
+    const hidden = users
+      .filter(({ line }) => line >= endLine && !visible.has(line))
+      .map(({ line }) => toFailed(line, uncheckedRow));
     const settled = this.settle(left, conflicts, [...failed, ...hidden], options);
     return { created: checked.length - left.length, conflicts: conflicts.length, ...settled };
   }
@@ -156,7 +173,10 @@ const hiddenConflict: FieldError = {
   code: 'field.conflict',
   detail: 'has a taken name, address or id; after too many conflicts in an hour the field is not named',
 };
-const uncheckedRow: FieldError = { code: 'field.conflict', detail: 'was not checked, because there were too many conflicts in an hour' };
+const uncheckedRow: FieldError = {
+  code: 'field.conflict',
+  detail: 'was not checked, because there were too many conflicts in an hour',
+};
 const unreadable: FieldError = { pointer: '', code: 'field.malformed', detail: 'cannot be read' };
 
 /** Adds the conflicts with earlier rows of the file, in the order of the rows. */
@@ -165,7 +185,10 @@ function withEarlierRows(users: ImportedUser[], inDatabase: Conflict[], file: Pr
   return users.flatMap((user) => byLine.get(user.line) ?? file.take(user) ?? []);
 }
 
-/** Renders with which users (`other`) a conflict is not counted. Without `user:read`, an unlimited scope shows none. */
+/**
+ * Renders with which users (`other`) a conflict is not counted. Without `user:read`, an unlimited
+ * scope shows none.
+ */
 function visibleConflicts(actor: Actor): SqlFragment {
   const isUnlimited = actor.user_type === 'system' && actor.carrier_scope === null;
   return isUnlimited && !holds(actor.permissions, 'user:read') ? sql`false` : visibleUsers(actor, 'other');
@@ -186,7 +209,10 @@ export class PreviewedFile {
   limited = false;
   private readonly seen = new Set<number>();
 
-  /** Remembers what a user has; if an earlier one has it already, what it is, and nothing is remembered. */
+  /**
+   * Remembers what a user has; if an earlier one has it already, what it is, and nothing is
+   * remembered.
+   */
   take({ line, user_id, name, email }: ImportedUser): Conflict | null {
     const keys = {
       user_id: shortHash(`i${user_id}`),

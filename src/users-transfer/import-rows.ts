@@ -10,12 +10,15 @@ import { inconsistencyOf } from '../users/user-creation.service';
 import { ImportedFields } from './users-transfer.dto';
 
 /** Every field of a row: those of a new user but the password, and where they come from. */
-const fields = new Map([...fieldsOf(CreateUserRequest), ...fieldsOf(ImportedFields)].filter(([name]) => name !== 'password'));
+const fields = new Map(
+  [...fieldsOf(CreateUserRequest), ...fieldsOf(ImportedFields)].filter(([name]) => name !== 'password'),
+);
 const times = ['created_at', 'email_verified_at', 'last_login_at', 'last_seen_at', 'password_changed_at'] as const;
 
 const pointerMax = 256;
 /** The work of every refused login grows with them, also that of other carriers (L21). */
-const limitedHashes = 'is a hash of another system, which only System Users without carrier_scope can import; an MD5 is possible';
+const limitedHashes =
+  'is a hash of another system, which only System Users without carrier_scope can import; an MD5 is possible';
 
 type Row = Omit<CreateUserRequest, 'password'> & ImportedFields;
 
@@ -48,7 +51,8 @@ export function rowFault(values: Record<string, unknown>, now: Date): FieldError
   if (wrong !== undefined) return wrong;
   const row = values as unknown as Row;
   const future = times.find((name) => Date.parse(row[name] ?? '') > now.getTime() + 60_000);
-  if (future !== undefined) return { pointer: `/${future}`, code: 'field.not_allowed', detail: 'must not be in the future' };
+  if (future !== undefined)
+    return { pointer: `/${future}`, code: 'field.not_allowed', detail: 'must not be in the future' };
   return inconsistencyOf(row) ?? hashFault(row);
 }
 
@@ -62,7 +66,11 @@ export function judge(line: number, values: Record<string, unknown>, by: Judge):
   const fault = rowFault(values, now);
   if (fault !== null) return fault;
   const row = values as unknown as Row;
-  return powerFault(actor, grants, row) ?? costFault(budget, row) ?? complete(line, row, wrapped.get(line) ?? row.password_hash ?? null);
+  return (
+    powerFault(actor, grants, row) ??
+    costFault(budget, row) ??
+    complete(line, row, wrapped.get(line) ?? row.password_hash ?? null)
+  );
 }
 
 /**
@@ -87,9 +95,17 @@ function powerFault(actor: Actor, grants: Grants, row: Row): FieldError | null {
     return { pointer: '/carrier_scope', code: 'access.grant_exceeds_own', detail: 'is more than one has oneself' };
   const open = user_type === 'system' ? grants.open_to_system : grants.open_to_carrier;
   if (!roles.every((role) => open.includes(role)))
-    return { pointer: '/roles', code: 'field.not_allowed', detail: 'names a role that does not exist or is not open to this kind of user' };
+    return {
+      pointer: '/roles',
+      code: 'field.not_allowed',
+      detail: 'names a role that does not exist or is not open to this kind of user',
+    };
   if (roles.some((role) => grants.forbidden.includes(role)))
-    return { pointer: '/roles', code: 'access.grant_exceeds_own', detail: 'names a role that is not the caller’s to give' };
+    return {
+      pointer: '/roles',
+      code: 'access.grant_exceeds_own',
+      detail: 'names a role that is not the caller’s to give',
+    };
   if (password_hash !== null && isLimited(actor) && slowsRefusals(password_hash))
     return { pointer: '/password_hash', code: 'access.denied', detail: limitedHashes };
   return null;
@@ -97,7 +113,11 @@ function powerFault(actor: Actor, grants: Grants, row: Row): FieldError | null {
 
 function costFault(budget: RefusalBudget, { password_hash = null }: Row): FieldError | null {
   if (password_hash === null || budget.admits(password_hash)) return null;
-  return { pointer: '/password_hash', code: 'field.not_allowed', detail: 'is too costly beside the hashes that are stored already' };
+  return {
+    pointer: '/password_hash',
+    code: 'field.not_allowed',
+    detail: 'is too costly beside the hashes that are stored already',
+  };
 }
 
 function isLimited({ user_type, carrier_scope }: Actor): boolean {
@@ -109,7 +129,9 @@ function hashFault({ password_hash = null, status }: Row): FieldError | null {
   const read = importableHash(password_hash);
   if (typeof read === 'string')
     return { pointer: '/password_hash', code: 'field.not_allowed', detail: `is a hash that is not taken: ${read}` };
-  return status === 'invited' ? { pointer: '/status', code: 'field.not_allowed', detail: 'is of somebody without a password' } : null;
+  return status === 'invited'
+    ? { pointer: '/status', code: 'field.not_allowed', detail: 'is of somebody without a password' }
+    : null;
 }
 
 /** Who has no password is invited, or stays shut out. */

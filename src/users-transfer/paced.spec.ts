@@ -6,7 +6,13 @@ describe('texts for a reader', () => {
    * Takes texts of a size, each after a pause. Returns how many were taken before the export gave
    * up; null if it did not.
    */
-  async function take(count: number, bytes: number, pauseMs: number, patienceMs = 100, sourceMs = 0): Promise<number | null> {
+  async function take(
+    count: number,
+    bytes: number,
+    pauseMs: number,
+    patienceMs = 100,
+    sourceMs = 0,
+  ): Promise<number | null> {
     let [taken, given] = [0, null as number | null];
     const source = (async function* () {
       for (let index = 0; index < count; index++) {

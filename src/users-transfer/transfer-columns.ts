@@ -1,10 +1,16 @@
 /** How users are written to a file and read from one. */
 export type TransferFormat = 'csv' | 'ndjson';
 
-/** What a column holds. `code` is text that can be neither a formula nor anything that needs quotes, `json` a list or an object. */
+/**
+ * What a column holds. `code` is text that can be neither a formula nor anything that needs quotes,
+ * `json` a list or an object.
+ */
 export type ColumnKind = 'text' | 'code' | 'json' | 'boolean' | 'time' | 'address';
 
-/** The columns of a file of users, in their order: an export writes them all, an import takes them back. */
+/**
+ * The columns of a file of users, in their order: an export writes them all, an import takes them
+ * back.
+ */
 export const transferColumns = {
   user_id: 'code',
   user_type: 'code',
@@ -31,4 +37,7 @@ export const transferColumns = {
 } as const satisfies Record<string, ColumnKind>;
 
 /** What an import takes: the columns of an export, and hashes. */
-export const importColumns = { ...transferColumns, password_hash: 'code' } as const satisfies Record<string, ColumnKind>;
+export const importColumns = { ...transferColumns, password_hash: 'code' } as const satisfies Record<
+  string,
+  ColumnKind
+>;

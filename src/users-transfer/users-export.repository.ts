@@ -3,7 +3,10 @@ import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
 import { type ColumnKind, transferColumns, type TransferFormat } from './transfer-columns';
 
-/** Rows to a piece: enough that the way to the database does not count, few enough that a piece is small. */
+/**
+ * Rows to a piece: enough that the way to the database does not count, few enough that a piece is
+ * small.
+ */
 const rowsAtOnce = 100;
 
 /** Users that were found, and how to read them. */
@@ -35,7 +38,9 @@ export class UsersExportRepository {
   async open({ holder, condition, format, hashes_unless_roles }: ExportWish, signal: AbortSignal): Promise<FoundUsers> {
     const snapshot = await this.database.openSnapshot(holder, signal);
     try {
-      const [found] = await snapshot.run<{ count: number }>(sql`select count(*)::integer as count from users where ${condition}`);
+      const [found] = await snapshot.run<{ count: number }>(
+        sql`select count(*)::integer as count from users where ${condition}`,
+      );
       const lines = format === 'csv' ? csvLines(condition) : jsonLines(condition, hashes_unless_roles);
       const texts = snapshot.texts(lines, rowsAtOnce, format === 'csv' ? '\r\n' : '\n');
       return { count: found?.count ?? 0, texts, close: () => snapshot.close() };
@@ -62,7 +67,9 @@ function csvLines(condition: SqlFragment): SqlFragment {
 function jsonLines(condition: SqlFragment, hashes_unless_roles: string[] | null): SqlFragment {
   const value = (column: string, kind: ColumnKind) =>
     kind === 'time' ? `rfc3339(${column})` : kind === 'address' ? `host(${column})` : column;
-  const columns = Object.entries(transferColumns).map(([name, kind]) => rawSql(`${value(`users.${name}`, kind)} as ${name}`));
+  const columns = Object.entries(transferColumns).map(([name, kind]) =>
+    rawSql(`${value(`users.${name}`, kind)} as ${name}`),
+  );
   const hash = sql`(select password_hash from credentials where credentials.user_id = users.user_id
     and (credentials.expires_at is null or credentials.expires_at > now()) and not users.roles && ${hashes_unless_roles}::text[]) as password_hash`;
   const all = hashes_unless_roles === null ? columns : [...columns, hash];

@@ -57,7 +57,12 @@ export class UsersExportService {
     const found = await this.users.open({ holder, condition: visible, format, hashes_unless_roles }, gone);
     try {
       // which fields were asked for, not the values: those may be somebody's name
-      const changes = { count: { after: found.count }, format: { after: format }, hashes: { after: hashes }, filter: { after: fields } };
+      const changes = {
+        count: { after: found.count },
+        format: { after: format },
+        hashes: { after: hashes },
+        filter: { after: fields },
+      };
       await this.events.record(actor, 'user.exported', { type: 'user', carrier_id: actor.carrier_id }, changes);
       const name = `users-${currentTime()
         .toISOString()

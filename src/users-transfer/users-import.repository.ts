@@ -8,7 +8,10 @@ import type { ImportedUser } from './import-rows';
 export interface Conflict {
   line: number;
   field: 'user_id' | 'name' | 'email';
-  /** whether the actor cannot see what is in the way: a user outside the scope, a purged user or an API key */
+  /**
+   * whether the actor cannot see what is in the way: a user outside the scope, a purged user or an
+   * API key
+   */
   hidden: boolean;
 }
 
@@ -18,15 +21,31 @@ const rowColumns =
   password_hash text, created_at timestamptz, email_verified_at timestamptz, last_login_at timestamptz, last_login_ip inet, last_seen_at timestamptz,
   password_changed_at timestamptz)`);
 
-/** Fields of which the audit log keeps what they were at creation: the same as of users who are created one by one. */
+/**
+ * Fields of which the audit log keeps what they were at creation: the same as of users who are
+ * created one by one.
+ */
 const recorded = [
-  ...['name', 'email', 'first_name', 'last_name', 'phone', 'locale', 'timezone', 'user_type', 'carrier_id', 'carrier_scope', 'roles'],
+  ...[
+    'name',
+    'email',
+    'first_name',
+    'last_name',
+    'phone',
+    'locale',
+    'timezone',
+    'user_type',
+    'carrier_id',
+    'carrier_scope',
+    'roles',
+  ],
   ...['allowed_ips', 'attributes', 'status', 'must_change_password'],
 ];
 const recordedSql = recorded.map((field) => `'${field}', jsonb_build_object('after', created.${field})`).join(', ');
 
 /** The audit log's view of the users that were created: what comes after FROM. */
-export const createdTargets = rawSql(`(select created.user_id as id, created.carrier_id, jsonb_build_object(${recordedSql}) as changes,
+export const createdTargets =
+  rawSql(`(select created.user_id as id, created.carrier_id, jsonb_build_object(${recordedSql}) as changes,
   null::integer as version from created) target`);
 
 /** The SQL of imports: a batch is a few statements, however many rows it has. */
@@ -35,7 +54,8 @@ export class UsersImportRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Creates users with their passwords and events in one statement; uniqueness is decided by the indexes, and whoever is in the way of one leaves that one out.
+   * Creates users with their passwords and events in one statement; uniqueness is decided by the
+   * indexes, and whoever is in the way of one leaves that one out.
    * @param events inserts the events of `created`
    * @returns lines of those that were created
    */
@@ -66,7 +86,10 @@ export class UsersImportRepository {
    * Finds what is in the way of users in the database, one conflict for each row.
    * @param visible which users (`other`) the actor may see
    */
-  findConflicts(users: Pick<ImportedUser, 'line' | 'user_id' | 'name' | 'email'>[], visible: SqlFragment): Promise<Conflict[]> {
+  findConflicts(
+    users: Pick<ImportedUser, 'line' | 'user_id' | 'name' | 'email'>[],
+    visible: SqlFragment,
+  ): Promise<Conflict[]> {
     const rows = users.map(({ line, user_id, name, email }) => ({ line, user_id, name, email }));
     return this.database.run(sql`select line, field, case field
           when 'user_id' then (select ${visible} from users other where other.user_id = found.user_id)

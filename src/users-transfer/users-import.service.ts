@@ -18,11 +18,17 @@ import { isMd5, rowFault, shortFault } from './import-rows';
 import { type FailedRow, ImportRowsService, PreviewedFile } from './import-rows.service';
 import type { ImportResultResponse } from './users-transfer.dto';
 
-/** So many users are created while the caller waits; more are an operation, and so is what takes long. */
+/**
+ * So many users are created while the caller waits; more are an operation, and so is what takes
+ * long.
+ */
 const atOnceMax = 10_000;
 const md5AtOnceMax = 100;
 const rowsMax = 5_000_000;
-/** A batch ends with whatever comes first, so that it takes little room, and its transaction little time. */
+/**
+ * A batch ends with whatever comes first, so that it takes little room, and its transaction little
+ * time.
+ */
 const batchMax = { rows: 1_000, characters: 1_048_576, md5: 20 };
 const failedMax = 10_000;
 
@@ -47,16 +53,26 @@ export class UsersImportService {
   }
 
   /** The rows are kept as they come in; only what has come in as a whole is worked off. */
-  private async create(actor: Actor, options: ImportOptions, file: UploadedFile): Promise<ImportResultResponse | OperationResponse> {
+  private async create(
+    actor: Actor,
+    options: ImportOptions,
+    file: UploadedFile,
+  ): Promise<ImportResultResponse | OperationResponse> {
     const request = { format: file.format, ...options };
-    const operation_id = await this.operations.open(actor, { kind: 'import', permission: 'user:import', request, receiving: true });
+    const operation_id = await this.operations.open(actor, {
+      kind: 'import',
+      permission: 'user:import',
+      request,
+      receiving: true,
+    });
     const received = await this.receive(operation_id, file);
     if (received === null) return this.operations.get(actor, operation_id);
     const [rows, md5] = received;
     const atOnce = rows <= atOnceMax && md5 <= md5AtOnceMax;
     const accepted = await this.begin(actor, operation_id, atOnce);
     if (!atOnce || accepted.finished_at !== null) return accepted;
-    // it was accepted: what goes wrong from here on is tried again by the runner, and must not look like nothing had happened
+    // it was accepted: what goes wrong from here on is tried again by the runner, and must not look
+    // like nothing had happened
     await this.runner
       .finish(operation_id)
       .catch((error: unknown) => this.logger.warn(`import ${operation_id} is not done yet: ${codeOf(error)}`));
@@ -71,10 +87,15 @@ export class UsersImportService {
     return result;
   }
 
-  /** From here on the rows are worked off, whatever dies: a repetition of the request is told of this operation, until there is a result. */
+  /**
+   * From here on the rows are worked off, whatever dies: a repetition of the request is told of
+   * this operation, until there is a result.
+   */
   @Transactional()
   private async begin(actor: Actor, operation_id: string, atOnce: boolean): Promise<OperationResponse> {
-    const operation = atOnce ? await this.operations.begin(actor, operation_id) : await this.operations.accept(actor, operation_id);
+    const operation = atOnce
+      ? await this.operations.begin(actor, operation_id)
+      : await this.operations.accept(actor, operation_id);
     await this.idempotency.keep(202, operation);
     return operation;
   }
@@ -112,7 +133,11 @@ export class UsersImportService {
       result.failed_count += failed.length;
       result.failed.push(...failed.slice(0, failedMax - result.failed.length).map(toFailedRow));
     }
-    const counts = { rows: { after: rows }, would_create: { after: result.created }, conflicts: { after: conflictCount } };
+    const counts = {
+      rows: { after: rows },
+      would_create: { after: result.created },
+      conflicts: { after: conflictCount },
+    };
     await this.events.record(actor, 'user.import_previewed', { type: 'user', carrier_id: actor.carrier_id }, counts);
     return result;
   }

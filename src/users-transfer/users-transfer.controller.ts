@@ -21,10 +21,15 @@ import { ImportResultResponse } from './users-transfer.dto';
 
 const exportParameters: ParameterDoc[] = [
   ...filterParameters(userFilter),
-  { name: 'format', description: 'How the users are written', schema: { type: 'string', enum: ['csv', 'ndjson'], default: 'csv' } },
+  {
+    name: 'format',
+    description: 'How the users are written',
+    schema: { type: 'string', enum: ['csv', 'ndjson'], default: 'csv' },
+  },
   {
     name: 'hashes',
-    description: '`true`: with `password_hash`; needs `user:purge` and `format=ndjson`. Not of users whom the caller may not change',
+    description:
+      '`true`: with `password_hash`; needs `user:purge` and `format=ndjson`. Not of users whom the caller may not change',
     schema: { type: 'boolean', default: false },
   },
 ];
@@ -61,7 +66,11 @@ Audited. A file that breaks off is not complete: the connection ends without the
     query: exportParameters,
     grammar: true,
   })
-  async export(@CurrentActor() actor: Actor, @Query() query: RawQuery, @ClientGone() gone: AbortSignal): Promise<StreamableFile> {
+  async export(
+    @CurrentActor() actor: Actor,
+    @Query() query: RawQuery,
+    @ClientGone() gone: AbortSignal,
+  ): Promise<StreamableFile> {
     return toFile(await this.exports.export(actor, query, gone));
   }
 
@@ -95,5 +104,8 @@ Hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text
 }
 
 function toFile({ name, media_type, texts, late }: ExportedFile): StreamableFile {
-  return new StreamableFile(Readable.from(texts, { signal: late }), { type: media_type, disposition: `attachment; filename="${name}"` });
+  return new StreamableFile(Readable.from(texts, { signal: late }), {
+    type: media_type,
+    disposition: `attachment; filename="${name}"`,
+  });
 }

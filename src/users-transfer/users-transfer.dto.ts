@@ -5,14 +5,30 @@ import type { UserResponse } from '../users/users.dto';
 
 const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 const timeForm = /^[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)$/;
-const time = { optional: true, nullable: true, max: 40, pattern: timeForm, form: 'must be a time such as 2026-01-31T12:00:00.000Z' };
-const instant = { ...time, test: { check: (text: string) => readValue(text, { type: 'time' }).ok, wants: 'must be a time that there is' } };
-const addressTest = { check: (text: string) => !text.includes('/') && isAddressOrCidr(text), wants: 'must be an IP address' };
+const time = {
+  optional: true,
+  nullable: true,
+  max: 40,
+  pattern: timeForm,
+  form: 'must be a time such as 2026-01-31T12:00:00.000Z',
+};
+const instant = {
+  ...time,
+  test: { check: (text: string) => readValue(text, { type: 'time' }).ok, wants: 'must be a time that there is' },
+};
+const addressTest = {
+  check: (text: string) => !text.includes('/') && isAddressOrCidr(text),
+  wants: 'must be an IP address',
+};
 
-/** What a row of an import can say of a user besides what a new user has: where they come from. No password. */
+/**
+ * What a row of an import can say of a user besides what a new user has: where they come from. No
+ * password.
+ */
 export class ImportedFields {
   /** UUID; a new one without it */
-  @TextField({ optional: true, nullable: true, max: 36, pattern: idForm, form: 'must be a UUID' }) user_id?: string | null;
+  @TextField({ optional: true, nullable: true, max: 36, pattern: idForm, form: 'must be a UUID' }) user_id?:
+    string | null;
   /** `active` by default where there is a password, else `invited` */
   @TextField({ optional: true, max: 16, values: ['invited', 'active', 'disabled'] }) status?: UserResponse['status'];
   /** in a standard text form, or 32 hexadecimal digits of MD5 */

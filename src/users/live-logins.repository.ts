@@ -4,7 +4,10 @@ import { Database } from '../database/database';
 import type { UserRecord } from './users.dto';
 import { userColumns } from './users.repository';
 
-/** The user and the session behind a request, as of now. Names of columns that both have are prefixed for the session. */
+/**
+ * The user and the session behind a request, as of now. Names of columns that both have are
+ * prefixed for the session.
+ */
 export interface LiveLoginRecord extends UserRecord {
   session_id: string;
   session_created_at: Date;
@@ -36,7 +39,8 @@ export interface Activity {
 /** Activity is noted at most once a minute, and in good time before a session would end. */
 const noteAfter = rawSql(`least(interval '1 minute', (sessions.expires_at - sessions.last_seen_at) / 4)`);
 
-const rights = rawSql(`array(select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)) as permissions,
+const rights =
+  rawSql(`array(select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)) as permissions,
   array(select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)) as may_grant`);
 
 /** A user who may act, with what they may do at this moment. */
@@ -71,12 +75,18 @@ export class LiveLoginsRepository {
   }
 
   /**
-   * Notes when sessions were used: moves their idle end, never beyond the absolute one, and never revives one that has run out. Users are locked
-   * before sessions, as everywhere, and nobody is waited for: of a user who is being changed, the next activity is noted.
+   * Notes when sessions were used: moves their idle end, never beyond the absolute one, and never
+   * revives one that has run out. Users are locked before sessions, as everywhere, and nobody is
+   * waited for: of a user who is being changed, the next activity is noted.
    */
   async note(used: Activity[], idle_seconds: Record<'system' | 'carrier', number>): Promise<void> {
-    const columns = [used.map(({ session_id }) => session_id), used.map(({ user_id }) => user_id), used.map(({ ago_ms }) => ago_ms)];
-    await this.database.run(sql`with used as (select session_id, user_id, now() - ago_ms * interval '1 millisecond' as seen_at
+    const columns = [
+      used.map(({ session_id }) => session_id),
+      used.map(({ user_id }) => user_id),
+      used.map(({ ago_ms }) => ago_ms),
+    ];
+    await this.database
+      .run(sql`with used as (select session_id, user_id, now() - ago_ms * interval '1 millisecond' as seen_at
         from unnest(${columns[0]}::uuid[], ${columns[1]}::uuid[], ${columns[2]}::float8[]) as used (session_id, user_id, ago_ms)),
       free as (select user_id from users where user_id = any(${columns[1]}::uuid[]) order by user_id for no key update skip locked),
       noted as (update sessions set last_seen_at = greatest(last_seen_at, seen_at), expires_at = greatest(expires_at, least(absolute_expires_at, seen_at +

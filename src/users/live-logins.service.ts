@@ -7,7 +7,10 @@ import { ActivityNotes } from './activity-notes.service';
 import { type LiveLoginRecord, LiveLoginsRepository } from './live-logins.repository';
 import { toUserResponse, type UserResponse } from './users.dto';
 
-/** A login that lives: its user, its session, and what they may do at this moment. Shared by requests: never changed. */
+/**
+ * A login that lives: its user, its session, and what they may do at this moment. Shared by
+ * requests: never changed.
+ */
 export interface LiveLogin {
   readonly user: UserResponse;
   readonly session: SessionResponse;
@@ -40,9 +43,11 @@ const loginsMax = 20_000;
 const ageMaxMs = 60_000;
 
 /**
- * Asked on every request: does the login behind it live, and what may its user do? Answered from memory while nothing can have changed (ADR 0010):
- * a change of the user, an end of a session or a changed role reaches every instance by notification and removes the entry. Nothing is ever put
- * into an entry by a notification, so that a late one cannot revive anything, and what was being read while one came is not kept.
+ * Asked on every request: does the login behind it live, and what may its user do? Answered from
+ * memory while nothing can have changed (ADR 0010): a change of the user, an end of a session or a
+ * changed role reaches every instance by notification and removes the entry. Nothing is ever put
+ * into an entry by a notification, so that a late one cannot revive anything, and what was being
+ * read while one came is not kept.
  */
 @Injectable()
 export class LiveLoginsService {
@@ -145,8 +150,15 @@ function toCached(record: LiveLoginRecord, askedAt: number): CachedLogin {
 
 function sessionOf(login: LiveLoginRecord): SessionResponse {
   const { session_id, user_id, user_type, name, carrier_id } = login;
-  const times = { created_at: login.session_created_at, last_seen_at: login.session_last_seen_at, expires_at: login.session_expires_at };
+  const times = {
+    created_at: login.session_created_at,
+    last_seen_at: login.session_last_seen_at,
+    expires_at: login.session_expires_at,
+  };
   const origin = { ip: login.session_ip, user_agent: login.session_user_agent };
   const living = { active: true, ended_at: null, ended_reason: null, ended_by: null };
-  return toSessionResponse({ session_id, user_id, user_type, name, carrier_id, ...times, ...origin, ...living }, session_id);
+  return toSessionResponse(
+    { session_id, user_id, user_type, name, carrier_id, ...times, ...origin, ...living },
+    session_id,
+  );
 }

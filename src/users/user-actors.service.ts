@@ -5,7 +5,10 @@ import { AppError } from '../common/errors/app-error';
 import { KeysService } from '../keys/keys.service';
 import { LiveLoginsRepository } from './live-logins.repository';
 
-/** Work that goes on after the request: who asked for it, from where, and the permission that it takes. */
+/**
+ * Work that goes on after the request: who asked for it, from where, and the permission that it
+ * takes.
+ */
 export interface AskedWork {
   actor_type: 'user' | 'key';
   actor_id: string;
@@ -15,7 +18,10 @@ export interface AskedWork {
   permission: string;
 }
 
-/** Users and keys as actors without a request of theirs: whoever asked for work that goes on after the request, and after they have logged out. */
+/**
+ * Users and keys as actors without a request of theirs: whoever asked for work that goes on after
+ * the request, and after they have logged out.
+ */
 @Injectable()
 export class UserActorsService {
   constructor(

@@ -24,7 +24,9 @@ export interface LoginEffects {
   demands_change: boolean;
 }
 
-/** Another one with whatever is written to the row, `version` or not; it is never told to anybody. */
+/**
+ * Another one with whatever is written to the row, `version` or not; it is never told to anybody.
+ */
 const rowVersion = rawSql('users.xmin::text as row_version');
 
 /** The SQL of attempts to log in. */
@@ -32,7 +34,10 @@ const rowVersion = rawSql('users.xmin::text as row_version');
 export class UserAttemptsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Looks for a living user and begins an attempt, found or not: `begin` is the statement for it, which takes the user from `found`. */
+  /**
+   * Looks for a living user and begins an attempt, found or not: `begin` is the statement for it,
+   * which takes the user from `found`.
+   */
   async begin(condition: SqlFragment, ip: string | null, begin: SqlFragment): Promise<AttemptRecord> {
     const [row] = await this.database.runPrepared<AttemptRecord>(sql`with found as (
         select ${userColumns}, ${rowVersion}, (cardinality(users.allowed_ips) = 0 or ${ip}::inet <<= any(users.allowed_ips)) as ip_allowed,
@@ -76,7 +81,10 @@ export class UserAttemptsRepository {
     return row ?? null;
   }
 
-  /** Locks a user for the transaction; null locks nobody, by the same statement. Returns the `row_version`, which nobody else can change then. */
+  /**
+   * Locks a user for the transaction; null locks nobody, by the same statement. Returns the
+   * `row_version`, which nobody else can change then.
+   */
   async lock(user_id: string | null): Promise<string | null> {
     const [row] = await this.database.runPrepared<{ row_version: string }>(
       sql`select ${rowVersion} from users where user_id = ${user_id}::uuid for no key update`,
@@ -86,6 +94,8 @@ export class UserAttemptsRepository {
 
   /** Shows until when strangers cannot log in as a user. `version` stays. */
   async noteLock(user_id: string | null, locked_until: Date | null): Promise<void> {
-    await this.database.runPrepared(sql`update users set locked_until = ${locked_until}::timestamptz where user_id = ${user_id}::uuid`);
+    await this.database.runPrepared(
+      sql`update users set locked_until = ${locked_until}::timestamptz where user_id = ${user_id}::uuid`,
+    );
   }
 }

@@ -37,8 +37,9 @@ export class UserAttemptsService {
   ) {}
 
   /**
-   * Begins an attempt at the password of a living user, by login (in lower case) or id, or of nobody: then it is counted as that of `stranger`.
-   * One statement, whoever it is. Ask `LoginAttemptsService.isLetIn` before the password is looked at.
+   * Begins an attempt at the password of a living user, by login (in lower case) or id, or of
+   * nobody: then it is counted as that of `stranger`. One statement, whoever it is. Ask
+   * `LoginAttemptsService.isLetIn` before the password is looked at.
    */
   async begin(
     claim: { login: string } | { user_id: string },
@@ -48,7 +49,8 @@ export class UserAttemptsService {
     const address = ip === null ? '' : addressKey(ip);
     const begin = this.attempts.beginSql({ attempt_id: newId(), user: rawSql('found'), stranger, address });
     const column = rawSql('login' in claim && claim.login.includes('@') ? 'users.email' : 'users.name');
-    const condition = 'login' in claim ? sql`lower(${column}) = ${claim.login}::text` : sql`users.user_id = ${claim.user_id}::uuid`;
+    const condition =
+      'login' in claim ? sql`lower(${column}) = ${claim.login}::text` : sql`users.user_id = ${claim.user_id}::uuid`;
     const record = await this.users.begin(condition, ip, begin);
     const { attempt_id, account, address: counter, let_in, failures, locked_seconds } = record;
     const attempt = { attempt_id, account, address: counter, let_in, failures, locked_seconds };
@@ -59,9 +61,11 @@ export class UserAttemptsService {
   }
 
   /**
-   * Notes a login, ends its attempt and does what follows, in one statement; null when the user may not log in any more, or not by this password.
-   * What the statement reads is as new as what was found: else the user is locked, and it is sent again.
-   * @param after other parts of the statement (`name as (…)`), for the one row of `noted`, the user; `opened` is one, whose columns come back
+   * Notes a login, ends its attempt and does what follows, in one statement; null when the user may
+   * not log in any more, or not by this password. What the statement reads is as new as what was
+   * found: else the user is locked, and it is sent again.
+   * @param after other parts of the statement (`name as (…)`), for the one row of `noted`, the
+   * user; `opened` is one, whose columns come back
    * @param demands_change sets `must_change_password`
    */
   async noteLogin<Opened>(
@@ -74,7 +78,10 @@ export class UserAttemptsService {
     return noted ?? this.noteLocked(found, ip, after, demands_change);
   }
 
-  /** The rare way: another login of the same user, or some change of theirs, was done while the password was hashed. */
+  /**
+   * The rare way: another login of the same user, or some change of theirs, was done while the
+   * password was hashed.
+   */
   @Transactional()
   private async noteLocked<Opened>(
     found: VerifiedLogin,

@@ -11,7 +11,10 @@ import { type Deed, refusalSql, staysAdministrator } from './user-rules';
 const skippedShown = 100;
 const sampleShown = 20;
 
-/** A user that may not be changed, with the code of the rule; for `request.invalid` the field stands after a slash. */
+/**
+ * A user that may not be changed, with the code of the rule; for `request.invalid` the field stands
+ * after a slash.
+ */
 export interface SkippedUser {
   user_id: string;
   reason: string;
@@ -48,12 +51,17 @@ export interface Previewed extends Outcome {
   sample_ids: string[];
 }
 
-/** The SQL of changing and deleting users: one or all that a filter finds, by the same statements. */
+/**
+ * The SQL of changing and deleting users: one or all that a filter finds, by the same statements.
+ */
 @Injectable()
 export class UserChangesRepository {
   constructor(private readonly database: Database) {}
 
-  /** If there is a System User among those that a condition finds: until the transaction ends, nobody else changes who is an administrator. */
+  /**
+   * If there is a System User among those that a condition finds: until the transaction ends,
+   * nobody else changes who is an administrator.
+   */
   async lockAdministrators(condition: SqlFragment): Promise<void> {
     await this.database.run(sql`select pg_advisory_xact_lock(${administratorsLock}::bigint)
       from (select 1 from users where ${condition} and users.user_type = 'system' limit 1) found`);
@@ -69,10 +77,12 @@ export class UserChangesRepository {
   }
 
   /**
-   * Does a deed to the users that a condition finds, and records before and after of each changed field, in one statement. Users are locked in order of
-   * their ids, so that two deeds never deadlock.
+   * Does a deed to the users that a condition finds, and records before and after of each changed
+   * field, in one statement. Users are locked in order of their ids, so that two deeds never
+   * deadlock.
    * @param record the statement that records events, of the relation it is given
-   * @param wanted ids that should be found, as a query; those that are not are skipped as `user.not_found`
+   * @param wanted ids that should be found, as a query; those that are not are skipped as
+   * `user.not_found`
    */
   async apply(
     actor: Actor,
@@ -83,7 +93,11 @@ export class UserChangesRepository {
   ): Promise<Applied> {
     const sets = deed.assignments.map(({ column }) => rawSql(`${column} = judged.after_${column}, `));
     const shutOut = deed.assignments.flatMap(({ column }) =>
-      column === 'status' ? [rawSql(`users.status = 'disabled'`)] : column === 'deleted_at' ? [rawSql('users.deleted_at is not null')] : [],
+      column === 'status'
+        ? [rawSql(`users.status = 'disabled'`)]
+        : column === 'deleted_at'
+          ? [rawSql('users.deleted_at is not null')]
+          : [],
     );
     const [row] = await this.database.run<Applied>(sql`with ${judgedSql(actor, condition, deed, true)},
       changed as (
@@ -104,11 +118,17 @@ export class UserChangesRepository {
   }
 }
 
-/** The users that a condition finds, each with its new values, whether they differ, and the verdict of the rules: null = may be done. */
+/**
+ * The users that a condition finds, each with its new values, whether they differ, and the verdict
+ * of the rules: null = may be done.
+ */
 function judgedSql(actor: Actor, condition: SqlFragment, deed: Deed, lock: boolean): SqlFragment {
   const { assignments, before = { joins: rawSql(''), columns: rawSql('') } } = deed;
-  // a preview of a million users would carry what it does not show, and sort it; `offset 0` keeps each new value from being worked out more than once
-  const pairs = lock ? assignments.map(({ column }) => rawSql(`, users.${column} as before_${column}, users.after_${column}`)) : [];
+  // a preview of a million users would carry what it does not show, and sort it; `offset 0` keeps
+  // each new value from being worked out more than once
+  const pairs = lock
+    ? assignments.map(({ column }) => rawSql(`, users.${column} as before_${column}, users.after_${column}`))
+    : [];
   const order = rawSql(lock ? 'order by users.user_id for update of users' : 'offset 0');
   const leaves = rawSql('leaves_administrators and refusal is null');
   return sql`found as materialized (

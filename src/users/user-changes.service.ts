@@ -15,11 +15,15 @@ import { changedBy, leftToUndo, undoOf } from './user-undo';
 export type { Applied, Outcome, SkippedUser } from './user-changes.repository';
 export { type Deed, isIdTaken, isTaken, ofHolder } from './user-rules';
 
-const deletion: Assignment = { column: 'deleted_at', value: rawSql('coalesce(users.deleted_at, now()::timestamptz(3))') };
+const deletion: Assignment = {
+  column: 'deleted_at',
+  value: rawSql('coalesce(users.deleted_at, now()::timestamptz(3))'),
+};
 
 /**
- * Changing and deleting users: the rules about who may do what to whom, and what follows for sessions and links.
- * One user or all that a filter finds go the same way. To be called within a transaction.
+ * Changing and deleting users: the rules about who may do what to whom, and what follows for
+ * sessions and links. One user or all that a filter finds go the same way. To be called within a
+ * transaction.
  */
 @Injectable()
 export class UserChangesService {
@@ -31,12 +35,16 @@ export class UserChangesService {
     private readonly events: EventsService,
   ) {}
 
-  /** What a change means. @throws request.invalid, access.grant_exceeds_own when no user at all could be changed like this */
+  /**
+   * What a change means. @throws request.invalid, access.grant_exceeds_own when no user at all
+   * could be changed like this
+   */
   async changeDeed(actor: Actor, change: UserChange): Promise<Deed> {
     await this.roles.assertMayGive(actor, change.roles ?? [], null);
     await this.roles.assertMayGive(actor, change.roles_add ?? [], null, '/roles_add');
     await this.roles.assertMayGive(actor, change.roles_remove ?? [], null, '/roles_remove');
-    if (change.carrier_scope !== undefined && !mayGiveScope(actor, change.carrier_scope)) throw new AppError('access.grant_exceeds_own');
+    if (change.carrier_scope !== undefined && !mayGiveScope(actor, change.carrier_scope))
+      throw new AppError('access.grant_exceeds_own');
     return { kind: 'change', change, assignments: assignmentsOf(change), roles: await this.roles.grantsOf(actor) };
   }
 
@@ -50,7 +58,10 @@ export class UserChangesService {
     return { kind: 'undo', change: {}, restores, ...undoOf(operation_id), roles: await this.roles.grantsOf(actor) };
   }
 
-  /** What a deed would do to the users that a condition finds; the digest of their ids is made with `seed`. */
+  /**
+   * What a deed would do to the users that a condition finds; the digest of their ids is made with
+   * `seed`.
+   */
   preview(actor: Actor, condition: SqlFragment, deed: Deed, seed: string): Promise<Previewed> {
     return this.changes.preview(actor, condition, deed, seed);
   }
@@ -66,10 +77,12 @@ export class UserChangesService {
   }
 
   /**
-   * Does a deed to the users that a condition finds, with everything that follows from it.
-   * Whoever could remove the last administrator does so one after the other, so that two at once cannot (ASVS 15.4.2). Roles that are given stay as they
-   * are until the transaction ends: none is gone, or closed to its new holder, by the time they have it.
-   * @param wanted ids that should be found, as a query; the missing ones are skipped as `user.not_found`
+   * Does a deed to the users that a condition finds, with everything that follows from it. Whoever
+   * could remove the last administrator does so one after the other, so that two at once cannot
+   * (ASVS 15.4.2). Roles that are given stay as they are until the transaction ends: none is gone,
+   * or closed to its new holder, by the time they have it.
+   * @param wanted ids that should be found, as a query; the missing ones are skipped as
+   * `user.not_found`
    */
   async apply(
     actor: Actor,
@@ -92,7 +105,10 @@ export class UserChangesService {
     return applied;
   }
 
-  /** An address that was proposed for somebody with less power must not be confirmed into more (privilege escalation). */
+  /**
+   * An address that was proposed for somebody with less power must not be confirmed into more
+   * (privilege escalation).
+   */
   private async dropProposals(user_ids: string[]): Promise<void> {
     await this.changes.dropProposals(user_ids);
     await this.credentials.voidTokens(user_ids, ['email']);

@@ -52,12 +52,29 @@ export class UserCreationService {
 
   @Transactional()
   private async insert(actor: Actor, request: CreateUserRequest, password_hash: string | null): Promise<UserResponse> {
-    const { user_type, name, email, phone = null, locale = null, timezone = null, carrier_id = null, carrier_scope = null } = request;
+    const {
+      user_type,
+      name,
+      email,
+      phone = null,
+      locale = null,
+      timezone = null,
+      carrier_id = null,
+      carrier_scope = null,
+    } = request;
     const { roles = [], allowed_ips = [], attributes = {}, must_change_password = password_hash !== null } = request;
     if (roles.length > 0) await this.roles.assertMayGiveFrozen(actor, roles, user_type);
     const status = password_hash === null ? 'invited' : 'active';
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
-    const names = { name, email, first_name: request.first_name ?? '', last_name: request.last_name ?? '', phone, locale, timezone };
+    const names = {
+      name,
+      email,
+      first_name: request.first_name ?? '',
+      last_name: request.last_name ?? '',
+      phone,
+      locale,
+      timezone,
+    };
     const rights = {
       user_type,
       carrier_id,
@@ -69,7 +86,9 @@ export class UserCreationService {
       must_change_password,
     };
     const user = await this.users.insert({ user_id: newId(), ...names, ...rights, created_by });
-    const after = Object.fromEntries(Object.entries({ ...names, ...rights }).map(([field, value]) => [field, { after: value }]));
+    const after = Object.fromEntries(
+      Object.entries({ ...names, ...rights }).map(([field, value]) => [field, { after: value }]),
+    );
     await this.events.record(actor, 'user.created', { type: 'user', id: user.user_id, carrier_id }, after);
     if (password_hash === null) await this.mails.invite(user);
     else await this.credentials.setPassword(user.user_id, password_hash, actor.actor_type !== 'system');
@@ -79,8 +98,15 @@ export class UserCreationService {
   }
 }
 
-/** What does not fit together in a new user, or null: a Carrier User belongs to one carrier; a System User to none, and only they have a scope. */
-export function inconsistencyOf({ user_type, carrier_id = null, carrier_scope = null }: Partial<CreateUserRequest>): FieldError | null {
+/**
+ * What does not fit together in a new user, or null: a Carrier User belongs to one carrier; a
+ * System User to none, and only they have a scope.
+ */
+export function inconsistencyOf({
+  user_type,
+  carrier_id = null,
+  carrier_scope = null,
+}: Partial<CreateUserRequest>): FieldError | null {
   if (user_type === 'carrier' && carrier_id === null)
     return { pointer: '/carrier_id', code: 'field.required', detail: 'is required for a Carrier User' };
   if (user_type === 'system' && carrier_id !== null)

@@ -1,4 +1,7 @@
-/** Login names. No `@`, so that no name can be somebody's e-mail address (Keycloak GHSA-j9xq-j329-2xvg). */
+/**
+ * Login names. No `@`, so that no name can be somebody's e-mail address (Keycloak
+ * GHSA-j9xq-j329-2xvg).
+ */
 export const nameForm = /^[A-Za-z0-9._-]+$/;
 /** Ids of carriers in the platform. */
 export const carrierIdForm = /^[A-Za-z0-9._-]+$/;
@@ -12,8 +15,8 @@ const variant = '(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?';
 const keyword = '([A-Za-z0-9]{3,8}|[A-Za-z0-9][A-Za-z])';
 /**
  * Matches language tags of BCP 47: language, script, region, at most one variant, and the Unicode
- * extension (`de-DE-u-co-phonebk`).
- * Whatever matches is accepted by `Intl`, which adds only rules for repeated variants and extensions.
+ * extension (`de-DE-u-co-phonebk`). Whatever matches is accepted by `Intl`, which adds only rules
+ * for repeated variants and extensions.
  */
 export const localeForm = new RegExp(`^${language}(-[A-Za-z]{4})?${region}${variant}(-u(-${keyword})+)?$`);
 
@@ -23,7 +26,9 @@ export const timezoneForm = /^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/;
 /** Returns whether a text names a time zone of the IANA database. */
 export const isTimezone = remembering((text) => {
   try {
-    return timezoneForm.test(text) && new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== '';
+    return (
+      timezoneForm.test(text) && new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== ''
+    );
   } catch {
     return false;
   }

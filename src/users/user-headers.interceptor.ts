@@ -1,4 +1,11 @@
-import { type CallHandler, createParamDecorator, type ExecutionContext, Inject, Injectable, type NestInterceptor } from '@nestjs/common';
+import {
+  type CallHandler,
+  createParamDecorator,
+  type ExecutionContext,
+  Inject,
+  Injectable,
+  type NestInterceptor,
+} from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { map, type Observable } from 'rxjs';
 import { CONFIG, type Config } from '../config/config';
@@ -22,7 +29,10 @@ export class UserHeadersInterceptor implements NestInterceptor {
   }
 }
 
-/** The versions that `If-Match` names (RFC 9110 §13.1.1), or null when any will do. What is no tag of ours matches nothing. */
+/**
+ * The versions that `If-Match` names (RFC 9110 §13.1.1), or null when any will do. What is no tag
+ * of ours matches nothing.
+ */
 export const IfMatch = createParamDecorator((_data: unknown, context: ExecutionContext): number[] | null => {
   const header = context.switchToHttp().getRequest<FastifyRequest>().headers['if-match'];
   if (header === undefined || header.trim() === '*') return null;

@@ -12,8 +12,12 @@ const space = '\\x09-\\x0d \\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u300
 const word = `[^\\x00${space}]+`;
 const wordsForm = new RegExp(`^[${space}]*${word}(?:[${space}]+${word}){0,${wordsMax - 1}}[${space}]*$`);
 
-/** `user_search` holds what bulk changes leave alone (ADR 0007). The planner sees that this is a join. */
-const beside: Reach = (condition) => sql`users.user_id in (select user_search.user_id from user_search where ${condition})`;
+/**
+ * `user_search` holds what bulk changes leave alone (ADR 0007). The planner sees that this is a
+ * join.
+ */
+const beside: Reach = (condition) =>
+  sql`users.user_id in (select user_search.user_id from user_search where ${condition})`;
 
 /** Contains, in that part of `names` or `others` which these patterns surround. */
 function partLike(column: 'names' | 'others', start: string, end: string): FilterField['like'] {
@@ -54,7 +58,13 @@ const fields: Record<string, FilterField> = {
     like: partLike('names', '%; ', ':%'),
     meaning: 'First name',
   },
-  last_name: { column: 'user_search.last_name', reach: beside, type: 'text', like: partLike('names', '%: ', '.'), meaning: 'Last name' },
+  last_name: {
+    column: 'user_search.last_name',
+    reach: beside,
+    type: 'text',
+    like: partLike('names', '%: ', '.'),
+    meaning: 'Last name',
+  },
   phone: {
     column: 'user_search.phone',
     reach: beside,
@@ -79,7 +89,13 @@ const fields: Record<string, FilterField> = {
     like: partLike('others', '%: ', '.'),
     meaning: 'Time zone',
   },
-  carrier_id: { column: 'users.carrier_id', type: 'text', nullable: true, like: partLike('others', '%, ', ';%'), meaning: 'Carrier' },
+  carrier_id: {
+    column: 'users.carrier_id',
+    type: 'text',
+    nullable: true,
+    like: partLike('others', '%, ', ';%'),
+    meaning: 'Carrier',
+  },
   role: {
     column: 'users.roles',
     type: 'text',
@@ -89,14 +105,33 @@ const fields: Record<string, FilterField> = {
     equalsAny: (values) => sql`users.roles && ${values}::text[]`,
     meaning: 'A role the user has',
   },
-  online: { column: 'users.last_seen_at', type: 'boolean', equals: (value) => onlineSql(value === true), meaning: 'Seen within 5 minutes' },
-  last_login_ip: { column: 'users.last_login_ip', type: 'address', nullable: true, meaning: 'Address of the last login (address or CIDR)' },
-  must_change_password: { column: 'users.must_change_password', type: 'boolean', meaning: 'Must change the password first' },
+  online: {
+    column: 'users.last_seen_at',
+    type: 'boolean',
+    equals: (value) => onlineSql(value === true),
+    meaning: 'Seen within 5 minutes',
+  },
+  last_login_ip: {
+    column: 'users.last_login_ip',
+    type: 'address',
+    nullable: true,
+    meaning: 'Address of the last login (address or CIDR)',
+  },
+  must_change_password: {
+    column: 'users.must_change_password',
+    type: 'boolean',
+    meaning: 'Must change the password first',
+  },
   created_at: { column: 'users.created_at', type: 'time', meaning: 'When the user was created' },
   updated_at: { column: 'users.updated_at', type: 'time', meaning: 'When a field was last changed' },
   last_login_at: { column: 'users.last_login_at', type: 'time', nullable: true, meaning: 'Last login' },
   last_seen_at: { column: 'users.last_seen_at', type: 'time', nullable: true, meaning: 'Last activity' },
-  password_changed_at: { column: 'users.password_changed_at', type: 'time', nullable: true, meaning: 'When the password was last set' },
+  password_changed_at: {
+    column: 'users.password_changed_at',
+    type: 'time',
+    nullable: true,
+    meaning: 'When the password was last set',
+  },
 };
 
 const q: SpecialParameter = {

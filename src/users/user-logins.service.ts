@@ -19,11 +19,17 @@ export interface PasswordChange {
   except_session_id?: string | null;
   /** the address whose owner followed a mailed link */
   proven_email?: string | null;
-  /** the state in which the password in force was verified; another one since then = nothing is changed */
+  /**
+   * the state in which the password in force was verified; another one since then = nothing is
+   * changed
+   */
   verified?: { password_changed_at: Date | null } | null;
 }
 
-/** The users as logging in sees them: by name or address, regardless of who asks. For `auth` only; it decides what may be told. */
+/**
+ * The users as logging in sees them: by name or address, regardless of who asks. For `auth` only;
+ * it decides what may be told.
+ */
 @Injectable()
 export class UserLoginsService {
   constructor(
@@ -41,10 +47,13 @@ export class UserLoginsService {
     return user === null ? null : toUserResponse(user);
   }
 
-  /** The living user with this name or address, if a role of theirs permits everything; else null. */
+  /**
+   * The living user with this name or address, if a role of theirs permits everything; else null.
+   */
   async findAdministrator(login: string): Promise<UserResponse | null> {
     const named = await this.users.findByLogin(login);
-    const user = named === null ? null : await this.users.find(sql`users.user_id = ${named.user_id}::uuid and ${permitsAll}`);
+    const user =
+      named === null ? null : await this.users.find(sql`users.user_id = ${named.user_id}::uuid and ${permitsAll}`);
     return user === null ? null : toUserResponse(user);
   }
 
@@ -54,7 +63,10 @@ export class UserLoginsService {
     return user === null ? null : toUserResponse(user);
   }
 
-  /** Puts a new password in force: sessions end, links die, the owner is told. @throws reset.token_invalid when the user may not have one any more */
+  /**
+   * Puts a new password in force: sessions end, links die, the owner is told. @throws
+   * reset.token_invalid when the user may not have one any more
+   */
   @Transactional()
   async setPassword(
     actor: Actor,
@@ -72,7 +84,10 @@ export class UserLoginsService {
     await this.mails.enqueue({ user_id, mail: 'password-changed' });
   }
 
-  /** Puts the proposed address in force. @throws email.token_invalid when it is not the proposed one any more, user.email_taken */
+  /**
+   * Puts the proposed address in force. @throws email.token_invalid when it is not the proposed one
+   * any more, user.email_taken
+   */
   async confirmEmail(actor: Actor, user_id: string, email: string): Promise<void> {
     const before = await this.find(user_id);
     const user = await this.users.confirmEmail(user_id, email);

@@ -9,7 +9,10 @@ import type { UserResponse } from './users.dto';
 /** Name of the job that sends a mail to a user. */
 export const mailJob = 'send-mail';
 
-/** What the job of a mail carries: whom and what for. The token of its link is minted when it is sent, so no link lies in a queue. */
+/**
+ * What the job of a mail carries: whom and what for. The token of its link is minted when it is
+ * sent, so no link lies in a queue.
+ */
 export interface MailJob {
   user_id: string;
   mail: MailName;
@@ -58,12 +61,15 @@ export class UserMailsService {
   async inviteNew(users: Addressee[]): Promise<void> {
     const emails = users.map(({ email }) => canonical(email));
     const open = await this.limits.take(invitationLimit, emails);
-    const [invited, limited] = [true, false].map((isOpen) => users.filter(({ email }) => open.has(canonical(email)) === isOpen));
+    const [invited, limited] = [true, false].map((isOpen) =>
+      users.filter(({ email }) => open.has(canonical(email)) === isOpen),
+    );
     const user_ids = (invited ?? []).map(({ user_id }) => user_id);
     await this.credentials.requestTokens(user_ids, 'invite');
     const jobs = (invited ?? []).map((user) => ({ payload: invitationOf(user), key: keyOf(invitationOf(user)) }));
     await this.jobs.enqueueMany(mailJob, jobs);
-    for (const user of limited ?? []) await this.enqueueDelayed(invitationOf(user), await this.delayOf(invitationLimit, user.email));
+    for (const user of limited ?? [])
+      await this.enqueueDelayed(invitationOf(user), await this.delayOf(invitationLimit, user.email));
   }
 
   /**
@@ -90,14 +96,18 @@ export class UserMailsService {
    * Beyond the limit, the link is mailed later; until then, a link to the same address stays valid.
    * The notice has no limit, because it warns of a takeover.
    */
-  async emailProposed(user: { user_id: string; email: string; email_pending: string | null }, changes: Changes): Promise<void> {
+  async emailProposed(
+    user: { user_id: string; email: string; email_pending: string | null },
+    changes: Changes,
+  ): Promise<void> {
     const { user_id, email, email_pending } = user;
     if (changes.email === undefined && changes.email_pending === undefined && email_pending === null) return;
     const isRepeated = email_pending !== null && changes.email_pending === undefined;
     if (!isRepeated) {
       await this.credentials.voidTokens([user_id]);
       // A waiting mail was counted for the older address.
-      for (const mail of ['invitation', 'email-confirmation'] as const) await this.jobs.cancel(keyOf({ user_id, mail }));
+      for (const mail of ['invitation', 'email-confirmation'] as const)
+        await this.jobs.cancel(keyOf({ user_id, mail }));
     }
     if (changes.email !== undefined) await this.invite(user);
     if (email_pending === null) return;
@@ -138,7 +148,9 @@ export class UserMailsService {
     await this.jobs.enqueueMany(mailJob, [{ payload: job, key: keyOf(job), delay_seconds }]);
   }
 
-  /** Counts a mail to an address and returns null, or the seconds to wait if the limit is reached. */
+  /**
+   * Counts a mail to an address and returns null, or the seconds to wait if the limit is reached.
+   */
   private async takeOrDelay(limit: RateLimit, email: string): Promise<number | null> {
     const open = await this.limits.take(limit, [canonical(email)]);
     return open.size > 0 ? null : this.delayOf(limit, email);

@@ -8,7 +8,10 @@ import { OperationsService } from '../operations/operations.service';
 import { UserMailsService } from './user-mails.service';
 import { UsersRepository } from './users.repository';
 
-/** Removing a user for good, together with what tells who they were. Ids and event types stay (GDPR article 17; audit). */
+/**
+ * Removing a user for good, together with what tells who they were. Ids and event types stay (GDPR
+ * article 17; audit).
+ */
 @Injectable()
 export class UserPurgeService {
   constructor(
@@ -20,7 +23,10 @@ export class UserPurgeService {
     private readonly mails: UserMailsService,
   ) {}
 
-  /** Takes a person's values out of the audit log, the kept answers and the filters of operations, then removes them. To be called within a transaction. */
+  /**
+   * Takes a person's values out of the audit log, the kept answers and the filters of operations,
+   * then removes them. To be called within a transaction.
+   */
   async purge(actor: Actor, user_id: string): Promise<void> {
     const user = await this.users.find(sql`users.user_id = ${user_id}::uuid`);
     if (user === null) return;

@@ -30,8 +30,9 @@ const hasPassword = rawSql(`exists (select 1 from credentials where credentials.
   and (credentials.expires_at is null or credentials.expires_at > now()))`);
 
 /**
- * Why a user may not be changed or deleted by an actor, as a code; null when they may. The one place of these rules: for a single user it becomes the
- * refusal, in a bulk change the reason for skipping. `users` stands for the row as it is, `users.after_…` for what it would be.
+ * Why a user may not be changed or deleted by an actor, as a code; null when they may. The one
+ * place of these rules: for a single user it becomes the refusal, in a bulk change the reason for
+ * skipping. `users` stands for the row as it is, `users.after_…` for what it would be.
  */
 export function refusalSql(actor: Actor, deed: Deed): SqlFragment {
   const isSelf = isOwn(actor, 'users.user_id');
@@ -54,14 +55,24 @@ export function staysAdministrator({ assignments }: Deed): SqlFragment {
     and ${after('roles')} && array(select name from roles where '*' = any(permissions)))`;
 }
 
-/** Whether the deed touches what nobody may change on themselves: for an undo that depends on what was changed of this user. */
+/**
+ * Whether the deed touches what nobody may change on themselves: for an undo that depends on what
+ * was changed of this user.
+ */
 function powerSql({ kind, change, assignments }: Deed): SqlFragment {
   if (kind === 'undo') return differsSql(assignments.filter(({ column }) => powerColumns.includes(column)));
   return sql`${kind === 'delete' || touchesPower(change)}::boolean`;
 }
 
-/** On oneself: no other address without the password (OWASP ASVS 7.5.1), and nobody shuts themselves out. */
-function selfRefusals(actor: Actor, { change, assignments, reauthenticated = false }: Deed, isSelf: SqlFragment): SqlFragment {
+/**
+ * On oneself: no other address without the password (OWASP ASVS 7.5.1), and nobody shuts themselves
+ * out.
+ */
+function selfRefusals(
+  actor: Actor,
+  { change, assignments, reauthenticated = false }: Deed,
+  isSelf: SqlFragment,
+): SqlFragment {
   const allowed = assignments.filter(({ column }) => column === 'allowed_ips');
   const after = valueAfter(assignments, 'allowed_ips');
   return sql`
@@ -87,9 +98,10 @@ function changeRefusals({ kind, change, assignments, roles: grants }: Deed): Sql
 }
 
 /**
- * What an undo puts back must be free and be there, and the actor's to give as of now. Of two who would come back to the same name the first does;
- * whoever had a role that is gone meanwhile, or not open to their kind any more, does not.
- * Their scope is nobody's to ask about: who has one sees no System User but themselves.
+ * What an undo puts back must be free and be there, and the actor's to give as of now. Of two who
+ * would come back to the same name the first does; whoever had a role that is gone meanwhile, or
+ * not open to their kind any more, does not. Their scope is nobody's to ask about: who has one sees
+ * no System User but themselves.
  */
 function undoRefusals({ assignments, restores = false, roles: grants }: Deed): SqlFragment {
   const roles = valueAfter(assignments, 'roles');
@@ -112,7 +124,10 @@ function comebackRefusals(assignments: Assignment[], grants: Grants): SqlFragmen
     when ${comesBack} and not (${valueAfter(assignments, 'roles')} <@ (${openRoles(grants)})) then 'request.invalid/roles'`;
 }
 
-/** What no time is: said of a column's unique index, and of no other. See the migration `KeepNamesFindable`. */
+/**
+ * What no time is: said of a column's unique index, and of no other. See the migration
+ * `KeepNamesFindable`.
+ */
 const never = { name: rawSql(`other.deleted_at > 'infinity'`), email: rawSql(`other.deleted_at < '-infinity'`) };
 
 /** Whether a user who is not deleted has a name or address, in any case. */

@@ -26,8 +26,10 @@ export function leftToUndo(operation_id: string, undos: string[]): SqlFragment {
 }
 
 /**
- * Puts back what an operation has changed: the before-images of the audit log, read into a row of `users`, give every column its type again. `offset 0`:
- * always looked up user by user. The statistics may not know of the operation yet; taken for one of a single event it would be read whole for each batch.
+ * Puts back what an operation has changed: the before-images of the audit log, read into a row of
+ * `users`, give every column its type again. `offset 0`: always looked up user by user. The
+ * statistics may not know of the operation yet; taken for one of a single event it would be read
+ * whole for each batch.
  */
 export function undoOf(operation_id: string): Pick<Deed, 'assignments' | 'before'> {
   const assignments = columns.map((column): Assignment => ({ column, value: rawSql(`restored.${column}`) }));

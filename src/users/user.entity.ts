@@ -7,13 +7,17 @@ export const userStatuses = ['invited', 'active', 'disabled'] as const;
 export type UserStatus = (typeof userStatuses)[number];
 
 /**
- * A user. No secret lies on this row, so no code that reads users can leak one; the password hash is in `credentials`.
- * Roles are names in an array: one row tells all there is to know of a user, in lists, bulk changes and before-images alike (ADR 0004).
+ * A user. No secret lies on this row, so no code that reads users can leak one; the password hash
+ * is in `credentials`. Roles are names in an array: one row tells all there is to know of a user,
+ * in lists, bulk changes and before-images alike (ADR 0004).
  */
 @Entity('users')
 @Check('users_user_type_check', `user_type in ('system', 'carrier')`)
 @Check('users_status_check', `status in ('invited', 'active', 'disabled')`)
-@Check('users_carrier_check', `(user_type = 'carrier') = (carrier_id is not null) and (user_type = 'system' or carrier_scope is null)`)
+@Check(
+  'users_carrier_check',
+  `(user_type = 'carrier') = (carrier_id is not null) and (user_type = 'system' or carrier_scope is null)`,
+)
 @Check('users_attributes_check', `octet_length(attributes::text) <= 32768`)
 @Index('users_name_key', { synchronize: false })
 @Index('users_email_key', { synchronize: false })

@@ -69,7 +69,12 @@ export class UsersController {
       'With `password`, the user is `active` and must change the password at the first login, ' +
       'unless `must_change_password` is false. ' +
       'At most 8 new passwords of a caller are processed at the same time; further requests return 429.',
-    answer: { status: 201, type: UserResponse, description: 'The user', headers: { ...etag, Location: 'Path of the user' } },
+    answer: {
+      status: 201,
+      type: UserResponse,
+      description: 'The user',
+      headers: { ...etag, Location: 'Path of the user' },
+    },
     errors: ['user.email_taken', 'user.name_taken', 'access.grant_exceeds_own', 'service.overloaded'],
   })
   create(@CurrentActor() actor: Actor, @Body() request: CreateUserRequest): Promise<UserResponse> {
@@ -119,7 +124,8 @@ export class UsersController {
   @UseInterceptors(ConflictLimitInterceptor)
   @ApiHeader(ifMatch)
   @Endpoint({
-    description: 'Absent = unchanged, null = cleared. On oneself without `user:update`: `first_name last_name phone locale timezone`.',
+    description:
+      'Absent = unchanged, null = cleared. On oneself without `user:update`: `first_name last_name phone locale timezone`.',
     answer: { status: 200, type: UserResponse, description: 'The user after the change', headers: etag },
     errors: [
       'user.not_found',
@@ -148,9 +154,16 @@ export class UsersController {
   @Allow('user:delete')
   @ApiHeader(ifMatch)
   @Endpoint({
-    description: 'Softly: sessions end, name and e-mail address are free again, and the user can be restored. With `purge=true` for good.',
+    description:
+      'Softly: sessions end, name and e-mail address are free again, and the user can be restored. With `purge=true` for good.',
     answer: { status: 204, description: 'The user is deleted' },
-    errors: ['user.not_found', 'user.version_mismatch', 'user.self_protected', 'access.protected_user', 'user.last_administrator'],
+    errors: [
+      'user.not_found',
+      'user.version_mismatch',
+      'user.self_protected',
+      'access.protected_user',
+      'user.last_administrator',
+    ],
     query: [purgeParameter],
   })
   delete(
@@ -186,7 +199,10 @@ export class UsersController {
       'Mails a new link to a user without a password; the older link stops working. ' +
       'At most 3 invitations per address and hour are mailed. Beyond that the response is the same, ' +
       'but the mail is delayed until the hour is over, and the older link stays valid until then.',
-    answer: { status: 202, description: 'The invitation is on its way, or delayed if the address already got 3 in the last hour' },
+    answer: {
+      status: 202,
+      description: 'The invitation is on its way, or delayed if the address already got 3 in the last hour',
+    },
     errors: ['user.not_found', 'access.protected_user'],
     noBody: true,
   })

@@ -11,13 +11,31 @@ import { carrierIdForm, isTimezone, localeForm, nameForm, phoneForm, timezoneFor
 const locale = { min: 2, max: 35, pattern: localeForm, form: 'must be a language tag such as de-AT' };
 const code = 'field.not_allowed' as const;
 const timezoneWants = 'must be a time zone such as Europe/Vienna';
-const timezone = { min: 1, max: 64, pattern: timezoneForm, form: timezoneWants, test: { check: isTimezone, wants: timezoneWants, code } };
+const timezone = {
+  min: 1,
+  max: 64,
+  pattern: timezoneForm,
+  form: timezoneWants,
+  test: { check: isTimezone, wants: timezoneWants, code },
+};
 const attributesLimits = { maxBytes: 16_384, maxDepth: 5 };
 const nameLimits = { min: 3, max: 64, pattern: nameForm, form: 'must be 3 to 64 of letters, digits, `.`, `_`, `-`' };
-const carrierIdLimits = { min: 1, max: 64, pattern: carrierIdForm, form: 'must be 1 to 64 of letters, digits, `.`, `_`, `-`' };
+const carrierIdLimits = {
+  min: 1,
+  max: 64,
+  pattern: carrierIdForm,
+  form: 'must be 1 to 64 of letters, digits, `.`, `_`, `-`',
+};
 const carrierIds = { optional: true, nullable: true, maxItems: 1_000, ...carrierIdLimits };
 const roleNames = { optional: true, maxItems: 20, max: 64, pattern: roleForm, form: 'must be the name of a role' };
-const addresses = { optional: true, maxItems: 50, min: 2, max: 49, pattern: addressForm, form: 'must be an IP address or a CIDR' };
+const addresses = {
+  optional: true,
+  maxItems: 50,
+  min: 2,
+  max: 49,
+  pattern: addressForm,
+  form: 'must be an IP address or a CIDR',
+};
 
 /** Fields of a person that anybody may change on themselves. */
 export class PersonalFields {
@@ -26,8 +44,14 @@ export class PersonalFields {
   /** up to 100 characters; null clears it */
   @TextField({ optional: true, nullable: true, max: 100, example: 'Lovelace' }) last_name?: string | null;
   /** E.164, such as +4312345678; null clears it */
-  @TextField({ optional: true, nullable: true, max: 16, pattern: phoneForm, form: 'must be an E.164 number such as +4312345678' }) phone?:
-    string | null;
+  @TextField({
+    optional: true,
+    nullable: true,
+    max: 16,
+    pattern: phoneForm,
+    form: 'must be an E.164 number such as +4312345678',
+  })
+  phone?: string | null;
   /** BCP 47; mails follow it; null clears it */
   @TextField({ optional: true, nullable: true, ...locale, example: 'en' }) locale?: string | null;
   /** IANA name that the service knows; null clears it */
@@ -36,7 +60,9 @@ export class PersonalFields {
 
 /** A new user. */
 export class CreateUserRequest extends PersonalFields {
-  /** `system` logs in to manage the platform's modules, `carrier` uses its services; never changes */
+  /**
+   * `system` logs in to manage the platform's modules, `carrier` uses its services; never changes
+   */
   @TextField({ max: 16, values: ['system', 'carrier'] }) user_type!: UserType;
   /** login name, 3–64 of letters, digits, `.`, `_`, `-`; unique without regard to case */
   @TextField({ ...nameLimits, example: 'ada' }) name!: string;
@@ -50,9 +76,15 @@ export class CreateUserRequest extends PersonalFields {
   @TextListField(roleNames) roles?: string[];
   /** addresses or CIDRs from which the user may log in; empty = any */
   @TextListField(addresses) allowed_ips?: string[];
-  /** free JSON object, at most 16 KiB and 5 levels deep; integers within ±(2^53 - 1), texts without NUL */
+  /**
+   * free JSON object, at most 16 KiB and 5 levels deep; integers within ±(2^53 - 1), texts without
+   * NUL
+   */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
-  /** 15–256 characters (`PASSWORD_MIN_LENGTH` sets the least); without it the user is invited by mail to set one. An initial password dies unused after 7 days */
+  /**
+   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the least); without it the user is invited by
+   * mail to set one. An initial password dies unused after 7 days
+   */
   @TextField({ optional: true, min: 1, max: 1_024, raw: true, format: 'password' }) password?: string;
   /** whether the password must be changed at the first login; true by default when one is given */
   @BooleanField({ optional: true }) must_change_password?: boolean;
@@ -68,7 +100,9 @@ export class SharedChanges {
   @TextListField(carrierIds) carrier_scope?: string[] | null;
   /** addresses or CIDRs from which the user may log in; empty = any. Sessions from outside end */
   @TextListField(addresses) allowed_ips?: string[];
-  /** merged into what is there (RFC 7396): a null removes the key; at most 16 KiB and 5 levels deep */
+  /**
+   * merged into what is there (RFC 7396): a null removes the key; at most 16 KiB and 5 levels deep
+   */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
   /** whether the password must be changed before anything else */
   @BooleanField({ optional: true }) must_change_password?: boolean;
@@ -78,12 +112,18 @@ export class SharedChanges {
 export class ChangeUserRequest extends IntersectionType(PersonalFields, SharedChanges) {
   /** login name, 3–64 of letters, digits, `.`, `_`, `-`; unique without regard to case */
   @TextField({ optional: true, ...nameLimits }) name?: string;
-  /** becomes `email_pending` until its owner confirms it by mail; for an invited user it changes at once */
+  /**
+   * becomes `email_pending` until its owner confirms it by mail; for an invited user it changes at
+   * once
+   */
   @EmailField({ optional: true }) email?: string;
 }
 
 /** Changes of all found users: the fields of one user that make sense for many. */
-export class ChangeFoundUsersRequest extends IntersectionType(PickType(PersonalFields, ['locale', 'timezone']), SharedChanges) {
+export class ChangeFoundUsersRequest extends IntersectionType(
+  PickType(PersonalFields, ['locale', 'timezone']),
+  SharedChanges,
+) {
   /** roles to give; not together with `roles` */
   @TextListField(roleNames) roles_add?: string[];
   /** roles to take; not together with `roles`, and none of `roles_add` */
@@ -144,7 +184,10 @@ export class UserResponse {
   last_seen_at!: Date | null;
   /** when the password was last set */
   password_changed_at!: Date | null;
-  /** until then logins are refused, save from addresses that they came from within 30 days; the year 9999 = until the password is reset */
+  /**
+   * until then logins are refused, save from addresses that they came from within 30 days; the year
+   * 9999 = until the password is reset
+   */
   locked_until!: Date | null;
   /** when deleted; null for the living */
   deleted_at!: Date | null;
@@ -169,7 +212,19 @@ export type UserRecord = UserEntity & { online: boolean };
 
 /** The public form of a user: an allow-list (OWASP API3:2023). */
 export function toUserResponse<Time = Date>(user: Timed<UserRecord, Time>): Timed<UserResponse, Time> {
-  const { user_id, user_type, name, email, email_pending, email_verified_at, first_name, last_name, phone, locale, timezone } = user;
+  const {
+    user_id,
+    user_type,
+    name,
+    email,
+    email_pending,
+    email_verified_at,
+    first_name,
+    last_name,
+    phone,
+    locale,
+    timezone,
+  } = user;
   const { carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password, online } = user;
   const {
     created_at,

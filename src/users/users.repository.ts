@@ -52,19 +52,37 @@ export class UsersRepository {
 
   /** The one user that a condition shows, or null. */
   async find(condition: SqlFragment): Promise<UserRecord | null> {
-    const [row] = await this.database.runPrepared<UserRecord>(sql`select ${userColumns} from users where ${condition} limit 1`);
+    const [row] = await this.database.runPrepared<UserRecord>(
+      sql`select ${userColumns} from users where ${condition} limit 1`,
+    );
     return row ?? null;
   }
 
-  /** The living user with this name or e-mail address, without regard to case. Names have no `@`, addresses do. */
+  /**
+   * The living user with this name or e-mail address, without regard to case. Names have no `@`,
+   * addresses do.
+   */
   findByLogin(login: string): Promise<UserRecord | null> {
     const column = rawSql(login.includes('@') ? 'users.email' : 'users.name');
     return this.find(sql`lower(${column}) = lower(${login}::text) and users.deleted_at is null`);
   }
 
-  /** One page of the living or the deleted, of what the condition shows and the caller's query finds. */
-  async list(visible: SqlFragment, query: RawQuery, caller_id: string, deleted: boolean): Promise<Page<Answered<UserRecord>>> {
-    const parsed = parseListQuery(query, { ...userList, name: deleted ? 'deleted users' : 'users' }, caller_id, this.cursors);
+  /**
+   * One page of the living or the deleted, of what the condition shows and the caller's query
+   * finds.
+   */
+  async list(
+    visible: SqlFragment,
+    query: RawQuery,
+    caller_id: string,
+    deleted: boolean,
+  ): Promise<Page<Answered<UserRecord>>> {
+    const parsed = parseListQuery(
+      query,
+      { ...userList, name: deleted ? 'deleted users' : 'users' },
+      caller_id,
+      this.cursors,
+    );
     const state = rawSql(deleted ? 'users.deleted_at is not null' : 'users.deleted_at is null');
     const source = {
       columns: userColumns,
@@ -78,7 +96,9 @@ export class UsersRepository {
 
   /** The first users that a condition finds, for a preview. */
   sample(user_ids: string[]): Promise<UserRecord[]> {
-    return this.database.run(sql`select ${userColumns} from users where users.user_id = any(${user_ids}::uuid[]) order by users.user_id`);
+    return this.database.run(
+      sql`select ${userColumns} from users where users.user_id = any(${user_ids}::uuid[]) order by users.user_id`,
+    );
   }
 
   /** Returns the error code if another user has the name or address, or null. */
@@ -102,8 +122,9 @@ export class UsersRepository {
   }
 
   /**
-   * Notes a new password; null when it is not the one that was verified that it takes the place of. A proposed address is dropped: whoever knew the
-   * old password may have proposed it. A reset proves the address and lifts the lock.
+   * Notes a new password; null when it is not the one that was verified that it takes the place of.
+   * A proposed address is dropped: whoever knew the old password may have proposed it. A reset
+   * proves the address and lifts the lock.
    */
   async notePassword(
     user_id: string,
@@ -111,7 +132,9 @@ export class UsersRepository {
     verified: { password_changed_at: Date | null } | null,
   ): Promise<UserRecord | null> {
     const unchanged =
-      verified === null ? sql`true` : sql`password_changed_at is not distinct from ${verified.password_changed_at}::timestamptz`;
+      verified === null
+        ? sql`true`
+        : sql`password_changed_at is not distinct from ${verified.password_changed_at}::timestamptz`;
     const [row] = await this.database
       .run<UserRecord>(sql`update users set password_changed_at = now(), must_change_password = false, email_pending = null, updated_at = now(), version = version + 1,
         locked_until = case when ${proven_email}::text is null then locked_until end,

@@ -71,7 +71,12 @@ export class UsersService {
 
   /** Changes one user. @throws user.not_found, user.version_mismatch and what the rules refuse */
   @Transactional()
-  async change(actor: Actor, user_id: string, request: ChangeUserRequest, versions: number[] | null): Promise<UserResponse> {
+  async change(
+    actor: Actor,
+    user_id: string,
+    request: ChangeUserRequest,
+    versions: number[] | null,
+  ): Promise<UserResponse> {
     const change: UserChange = { ...request };
     const ofSelf = isOneself(actor, user_id);
     if (!holds(actor.permissions, 'user:update') && Object.keys(change).some((field) => !selfFields.includes(field)))
@@ -80,7 +85,10 @@ export class UsersService {
     return this.apply(actor, user_id, deed, ofSelf ? sql`true` : visibleUsers(actor));
   }
 
-  /** Proposes a new address for oneself, unless the password was changed since it was verified. @throws auth.token_invalid */
+  /**
+   * Proposes a new address for oneself, unless the password was changed since it was verified.
+   * @throws auth.token_invalid
+   */
   @Transactional()
   async proposeEmail(actor: Actor, email: string, password_changed_at: Date | null): Promise<void> {
     const unchanged = sql`users.password_changed_at is not distinct from ${password_changed_at}::timestamptz`;
@@ -88,7 +96,10 @@ export class UsersService {
     await this.apply(actor, actor.user_id, deed, unchanged, 'auth.token_invalid');
   }
 
-  /** Deletes one user softly, or for good. @throws user.not_found, user.version_mismatch and what the rules refuse */
+  /**
+   * Deletes one user softly, or for good. @throws user.not_found, user.version_mismatch and what
+   * the rules refuse
+   */
   @Transactional()
   async delete(actor: Actor, user_id: string, versions: number[] | null, purge: boolean): Promise<void> {
     if (purge && !holds(actor.permissions, 'user:purge')) throw new AppError('access.denied');
@@ -99,7 +110,10 @@ export class UsersService {
     if (purge) await this.purges.purge(actor, user_id);
   }
 
-  /** Brings a deleted user back, with roles as far as they are still there and the actor may give them. @throws user.not_found, user.name_taken, user.email_taken */
+  /**
+   * Brings a deleted user back, with roles as far as they are still there and the actor may give
+   * them. @throws user.not_found, user.name_taken, user.email_taken
+   */
   @Transactional()
   async restore(actor: Actor, user_id: string): Promise<UserResponse> {
     const deleted = await this.users.find(
@@ -113,7 +127,8 @@ export class UsersService {
       open.filter((role) => !forbidden.includes(role)),
     );
     if (user === null) throw new AppError('user.not_found');
-    const roles: Changes = user.roles.length === deleted.roles.length ? {} : { roles: { before: deleted.roles, after: user.roles } };
+    const roles: Changes =
+      user.roles.length === deleted.roles.length ? {} : { roles: { before: deleted.roles, after: user.roles } };
     await this.events.record(actor, 'user.restored', { type: 'user', id: user_id, carrier_id: user.carrier_id }, roles);
     return toUserResponse(user);
   }
@@ -127,19 +142,31 @@ export class UsersService {
     const deed = await this.changes.changeDeed(actor, {});
     await this.applyToOne(actor, oneUser(user_id, visibleUsers(actor)), deed);
     const user = await this.get(actor, user_id);
-    if (user.status !== 'invited') throw invalid({ pointer: '', code: 'field.not_allowed', detail: 'the user is not invited any more' });
+    if (user.status !== 'invited')
+      throw invalid({ pointer: '', code: 'field.not_allowed', detail: 'the user is not invited any more' });
     await this.events.record(actor, 'user.invited', { type: 'user', id: user_id, carrier_id: user.carrier_id });
     await this.mails.invite(user);
   }
 
-  private async apply(actor: Actor, user_id: string, deed: Deed, visible: SqlFragment, missing?: ErrorCode): Promise<UserResponse> {
+  private async apply(
+    actor: Actor,
+    user_id: string,
+    deed: Deed,
+    visible: SqlFragment,
+    missing?: ErrorCode,
+  ): Promise<UserResponse> {
     const { changes } = await this.applyToOne(actor, oneUser(user_id, visible), deed, missing);
     const user = await this.get(actor, user_id);
     if (deed.change.email !== undefined) await this.mails.emailProposed(user, changes ?? {});
     return user;
   }
 
-  private async applyToOne(actor: Actor, condition: SqlFragment, deed: Deed, missing: ErrorCode = 'user.not_found'): Promise<Applied> {
+  private async applyToOne(
+    actor: Actor,
+    condition: SqlFragment,
+    deed: Deed,
+    missing: ErrorCode = 'user.not_found',
+  ): Promise<Applied> {
     const applied = await this.changes.apply(actor, condition, deed);
     if (applied.matched === 0) throw new AppError(missing);
     const [refused] = applied.skipped;

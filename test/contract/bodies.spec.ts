@@ -31,8 +31,23 @@ interface Schema {
 }
 
 const requests = Object.entries({
-  ...{ ChangeEmailRequest, ChangePasswordRequest, CheckTokenRequest, LoginRequest, LogoutRequest, ResetRequest, IntrospectionRequest },
-  ...{ CreateKeyRequest, ChangeRoleRequest, CreateRoleRequest, ChangeFoundUsersRequest, ChangeUserRequest, CreateUserRequest },
+  ...{
+    ChangeEmailRequest,
+    ChangePasswordRequest,
+    CheckTokenRequest,
+    LoginRequest,
+    LogoutRequest,
+    ResetRequest,
+    IntrospectionRequest,
+  },
+  ...{
+    CreateKeyRequest,
+    ChangeRoleRequest,
+    CreateRoleRequest,
+    ChangeFoundUsersRequest,
+    ChangeUserRequest,
+    CreateUserRequest,
+  },
 });
 const schemas = document.components.schemas as Record<string, Schema>;
 const ajv = new Ajv2020({ strict: false });
@@ -68,15 +83,33 @@ const texts = fc.oneof(
     '.a',
     'list',
   ),
-  fc.constantFrom('a\u00adb', '\u3164', '\u{e0041}', 'a\u200db', 'ع\u200dر', '\ufe0f', '❤\ufe0f', '\u202e', 'tab\t', '\u0085', 'NUL\0'),
+  fc.constantFrom(
+    'a\u00adb',
+    '\u3164',
+    '\u{e0041}',
+    'a\u200db',
+    'ع\u200dر',
+    '\ufe0f',
+    '❤\ufe0f',
+    '\u202e',
+    'tab\t',
+    '\u0085',
+    'NUL\0',
+  ),
   fc
-    .tuple(fc.constantFrom('a', '\u{1F600}', 'é'), fc.constantFrom(16, 17, 64, 65, 100, 101, 254, 255, 256, 257, 500, 501, 1_024, 1_025))
+    .tuple(
+      fc.constantFrom('a', '\u{1F600}', 'é'),
+      fc.constantFrom(16, 17, 64, 65, 100, 101, 254, 255, 256, 257, 500, 501, 1_024, 1_025),
+    )
     .map(([unit, count]) => unit.repeat(count)),
   fc.string({ unit: fc.constantFrom('a', 'Z', '0', '-', '.', '_', ':', '/', '@', '\u200d', 'é'), maxLength: 8 }),
 );
 
 const freeText = fc.string({
-  unit: fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }), fc.constantFrom('a', 'ع', '\u200d', '\ufe0f', '\u{e0101}')),
+  unit: fc.oneof(
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+    fc.constantFrom('a', 'ع', '\u200d', '\ufe0f', '\u{e0101}'),
+  ),
   maxLength: 9,
 });
 
@@ -97,7 +130,11 @@ describe('the bodies of the document', () => {
 
   const pipe = createValidationPipe();
   /** Returns whether the pipe finds fault with a field of a body. */
-  const rejects = async (metatype: new () => object, body: Record<string, unknown>, field: string): Promise<boolean> => {
+  const rejects = async (
+    metatype: new () => object,
+    body: Record<string, unknown>,
+    field: string,
+  ): Promise<boolean> => {
     const error = await pipe.transform(body, { type: 'body', metatype }).then(
       () => null,
       (thrown: unknown) => thrown as AppError,
@@ -108,7 +145,8 @@ describe('the bodies of the document', () => {
   it.each(requests)('accepts a text exactly when its schema does: %s', async (name, type) => {
     for (const [field, schema] of Object.entries(schemas[name]?.properties ?? {})) {
       const text = schema.items ?? schema;
-      // An e-mail address is brought into its canonical form first, so more is accepted than the schema shows.
+      // An e-mail address is brought into its canonical form first, so more is accepted than the
+      // schema shows.
       if (![text.type].flat().includes('string') || field === 'email') continue;
       const validate = ajv.compile(schema);
       await fc.assert(
@@ -116,7 +154,8 @@ describe('the bodies of the document', () => {
           const sent = schema.items === undefined ? value : [value];
           const refused = await rejects(type, { [field]: sent }, field);
           const valid = validate(sent);
-          // Which time zones exist is not for a pattern to say, nor that a role may not be called like a path.
+          // Which time zones exist is not for a pattern to say, nor that a role may not be called
+          // like a path.
           if (valid && (field === 'timezone' || (name === 'CreateRoleRequest' && field === 'name'))) return;
           expect([field, value, !refused]).toEqual([field, value, valid]);
         }),
@@ -128,7 +167,9 @@ describe('the bodies of the document', () => {
   it('accepts every e-mail address that the schema accepts and that RFC 5321 allows', async () => {
     const schema = schemas['ChangeEmailRequest']?.properties?.['email'] ?? {};
     const validate = ajv.compile(schema);
-    const label = fc.stringMatching(/^[A-Za-z0-9]([A-Za-z0-9-]{0,5}[A-Za-z0-9])?$/).filter((text) => !/^..--/.test(text));
+    const label = fc
+      .stringMatching(/^[A-Za-z0-9]([A-Za-z0-9-]{0,5}[A-Za-z0-9])?$/)
+      .filter((text) => !/^..--/.test(text));
     const address = fc.tuple(
       fc.stringMatching(/^[a-z0-9!#$%&'*+/=?^_`{|}~-]{1,30}(\.[a-z]{1,20})?$/),
       fc.array(label, { minLength: 1, maxLength: 4 }),
@@ -172,11 +213,15 @@ describe('bodies as a whole', () => {
     );
 
   it('rejects a request without its body exactly where the document requires one (I19)', async () => {
-    const required = operations.filter(({ body }) => body?.required !== false && body?.content['application/json'] !== undefined);
+    const required = operations.filter(
+      ({ body }) => body?.required !== false && body?.content['application/json'] !== undefined,
+    );
     expect(required.map(({ method, path }) => `${method} ${path}`)).toEqual(
       expect.arrayContaining(['PATCH /role/{role}', 'PATCH /user/{user_id}', 'PATCH /user/all', 'POST /auth/login']),
     );
-    const answers = await Promise.all(required.map(async ({ method, path }) => ({ method, path, ...(await send(method, path)) })));
+    const answers = await Promise.all(
+      required.map(async ({ method, path }) => ({ method, path, ...(await send(method, path)) })),
+    );
     const error = { pointer: '', code: 'field.required', detail: 'the operation needs a body' };
     const told = answers.map(({ method, path, status, body }) => [`${method} ${path}`, status, body.errors]);
     expect(told).toEqual(required.map(({ method, path }) => [`${method} ${path}`, 400, [error]]));
@@ -228,6 +273,7 @@ describe('bodies as a whole', () => {
   });
 
   it('accepts an empty object as a change that changes nothing', async () => {
-    for (const path of ['/role/{role}', '/user/{user_id}']) expect([path, (await send('PATCH', path, {})).status]).toEqual([path, 200]);
+    for (const path of ['/role/{role}', '/user/{user_id}'])
+      expect([path, (await send('PATCH', path, {})).status]).toEqual([path, 200]);
   });
 });

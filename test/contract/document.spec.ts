@@ -20,7 +20,12 @@ interface Parameter {
 }
 
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({ route: `${method.toUpperCase()} ${path}`, path, method, operation })),
+  Object.entries(methods).map(([method, operation]) => ({
+    route: `${method.toUpperCase()} ${path}`,
+    path,
+    method,
+    operation,
+  })),
 );
 const schemas = Object.entries(document.components.schemas) as [string, Schema][];
 const requests = schemas.filter(([name]) => name.endsWith('Request'));
@@ -49,18 +54,22 @@ describe('the OpenAPI document', () => {
     expect(inPath.sort()).toEqual([...path.matchAll(/\{[^}]+\}/g)].map(([name]) => name).sort());
   });
 
-  it.each(operations)('$route promises refusals from the table of codes only, each under its status', ({ operation }) => {
-    const promised = codesOf(operation);
-    for (const [status, code] of promised) expect([code, errorCodes[code as ErrorCode]?.status]).toEqual([code, status]);
-    const refusals = Object.keys(operation.responses)
-      .map(Number)
-      .filter((status) => status >= 400);
-    expect(refusals.filter((status) => !promised.some(([other]) => other === status))).toEqual([]);
-    for (const status of refusals)
-      expect(operation.responses[String(status)]?.content?.['application/problem+json']?.schema).toEqual({
-        $ref: '#/components/schemas/ProblemResponse',
-      });
-  });
+  it.each(operations)(
+    '$route promises refusals from the table of codes only, each under its status',
+    ({ operation }) => {
+      const promised = codesOf(operation);
+      for (const [status, code] of promised)
+        expect([code, errorCodes[code as ErrorCode]?.status]).toEqual([code, status]);
+      const refusals = Object.keys(operation.responses)
+        .map(Number)
+        .filter((status) => status >= 400);
+      expect(refusals.filter((status) => !promised.some(([other]) => other === status))).toEqual([]);
+      for (const status of refusals)
+        expect(operation.responses[String(status)]?.content?.['application/problem+json']?.schema).toEqual({
+          $ref: '#/components/schemas/ProblemResponse',
+        });
+    },
+  );
 
   it.each(operations)('$route lists known codes, without repeats, and they are among its refusals', ({ operation }) => {
     const listed = operation['x-error-codes'] ?? [];
@@ -70,16 +79,22 @@ describe('the OpenAPI document', () => {
     expect(listed.filter((code) => !promised.includes(code))).toEqual([]);
   });
 
-  it.each(operations)('$route names a known permission, and security exactly where a token is looked at', ({ operation }) => {
-    const permission = operation['x-permission'] ?? '';
-    expect(['none', 'any login', ...Object.keys(ownPermissions)]).toContain(permission);
-    const { security = [], operationId } = operation as { security?: object[]; operationId?: string };
-    // public, and yet they look at the token of the header: the explorer sends one where it is named, with `{}` as the choice to send none
-    const either = ['Auth.checkToken', 'Auth.logout'].includes(operationId ?? '');
-    const basic = operationId === 'Introspection.introspect' ? ['client-credentials'] : [];
-    expect(security.flatMap(Object.keys)).toEqual(permission === 'none' && !either ? [] : ['bearer', 'x-auth-token', ...basic]);
-    expect(security.some((one) => Object.keys(one).length === 0)).toBe(either);
-  });
+  it.each(operations)(
+    '$route names a known permission, and security exactly where a token is looked at',
+    ({ operation }) => {
+      const permission = operation['x-permission'] ?? '';
+      expect(['none', 'any login', ...Object.keys(ownPermissions)]).toContain(permission);
+      const { security = [], operationId } = operation as { security?: object[]; operationId?: string };
+      // public, and yet they look at the token of the header: the explorer sends one where it is
+      // named, with `{}` as the choice to send none
+      const either = ['Auth.checkToken', 'Auth.logout'].includes(operationId ?? '');
+      const basic = operationId === 'Introspection.introspect' ? ['client-credentials'] : [];
+      expect(security.flatMap(Object.keys)).toEqual(
+        permission === 'none' && !either ? [] : ['bearer', 'x-auth-token', ...basic],
+      );
+      expect(security.some((one) => Object.keys(one).length === 0)).toBe(either);
+    },
+  );
 
   it.each(operations)('$route promises one success, with a schema unless it is empty', ({ operation }) => {
     const successes = Object.keys(operation.responses)
@@ -116,7 +131,8 @@ describe('the OpenAPI document', () => {
     expect(new Set(patterns).size).toBeGreaterThan(10);
     for (const pattern of new Set(patterns)) {
       expect(() => new RegExp(pattern, 'u')).not.toThrow();
-      // No lookaround, no named or numbered references, no classes and escapes that differ between languages.
+      // No lookaround, no named or numbered references, no classes and escapes that differ between
+      // languages.
       expect(pattern).not.toMatch(/\(\?[^:]|\\[^xtnr.*+?^$|()[\]{}/-]|\\x(?![0-9a-f]{2})/);
     }
   });
@@ -124,6 +140,8 @@ describe('the OpenAPI document', () => {
   it('no answer has a field for a password, a hash or what only the database needs', () => {
     const answers = schemas.filter(([name]) => !name.endsWith('Request'));
     const fields = answers.flatMap(([, { properties = {} }]) => Object.keys(properties));
-    expect(fields.filter((field) => /hash|secret|search_text|^password$|current_password|new_password/.test(field))).toEqual([]);
+    expect(
+      fields.filter((field) => /hash|secret|search_text|^password$|current_password|new_password/.test(field)),
+    ).toEqual([]);
   });
 });

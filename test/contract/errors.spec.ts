@@ -6,7 +6,10 @@ import { TestService } from '../support/service';
 
 const table = Object.keys(errorCodes).sort();
 
-/** Codes that belong to no operation: they are answered before a route is found, or on a path that has none. */
+/**
+ * Codes that belong to no operation: they are answered before a route is found, or on a path that
+ * has none.
+ */
 const ofNoOperation = ['request.method_not_allowed', 'request.not_found'];
 
 describe('error codes', () => {
@@ -20,12 +23,15 @@ describe('error codes', () => {
     const { text } = await service.get('/docs/errors');
     const shown = [...text.matchAll(/<dt id="([^"]+)">/g)].map(([, code]) => code);
     expect(shown.sort()).toEqual(table);
-    for (const [code, { status, title }] of Object.entries(errorCodes)) expect(text).toContain(`<code>${code}</code> – ${status} ${title}`);
+    for (const [code, { status, title }] of Object.entries(errorCodes))
+      expect(text).toContain(`<code>${code}</code> – ${status} ${title}`);
   });
 
   it('docs/errors.md shows exactly the table', () => {
     const text = readFileSync('docs/errors.md', 'utf8');
-    const shown = [...text.matchAll(/`([a-z]+\.[a-z_]+)`/g)].map(([, code = '']) => code).filter((code) => code in errorCodes);
+    const shown = [...text.matchAll(/`([a-z]+\.[a-z_]+)`/g)]
+      .map(([, code = '']) => code)
+      .filter((code) => code in errorCodes);
     expect([...new Set(shown)].sort()).toEqual(table);
   });
 
@@ -33,7 +39,9 @@ describe('error codes', () => {
     const mentioned = new Set<string>(ofNoOperation);
     for (const operation of Object.values(document.paths).flatMap((operations) => Object.values(operations)))
       for (const [status, response] of Object.entries(operation.responses))
-        for (const [, code = ''] of ((response as { description?: string }).description ?? '').matchAll(/`([a-z]+\.[a-z_]+)`/g))
+        for (const [, code = ''] of ((response as { description?: string }).description ?? '').matchAll(
+          /`([a-z]+\.[a-z_]+)`/g,
+        ))
           if (Number(status) >= 400) mentioned.add(code);
     expect([...mentioned].sort()).toEqual(table);
     expect(ofNoOperation.filter((code) => operationsText().includes(`\`${code}\``))).toEqual([]);

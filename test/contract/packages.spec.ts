@@ -9,18 +9,25 @@ interface Entry {
 
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, Entry> };
 const entries = Object.entries(lock.packages).filter(([location]) => location !== '');
-/** Returns the name of the package that is installed at a location; an override installs another one than the path says. */
+/**
+ * Returns the name of the package that is installed at a location; an override installs another one
+ * than the path says.
+ */
 const nameOf = ([location, { name }]: [string, Entry]) => name ?? location.split('node_modules/').at(-1);
 
 describe('the packages of the lock file', () => {
   it('contain no install telemetry: swagger-ui-dist asks for @scarf/scarf and gets an inert package', () => {
     expect(entries.map(nameOf)).toContain('swagger-ui-dist');
-    expect(entries.filter((entry) => /telemetry|scarf/.test(nameOf(entry) ?? '')).map(([location]) => location)).toEqual([]);
+    expect(
+      entries.filter((entry) => /telemetry|scarf/.test(nameOf(entry) ?? '')).map(([location]) => location),
+    ).toEqual([]);
   });
 
   it('run no code of their own when production dependencies are installed', () => {
     expect(
-      entries.filter(([, { hasInstallScript, dev }]) => hasInstallScript === true && dev !== true).map(([location]) => location),
+      entries
+        .filter(([, { hasInstallScript, dev }]) => hasInstallScript === true && dev !== true)
+        .map(([location]) => location),
     ).toEqual([]);
   });
 

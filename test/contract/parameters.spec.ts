@@ -50,7 +50,9 @@ const notFilters = ['order_by', 'order_dir', 'per_page', 'page', 'cursor', 'coun
 const ofRequest = ['everyone', 'dry_run', 'confirm_token', 'expected', 'format', 'hashes'];
 
 function parametersOf(method: string, path: string): Parameter[] {
-  return (document.paths[path]?.[method]?.parameters ?? []).filter((parameter) => parameter.in === 'query') as Parameter[];
+  return (document.paths[path]?.[method]?.parameters ?? []).filter(
+    (parameter) => parameter.in === 'query',
+  ) as Parameter[];
 }
 
 /** Returns the JSON value that a text in a URL stands for, as a validator of requests reads it. */
@@ -60,16 +62,33 @@ function instanceOf(text: string, { type, items }: Schema): unknown {
   return type === 'integer' && /^(0|-?[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
 }
 
-// A day from either end of the calendar: an offset would lead out of the years that are accepted, which no schema can say.
+// A day from either end of the calendar: an offset would lead out of the years that are accepted,
+// which no schema can say.
 const limits = { min: new Date('0000-01-02T00:00:00Z'), max: new Date('9999-12-30T00:00:00Z'), noInvalidDate: true };
 const realTimes = fc.date(limits).map((time) => time.toISOString());
 const times = fc.oneof(
   realTimes,
   fc
-    .tuple(fc.constantFrom('2024-02-', '2023-02-', '2026-04-', '2026-13-', '0000-02-'), fc.constantFrom('28', '29', '30', '31', '00', '1'))
+    .tuple(
+      fc.constantFrom('2024-02-', '2023-02-', '2026-04-', '2026-13-', '0000-02-'),
+      fc.constantFrom('28', '29', '30', '31', '00', '1'),
+    )
     .map((part) => part.join('')),
 );
-const zones = fc.constantFrom('', 'Z', 'z', '+00:00', '-23:59', '+14:00', '+24:00', '+1:00', '+0100', '-00:60', ' UTC', '[Europe/Vienna]');
+const zones = fc.constantFrom(
+  '',
+  'Z',
+  'z',
+  '+00:00',
+  '-23:59',
+  '+14:00',
+  '+24:00',
+  '+1:00',
+  '+0100',
+  '-00:60',
+  ' UTC',
+  '[Europe/Vienna]',
+);
 const clocks = fc.constantFrom(
   '',
   'T00:00:00',
@@ -82,20 +101,46 @@ const clocks = fc.constantFrom(
   'T0:00:00',
   'T00:00:00.',
 );
-const letters = fc.string({ unit: fc.constantFrom('a', 'ß', '\u{1F600}', ',', ' ', '\u3000', '\t', '\0', 'é'), maxLength: 9 });
+const letters = fc.string({
+  unit: fc.constantFrom('a', 'ß', '\u{1F600}', ',', ' ', '\u3000', '\t', '\0', 'é'),
+  maxLength: 9,
+});
 /** Values near the border between accepted and rejected, for every type of parameter. */
 const anyText = fc.oneof(
-  fc.tuple(times, clocks, zones).map(([day, clock, zone]) => (clock === '' ? day.replace(/Z$/, zone) : day.slice(0, 10) + clock + zone)),
+  fc
+    .tuple(times, clocks, zones)
+    .map(([day, clock, zone]) => (clock === '' ? day.replace(/Z$/, zone) : day.slice(0, 10) + clock + zone)),
   fc.uuid(),
   fc.uuid().map((id) => `urn:uuid:${id}`),
   fc.uuid().map((id) => id.toUpperCase().replace(/-/g, '')),
-  fc.tuple(fc.oneof(fc.ipV4(), fc.ipV6()), fc.constantFrom('', '/8', '/33', '/129', '/', '%eth0')).map((part) => part.join('')),
-  fc.constantFrom('true', 'false', 'TRUE', '1', '0', '-1', '01', '1.0', '1e3', '500', '501', '10000', '10001', 'asc', 'exact', ''),
+  fc
+    .tuple(fc.oneof(fc.ipV4(), fc.ipV6()), fc.constantFrom('', '/8', '/33', '/129', '/', '%eth0'))
+    .map((part) => part.join('')),
+  fc.constantFrom(
+    'true',
+    'false',
+    'TRUE',
+    '1',
+    '0',
+    '-1',
+    '01',
+    '1.0',
+    '1e3',
+    '500',
+    '501',
+    '10000',
+    '10001',
+    'asc',
+    'exact',
+    '',
+  ),
   letters,
   fc
     .tuple(letters, fc.constantFrom(128, 256, 257, 1_024, 1_025))
     .map(([text, length]) => [...text, ...'x\u{1F600}'.repeat(length)].slice(0, length).join('')),
-  fc.array(fc.oneof(fc.uuid(), letters, fc.constantFrom('system', 'true', 'a')), { maxLength: 4 }).map((items) => items.join(',')),
+  fc
+    .array(fc.oneof(fc.uuid(), letters, fc.constantFrom('system', 'true', 'a')), { maxLength: 4 })
+    .map((items) => items.join(',')),
   fc.constantFrom(499, 500, 501).map((length) => Array<string>(length).fill('a').join(',')),
 );
 
@@ -105,13 +150,16 @@ function accepted(schema: Schema): fc.Arbitrary<string> {
   if (type === 'array' && items !== undefined)
     return fc.array(accepted(items), { minLength: 1, maxLength: 5 }).map((list) => list.join(','));
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
-  if (type !== 'string') return type === 'boolean' ? fc.constantFrom('true', 'false') : fc.integer({ min: 1, max: 500 }).map(String);
+  if (type !== 'string')
+    return type === 'boolean' ? fc.constantFrom('true', 'false') : fc.integer({ min: 1, max: 500 }).map(String);
   if (format === 'uuid') return fc.uuid();
   if (pattern === undefined) return fc.string({ minLength, maxLength });
   if (format === 'date-time') return realTimes;
   if (maxLength === 49) return fc.oneof(fc.ipV4(), fc.ipV6());
   const validate = ajv.compile(schema);
-  return fc.stringMatching(new RegExp(pattern, 'u'), { size: 'small' }).filter((text) => validate(text) && text.isWellFormed());
+  return fc
+    .stringMatching(new RegExp(pattern, 'u'), { size: 'small' })
+    .filter((text) => validate(text) && text.isWellFormed());
 }
 
 function errorsOf(read: () => unknown): FieldError[] {
@@ -125,17 +173,20 @@ function errorsOf(read: () => unknown): FieldError[] {
 
 describe('the query parameters of the document', () => {
   const cursors = new CursorCodec(Buffer.alloc(32));
-  const strings = (parameters: Parameter[]) => parameters.map(({ name, schema }) => ({ name, schema: schema.items ?? schema }));
+  const strings = (parameters: Parameter[]) =>
+    parameters.map(({ name, schema }) => ({ name, schema: schema.items ?? schema }));
 
   it.each(filtered)('limits every text from both sides and shows its form: %s %s', (method, path) => {
     const filters = parametersOf(method, path).filter(({ name }) => !notFilters.includes(name));
     expect(filters.length).toBeGreaterThan(15);
     const loose = strings(filters).filter(
-      ({ schema }) => schema.type === 'string' && schema.enum === undefined && !(schema.minLength! > 0 && schema.maxLength! <= 512),
+      ({ schema }) =>
+        schema.type === 'string' && schema.enum === undefined && !(schema.minLength! > 0 && schema.maxLength! <= 512),
     );
     expect(loose).toEqual([]);
     const formless = strings(filters).filter(
-      ({ name, schema }) => schema.type === 'string' && name !== 'confirm_token' && !(schema.pattern ?? schema.format ?? schema.enum),
+      ({ name, schema }) =>
+        schema.type === 'string' && name !== 'confirm_token' && !(schema.pattern ?? schema.format ?? schema.enum),
     );
     expect(formless).toEqual([]);
   });
@@ -143,7 +194,11 @@ describe('the query parameters of the document', () => {
   it.each(filtered)('shows lists as one parameter with commas: %s %s', (method, path) => {
     const parameters = parametersOf(method, path).filter(({ name }) => name.endsWith('_in'));
     expect(parameters.length).toBeGreaterThan(3);
-    const form = { style: 'form', explode: false, schema: expect.objectContaining({ type: 'array', minItems: 1, maxItems: 500 }) };
+    const form = {
+      style: 'form',
+      explode: false,
+      schema: expect.objectContaining({ type: 'array', minItems: 1, maxItems: 500 }),
+    };
     for (const parameter of parameters) expect(parameter).toMatchObject(form);
   });
 
@@ -169,8 +224,11 @@ describe('the query parameters of the document', () => {
   });
 
   it.each(lists)('accepts sort, page and count exactly when their schemas do: %s', (path, spec) => {
-    for (const { name, schema } of parametersOf('get', path).filter((parameter) => notFilters.includes(parameter.name))) {
-      // A well-formed cursor is one that was signed here, and `deleted` is for the service to decide.
+    for (const { name, schema } of parametersOf('get', path).filter((parameter) =>
+      notFilters.includes(parameter.name),
+    )) {
+      // A well-formed cursor is one that was signed here, and `deleted` is for the service to
+      // decide.
       if (name === 'cursor' || name === 'deleted') continue;
       const validate = ajv.compile(schema);
       fc.assert(
@@ -186,7 +244,11 @@ describe('the query parameters of the document', () => {
               throw error;
             }
           });
-          expect([name, text, errors.length === 0 && code === '']).toEqual([name, text, validate(instanceOf(text, schema))]);
+          expect([name, text, errors.length === 0 && code === '']).toEqual([
+            name,
+            text,
+            validate(instanceOf(text, schema)),
+          ]);
         }),
         { numRuns: 200 },
       );

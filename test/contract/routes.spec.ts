@@ -6,7 +6,9 @@ import { accessRule, type AccessRule } from '../../src/access/allow.decorator';
 import { document } from '../support/document';
 import { TestService } from '../support/service';
 
-/** Everything that can be asked without a login. A route that is not written here must demand one. */
+/**
+ * Everything that can be asked without a login. A route that is not written here must demand one.
+ */
 const publicRoutes = [
   'GET /.well-known/jwks.json',
   'GET /auth/email/{token}',
@@ -67,7 +69,9 @@ describe('routes', () => {
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.entries(operations).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const),
     );
-    expect(documented.map(([route]) => route).sort()).toEqual([...declared.keys()].filter((route) => !pages.includes(route)).sort());
+    expect(documented.map(([route]) => route).sort()).toEqual(
+      [...declared.keys()].filter((route) => !pages.includes(route)).sort(),
+    );
     for (const [route, operation] of documented) {
       const rule = declared.get(route);
       const demand = rule?.login === null ? 'none' : (rule?.permission ?? 'any login');
@@ -79,15 +83,24 @@ describe('routes', () => {
     const table = routerTable(service.app.getHttpAdapter().getInstance());
     expect(table.length).toBeGreaterThan(100);
     const reached: string[] = [];
-    for (const { method, path } of table.filter((route) => !explorerFiles.test(route.path) || declared.has(`GET ${route.path}`))) {
+    for (const { method, path } of table.filter(
+      (route) => !explorerFiles.test(route.path) || declared.has(`GET ${route.path}`),
+    )) {
       if (declared.has(`${method} ${path}`)) continue;
-      const { statusCode, headers } = await service.app.inject({ method: method as 'GET', url: path.replace(/\{[^}]+\}/g, 'x') });
-      const allowed = [...declared.keys()].filter((route) => route.endsWith(` ${path}`)).map((route) => route.split(' ')[0]);
+      const { statusCode, headers } = await service.app.inject({
+        method: method as 'GET',
+        url: path.replace(/\{[^}]+\}/g, 'x'),
+      });
+      const allowed = [...declared.keys()]
+        .filter((route) => route.endsWith(` ${path}`))
+        .map((route) => route.split(' ')[0]);
       if (statusCode !== 405 || headers.allow !== allowed.sort().join(', '))
         reached.push(`${method} ${path} → ${statusCode} ${headers.allow}`);
     }
     expect(reached).toEqual([]);
-    const missing = [...declared.keys()].filter((route) => !table.some(({ method, path }) => `${method} ${path}` === route));
+    const missing = [...declared.keys()].filter(
+      (route) => !table.some(({ method, path }) => `${method} ${path}` === route),
+    );
     expect(missing).toEqual([]);
   });
 
@@ -106,14 +119,23 @@ function declaredRoutes(service: TestService): Map<string, AccessRule | undefine
       const { prototype } = metatype as { prototype: Record<string, () => void> };
       for (const name of Object.getOwnPropertyNames(prototype)) {
         const handler = prototype[name];
-        const method = typeof handler === 'function' ? (Reflect.getMetadata(METHOD_METADATA, handler) as number | undefined) : undefined;
+        const method =
+          typeof handler === 'function'
+            ? (Reflect.getMetadata(METHOD_METADATA, handler) as number | undefined)
+            : undefined;
         if (handler === undefined || method === undefined) continue;
-        const parts = [Reflect.getMetadata(PATH_METADATA, metatype as object), Reflect.getMetadata(PATH_METADATA, handler)] as string[];
+        const parts = [
+          Reflect.getMetadata(PATH_METADATA, metatype as object),
+          Reflect.getMetadata(PATH_METADATA, handler),
+        ] as string[];
         const path = `/${parts
           .flatMap((part) => part.split('/'))
           .filter(Boolean)
           .join('/')}`;
-        routes.set(`${RequestMethod[method]} ${braced(path)}`, reflector.get<AccessRule | undefined>(accessRule, handler));
+        routes.set(
+          `${RequestMethod[method]} ${braced(path)}`,
+          reflector.get<AccessRule | undefined>(accessRule, handler),
+        );
       }
     }
   }

@@ -21,7 +21,10 @@ const root = join(__dirname, '../..');
 const issuer = 'http://localhost:3000';
 const audience = 'carrier-platform';
 
-/** Uses what was generated from the document: each `@ts-expect-error` is a mistake that the types must find. */
+/**
+ * Uses what was generated from the document: each `@ts-expect-error` is a mistake that the types
+ * must find.
+ */
 const program = `
 import createClient from 'openapi-fetch';
 import type { components, paths } from './schema.js';
@@ -86,7 +89,8 @@ describe('client libraries of others, over a socket', () => {
   afterEach(() => service.close());
 
   it('jose verifies access tokens by the JWKS, after a rotation as before, and nothing else', async () => {
-    // its cool-down of 30 s between two fetches is shorter than a key is published before it signs; here it is not waited for
+    // its cool-down of 30 s between two fetches is shorter than a key is published before it signs;
+    // here it is not waited for
     const keySet = createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`), { cooldownDuration: 0 });
     const verify = (token: string, rules: object = {}) =>
       jwtVerify(token, keySet, { issuer, audience, typ: 'at+jwt', algorithms: ['ES256'], ...rules });
@@ -113,13 +117,16 @@ describe('client libraries of others, over a socket', () => {
   });
 
   it('oauth4webapi asks about tokens as a resource server (RFC 7662)', async () => {
-    await service.rows(`insert into roles (name, user_types, permissions) values ('resource_server', '{system}', '{token:introspect}')`);
+    await service.rows(
+      `insert into roles (name, user_types, permissions) values ('resource_server', '{system}', '{token:introspect}')`,
+    );
     const resourceServer = await service.loginAs({ user_type: 'system', roles: ['resource_server'] });
     const user = await service.loginAs({ roles: ['carrier_administrator'] });
     const server: AuthorizationServer = { issuer, introspection_endpoint: `${url}/auth/introspect` };
     const client = { client_id: 'resource-server' };
     const ask = async (by: TestLogin, token: string) => {
-      const authenticate: ClientAuth = (_server, _client, _body, headers) => headers.set('authorization', `Bearer ${by.token}`);
+      const authenticate: ClientAuth = (_server, _client, _body, headers) =>
+        headers.set('authorization', `Bearer ${by.token}`);
       const response = await introspectionRequest(server, client, authenticate, token, {
         [allowInsecureRequests]: true,
         additionalParameters: { token_type_hint: 'access_token' },
@@ -142,7 +149,13 @@ describe('client libraries of others, over a socket', () => {
     const server: AuthorizationServer = { issuer, introspection_endpoint: `${url}/auth/introspect` };
     const ask = async (client_id: string, client_secret: string) => {
       const options = { [allowInsecureRequests]: true };
-      const response = await introspectionRequest(server, { client_id }, ClientSecretBasic(client_secret), user.token, options);
+      const response = await introspectionRequest(
+        server,
+        { client_id },
+        ClientSecretBasic(client_secret),
+        user.token,
+        options,
+      );
       return response.status === 200 ? processIntrospectionResponse(server, { client_id }, response) : response.status;
     };
     expect(await ask(key_id, key)).toMatchObject({ active: true, sub: user.user_id });
@@ -154,13 +167,19 @@ describe('client libraries of others, over a socket', () => {
     const cache = join(root, 'node_modules', '.cache');
     mkdirSync(cache, { recursive: true });
     const directory = mkdtempSync(join(cache, 'clients-'));
-    const node = (...args: string[]) => run(process.execPath, args, { cwd: directory, env: { PATH: process.env['PATH'] } });
+    const node = (...args: string[]) =>
+      run(process.execPath, args, { cwd: directory, env: { PATH: process.env['PATH'] } });
     const tsc = join(root, 'node_modules/typescript/bin/tsc');
     const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
     const compilerOptions = { ...strict, target: 'es2022', module: 'nodenext', types: ['node'] };
     try {
       writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
-      await node(join(root, 'node_modules/openapi-typescript/bin/cli.js'), `${url}/docs/openapi.json`, '-o', 'schema.ts');
+      await node(
+        join(root, 'node_modules/openapi-typescript/bin/cli.js'),
+        `${url}/docs/openapi.json`,
+        '-o',
+        'schema.ts',
+      );
       writeFileSync(join(directory, 'program.ts'), program);
       writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
       await node(tsc).catch((error: { stdout: string }) => expect(error.stdout).toBe(''));

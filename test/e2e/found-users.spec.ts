@@ -25,16 +25,29 @@ describe('found users: previewed, changed at any size, undone', () => {
   it('a preview binds: with its token exactly the users that were shown are changed, once', async () => {
     const change = { locale: 'fr' };
     const preview = await patch('carrier_id=small&dry_run=true', change);
-    expect(preview.body).toMatchObject({ matched: 30, would_change: 30, unchanged: 0, skipped_count: 0, skipped_reasons: {} });
+    expect(preview.body).toMatchObject({
+      matched: 30,
+      would_change: 30,
+      unchanged: 0,
+      skipped_count: 0,
+      skipped_reasons: {},
+    });
     expect(preview.body.sample).toHaveLength(20);
     const { confirm_token } = preview.body;
     const confirm = (query: string, body: unknown = change) => patch(`${query}&confirm_token=${confirm_token}`, body);
     expect((await confirm('carrier_id=small', { locale: 'de' })).body.errors[0].parameter).toBe('confirm_token');
     expect((await confirm('carrier_id=small&status=active')).status).toBe(400);
-    expect((await service.delete(`/user/all?carrier_id=small&confirm_token=${confirm_token}`, { token })).status).toBe(400);
+    expect((await service.delete(`/user/all?carrier_id=small&confirm_token=${confirm_token}`, { token })).status).toBe(
+      400,
+    );
     const other = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     expect(
-      (await service.patch(`/user/all?carrier_id=small&confirm_token=${confirm_token}`, { token: other.token, body: change })).status,
+      (
+        await service.patch(`/user/all?carrier_id=small&confirm_token=${confirm_token}`, {
+          token: other.token,
+          body: change,
+        })
+      ).status,
     ).toBe(400);
     await addManyUsers(service, 1, 'small', 'late');
     const refused = await confirm('carrier_id=small');
@@ -50,7 +63,9 @@ describe('found users: previewed, changed at any size, undone', () => {
 
   it('a preview of another set with as many users is another one', async () => {
     const preview = await patch('carrier_id=small&dry_run=true', { locale: 'it' });
-    const [first] = await service.rows<{ user_id: string }>(`select user_id from users where carrier_id = 'small' limit 1`);
+    const [first] = await service.rows<{ user_id: string }>(
+      `select user_id from users where carrier_id = 'small' limit 1`,
+    );
     await service.rows(`update users set carrier_id = 'elsewhere' where user_id = $1`, [first?.user_id]);
     await addManyUsers(service, 1, 'small', 'swapped');
     const refused = await patch(`carrier_id=small&confirm_token=${preview.body.confirm_token}`, { locale: 'it' });
@@ -61,7 +76,10 @@ describe('found users: previewed, changed at any size, undone', () => {
 
   it('more than 10,000 are an operation that can be followed, and undone', async () => {
     const before = await state('big');
-    const preview = await patch('carrier_id=big&dry_run=true', { status: 'disabled', attributes: { tier: 'gold', number: null } });
+    const preview = await patch('carrier_id=big&dry_run=true', {
+      status: 'disabled',
+      attributes: { tier: 'gold', number: null },
+    });
     expect(preview.body).toMatchObject({ matched: many, would_change: many });
     const answer = await patch(`carrier_id=big&confirm_token=${preview.body.confirm_token}`, {
       status: 'disabled',
@@ -75,7 +93,13 @@ describe('found users: previewed, changed at any size, undone', () => {
       { status: 'disabled', attributes: { tier: 'gold' } },
     ]);
     const undone = await ended(service, (await undo(operation.operation_id)).body.operation_id);
-    expect(undone).toMatchObject({ kind: 'undo', status: 'done', changed: many, skipped_count: 0, undo_of: operation.operation_id });
+    expect(undone).toMatchObject({
+      kind: 'undo',
+      status: 'done',
+      changed: many,
+      skipped_count: 0,
+      undo_of: operation.operation_id,
+    });
     expect(await state('big')).toEqual(before);
     const twice = await undo(operation.operation_id);
     expect([twice.status, twice.body.code]).toEqual([409, 'operation.not_undoable']);
@@ -116,7 +140,8 @@ describe('found users: previewed, changed at any size, undone', () => {
 
   it('an operation is canceled between two batches; what it has done is undone', async () => {
     const before = await state('big');
-    // the row of a user in the last batch is held, so that the operation cannot end before it is canceled
+    // the row of a user in the last batch is held, so that the operation cannot end before it is
+    // canceled
     const holder = await service.sql.connect();
     await holder.query('begin');
     await holder.query(`select 1 from users where carrier_id = 'big' order by user_id desc limit 1 for update`);
@@ -148,7 +173,10 @@ describe('found users: previewed, changed at any size, undone', () => {
     let canceled;
     try {
       while ((await processed()) < 5_000) await new Promise((resolve) => setTimeout(resolve, 20));
-      expect((await service.get(`/user/operation/${operation_id}`, { token })).body).toMatchObject({ undone_by: half, undo_until: null });
+      expect((await service.get(`/user/operation/${operation_id}`, { token })).body).toMatchObject({
+        undone_by: half,
+        undo_until: null,
+      });
       // the second batch waits for the row, and has the operation as long as it does
       do canceled = await service.post(`/user/operation/${half}/cancel`, { token });
       while (canceled.status === 503);
@@ -158,7 +186,10 @@ describe('found users: previewed, changed at any size, undone', () => {
     }
     const { changed } = canceled.body;
     expect(canceled.body).toMatchObject({ status: 'canceled', changed: 5_000 });
-    expect((await service.get(`/user/operation/${operation_id}`, { token })).body).toMatchObject({ undone_by: null, undo_until });
+    expect((await service.get(`/user/operation/${operation_id}`, { token })).body).toMatchObject({
+      undone_by: null,
+      undo_until,
+    });
     const rest = await ended(service, (await undo(operation_id)).body.operation_id);
     expect(rest).toMatchObject({ changed: many - changed, skipped_reasons: {} });
     expect([await state('big'), (await undo(operation_id)).status]).toEqual([before, 409]);
@@ -178,8 +209,12 @@ describe('found users: previewed, changed at any size, undone', () => {
     holder.release();
     await ended(service, body.operation_id);
     expect(await ended(service, waiting.body.operation_id)).toMatchObject({ status: 'done', changed: many });
-    const list = await service.get('/user/operation/list?kind=change&order_dir=asc&finished_at_isnull=false', { token });
-    expect(list.body.items.map(({ operation_id }: { operation_id: string }) => operation_id)).toContain(waiting.body.operation_id);
+    const list = await service.get('/user/operation/list?kind=change&order_dir=asc&finished_at_isnull=false', {
+      token,
+    });
+    expect(list.body.items.map(({ operation_id }: { operation_id: string }) => operation_id)).toContain(
+      waiting.body.operation_id,
+    );
   });
 
   it('whoever may not do it any more does no further batch', async () => {

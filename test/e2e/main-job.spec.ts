@@ -43,14 +43,22 @@ describe('the main job, from invitation to end of session', () => {
   it('changes and deletes the users that a filter finds, with a preview first', async () => {
     const { token } = service.admin;
     for (let index = 0; index < 3; index++) await service.createUser({ carrier_id: 'bulk', roles: ['carrier_user'] });
-    const preview = await service.patch('/user/all?carrier_id=bulk&dry_run=true', { token, body: { status: 'disabled' } });
+    const preview = await service.patch('/user/all?carrier_id=bulk&dry_run=true', {
+      token,
+      body: { status: 'disabled' },
+    });
     expect(preview.body).toMatchObject({ matched: 3, would_change: 3, skipped_count: 0 });
     expect(preview.body.sample).toHaveLength(3);
-    const changed = await service.patch('/user/all?carrier_id=bulk&expected=3', { token, body: { status: 'disabled' } });
+    const changed = await service.patch('/user/all?carrier_id=bulk&expected=3', {
+      token,
+      body: { status: 'disabled' },
+    });
     expect(changed.body).toMatchObject({ matched: 3, changed: 3, unchanged: 0, undo_until: expect.any(String) });
     const again = await service.patch('/user/all?carrier_id=bulk', { token, body: { status: 'disabled' } });
     expect(again.body).toMatchObject({ matched: 3, changed: 0, unchanged: 3 });
-    const history = await service.get(`/audit/list?operation_id=${changed.body.operation_id}&event_type=user.changed`, { token });
+    const history = await service.get(`/audit/list?operation_id=${changed.body.operation_id}&event_type=user.changed`, {
+      token,
+    });
     expect(history.body.items).toHaveLength(3);
     expect(history.body.items[0]).toMatchObject({
       event_type: 'user.changed',

@@ -26,7 +26,9 @@ describe('the README', () => {
           if (found !== null) done(found[0]);
         });
       });
-      const blocks = [...readFileSync('README.md', 'utf8').matchAll(/<!-- tour -->\n```sh\n([\s\S]*?)```/g)].map(([, block]) => block);
+      const blocks = [...readFileSync('README.md', 'utf8').matchAll(/<!-- tour -->\n```sh\n([\s\S]*?)```/g)].map(
+        ([, block]) => block,
+      );
       expect(blocks).toHaveLength(7);
       const script = blocks
         .join('\n')

@@ -27,7 +27,10 @@ function namedFaults({ stdout, stderr }: { stdout: string; stderr: string }): st
   return faults.map((fault) => /^ {2}- ([A-Z_]+): \S.{5,}$/.exec(fault)?.[1] ?? `not understood: ${fault}`);
 }
 
-/** The rest is in `src/config/config.spec.ts`: here it is the process that counts, and each takes a second to start. */
+/**
+ * The rest is in `src/config/config.spec.ts`: here it is the process that counts, and each takes a
+ * second to start.
+ */
 const wrong: [Record<string, string>, string[]][] = [
   [{ PORT: 'abc' }, ['PORT']],
   [{ DATABASE_URL: nowhere }, ['APP_SECRET']],
@@ -64,7 +67,12 @@ describe('what only shows on the way up', () => {
     [wrongPassword.password, unknown.pathname] = ['wrong-and-not-to-be-shown', '/no_such_database'];
     const urls = [nowhere, wrongPassword.href, unknown.href, 'postgres://user:not-to-be-shown@nowhere.invalid/x'];
     const ends = await Promise.all(urls.map((DATABASE_URL) => start({ ...env(), DATABASE_URL })));
-    const reasons = [/ECONNREFUSED/, /password authentication failed/, /"no_such_database" does not exist/, /nowhere\.invalid/];
+    const reasons = [
+      /ECONNREFUSED/,
+      /password authentication failed/,
+      /"no_such_database" does not exist/,
+      /nowhere\.invalid/,
+    ];
     for (const [index, { code, stdout, stderr }] of ends.entries()) {
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr).toMatch(/^The database of DATABASE_URL cannot be used: .+\n$/);
@@ -76,7 +84,11 @@ describe('what only shows on the way up', () => {
   it('is told in a sentence: another APP_SECRET than the first time', async () => {
     const first = await startServiceProcess(env());
     expect(await first.stop()).toBe(0);
-    const end = await start({ ...env(), APP_SECRET: 'another-0123456789-abcdefghijklmnopqrs', PORT: String(await freePort()) });
+    const end = await start({
+      ...env(),
+      APP_SECRET: 'another-0123456789-abcdefghijklmnopqrs',
+      PORT: String(await freePort()),
+    });
     expect(end.code).toBe(1);
     expect(namedFaults(end)).toEqual(['APP_SECRET']);
   });
@@ -99,7 +111,9 @@ describe('what only shows on the way up', () => {
     const PORT = String((taken.address() as AddressInfo).port);
     const end = await start({ ...env(), PORT });
     expect([end.code, end.stdout]).toEqual([1, '']);
-    expect(end.stderr).toMatch(new RegExp(`^The service cannot listen on HOST and PORT: .*EADDRINUSE.*127\\.0\\.0\\.1:${PORT}\n$`));
+    expect(end.stderr).toMatch(
+      new RegExp(`^The service cannot listen on HOST and PORT: .*EADDRINUSE.*127\\.0\\.0\\.1:${PORT}\n$`),
+    );
     taken.close();
     // The link to the first administrator is still to come.
     const next = await startServiceProcess({ ...env(), PORT });

@@ -31,7 +31,11 @@ beforeAll(async () => {
 
 async function start(): Promise<void> {
   // the logins of a minute must not end the session of all other requests
-  const limits = { LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0', REQUESTS_PER_ADDRESS_PER_MINUTE: '0', SESSIONS_PER_USER_MAX: '1000' };
+  const limits = {
+    LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0',
+    REQUESTS_PER_ADDRESS_PER_MINUTE: '0',
+    SESSIONS_PER_USER_MAX: '1000',
+  };
   const admin = { ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: password };
   service = await startServiceProcess({
     DATABASE_URL: proxy.url,
@@ -71,7 +75,12 @@ async function send(method: string, path: string, body?: object): Promise<Answer
     body: body && JSON.stringify(body),
   });
   const text = await response.text();
-  return { status: response.status, ms: performance.now() - began, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
+  return {
+    status: response.status,
+    ms: performance.now() - began,
+    headers: response.headers,
+    body: text === '' ? null : JSON.parse(text),
+  };
 }
 
 let count = 0;
@@ -111,13 +120,15 @@ it('F6 backends terminated under load: answered with success or 503, nothing ack
       while (on) answers.push(await request());
     });
   let terminated = 0;
-  const kill = 'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
+  const kill =
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
   try {
     for (let round = 0; round < 15; round++) {
       const before = answers.length;
       terminated += (await query(database.url, kill)).length;
       await until(() => answers.length > before + 20);
-      // A login whose process dies counts as failed after 15 s. Five of them would lock the account.
+      // A login whose process dies counts as failed after 15 s. Five of them would lock the
+      // account.
       await query(database.url, 'delete from login_attempts');
     }
   } finally {
@@ -129,7 +140,9 @@ it('F6 backends terminated under load: answered with success or 503, nothing ack
   expect(refused.length).toBeGreaterThan(0);
   expect(refused.length).toBeLessThan(answers.length / 2);
   // A cut login keeps its place in the queue of the account for 15 s, so later logins may give up.
-  const [crowded, unavailable] = [true, false].map((is) => refused.filter(({ body }) => (body.code === 'service.overloaded') === is));
+  const [crowded, unavailable] = [true, false].map((is) =>
+    refused.filter(({ body }) => (body.code === 'service.overloaded') === is),
+  );
   for (const answer of crowded ?? []) expect([answer.status, answer.ms < 25_000]).toEqual([503, true]);
   for (const answer of unavailable ?? []) assertUnavailable(answer);
 
@@ -159,7 +172,9 @@ it('F7 the database hangs: 503 within seconds, also for many at once, live but n
   const [ready, live] = await Promise.all([send('GET', '/health/ready'), send('GET', '/health/live')]);
   assertUnavailable(ready, 8_000);
   expect(live.status).toBe(200);
-  const answers = await Promise.all(Array.from({ length: 8 }, () => requests).flatMap((some) => some.map((request) => request())));
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => requests).flatMap((some) => some.map((request) => request())),
+  );
   for (const answer of answers) assertUnavailable(answer, 20_000);
   await proxy.restore();
   await until(async () => (await send('GET', '/health/ready')).status === 200);

@@ -17,11 +17,17 @@ import {
 } from '../support/embedded-postgres-sandbox';
 
 const isRoot = process.getuid?.() === 0;
-/** As root, each scenario runs twice: the service as root (its server as postgres or nobody), and the service as an ordinary user. */
+/**
+ * As root, each scenario runs twice: the service as root (its server as postgres or nobody), and
+ * the service as an ordinary user.
+ */
 const accounts: [string, Account][] = isRoot ? [['root', {}]] : [];
 accounts.push(['an ordinary user', ORDINARY]);
 
-const IN_USE = { name: 'EmbeddedPostgresError', error: expect.stringContaining('Another process uses this DATA_DIR') as string };
+const IN_USE = {
+  name: 'EmbeddedPostgresError',
+  error: expect.stringContaining('Another process uses this DATA_DIR') as string,
+};
 
 jest.setTimeout(20_000);
 
@@ -38,7 +44,10 @@ afterEach(() => sandbox.endProcesses());
 afterAll(() => sandbox.remove());
 
 describe.each(accounts)('as %s', (name, account) => {
-  /** One cluster for the tests that need not see it made: each of them finds it stopped or crashed, and may find it missing. */
+  /**
+   * One cluster for the tests that need not see it made: each of them finds it stopped or crashed,
+   * and may find it missing.
+   */
   let dataDir: string;
   let fresh: string;
 
@@ -80,14 +89,31 @@ describe.each(accounts)('as %s', (name, account) => {
   });
 
   it('serves 127.0.0.1 only, asks for the password, and lets nobody else at the files', async () => {
-    const { url, directory } = await makeOwner().start(dataDir, { settings: { max_connections: '33', cluster_name: "it's a $(test)" } });
-    await expect(query(url.replace(/:[0-9a-f]{48}@/, ':wrong@'), 'select 1')).rejects.toThrow('password authentication failed');
+    const { url, directory } = await makeOwner().start(dataDir, {
+      settings: { max_connections: '33', cluster_name: "it's a $(test)" },
+    });
+    await expect(query(url.replace(/:[0-9a-f]{48}@/, ':wrong@'), 'select 1')).rejects.toThrow(
+      'password authentication failed',
+    );
     expect(
-      await query(url, "select current_user as user, current_setting('is_superuser') super, lower('ÄИ') lower, 'a' > 'B' bytewise"),
+      await query(
+        url,
+        "select current_user as user, current_setting('is_superuser') super, lower('ÄИ') lower, 'a' > 'B' bytewise",
+      ),
     ).toEqual([{ user: 'carrier_identity', super: 'off', lower: 'äи', bytewise: true }]);
-    const settings = ['listen_addresses', 'unix_socket_directories', 'fsync', 'max_connections', 'cluster_name', 'server_encoding'];
+    const settings = [
+      'listen_addresses',
+      'unix_socket_directories',
+      'fsync',
+      'max_connections',
+      'cluster_name',
+      'server_encoding',
+    ];
     const superuser = url.replace('//carrier_identity:', '//postgres:');
-    const shown = await query(superuser, settings.map((setting) => `select current_setting('${setting}') value`).join(' union all '));
+    const shown = await query(
+      superuser,
+      settings.map((setting) => `select current_setting('${setting}') value`).join(' union all '),
+    );
     expect(shown.map(({ value }) => value)).toEqual(['127.0.0.1', '', 'on', '33', "it's a $(test)", 'UTF8']);
 
     const files = [dataDir, directory, join(directory, 'carrier_identity.password'), join(dataDir, 'postgres.log')];
@@ -193,7 +219,10 @@ describe.each(accounts)('as %s', (name, account) => {
     await first.stop();
     const began = performance.now();
     const refused = await first.tryStart(dataDir, { settings: { shared_buffers: 'plenty' } });
-    expect(refused).toMatchObject({ name: 'EmbeddedPostgresError', error: expect.stringMatching(/shared_buffers.*DATABASE_URL/) });
+    expect(refused).toMatchObject({
+      name: 'EmbeddedPostgresError',
+      error: expect.stringMatching(/shared_buffers.*DATABASE_URL/),
+    });
     expect(performance.now() - began).toBeLessThan(15_000);
     await truncate(join(dataDir, 'postgres.log'), 11 * 1024 * 1024);
     await first.start(dataDir);
@@ -211,8 +240,13 @@ it('points to DATABASE_URL when the user has no name on this system', async () =
   // Root can be such a user; everybody else has to pretend.
   const account = isRoot ? { uid: 70_000, gid: 70_000 } : {};
   const dataDir = join(await sandbox.makeDirectory(account), '.data');
-  const answer = await sandbox.makeOwner(project, account).tryStart(dataDir, { trick: isRoot ? undefined : 'namelessUser' });
-  expect(answer).toMatchObject({ name: 'EmbeddedPostgresError', error: expect.stringMatching(/user id \d+.*DATABASE_URL/) });
+  const answer = await sandbox
+    .makeOwner(project, account)
+    .tryStart(dataDir, { trick: isRoot ? undefined : 'namelessUser' });
+  expect(answer).toMatchObject({
+    name: 'EmbeddedPostgresError',
+    error: expect.stringMatching(/user id \d+.*DATABASE_URL/),
+  });
 });
 
 it('refuses a cluster that this user may not read, with the way out', async () => {
@@ -220,7 +254,10 @@ it('refuses a cluster that this user may not read, with the way out', async () =
   // Root's private directory shuts out others; one without permissions shuts out its own owner.
   await mkdir(join(dataDir, 'postgres'), { mode: isRoot ? 0o700 : 0 });
   const answer = await sandbox.makeOwner(project, ORDINARY).tryStart(dataDir);
-  expect(answer).toMatchObject({ name: 'EmbeddedPostgresError', error: expect.stringMatching(/permission denied.*DATABASE_URL/) });
+  expect(answer).toMatchObject({
+    name: 'EmbeddedPostgresError',
+    error: expect.stringMatching(/permission denied.*DATABASE_URL/),
+  });
 });
 
 describe('with a copy of the npm package', () => {
@@ -234,13 +271,17 @@ describe('with a copy of the npm package', () => {
     native = join(copied, 'node_modules', PLATFORM_PACKAGE, 'native');
     // A version of its own gives the copy in /var/lib a name of its own.
     const manifest = join(native, '../package.json');
-    await writeFile(manifest, (await readFile(manifest, 'utf8')).replace(/"version": ".*?"/, `"version": "${version}"`));
+    await writeFile(
+      manifest,
+      (await readFile(manifest, 'utf8')).replace(/"version": ".*?"/, `"version": "${version}"`),
+    );
   });
 
   afterAll(async () => {
     const state = '/var/lib/carrier-identity';
     const copies = isRoot && existsSync(state) ? readdirSync(state).filter((entry) => entry.includes(version)) : [];
-    for (const directory of [...substitutes, ...copies.map((entry) => join(state, entry))]) await rm(directory, { recursive: true });
+    for (const directory of [...substitutes, ...copies.map((entry) => join(state, entry))])
+      await rm(directory, { recursive: true });
   });
 
   it('makes the symlinks that --ignore-scripts leaves out, in a copy if node_modules is read-only', async () => {
@@ -279,7 +320,9 @@ describe('with a copy of the npm package', () => {
       await chmod(copy, 0o777);
       const refused = await first.tryStart(dataDir);
       await chmod(copy, 0o755);
-      expect(refused).toMatchObject({ error: expect.stringContaining(`${copy} is not a directory that only this user can write to`) });
+      expect(refused).toMatchObject({
+        error: expect.stringContaining(`${copy} is not a directory that only this user can write to`),
+      });
     } else {
       expect(directory).toBe(join(dataDir, 'postgres'));
       expect(program).toContain(native);

@@ -49,7 +49,9 @@ describe('exports that do not come to their end', () => {
   it('nor does one that goes away while the database is busy for it, before the first line', async () => {
     const lock = await service.sql.connect();
     await lock.query('begin; lock table credentials in access exclusive mode');
-    const request = get(`${url}/user/export?format=ndjson&hashes=true`, { headers: { authorization: `Bearer ${service.admin.token}` } });
+    const request = get(`${url}/user/export?format=ndjson&hashes=true`, {
+      headers: { authorization: `Bearer ${service.admin.token}` },
+    });
     request.on('error', () => undefined);
     await until(async () => (await service.rows(`${snapshots} and wait_event_type = 'Lock'`)).length === 1);
     request.destroy();
@@ -125,7 +127,9 @@ describe('exports that do not come to their end', () => {
 
   it('a database that goes away in the middle ends the connection, so that nobody takes the file for complete', async () => {
     const answer = await begin();
-    const ended = new Promise<string>((resolve) => answer.on('end', () => resolve('complete')).on('error', () => resolve('broken off')));
+    const ended = new Promise<string>((resolve) =>
+      answer.on('end', () => resolve('complete')).on('error', () => resolve('broken off')),
+    );
     await service.rows(`select pg_terminate_backend(pid) from (select pid ${snapshots.slice('select'.length)}) found`);
     answer.resume();
     expect(await ended).toBe('broken off');

@@ -78,12 +78,17 @@ class Fuzzer {
   }
 
   private withBody(method: string, path: string, type: string, body: string): string {
-    const headers = { 'content-type': type, 'content-length': String(Buffer.byteLength(body)), ...this.authorization() };
+    const headers = {
+      'content-type': type,
+      'content-length': String(Buffer.byteLength(body)),
+      ...this.authorization(),
+    };
     return requestHead(method, path, headers) + body;
   }
 
   private wellFormed(): Buffer {
-    const user = '{"user_type":"carrier","carrier_id":"c1","name":"fuzzed","email":"fuzzed@example.com","attributes":{"a":[1,{"b":null}]}}';
+    const user =
+      '{"user_type":"carrier","carrier_id":"c1","name":"fuzzed","email":"fuzzed@example.com","attributes":{"a":[1,{"b":null}]}}';
     const requests = [
       () => this.withBody('POST', '/auth/login', 'application/json', '{"login":"nobody","password":"x"}'),
       () => this.withBody('POST', '/auth/check-token', 'application/json', `{"token":"${this.token}"}`),
@@ -91,14 +96,24 @@ class Fuzzer {
       () => this.withBody('POST', '/auth/reset_email', 'application/json', '{"email":"nobody@example.com"}'),
       () => this.withBody('POST', `/auth/reset/${'A'.repeat(43)}`, 'application/x-www-form-urlencoded', 'password=x'),
       () => this.withBody('POST', '/user/create', 'application/json', user),
-      () => this.withBody('PATCH', '/user/all?carrier_id=c1&dry_run=true', 'application/json', '{"attributes":{"a":1}}'),
-      () => this.withBody('POST', '/user/import?dry_run=true', 'text/csv', 'user_type,carrier_id,name,email\ncarrier,c1,a,a@example.com\n'),
+      () =>
+        this.withBody('PATCH', '/user/all?carrier_id=c1&dry_run=true', 'application/json', '{"attributes":{"a":1}}'),
+      () =>
+        this.withBody(
+          'POST',
+          '/user/import?dry_run=true',
+          'text/csv',
+          'user_type,carrier_id,name,email\ncarrier,c1,a,a@example.com\n',
+        ),
       () => this.withBody('POST', '/user/import?dry_run=true', 'application/x-ndjson', `${user}\n${user}\n`),
       () => requestHead('GET', '/user/list?name_like=abc&order_by=name&count=exact&per_page=5', this.authorization()),
       () => requestHead('GET', '/auth/session/list?created_at_gt=2026-01-01T00:00:00Z', this.authorization()),
       () =>
-        requestHead('POST', '/user/import', { 'transfer-encoding': 'chunked', 'content-type': 'text/csv', ...this.authorization() }) +
-        '5\r\nname,\r\n0\r\n\r\n',
+        requestHead('POST', '/user/import', {
+          'transfer-encoding': 'chunked',
+          'content-type': 'text/csv',
+          ...this.authorization(),
+        }) + '5\r\nname,\r\n0\r\n\r\n',
     ];
     return Buffer.from(this.one(requests)());
   }
@@ -131,14 +146,29 @@ class Fuzzer {
 
   private strange(): Buffer {
     const method = this.one(methods);
-    const query = this.random() < 0.5 ? '' : `?${this.one(['per_page', 'cursor', 'q', '__proto__', 'a[]', ''])}=${this.one(this.texts)}`;
-    const headers = Array.from({ length: this.below(5) }, () => `${this.one(headerNames)}: ${this.one(this.texts)}\r\n`);
+    const query =
+      this.random() < 0.5
+        ? ''
+        : `?${this.one(['per_page', 'cursor', 'q', '__proto__', 'a[]', ''])}=${this.one(this.texts)}`;
+    const headers = Array.from(
+      { length: this.below(5) },
+      () => `${this.one(headerNames)}: ${this.one(this.texts)}\r\n`,
+    );
     const body =
       this.random() < 0.5
         ? ''
-        : this.one(['{', '[', '{"a":'.repeat(500), `{"login":"${this.one(this.texts)}"}`, '\0'.repeat(50), 'x'.repeat(70_000)]);
+        : this.one([
+            '{',
+            '[',
+            '{"a":'.repeat(500),
+            `{"login":"${this.one(this.texts)}"}`,
+            '\0'.repeat(50),
+            'x'.repeat(70_000),
+          ]);
     const head = requestHead(method, this.one(paths) + query, {
-      ...(this.random() < 0.8 ? { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) } : {}),
+      ...(this.random() < 0.8
+        ? { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
+        : {}),
       ...this.authorization(),
     });
     return Buffer.from(head.slice(0, -2) + headers.join('') + '\r\n' + body, this.random() < 0.8 ? 'utf8' : 'latin1');

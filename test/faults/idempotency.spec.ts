@@ -34,12 +34,17 @@ describe('creates with an Idempotency-Key, when the answer never comes', () => {
   const send = (to: ServiceProcess, { key, body }: Create): Promise<TestAnswer> =>
     to.send('POST', '/user/create', { token: service.admin.token, body, headers: { 'idempotency-key': key } });
   const idsOf = async ({ body }: Create) =>
-    (await service.rows<{ user_id: string }>('select user_id from users where name = $1', [body.name])).map(({ user_id }) => user_id);
+    (await service.rows<{ user_id: string }>('select user_id from users where name = $1', [body.name])).map(
+      ({ user_id }) => user_id,
+    );
   const kill = () => 'killed';
 
   it('F3 the connection to the database is cut after COMMIT: 503, and the same request again gets the answer of what was done', async () => {
     const proxy = await TcpProxy.start(service.config.DATABASE_URL);
-    const instance = await ServiceProcess.beside(service, { DATABASE_URL: proxy.url, DATABASE_DIRECT_URL: service.config.DATABASE_URL });
+    const instance = await ServiceProcess.beside(service, {
+      DATABASE_URL: proxy.url,
+      DATABASE_DIRECT_URL: service.config.DATABASE_URL,
+    });
     try {
       const create = newCreate();
       const held = proxy.holdAnswerTo('COMMIT', 'insert into users');
@@ -60,7 +65,10 @@ describe('creates with an Idempotency-Key, when the answer never comes', () => {
 
   it('F3 kill -9 between commit and answer: the same request, sent to another instance, gets the answer of what was done', async () => {
     const proxy = await TcpProxy.start(service.config.DATABASE_URL);
-    const instance = await ServiceProcess.beside(service, { DATABASE_URL: proxy.url, DATABASE_DIRECT_URL: service.config.DATABASE_URL });
+    const instance = await ServiceProcess.beside(service, {
+      DATABASE_URL: proxy.url,
+      DATABASE_DIRECT_URL: service.config.DATABASE_URL,
+    });
     const create = newCreate();
     try {
       const held = proxy.holdAnswerTo('COMMIT', 'insert into users');
@@ -75,7 +83,11 @@ describe('creates with an Idempotency-Key, when the answer never comes', () => {
     const made = await idsOf(create);
     expect(made).toHaveLength(1);
     const { key, body } = create;
-    const again = await service.post('/user/create', { token: service.admin.token, body, headers: { 'idempotency-key': key } });
+    const again = await service.post('/user/create', {
+      token: service.admin.token,
+      body,
+      headers: { 'idempotency-key': key },
+    });
     expect([again.status, [again.body.user_id]]).toEqual([201, made]);
   });
 
@@ -111,7 +123,8 @@ describe('creates with an Idempotency-Key, when the answer never comes', () => {
       for (const [index, create] of creates.entries()) {
         let answer = await send(instance, create);
         await until(async () => {
-          if (answer.status === 409 && answer.body.code === 'idempotency.in_progress') answer = await send(instance, create);
+          if (answer.status === 409 && answer.body.code === 'idempotency.in_progress')
+            answer = await send(instance, create);
           return answer.status === 201;
         });
         const made = await idsOf(create);

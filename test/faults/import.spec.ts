@@ -40,7 +40,8 @@ describe('imports whose process is killed', () => {
   const row = (name: string, more: object = {}) =>
     JSON.stringify({ user_type: 'carrier', name, email: `${name}@example.com`, carrier_id: 'c1', ...more });
   const headersOf = (key: string) => ({ 'content-type': 'application/x-ndjson', 'idempotency-key': key });
-  const send = (body: string, key: string) => instance.send('POST', '/user/import', { token, body, headers: headersOf(key) });
+  const send = (body: string, key: string) =>
+    instance.send('POST', '/user/import', { token, body, headers: headersOf(key) });
   const operations = () => cluster.rows<Progress>('select * from operations order by operation_id desc');
   const newest = async () => (await operations())[0];
   const restart = async () => {
@@ -78,7 +79,10 @@ describe('imports whose process is killed', () => {
         instance = await cluster.spawn();
         if (at.finished_at === null) {
           // after the last batch only the end is left to do
-          await until(async () => (await newest())!.processed > at.processed || (await newest())!.finished_at !== null, 60_000);
+          await until(
+            async () => (await newest())!.processed > at.processed || (await newest())!.finished_at !== null,
+            60_000,
+          );
           amid++;
         }
       }
@@ -97,7 +101,13 @@ describe('imports whose process is killed', () => {
         ]).flat(),
       );
       const [users, hashes] = [many - refused, many / 400];
-      expect(await made(prefix, body.operation_id)).toEqual({ users, names: users, events: users, created: users, hashes });
+      expect(await made(prefix, body.operation_id)).toEqual({
+        users,
+        names: users,
+        events: users,
+        created: users,
+        hashes,
+      });
       expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
     }
   });
@@ -122,7 +132,13 @@ describe('imports whose process is killed', () => {
       `/user/operation/${operation_id}`,
     ]);
     const users = rows.length;
-    expect(await made('small', operation_id)).toEqual({ users, names: users, events: users, created: users, hashes: 80 });
+    expect(await made('small', operation_id)).toEqual({
+      users,
+      names: users,
+      events: users,
+      created: users,
+      hashes: 80,
+    });
     expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
   });
 
@@ -139,7 +155,9 @@ describe('imports whose process is killed', () => {
     instance = await cluster.start();
     const left = (await newest()) as Progress;
     expect([left.status, left.total, left.processed]).toEqual(['receiving', 2_000, 0]);
-    await cluster.rows(`update operations set progressed_at = now() - interval '11 minutes' where operation_id = $1`, [left.operation_id]);
+    await cluster.rows(`update operations set progressed_at = now() - interval '11 minutes' where operation_id = $1`, [
+      left.operation_id,
+    ]);
     await until(async () => (await newest())?.operation_id !== left.operation_id);
     expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
     expect(await made('upload', left.operation_id)).toMatchObject({ users: 0, events: 0 });

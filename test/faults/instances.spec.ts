@@ -29,20 +29,27 @@ describe.each([
       const ready = await Promise.all(instances.map(({ url }) => fetch(`${url}/health/ready`)));
       expect(ready.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
 
-      const count = async (table: string) => (await sql.query(`select count(*)::int as count from ${table}`)).rows[0].count as number;
+      const count = async (table: string) =>
+        (await sql.query(`select count(*)::int as count from ${table}`)).rows[0].count as number;
       expect(await count('migrations')).toBe(readdirSync('migrations').length);
       expect(await count('(select distinct name from migrations) names')).toBe(readdirSync('migrations').length);
       expect(await count('signing_keys')).toBe(1);
       expect(await count("users where user_type = 'system' and name = 'administrator'")).toBe(1);
       expect(await count('users')).toBe(1);
-      expect(await count('graphile_worker.migrations')).toBe(await count('(select distinct id from graphile_worker.migrations) ids'));
+      expect(await count('graphile_worker.migrations')).toBe(
+        await count('(select distinct id from graphile_worker.migrations) ids'),
+      );
 
-      const keySets = await Promise.all(instances.map(async ({ url }) => (await fetch(`${url}/.well-known/jwks.json`)).json()));
+      const keySets = await Promise.all(
+        instances.map(async ({ url }) => (await fetch(`${url}/.well-known/jwks.json`)).json()),
+      );
       expect(new Set(keySets.map((keys) => JSON.stringify(keys))).size).toBe(1);
       const links = instances.flatMap(({ output }) => output().match(/\/auth\/reset\/\S+/g) ?? []);
       expect(links).toHaveLength('ADMIN_PASSWORD' in admin ? 0 : 1);
       if ('ADMIN_PASSWORD' in admin) await assertOneTokenServesEverywhere(instances);
-      expect(instances.filter(({ output }) => /"level":(40|50|60)/.test(output())).map(({ output }) => output())).toEqual([]);
+      expect(
+        instances.filter(({ output }) => /"level":(40|50|60)/.test(output())).map(({ output }) => output()),
+      ).toEqual([]);
       expect(await Promise.all(instances.map((instance) => instance.stop()))).toEqual([0, 0, 0, 0, 0]);
     } finally {
       await Promise.all(instances.map((instance) => instance.kill()));

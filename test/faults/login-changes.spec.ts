@@ -11,7 +11,10 @@ const max = 2;
 const racers = 5;
 const email = 'racer@example.com';
 
-/** What shuts somebody out, and what lets them in again. Paths with `/` at their end go on with the id. */
+/**
+ * What shuts somebody out, and what lets them in again. Paths with `/` at their end go on with the
+ * id.
+ */
 const changes: Record<string, [Request, Request?]> = {
   disabled: [
     ['PATCH', '/user/', { status: 'disabled' }],
@@ -44,14 +47,23 @@ describe('logins over two processes, and what shuts their user out', () => {
     const first = await cluster.start({ SESSIONS_PER_USER_MAX: String(max) });
     instances = [first, await cluster.start({ SESSIONS_PER_USER_MAX: String(max) })];
     token = await cluster.login(first);
-    const body = { user_type: 'carrier', carrier_id: 'c1', name: 'racer', email, password, must_change_password: false };
+    const body = {
+      user_type: 'carrier',
+      carrier_id: 'c1',
+      name: 'racer',
+      email,
+      password,
+      must_change_password: false,
+    };
     user_id = (await first.send('POST', '/user/create', { token, body })).body.user_id as string;
   });
   afterAll(() => cluster.close());
 
   const at = (index: number): ServiceProcess => instances[index % 2 === 0 ? 0 : 1];
   const live = () =>
-    cluster.rows<{ session_id: string }>('select session_id from sessions where user_id = $1 and ended_at is null', [user_id]);
+    cluster.rows<{ session_id: string }>('select session_id from sessions where user_id = $1 and ended_at is null', [
+      user_id,
+    ]);
   const login = async (index: number, secret = password): Promise<TestAnswer> => {
     const answer = await at(index).send('POST', '/auth/login', {
       body: { login: index % 3 === 0 ? email.toUpperCase() : 'racer', password: secret },
@@ -74,21 +86,26 @@ describe('logins over two processes, and what shuts their user out', () => {
     return Promise.all(logins);
   }
 
-  /** Each attempt has ended, and whoever was refused does not stand in the way of the next round. */
+  /**
+   * Each attempt has ended, and whoever was refused does not stand in the way of the next round.
+   */
   async function settle(): Promise<void> {
     expect(await cluster.rows(`select * from login_attempts where pending <> '{}'`)).toEqual([]);
     await cluster.rows('delete from login_attempts');
   }
 
-  it.each(Object.entries(changes))('CVE-2026-1609 S13 whoever is %s has no session afterwards', async (_, [out, back]) => {
-    for (let round = 0; round < rounds; round++) {
-      const answers = await race(round, () => send(round, out));
-      expect(answers.filter(({ status }) => ![200, 401, 403, 429].includes(status))).toEqual([]);
-      expect(await live()).toEqual([]);
-      await settle();
-      expect((await send(round + 1, back as Request)).status).toBeLessThan(300);
-    }
-  });
+  it.each(Object.entries(changes))(
+    'CVE-2026-1609 S13 whoever is %s has no session afterwards',
+    async (_, [out, back]) => {
+      for (let round = 0; round < rounds; round++) {
+        const answers = await race(round, () => send(round, out));
+        expect(answers.filter(({ status }) => ![200, 401, 403, 429].includes(status))).toEqual([]);
+        expect(await live()).toEqual([]);
+        await settle();
+        expect((await send(round + 1, back as Request)).status).toBeLessThan(300);
+      }
+    },
+  );
 
   it('S13 whoever has another password has no session that the old one has opened, but the one that changed it', async () => {
     let secret = password;
@@ -130,11 +147,15 @@ describe('logins over two processes, and what shuts their user out', () => {
         const { status, body } = await at(index).send('POST', '/auth/login', { body: { login: 'busy', password } });
         expect(status).toBe(200);
         opened.push(body.session_id as string);
-        if (index === 0) await at(1).send('POST', '/auth/logout', { body: { refresh_token: body.refresh_token as string } });
-        if (index === 1) await at(0).send('POST', '/auth/check-token', { body: { refresh_token: body.refresh_token as string } });
+        if (index === 0)
+          await at(1).send('POST', '/auth/logout', { body: { refresh_token: body.refresh_token as string } });
+        if (index === 1)
+          await at(0).send('POST', '/auth/check-token', { body: { refresh_token: body.refresh_token as string } });
       });
       await delay(round * 12);
-      const revoked = [at(0), at(1)].map((instance) => instance.send('DELETE', `/auth/session/all?user_id=${busy}`, { token }));
+      const revoked = [at(0), at(1)].map((instance) =>
+        instance.send('DELETE', `/auth/session/all?user_id=${busy}`, { token }),
+      );
       const changed = at(round).send('PATCH', `/user/${busy}`, { token, body: { first_name: `Busy ${round}` } });
       await Promise.all([...logins, ...revoked, changed]);
       const left = await cluster.rows('select 1 from sessions where user_id = $1 and ended_at is null', [busy]);

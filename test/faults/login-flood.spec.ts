@@ -41,11 +41,14 @@ describe('a flood of logins', () => {
     let flood: Promise<TestAnswer>[] = [];
     const answered: TestAnswer[] = [];
     await whileHeld(async () => {
-      flood = Array.from({ length: crowd }, (_, index) => login({ login: `nobody-${index}`, password: 'a wrong password' }));
+      flood = Array.from({ length: crowd }, (_, index) =>
+        login({ login: `nobody-${index}`, password: 'a wrong password' }),
+      );
       for (const one of flood) void one.then((answer) => answered.push(answer));
       await service.until(() => answered.length === crowd - places);
       expect(new Set(answered.map(({ body }) => body.code as string))).toEqual(new Set(['service.overloaded']));
-      for (const { headers } of answered) expect(headers).toMatchObject({ 'retry-after': '2', connection: 'keep-alive' });
+      for (const { headers } of answered)
+        expect(headers).toMatchObject({ 'retry-after': '2', connection: 'keep-alive' });
       for (let time = 0; time < 20; time++) expect(await check()).toBe(200);
       // not looked at: it is no login at all
       expect((await login({})).body).toMatchObject({ status: 503, code: 'service.overloaded' });

@@ -22,14 +22,19 @@ describe('many passwords at once, over two instances', () => {
   const createUser = async (): Promise<{ user_id: string; name: string; email: string }> => {
     const name = `burst-${++count}`;
     const fields = { user_type: 'carrier', carrier_id: 'c1', password, must_change_password: false };
-    const answer = await instances[0].send('POST', '/user/create', { token, body: { name, email: `${name}@example.com`, ...fields } });
+    const answer = await instances[0].send('POST', '/user/create', {
+      token,
+      body: { name, email: `${name}@example.com`, ...fields },
+    });
     expect(answer.status).toBe(201);
     return answer.body;
   };
 
   const logins = (times: number, body: (index: number) => { login: string; password: string }): Promise<TestAnswer[]> =>
     Promise.all(
-      Array.from({ length: times }, (_, index) => instances[(index % 2) as 0 | 1].send('POST', '/auth/login', { body: body(index) })),
+      Array.from({ length: times }, (_, index) =>
+        instances[(index % 2) as 0 | 1].send('POST', '/auth/login', { body: body(index) }),
+      ),
     );
 
   const eventsOf = (user_id: string) =>
@@ -41,7 +46,10 @@ describe('many passwords at once, over two instances', () => {
   it('L7 race past the limit: of 200 wrong ones, by name and by address, five are looked at, whoever is asked', async () => {
     for (let round = 0; round < 5; round++) {
       const { user_id, name, email } = await createUser();
-      const answers = await logins(200, (index) => ({ login: index % 3 === 0 ? email : name, password: `${password}${index}` }));
+      const answers = await logins(200, (index) => ({
+        login: index % 3 === 0 ? email : name,
+        password: `${password}${index}`,
+      }));
       expect(await eventsOf(user_id)).toEqual([
         { event_type: 'login.failed', n: 5 },
         { event_type: 'login.locked', n: 1 },
@@ -71,12 +79,17 @@ describe('many passwords at once, over two instances', () => {
     'S23 login burst: 100 right ones of one user at %s all come in, into sessions of their own, and nobody is locked out',
     async (_, n) => {
       const { user_id, name, email } = await createUser();
-      const comers = Array.from({ length: 100 }, (_none, index) => comeIn(instances[(index % n) as 0 | 1], index % 3 === 0 ? email : name));
+      const comers = Array.from({ length: 100 }, (_none, index) =>
+        comeIn(instances[(index % n) as 0 | 1], index % 3 === 0 ? email : name),
+      );
       const answers = await Promise.all(comers);
       expect(answers.map(({ status }) => status)).toEqual(Array<number>(100).fill(200));
       expect(new Set(answers.map(({ body }) => body.session_id)).size).toBe(100);
       expect(await eventsOf(user_id)).toEqual([{ event_type: 'login.succeeded', n: 100 }]);
-      const counters = await cluster.rows(`select failures, pending, locked_until from login_attempts where account = $1`, [user_id]);
+      const counters = await cluster.rows(
+        `select failures, pending, locked_until from login_attempts where account = $1`,
+        [user_id],
+      );
       for (const counter of counters) expect(counter).toEqual({ failures: 0, pending: {}, locked_until: null });
     },
   );
@@ -88,7 +101,9 @@ describe('many passwords at once, over two instances', () => {
       doomed.send('POST', '/auth/login', { body: { login: name, password: `${password}!` } }).catch(() => null),
     );
     const pending = () =>
-      cluster.rows(`select 1 from login_attempts where account = $1 and pending <> '{}'`, [user_id]).then((rows) => rows.length > 0);
+      cluster
+        .rows(`select 1 from login_attempts where account = $1 and pending <> '{}'`, [user_id])
+        .then((rows) => rows.length > 0);
     await until(pending);
     await doomed.kill();
     await Promise.all(attempts);
@@ -98,9 +113,13 @@ describe('many passwords at once, over two instances', () => {
     );
     const answers = await logins(20, () => ({ login: name, password: `${password}!` }));
     const evaluated = answers.filter(({ status }) => status === 401).length;
-    const [row] = await cluster.rows<{ failures: number }>(`select failures from login_attempts where account = $1`, [user_id]);
+    const [row] = await cluster.rows<{ failures: number }>(`select failures from login_attempts where account = $1`, [
+      user_id,
+    ]);
     expect(row?.failures).toBe(5);
     expect(evaluated).toBeLessThan(5);
-    expect((await instances[0].send('POST', '/auth/login', { body: { login: adminEmail, password } })).status).toBe(200);
+    expect((await instances[0].send('POST', '/auth/login', { body: { login: adminEmail, password } })).status).toBe(
+      200,
+    );
   });
 });

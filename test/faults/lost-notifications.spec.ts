@@ -8,7 +8,10 @@ import { createTestDatabase } from '../support/test-database';
 /** Longer than an instance trusts its memory without an answer of the listening connection. */
 const leaseMs = 1_000;
 
-/** One instance, between which and the database the requests' connections and the listening one can be disturbed apart from each other. */
+/**
+ * One instance, between which and the database the requests' connections and the listening one can
+ * be disturbed apart from each other.
+ */
 describe('what is known from memory, when notifications are late or lost', () => {
   let service: TestService;
   let requests: TcpProxy;
@@ -32,7 +35,8 @@ describe('what is known from memory, when notifications are late or lost', () =>
     await service.close();
   });
 
-  const check = async ({ token }: TestLogin, at = instance) => (await at.send('POST', '/auth/check-token', { body: { token } })).status;
+  const check = async ({ token }: TestLogin, at = instance) =>
+    (await at.send('POST', '/auth/check-token', { body: { token } })).status;
   const end = ({ session_id }: TestLogin) =>
     service.rows(`update sessions set ended_at = now(), ended_reason = 'revoked' where session_id = $1`, [session_id]);
   /** Whether a token is good without a connection on which the database could be asked. */
@@ -122,7 +126,10 @@ describe('what is known from memory, when notifications are late or lost', () =>
     const elsewhere = await createTestDatabase();
     const neighbour = new Client({ connectionString: elsewhere.url });
     await neighbour.connect();
-    const lost = await ServiceProcess.beside(service, { DATABASE_URL: requests.url, DATABASE_DIRECT_URL: elsewhere.url });
+    const lost = await ServiceProcess.beside(service, {
+      DATABASE_URL: requests.url,
+      DATABASE_DIRECT_URL: elsewhere.url,
+    });
     try {
       await until(async () => {
         await neighbour.query(`select pg_notify('instance_proof', gen_random_uuid()::text)`);

@@ -78,13 +78,18 @@ describe('operations whose process is killed', () => {
       resumed.push(performance.now() - since);
     }
     killed++;
-    const went = at.finished_at === null ? `went on ${ms(resumed.at(-1))} after the restart, ${await ready}` : 'had ended';
+    const went =
+      at.finished_at === null ? `went on ${ms(resumed.at(-1))} after the restart, ${await ready}` : 'had ended';
     note(`kill ${killed}: ${kind} ${at.status} at ${at.processed} of ${at.total}, ${went}`);
   }
 
-  /** Follows an operation to its end while its process is killed again and again; then everybody was done exactly once. */
+  /**
+   * Follows an operation to its end while its process is killed again and again; then everybody was
+   * done exactly once.
+   */
   async function survive(kind: string, operation_id: string, event_type: string, killsWanted: number): Promise<void> {
-    while (resumed.length < killsWanted && (await progressOf(operation_id)).finished_at === null) await killAndRestart(operation_id, kind);
+    while (resumed.length < killsWanted && (await progressOf(operation_id)).finished_at === null)
+      await killAndRestart(operation_id, kind);
     await until(async () => (await progressOf(operation_id)).finished_at !== null, 60_000);
     const { status, total, processed, changed, unchanged, skipped_count } = await progressOf(operation_id);
     expect({ status, total, processed, changed, unchanged, skipped_count }).toEqual({
@@ -108,7 +113,9 @@ describe('operations whose process is killed', () => {
       return answer.body.operation_id as string;
     };
     const versions = () =>
-      one<{ least: number; most: number }>(`select min(version) as least, max(version) as most from users where carrier_id = 'many'`);
+      one<{ least: number; most: number }>(
+        `select min(version) as least, max(version) as most from users where carrier_id = 'many'`,
+      );
     const first = (await versions()).most;
     let round = 0;
     let version = first;
@@ -116,20 +123,33 @@ describe('operations whose process is killed', () => {
       // with few kills wanted one round of the four operations takes them all
       const share = (operation: number) => Math.ceil((kills * operation) / 4);
       const goal = (operation: number) => (round === 0 ? share(operation) : kills);
-      const changed = await send('PATCH', '/user/all?carrier_id=many', { locale: 'fr', attributes: { number: null, round } });
+      const changed = await send('PATCH', '/user/all?carrier_id=many', {
+        locale: 'fr',
+        attributes: { number: null, round },
+      });
       await survive('change', changed, 'user.changed', goal(1));
       expect(await versions()).toEqual({ least: ++version, most: version });
       expect(await cluster.rows(`select distinct locale, attributes from users where carrier_id = 'many'`)).toEqual([
         { locale: 'fr', attributes: { round } },
       ]);
-      await survive('undo of the change', await send('POST', `/user/operation/${changed}/undo`), 'user.changed', goal(2));
+      await survive(
+        'undo of the change',
+        await send('POST', `/user/operation/${changed}/undo`),
+        'user.changed',
+        goal(2),
+      );
       expect(await versions()).toEqual({ least: ++version, most: version });
       expect(await contents()).toEqual(before);
 
       const deleted = await send('DELETE', '/user/all?carrier_id=many');
       await survive('deletion', deleted, 'user.deleted', goal(3));
       expect(await versions()).toEqual({ least: ++version, most: version });
-      await survive('undo of the deletion', await send('POST', `/user/operation/${deleted}/undo`), 'user.restored', goal(4));
+      await survive(
+        'undo of the deletion',
+        await send('POST', `/user/operation/${deleted}/undo`),
+        'user.restored',
+        goal(4),
+      );
       expect(await versions()).toEqual({ least: ++version, most: version });
       expect(await contents()).toEqual(before);
       round++;

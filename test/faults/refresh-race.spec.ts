@@ -14,7 +14,9 @@ const rounds = Number(process.env['REFRESH_ROUNDS'] ?? 40);
 /** Replays after the grace in all; the full run sets 1000. */
 const replays = Number(process.env['REPLAYS'] ?? 50);
 const racers = 20;
-/** Sessions that the rounds are spread over: long lines of successors, and more than one of them. */
+/**
+ * Sessions that the rounds are spread over: long lines of successors, and more than one of them.
+ */
 const racing = 5;
 
 describe('refresh over two processes', () => {
@@ -43,10 +45,10 @@ describe('refresh over two processes', () => {
     at(index).send('POST', '/auth/check-token', { body: { refresh_token } });
   const works = async (index: number, token: string) => (await at(index).send('GET', '/user', { token })).status;
   const moveBack = ({ session_id }: MadeLogin, seconds: number) =>
-    cluster.rows(`update sessions set refreshed_at = refreshed_at - $2::integer * interval '1 s' where session_id = $1`, [
-      session_id,
-      seconds,
-    ]);
+    cluster.rows(
+      `update sessions set refreshed_at = refreshed_at - $2::integer * interval '1 s' where session_id = $1`,
+      [session_id, seconds],
+    );
 
   /** What the tables say of a session. */
   async function stateOf({ session_id }: MadeLogin): Promise<Record<string, unknown>> {
@@ -79,7 +81,10 @@ describe('refresh over two processes', () => {
         [answers[0], answers[racers - 1]].map((answer, index) => works(index + 1, String(answer?.body.access_token))),
       );
       const right =
-        refused === 0 && successors.size === 1 && next === refreshTokens.successor(current) && usable.every((status) => status === 200);
+        refused === 0 &&
+        successors.size === 1 &&
+        next === refreshTokens.successor(current) &&
+        usable.every((status) => status === 200);
       if (!right) wrong.push(`round ${round}: ${refused} refused, ${successors.size} successors, ${usable.join()}`);
       line.push(next);
       if ((round + 1) % Math.ceil(rounds / 5) === 0)
@@ -107,7 +112,8 @@ describe('refresh over two processes', () => {
     const wrong: string[] = [];
     for (const [number, login] of logins.entries()) {
       const r1 = await rotated(at(number), login.refresh_token);
-      // the thief comes after one rotation or after two, when the token is not even the predecessor any more
+      // the thief comes after one rotation or after two, when the token is not even the predecessor
+      // any more
       const r2 = number % 2 === 0 ? r1 : await rotated(at(number + 1), r1.refresh_token);
       await moveBack(login, 10);
       const statuses = [
@@ -130,7 +136,9 @@ describe('refresh over two processes', () => {
     const [login] = (await addLogins(cluster, 1, { prefix: 'mobbed' })) as [MadeLogin];
     await rotated(at(0), login.refresh_token);
     await moveBack(login, 10);
-    const answers = await Promise.all(Array.from({ length: racers }, (_, index) => refresh(index, login.refresh_token)));
+    const answers = await Promise.all(
+      Array.from({ length: racers }, (_, index) => refresh(index, login.refresh_token)),
+    );
     expect(answers.map(({ status }) => status)).toEqual(Array(racers).fill(401));
     expect(await stateOf(login)).toMatchObject({ ended_reason: 'token_reuse', reuses: 1 });
     await mailbox.take(login.email);
@@ -162,8 +170,14 @@ describe('refresh over two processes', () => {
     for (const token of [login.refresh_token, r1.refresh_token, r2.refresh_token]) {
       for (const index of [0, 1]) expect((await refresh(index, token)).status).toBe(401);
     }
-    for (const index of [0, 1]) expect([await works(index, r1.token), await works(index, r2.token)]).toEqual([401, 401]);
-    expect(await stateOf(login)).toMatchObject({ ended_reason: 'token_reuse', reuses: 1, rotations: 2, current: hex(r2.refresh_token) });
+    for (const index of [0, 1])
+      expect([await works(index, r1.token), await works(index, r2.token)]).toEqual([401, 401]);
+    expect(await stateOf(login)).toMatchObject({
+      ended_reason: 'token_reuse',
+      reuses: 1,
+      rotations: 2,
+      current: hex(r2.refresh_token),
+    });
   });
 });
 

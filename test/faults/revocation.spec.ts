@@ -16,7 +16,10 @@ const listener = 'carrier-identity notifications';
 
 /** What was seen of one kind. */
 interface Seen {
-  /** from the acknowledgement on one instance to the last answer of the other that was of before, each; 0 without any */
+  /**
+   * from the acknowledgement on one instance to the last answer of the other that was of before,
+   * each; 0 without any
+   */
   believed: number[];
   /** to the arrival of the first right answer, each */
   ms: number[];
@@ -41,7 +44,10 @@ describe('what is taken on one instance is gone on the other', () => {
 
   const ask = (token: string): Promise<TestAnswer> => there.send('POST', '/auth/check-token', { body: { token } });
 
-  /** Ends the connections on which the instances listen, and waits until they have ended; returns how many there were. */
+  /**
+   * Ends the connections on which the instances listen, and waits until they have ended; returns
+   * how many there were.
+   */
   async function cut(): Promise<number> {
     const ended = await cluster.rows(
       'select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = $1 and datname = current_database()',
@@ -80,7 +86,10 @@ describe('what is taken on one instance is gone on the other', () => {
     }
   }
 
-  /** An end stays an end, also for a refresh token that is within its grace, and its reason stays the reason. */
+  /**
+   * An end stays an end, also for a refresh token that is within its grace, and its reason stays
+   * the reason.
+   */
   async function staysSo(victim: Victim, { reason }: Revocation, seen: Seen): Promise<void> {
     if (reason === null) return;
     for (const instance of [there, scene.here]) {
@@ -91,9 +100,10 @@ describe('what is taken on one instance is gone on the other', () => {
       const { status } = await instance.send('GET', '/user', { token: victim.token });
       if (status !== 401) seen.wrong.push(`the token works again: ${status}`);
     }
-    const [row] = await cluster.rows<{ ended_reason: string }>('select ended_reason from sessions where session_id = $1', [
-      victim.session_id,
-    ]);
+    const [row] = await cluster.rows<{ ended_reason: string }>(
+      'select ended_reason from sessions where session_id = $1',
+      [victim.session_id],
+    );
     if ((row?.ended_reason ?? 'purged') !== reason) seen.wrong.push(`ended as ${row?.ended_reason}`);
   }
 
@@ -115,13 +125,15 @@ describe('what is taken on one instance is gone on the other', () => {
 
   async function runAll(name: string, before: () => Promise<unknown>): Promise<Record<string, Seen>> {
     const all: Record<string, Seen> = {};
-    for (const [index, [kind, revocation]] of kinds.entries()) all[kind] = await run(revocation, roundsOf(index), before);
+    for (const [index, [kind, revocation]] of kinds.entries())
+      all[kind] = await run(revocation, roundsOf(index), before);
     const lines = Object.entries(all).map(([kind, seen]) => `${kind.padEnd(24)} ${figures([seen])}`);
     report(`revocation, ${name}:\n${lines.join('\n')}\n${'all'.padEnd(24)} ${figures(Object.values(all))}`);
     return all;
   }
 
-  const wrongOf = (all: Record<string, Seen>) => Object.fromEntries(Object.entries(all).map(([kind, { wrong }]) => [kind, wrong]));
+  const wrongOf = (all: Record<string, Seen>) =>
+    Object.fromEntries(Object.entries(all).map(([kind, { wrong }]) => [kind, wrong]));
   const nothingWrong = Object.fromEntries(kinds.map(([kind]) => [kind, []]));
 
   it(`S16 stale answer: ${total} revocations of ${kinds.length} kinds, none believed for longer than a second, no cache may keep it`, async () => {
@@ -134,9 +146,10 @@ describe('what is taken on one instance is gone on the other', () => {
   });
 
   it(`S16 stale answer: ${total} revocations while the connection on which changes are told was just cut: not one is believed`, async () => {
-    const listening = await cluster.rows('select 1 from pg_stat_activity where application_name = $1 and datname = current_database()', [
-      listener,
-    ]);
+    const listening = await cluster.rows(
+      'select 1 from pg_stat_activity where application_name = $1 and datname = current_database()',
+      [listener],
+    );
     let ended = 0;
     const all = await runAll('connection cut', async () => (ended += await cut()));
     report(`revocation, connection cut: ${ended} connections ended`);
@@ -162,6 +175,7 @@ function figures(all: Seen[]): string {
 
 function percentiles(times: number[]): string {
   const sorted = [...times].sort((a, b) => a - b);
-  const at = (part: number) => (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN).toFixed(1);
+  const at = (part: number) =>
+    (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN).toFixed(1);
   return `p50 ${at(0.5)} p99 ${at(0.99)} max ${at(1)} ms`;
 }

@@ -26,7 +26,8 @@ it('S10 two tabs on a slow database: the grace ends when it is asked for too lat
     proxy.release();
     const { status, body } = await second;
     expect([status, body.refresh_token]).toEqual([200, first.body.refresh_token]);
-    const state = async () => (await service.rows('select ended_reason from sessions where session_id = $1', [session_id]))[0];
+    const state = async () =>
+      (await service.rows('select ended_reason from sessions where session_id = $1', [session_id]))[0];
     expect(await state()).toEqual({ ended_reason: null });
     expect((await refresh()).status).toBe(401);
     expect(await state()).toEqual({ ended_reason: 'token_reuse' });
@@ -51,7 +52,9 @@ it('S8 S16 reuse by an address that has tried too often: its 429 comes no sooner
     const check = (body: object) => service.post('/auth/check-token', { body, ip });
     expect((await check({ token: 'none of ours' })).status).toBe(401);
     await check({ refresh_token });
-    await service.rows(`update sessions set refreshed_at = refreshed_at - interval '11 s' where session_id = $1`, [session_id]);
+    await service.rows(`update sessions set refreshed_at = refreshed_at - interval '11 s' where session_id = $1`, [
+      session_id,
+    ]);
     expect((await check({ token })).status).toBe(200);
     // what it is told of comes late
     proxy.freeze();
@@ -68,7 +71,11 @@ it('S8 S16 reuse by an address that has tried too often: its 429 comes no sooner
 it('S13 S16 a login that ends another session: its answer comes no sooner than that end', async () => {
   const database = await createTestDatabase();
   const proxy = await TcpProxy.start(database.url);
-  const service = await TestService.start({ DATABASE_URL: database.url, DATABASE_DIRECT_URL: proxy.url, SESSIONS_PER_USER_MAX: '1' });
+  const service = await TestService.start({
+    DATABASE_URL: database.url,
+    DATABASE_DIRECT_URL: proxy.url,
+    SESSIONS_PER_USER_MAX: '1',
+  });
   try {
     const { token, name } = await service.loginAs();
     const check = async () => (await service.post('/auth/check-token', { body: { token } })).status;
@@ -88,7 +95,8 @@ it('S13 S16 a login that ends another session: its answer comes no sooner than t
 it('L13 a login that is turned away changes nothing: its answer waits for nothing', async () => {
   const service = await TestService.start({ LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '1' });
   try {
-    const login = () => service.post('/auth/login', { body: { login: 'nobody', password: 'a wrong password' }, ip: '192.0.2.9' });
+    const login = () =>
+      service.post('/auth/login', { body: { login: 'nobody', password: 'a wrong password' }, ip: '192.0.2.9' });
     expect((await login()).status).toBe(401);
     const waits = jest.spyOn(service.app.get(Notifications), 'caughtUp');
     expect((await login()).status).toBe(429);

@@ -44,11 +44,15 @@ describe('many logins of one user at once, over two instances', () => {
     );
     expect(ended).toEqual({ sessions: 100 - max, events: 100 - max });
     const answers = await Promise.all(
-      opened.map(({ body }, i) => (instances[(i + 1) % 2] as ServiceProcess).send('GET', '/user', { token: body.access_token })),
+      opened.map(({ body }, i) =>
+        (instances[(i + 1) % 2] as ServiceProcess).send('GET', '/user', { token: body.access_token }),
+      ),
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(max);
     expect(answers.filter(({ status }) => status !== 200 && status !== 401)).toEqual([]);
-    const [deadlocks] = await cluster.rows('select deadlocks::integer as count from pg_stat_database where datname = current_database()');
+    const [deadlocks] = await cluster.rows(
+      'select deadlocks::integer as count from pg_stat_database where datname = current_database()',
+    );
     expect(deadlocks).toEqual({ count: 0 });
   });
 
@@ -60,14 +64,18 @@ describe('many logins of one user at once, over two instances', () => {
     let { refresh_token } = (await login(1)).body;
     const refreshes = async () => {
       for (let i = 0; i < 40; i++) {
-        const { status, body } = await (instances[i % 2] as ServiceProcess).send('POST', '/auth/check-token', { body: { refresh_token } });
+        const { status, body } = await (instances[i % 2] as ServiceProcess).send('POST', '/auth/check-token', {
+          body: { refresh_token },
+        });
         expect([200, 401]).toContain(status);
         refresh_token = status === 200 ? body.refresh_token : (await login(i)).body.refresh_token;
       }
     };
     const ends = async () => {
       for (let i = 0; i < 20; i++) {
-        const { status } = await (instances[i % 2] as ServiceProcess).send('DELETE', '/auth/session/all?active=true', { token });
+        const { status } = await (instances[i % 2] as ServiceProcess).send('DELETE', '/auth/session/all?active=true', {
+          token,
+        });
         expect([200, 401]).toContain(status);
       }
     };
@@ -77,7 +85,9 @@ describe('many logins of one user at once, over two instances', () => {
     };
     await Promise.all([refreshes(), ends(), logins()]);
     expect(await live()).toBeLessThanOrEqual(max);
-    const [deadlocks] = await cluster.rows('select deadlocks::integer as count from pg_stat_database where datname = current_database()');
+    const [deadlocks] = await cluster.rows(
+      'select deadlocks::integer as count from pg_stat_database where datname = current_database()',
+    );
     expect(deadlocks).toEqual({ count: 0 });
   });
 });

@@ -42,13 +42,22 @@ afterEach(async () => {
 
 async function start(SMTP_URL: string): Promise<void> {
   const admin = { ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: password };
-  service = await startServiceProcess({ DATABASE_URL: database.url, DATABASE_POOL_MAX: '30', APP_SECRET: appSecret, SMTP_URL, ...admin });
+  service = await startServiceProcess({
+    DATABASE_URL: database.url,
+    DATABASE_POOL_MAX: '30',
+    APP_SECRET: appSecret,
+    SMTP_URL,
+    ...admin,
+  });
   const answer = await send('POST', '/auth/login', { login: 'administrator', password });
   token = (JSON.parse(answer.body) as { access_token: string }).access_token;
 }
 
 function open(method: string, path: string, body?: object): ClientRequest {
-  const headers = { 'content-type': 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
+  const headers = {
+    'content-type': 'application/json',
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  };
   const call = request(`${service.url}${path}`, {
     method,
     agent,
@@ -143,7 +152,8 @@ it('answers all that it has taken on when it is stopped amid steady load', async
       try {
         answers.push((await send('GET', '/user')).status);
       } catch (error) {
-        // No answer has begun: the client may send the request again, to another instance (RFC 9112 §9.3.1).
+        // No answer has begun: the client may send the request again, to another instance (RFC 9112
+        // §9.3.1).
         const { code = '' } = error as NodeJS.ErrnoException;
         if (!stopping || !['ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code)) lost.push(`${code} ${String(error)}`);
         if (stopping) return;
@@ -163,7 +173,9 @@ it('answers all that it has taken on when it is stopped amid steady load', async
 
 it('cuts off after seconds who never finishes a request, and still ends well', async () => {
   const slow = await openSockets(1, '');
-  slow[0]!.write('POST /auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{');
+  slow[0]!.write(
+    'POST /auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{',
+  );
   const headers = await openSockets(1, '');
   headers[0]!.write('GET /health/live HTTP/1.1\r\nHost');
   const { result, ms } = await timed(service.stop());

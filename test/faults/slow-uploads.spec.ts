@@ -10,7 +10,9 @@ const longMs = 13_000;
 /** Time for which the service keeps a rejected connection open (see `receiving.ts`). */
 const lingerMs = 5_000;
 const rows = (prefix: string, count: number) =>
-  Array.from({ length: count }, (_, index) => `carrier,${prefix}-${index},${prefix}-${index}@example.com,c1\n`).join('');
+  Array.from({ length: count }, (_, index) => `carrier,${prefix}-${index},${prefix}-${index}@example.com,c1\n`).join(
+    '',
+  );
 
 describe('slow and large uploads', () => {
   let service: TestService;
@@ -42,7 +44,9 @@ describe('slow and large uploads', () => {
       service.app.getHttpServer().getConnections((error, count) => (error === null ? resolve(count) : reject(error))),
     );
   const left = () =>
-    service.rows(`select 'operation' as kind from operations where status = 'receiving' union all select 'batch' from operation_batches`);
+    service.rows(
+      `select 'operation' as kind from operations where status = 'receiving' union all select 'batch' from operation_batches`,
+    );
 
   it('rejects 100 slow bodies without access at the deadline, for every token, type and length (H21)', async () => {
     const tokens = [undefined, 'Bearer not.a.token', unauthorised];

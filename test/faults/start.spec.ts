@@ -48,7 +48,10 @@ describe('the service with its embedded database', () => {
     return service;
   }
 
-  /** By all that is known of this directory: no process of its server is left, and nobody can be reached. */
+  /**
+   * By all that is known of this directory: no process of its server is left, and nobody can be
+   * reached.
+   */
   async function assertNoServer(): Promise<void> {
     expect(processes.filter(isAlive)).toEqual([]);
     expect(await findEmbeddedPostgres(dataDir)).toBeNull();
@@ -56,8 +59,13 @@ describe('the service with its embedded database', () => {
 
   async function logIn(login: string, secret: string): Promise<number> {
     const body = JSON.stringify({ login, password: secret });
-    return (await fetch(`http://127.0.0.1:${port}/auth/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }))
-      .status;
+    return (
+      await fetch(`http://127.0.0.1:${port}/auth/login`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+      })
+    ).status;
   }
 
   async function setPasswordByPage(link: string, secret: string): Promise<void> {
@@ -148,7 +156,10 @@ describe('the service with its embedded database', () => {
   it('stops the database again when the port is in use', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
-    const end = await runBuilt('src/main.js', env({ PORT: String((taken.address() as AddressInfo).port), LOG_LEVEL: 'silent' }));
+    const end = await runBuilt(
+      'src/main.js',
+      env({ PORT: String((taken.address() as AddressInfo).port), LOG_LEVEL: 'silent' }),
+    );
     taken.close();
     expect([end.code, end.stdout]).toEqual([1, '']);
     expect(end.stderr).toMatch(/^The service cannot listen on HOST and PORT: .*EADDRINUSE.*\n$/);

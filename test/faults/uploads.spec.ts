@@ -46,7 +46,12 @@ describe('uploads that do not go as they should', () => {
 
   /** a request that would do something */
   const smuggled = () => {
-    const body = JSON.stringify({ user_type: 'carrier', name: 'smuggled', email: 'smuggled@example.com', carrier_id: 'c1' });
+    const body = JSON.stringify({
+      user_type: 'carrier',
+      name: 'smuggled',
+      email: 'smuggled@example.com',
+      carrier_id: 'c1',
+    });
     return head({ 'content-type': 'application/json', 'content-length': String(body.length) }, '/user/create') + body;
   };
 
@@ -71,7 +76,9 @@ describe('uploads that do not go as they should', () => {
     for (let i = 0; i < 200; i++) void (await begin('GET /health/live HTTP/1.1\r\nx-slow: ')).trickle('a', 1_000);
     waiting = setInterval(() => {
       const since = performance.now();
-      void fetch(`http://127.0.0.1:${port}/health/live`).then((answer) => waits.push(answer.ok ? performance.now() - since : Infinity));
+      void fetch(`http://127.0.0.1:${port}/health/live`).then((answer) =>
+        waits.push(answer.ok ? performance.now() - since : Infinity),
+      );
     }, 250);
   });
   afterAll(async () => {
@@ -87,13 +94,19 @@ describe('uploads that do not go as they should', () => {
     'F18 broken off: an upload %s leaves no user, no operation, no batch and no transaction, and its key is free',
     async (_how, length, framed) => {
       const key = `broken-${Object.keys(length).length}`;
-      const connection = await begin(head({ ...length, 'idempotency-key': key, 'x-request-id': key }) + framed(header + rows(key, 2_500)));
+      const connection = await begin(
+        head({ ...length, 'idempotency-key': key, 'x-request-id': key }) + framed(header + rows(key, 2_500)),
+      );
       await until(async () => (await receiving(key)).length === 1);
       connection.socket.resetAndDestroy();
-      await until(async () => (await service.rows('select 1 from operations where request_id = $1', [key])).length === 0);
-      expect(await service.rows('select 1 from operation_batches where operation_id not in (select operation_id from operations)')).toEqual(
-        [],
+      await until(
+        async () => (await service.rows('select 1 from operations where request_id = $1', [key])).length === 0,
       );
+      expect(
+        await service.rows(
+          'select 1 from operation_batches where operation_id not in (select operation_id from operations)',
+        ),
+      ).toEqual([]);
       expect(await usersLike(key)).toEqual([]);
       const transactions = `select query from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`;
       expect(await service.rows(transactions)).toEqual([]);
@@ -108,16 +121,33 @@ describe('uploads that do not go as they should', () => {
     },
   );
 
-  it.each<[string, () => Promise<[path: string, headers: Record<string, string | undefined>, begins: string]>, number, string]>([
-    ['a header that is wrong', () => Promise.resolve(['/user/import', {}, 'user_type,nonsense\n']), 400, 'request.invalid'],
-    ['no token', () => Promise.resolve(['/user/import', { authorization: undefined }, header]), 401, 'auth.token_missing'],
+  it.each<
+    [string, () => Promise<[path: string, headers: Record<string, string | undefined>, begins: string]>, number, string]
+  >([
+    [
+      'a header that is wrong',
+      () => Promise.resolve(['/user/import', {}, 'user_type,nonsense\n']),
+      400,
+      'request.invalid',
+    ],
+    [
+      'no token',
+      () => Promise.resolve(['/user/import', { authorization: undefined }, header]),
+      401,
+      'auth.token_missing',
+    ],
     [
       'no permission',
       async () => ['/user/import', { authorization: `Bearer ${(await service.loginAs()).token}` }, header],
       403,
       'access.denied',
     ],
-    ['another type', () => Promise.resolve(['/user/import', { 'content-type': 'application/zip' }, header]), 413, 'request.too_large'],
+    [
+      'another type',
+      () => Promise.resolve(['/user/import', { 'content-type': 'application/zip' }, header]),
+      413,
+      'request.too_large',
+    ],
     [
       'another charset',
       () => Promise.resolve(['/user/import', { 'content-type': 'text/csv; charset=utf-16' }, header]),
@@ -131,28 +161,31 @@ describe('uploads that do not go as they should', () => {
       413,
       'request.too_large',
     ],
-  ])('F18 a refusal for %s reaches who is still sending, and what follows the file is no request', async (_why, make, status, code) => {
-    const part = 'x'.repeat(60_000) + '\n'.repeat(5_536);
-    for (const framed of [whole, chunk]) {
-      const [path, headers, begins] = await make();
-      const length = framed === whole ? String(begins.length + parts * part.length + tail.length) : undefined;
-      const connection = await begin(head({ 'content-length': length, ...headers }, path));
-      // reads nothing while it sends, as simple clients do
-      connection.socket.pause();
-      await connection.send(framed(begins));
-      for (let sent = 0; sent < parts; sent++) await connection.send(framed(part));
-      expect(connection.error).toBeNull();
-      connection.socket.resume();
-      await until(() => Promise.resolve(connection.received.endsWith('}')));
-      expect([connection.status, connection.error]).toEqual([status, null]);
-      expect(connection.received).toContain(`"code":"${code}"`);
-      expect(connection.received).toMatch(/^connection: close\r$/im);
-      await connection.send(`${framed(tail)}${framed === whole ? '' : '0\r\n\r\n'}${smuggled()}`);
-      await connection.trickle('\r\n', 20);
-      expect(connection.answers).toBe(1);
-    }
-    expect(await service.rows(`select 1 from users where name = 'smuggled'`)).toEqual([]);
-  });
+  ])(
+    'F18 a refusal for %s reaches who is still sending, and what follows the file is no request',
+    async (_why, make, status, code) => {
+      const part = 'x'.repeat(60_000) + '\n'.repeat(5_536);
+      for (const framed of [whole, chunk]) {
+        const [path, headers, begins] = await make();
+        const length = framed === whole ? String(begins.length + parts * part.length + tail.length) : undefined;
+        const connection = await begin(head({ 'content-length': length, ...headers }, path));
+        // reads nothing while it sends, as simple clients do
+        connection.socket.pause();
+        await connection.send(framed(begins));
+        for (let sent = 0; sent < parts; sent++) await connection.send(framed(part));
+        expect(connection.error).toBeNull();
+        connection.socket.resume();
+        await until(() => Promise.resolve(connection.received.endsWith('}')));
+        expect([connection.status, connection.error]).toEqual([status, null]);
+        expect(connection.received).toContain(`"code":"${code}"`);
+        expect(connection.received).toMatch(/^connection: close\r$/im);
+        await connection.send(`${framed(tail)}${framed === whole ? '' : '0\r\n\r\n'}${smuggled()}`);
+        await connection.trickle('\r\n', 20);
+        expect(connection.answers).toBe(1);
+      }
+      expect(await service.rows(`select 1 from users where name = 'smuggled'`)).toEqual([]);
+    },
+  );
 
   it('F18 who is refused and never stops sending is cut off', async () => {
     const connection = await begin(head({ authorization: undefined }));
@@ -166,23 +199,33 @@ describe('uploads that do not go as they should', () => {
   it.each<[string, () => string, number]>([
     [
       'both lengths',
-      () => head({ 'content-length': '5', 'Transfer-Encoding': 'chunked' }) + chunk(header + row('framed-1')) + '0\r\n\r\n',
+      () =>
+        head({ 'content-length': '5', 'Transfer-Encoding': 'chunked' }) + chunk(header + row('framed-1')) + '0\r\n\r\n',
       400,
     ],
     ['two lengths', () => head({ 'content-length': '5', 'Content-Length': '500' }) + header + row('framed-2'), 400],
     ['a length that is none', () => head({ 'content-length': '+100' }) + header + row('framed-3'), 400],
-    ['chunked not last', () => head({ 'transfer-encoding': 'chunked, identity' }) + chunk(header + row('framed-4')) + '0\r\n\r\n', 400],
+    [
+      'chunked not last',
+      () => head({ 'transfer-encoding': 'chunked, identity' }) + chunk(header + row('framed-4')) + '0\r\n\r\n',
+      400,
+    ],
     ['no chunk', () => head() + chunk(header) + `zz\r\n${row('framed-5')}\r\n0\r\n\r\n`, 400],
     ['a chunk that is longer than it says', () => head() + `3\r\n${header}\r\n0\r\n\r\n`, 400],
-  ])('H9 request smuggling by %s: refused, nobody is created, and what follows is no request', async (_how, bytes, status) => {
-    const connection = await begin(bytes() + smuggled());
-    await connection.trickle('\r\n', 20);
-    expect([connection.status, connection.answers]).toEqual([status, 1]);
-    await until(
-      async () => (await service.rows(`select 1 from operations where status = 'receiving' and request_id <> 'stalled'`)).length <= 1,
-    );
-    expect(await service.rows(`select 1 from users where name like 'framed-%' or name = 'smuggled'`)).toEqual([]);
-  });
+  ])(
+    'H9 request smuggling by %s: refused, nobody is created, and what follows is no request',
+    async (_how, bytes, status) => {
+      const connection = await begin(bytes() + smuggled());
+      await connection.trickle('\r\n', 20);
+      expect([connection.status, connection.answers]).toEqual([status, 1]);
+      await until(
+        async () =>
+          (await service.rows(`select 1 from operations where status = 'receiving' and request_id <> 'stalled'`))
+            .length <= 1,
+      );
+      expect(await service.rows(`select 1 from users where name like 'framed-%' or name = 'smuggled'`)).toEqual([]);
+    },
+  );
 
   it('H9 request smuggling by a length that is too small: the rest of the file is no request, and ends the connection', async () => {
     const connection = await begin(

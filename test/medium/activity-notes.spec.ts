@@ -18,10 +18,14 @@ describe('when which session was used', () => {
   const notes = () => service.app.get(ActivityNotes, { strict: false });
   /** Writes at once what else comes a second later. */
   const flush = () => notes().onModuleDestroy();
-  const noted = async ({ session_id }: TestLogin) => (await service.rows('select 1 from notes where session_id = $1', [session_id])).length;
+  const noted = async ({ session_id }: TestLogin) =>
+    (await service.rows('select 1 from notes where session_id = $1', [session_id])).length;
   /** As if the session was used so long ago; whoever has it in memory reads it again. */
   const age = async ({ session_id, user_id }: TestLogin, interval: string) => {
-    await service.rows('update sessions set last_seen_at = last_seen_at - $2::interval where session_id = $1', [session_id, interval]);
+    await service.rows('update sessions set last_seen_at = last_seen_at - $2::interval where session_id = $1', [
+      session_id,
+      interval,
+    ]);
     await service.rows(`delete from notes`);
     await service.rows(`select pg_notify('user_changed', $1)`, [user_id]);
   };
@@ -30,7 +34,11 @@ describe('when which session was used', () => {
     await flush();
   };
   const rowOf = async ({ session_id }: TestLogin) =>
-    (await service.rows<Record<string, Date>>('select last_seen_at, expires_at from sessions where session_id = $1', [session_id]))[0];
+    (
+      await service.rows<Record<string, Date>>('select last_seen_at, expires_at from sessions where session_id = $1', [
+        session_id,
+      ])
+    )[0];
 
   it('is noted once a minute, however often it is used', async () => {
     const login = await service.loginAs();
@@ -46,8 +54,13 @@ describe('when which session was used', () => {
     const [ended, expired, live] = [await service.loginAs(), await service.loginAs(), await service.loginAs()];
     const past = `last_seen_at = now() - interval '1 hour'`;
     await service.rows(`update sessions set ${past} where session_id = $1`, [live.session_id]);
-    await service.rows(`update sessions set ${past}, ended_at = now(), ended_reason = 'revoked' where session_id = $1`, [ended.session_id]);
-    await service.rows(`update sessions set ${past}, expires_at = now() - interval '1 ms' where session_id = $1`, [expired.session_id]);
+    await service.rows(
+      `update sessions set ${past}, ended_at = now(), ended_reason = 'revoked' where session_id = $1`,
+      [ended.session_id],
+    );
+    await service.rows(`update sessions set ${past}, expires_at = now() - interval '1 ms' where session_id = $1`, [
+      expired.session_id,
+    ]);
     const before = [await rowOf(ended), await rowOf(expired)];
     for (const { session_id, user_id } of [ended, expired, live]) notes().add(session_id, user_id, farMs);
     await flush();

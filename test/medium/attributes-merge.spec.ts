@@ -52,14 +52,19 @@ describe('attributes are changed by merge patches (RFC 7396)', () => {
 
   it('any values with any patch', async () => {
     const keys = oneof(constant('a'), constant('b'), constant('c'));
-    const object: Arbitrary<Json> = dictionary(keys, jsonValue({ maxDepth: 2, noUnicodeString: true }) as Arbitrary<Json>);
-    // as sent: JSON knows no -0. Numbers that a double does not hold exactly are refused, and are tested with the bodies.
+    const object: Arbitrary<Json> = dictionary(
+      keys,
+      jsonValue({ maxDepth: 2, noUnicodeString: true }) as Arbitrary<Json>,
+    );
+    // as sent: JSON knows no -0. Numbers that a double does not hold exactly are refused, and are
+    // tested with the bodies.
     const asSent = (value: Json): Json => JSON.parse(JSON.stringify(value)) as Json;
     const isExact = (value: Json): boolean => {
       if (typeof value === 'number') return Number.isInteger(value) ? Number.isSafeInteger(value) : true;
       return typeof value !== 'object' || value === null || Object.values(value).every(isExact);
     };
-    const isPlain = (value: Json): boolean => isExact(value) && !/\\u0000|__proto__|-0\b|e[+-]?\d/.test(JSON.stringify(value));
+    const isPlain = (value: Json): boolean =>
+      isExact(value) && !/\\u0000|__proto__|-0\b|e[+-]?\d/.test(JSON.stringify(value));
     const values = object.map(asSent).filter(isPlain);
     await assert(
       asyncProperty(values, values, async (before, patch) => {

@@ -23,11 +23,16 @@ afterAll(async () => {
   await service.close();
 });
 
-/** Lets the next writes to a table fail as if they had met another transaction. A sequence counts them: it is not rolled back. */
+/**
+ * Lets the next writes to a table fail as if they had met another transaction. A sequence counts
+ * them: it is not rolled back.
+ */
 async function refuse(table: string, state: string, times: number): Promise<void> {
   await service.rows(`alter sequence tries restart; create or replace function refuse() returns trigger language plpgsql as $$ begin
     if nextval('tries') <= ${times} then raise exception 'no' using errcode = '${state}'; end if; return new; end $$`);
-  await service.rows(`create trigger refuse before insert or update on ${table} for each statement execute function refuse()`);
+  await service.rows(
+    `create trigger refuse before insert or update on ${table} for each statement execute function refuse()`,
+  );
 }
 
 async function allowAgain(table: string): Promise<number> {
@@ -37,7 +42,9 @@ async function allowAgain(table: string): Promise<number> {
 }
 
 const eventTypes = async () =>
-  (await service.rows<{ event_type: string }>('select event_type from events order by event_id')).map(({ event_type }) => event_type);
+  (await service.rows<{ event_type: string }>('select event_type from events order by event_id')).map(
+    ({ event_type }) => event_type,
+  );
 
 async function newEvents(work: () => Promise<unknown>): Promise<string[]> {
   const before = (await eventTypes()).length;
@@ -60,7 +67,8 @@ describe('F26 B15 a request that PostgreSQL aborts for the sake of another one',
     await other.query('select from users where user_id = $1 for update', [second]);
     let answer;
     const events = await newEvents(async () => {
-      // waits for the second with the first in its hands, and looks for a deadlock earlier than whoever begins to wait later
+      // waits for the second with the first in its hands, and looks for a deadlock earlier than
+      // whoever begins to wait later
       const asked = service.patch('/user/all?carrier_id=c26', {
         token,
         body: { locale: 'pl' },
@@ -81,7 +89,12 @@ describe('F26 B15 a request that PostgreSQL aborts for the sake of another one',
 
   const requests: [string, () => Promise<{ status: number }>, number, string[]][] = [
     ['a login', () => service.post('/auth/login', { body: { login: adminEmail, password } }), 200, ['login.succeeded']],
-    ['a wrong login', () => service.post('/auth/login', { body: { login: adminEmail, password: 'x' } }), 401, ['login.failed']],
+    [
+      'a wrong login',
+      () => service.post('/auth/login', { body: { login: adminEmail, password: 'x' } }),
+      401,
+      ['login.failed'],
+    ],
     ['a new user', () => createUser('first'), 201, ['user.created']],
     [
       'a change of many, a transaction of calls within calls',

@@ -2,8 +2,28 @@ import { parse } from 'csv-parse/sync';
 import { TestService } from '../support/service';
 
 const columns = [
-  ...['user_id', 'user_type', 'name', 'email', 'email_verified_at', 'first_name', 'last_name', 'phone', 'locale', 'timezone'],
-  ...['carrier_id', 'carrier_scope', 'roles', 'status', 'allowed_ips', 'attributes', 'must_change_password', 'created_at'],
+  ...[
+    'user_id',
+    'user_type',
+    'name',
+    'email',
+    'email_verified_at',
+    'first_name',
+    'last_name',
+    'phone',
+    'locale',
+    'timezone',
+  ],
+  ...[
+    'carrier_id',
+    'carrier_scope',
+    'roles',
+    'status',
+    'allowed_ips',
+    'attributes',
+    'must_change_password',
+    'created_at',
+  ],
   ...['last_login_at', 'last_login_ip', 'last_seen_at', 'password_changed_at'],
 ];
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -45,7 +65,14 @@ describe('export of users', () => {
     const [header, row, ...rest] = parse(text);
     expect([header, rest]).toEqual([columns, []]);
     const cell = Object.fromEntries(columns.map((column, index) => [column, row?.[index] ?? '']));
-    expect(cell).toMatchObject({ user_id, user_type: 'carrier', name, email: `${name}@example.com`, carrier_id: 'c1', status: 'active' });
+    expect(cell).toMatchObject({
+      user_id,
+      user_type: 'carrier',
+      name,
+      email: `${name}@example.com`,
+      carrier_id: 'c1',
+      status: 'active',
+    });
     expect(cell).toMatchObject({
       first_name: fields.first_name,
       phone: `'${fields.phone}`,
@@ -56,7 +83,10 @@ describe('export of users', () => {
     expect(JSON.parse(cell['roles'] ?? '')).toEqual(['carrier_administrator', 'carrier_user']);
     expect(JSON.parse(cell['allowed_ips'] ?? '')).toEqual(['10.0.0.0/8', '2001:db8::1/128']);
     expect(JSON.parse(cell['attributes'] ?? '')).toEqual(fields.attributes);
-    expect([cell['created_at'], cell['password_changed_at']]).toEqual([expect.stringMatching(instant), expect.stringMatching(instant)]);
+    expect([cell['created_at'], cell['password_changed_at']]).toEqual([
+      expect.stringMatching(instant),
+      expect.stringMatching(instant),
+    ]);
   });
 
   it('writes in NDJSON what the interface shows of the same users, without secrets', async () => {
@@ -74,7 +104,9 @@ describe('export of users', () => {
     expect((await lines('&carrier_id=found')).map((user) => user['user_id'])).toEqual([user_id]);
     expect(await lines('&carrier_id=nowhere')).toEqual([]);
     expect((await csv('carrier_id=nowhere')).text).toBe(`${columns.join(',')}\r\n`);
-    const [{ n } = { n: 0 }] = await service.rows<{ n: number }>('select count(*)::integer as n from users where deleted_at is null');
+    const [{ n } = { n: 0 }] = await service.rows<{ n: number }>(
+      'select count(*)::integer as n from users where deleted_at is null',
+    );
     expect(await lines('')).toHaveLength(n);
   });
 
@@ -112,7 +144,11 @@ describe('export of users', () => {
     ['everyone=true', 'everyone', 'parameter.unknown'],
   ])('%s is refused before anything is given out', async (query, parameter, code) => {
     const { status, body } = await csv(query);
-    expect([status, body.code, body.errors]).toEqual([400, 'request.invalid', [expect.objectContaining({ parameter, code })]]);
+    expect([status, body.code, body.errors]).toEqual([
+      400,
+      'request.invalid',
+      [expect.objectContaining({ parameter, code })],
+    ]);
   });
 
   it.each([
@@ -123,14 +159,21 @@ describe('export of users', () => {
     const longest = { user_type: 'system', carrier_id: undefined, attributes: { quotes: '"'.repeat(8_150) } };
     const { user_id } = await service.createUser(longest);
     // more than one body can bring
-    await service.rows('update users set carrier_scope = $2 where user_id = $1', [user_id, [...carriers(0), ...carriers(500)]]);
+    await service.rows('update users set carrier_scope = $2 where user_id = $1', [
+      user_id,
+      [...carriers(0), ...carriers(500)],
+    ]);
     const state = () => service.rows('select carrier_scope, attributes from users where user_id = $1', [user_id]);
     const before = await state();
     const { text } = await csv(`user_id=${user_id}&format=${format}`);
     await service.rows('delete from users where user_id = $1', [user_id]);
     // as in another installation, where this id is new
     await service.rows('delete from user_tombstones');
-    const { body } = await service.post('/user/import', { ...service.admin, body: text, headers: { 'content-type': type } });
+    const { body } = await service.post('/user/import', {
+      ...service.admin,
+      body: text,
+      headers: { 'content-type': type },
+    });
     expect([body.created, body.failed]).toEqual([1, []]);
     expect(await state()).toEqual(before);
   });

@@ -60,7 +60,8 @@ describe('the two readers of request fields', () => {
     pipe
       .transform({ ...values }, { type: 'body', metatype: CreateUserRequest })
       .catch((error: AppError) => sorted(error.extras.errors ?? [])) as Promise<FieldError[] | { email: unknown }>;
-  const sorted = (errors: FieldError[]) => [...errors].sort((a, b) => String(a.pointer).localeCompare(String(b.pointer)));
+  const sorted = (errors: FieldError[]) =>
+    [...errors].sort((a, b) => String(a.pointer).localeCompare(String(b.pointer)));
 
   it('know the same fields', () => {
     expect([...fields.keys()].sort()).toEqual(Object.keys(right).sort());
@@ -68,8 +69,13 @@ describe('the two readers of request fields', () => {
 
   it('say the same of the same values, and bring them into the same form', async () => {
     const value = (name: string) =>
-      fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...(right[name] ?? [])) }, { weight: 1, arbitrary: fc.constantFrom(...wrong) });
-    const body = fc.record(Object.fromEntries([...fields.keys()].map((name) => [name, value(name)])), { requiredKeys: [] });
+      fc.oneof(
+        { weight: 4, arbitrary: fc.constantFrom(...(right[name] ?? [])) },
+        { weight: 1, arbitrary: fc.constantFrom(...wrong) },
+      );
+    const body = fc.record(Object.fromEntries([...fields.keys()].map((name) => [name, value(name)])), {
+      requiredKeys: [],
+    });
     const withUnknown = fc.tuple(body, fc.constantFrom({}, {}, { 'un/known~': 1 }, { nmae: 'ada' }));
     let refused = 0;
     let taken = 0;

@@ -58,24 +58,40 @@ const filters: fc.Arbitrary<Filter> = fc.oneof(
         status.map((value): Filter => [`status_ne=${value}`, (user) => user.status !== value]),
         locale.map((value): Filter => [`locale=${value}`, (user) => user.locale === value]),
         fc.boolean().map((value): Filter => [`locale_isnull=${value}`, (user) => (user.locale === null) === value]),
-        fc.constantFrom(...carriers).map((value): Filter => [`carrier_id_ne=${value}`, (user) => user.carrier_id !== value]),
-        fc.constantFrom(...rolesOf.carrier).map((value): Filter => [`role=${value}`, (user) => user.roles.includes(value)]),
+        fc
+          .constantFrom(...carriers)
+          .map((value): Filter => [`carrier_id_ne=${value}`, (user) => user.carrier_id !== value]),
+        fc
+          .constantFrom(...rolesOf.carrier)
+          .map((value): Filter => [`role=${value}`, (user) => user.roles.includes(value)]),
         fc.constant<Filter>([
           'role_in=operator,carrier_user',
           ({ roles }) => roles.some((role) => ['operator', 'carrier_user'].includes(role)),
         ]),
         fc.constant<Filter>(['attributes.a=x', (user) => user.attributes['a'] === 'x']),
-        fc.boolean().map((value): Filter => [`must_change_password=${value}`, (user) => user.must_change_password === value]),
+        fc
+          .boolean()
+          .map((value): Filter => [`must_change_password=${value}`, (user) => user.must_change_password === value]),
       ),
       { minLength: 1, maxLength: 2, selector: ([query]) => query.split('=')[0] },
     )
-    .map((parts): Filter => [parts.map(([query]) => query).join('&'), (user) => parts.every(([, holds]) => holds(user))]),
+    .map((parts): Filter => [
+      parts.map(([query]) => query).join('&'),
+      (user) => parts.every(([, holds]) => holds(user)),
+    ]),
 );
 
 const change = fc
   .record(
     {
-      ...{ status, locale: orNull(locale), timezone: orNull(timezone), allowed_ips: ips, attributes, must_change_password: fc.boolean() },
+      ...{
+        status,
+        locale: orNull(locale),
+        timezone: orNull(timezone),
+        allowed_ips: ips,
+        attributes,
+        must_change_password: fc.boolean(),
+      },
       roles: fc.subarray(rolesOf.carrier),
       roles_add: fc.subarray(['both', 'operator', 'carrier_user']),
       roles_remove: fc.subarray(['both', 'carrier_user']),
@@ -83,7 +99,9 @@ const change = fc
     },
     { requiredKeys: [], noNullPrototype: true },
   )
-  .map(({ roles, ...others }) => ('roles_add' in others || 'roles_remove' in others || roles === undefined ? others : { ...others, roles }))
+  .map(({ roles, ...others }) =>
+    'roles_add' in others || 'roles_remove' in others || roles === undefined ? others : { ...others, roles },
+  )
   .filter((one) => Object.keys(one).length > 0)
   .filter(({ roles_add = [], roles_remove = [] }) => !roles_remove.some((role) => roles_add.includes(role)));
 
@@ -99,17 +117,30 @@ describe('changes of found users against a plain model', () => {
     // what a request notes of its caller must not move
     await service.rows(`update sessions set last_seen_at = now() + interval '1 hour'`);
     callers = [];
-    for (const login of logins) callers.push({ login, row: (await service.get(`/user/${login.user_id}`, service.admin)).body });
+    for (const login of logins)
+      callers.push({ login, row: (await service.get(`/user/${login.user_id}`, service.admin)).body });
   });
   afterAll(() => service.close());
 
   const rowsOf = async (columns = `to_jsonb(users) - 'version' - 'updated_at' as row`) =>
-    new Map((await service.rows<{ user_id: string }>(`select user_id, ${columns} from users`)).map((row) => [row.user_id, row]));
-  const living = () => service.rows<ModelUser & { version: number; deleted_at: null }>('select * from users where deleted_at is null');
+    new Map(
+      (await service.rows<{ user_id: string }>(`select user_id, ${columns} from users`)).map((row) => [
+        row.user_id,
+        row,
+      ]),
+    );
+  const living = () =>
+    service.rows<ModelUser & { version: number; deleted_at: null }>('select * from users where deleted_at is null');
 
   /** Adds users; those who are not invited have a password. */
   async function add(some: Draft[]): Promise<void> {
-    const users = some.map((user) => ({ ...user, user_id: randomUUID(), version: 1, created_at: new Date(), updated_at: '2026-01-01' }));
+    const users = some.map((user) => ({
+      ...user,
+      user_id: randomUUID(),
+      version: 1,
+      created_at: new Date(),
+      updated_at: '2026-01-01',
+    }));
     const rows = users.map((user) => ({
       first_name: '',
       last_name: '',
@@ -118,9 +149,10 @@ describe('changes of found users against a plain model', () => {
       email: `${user.user_id}@example.com`,
     }));
     const columns = Object.keys(rows[0] ?? { user_id: '' }).join();
-    await service.rows(`insert into users (${columns}) select ${columns} from jsonb_populate_recordset(null::users, $1)`, [
-      JSON.stringify(rows),
-    ]);
+    await service.rows(
+      `insert into users (${columns}) select ${columns} from jsonb_populate_recordset(null::users, $1)`,
+      [JSON.stringify(rows)],
+    );
     await service.rows(
       `insert into credentials (user_id, password_hash) select user_id, '$none' from users where status <> 'invited' on conflict do nothing`,
     );
@@ -137,7 +169,8 @@ describe('changes of found users against a plain model', () => {
     await add(some);
   }
 
-  const seenBy = ({ row }: { row: ModelUser }, user: ModelUser) => row.carrier_id === null || row.carrier_id === user.carrier_id;
+  const seenBy = ({ row }: { row: ModelUser }, user: ModelUser) =>
+    row.carrier_id === null || row.carrier_id === user.carrier_id;
   const idsOf = (users: { user_id: string }[]) => users.map(({ user_id }) => user_id).sort();
 
   it('list, count, previews, change and deletion find the same users', async () => {
@@ -153,24 +186,44 @@ describe('changes of found users against a plain model', () => {
       met += found.length;
       const listQuery = query === 'everyone=true' ? '' : `&${query}`;
       const list = (await service.get(`/user/list?count=exact&per_page=500${listQuery}`, login)).body;
-      expect([query, idsOf(list.items), list.total]).toEqual([query, idsOf(found), { value: found.length, relation: 'eq' }]);
+      expect([query, idsOf(list.items), list.total]).toEqual([
+        query,
+        idsOf(found),
+        { value: found.length, relation: 'eq' },
+      ]);
       const body = { timezone: 'Europe/Paris' };
       for (const [method, payload] of [['PATCH', body] as const, ['DELETE', undefined] as const]) {
         const self = method === 'DELETE' && found.some(({ user_id }) => user_id === row.user_id) ? [row] : [];
         const skipped = idsOf([...spared, ...self]);
         const wanted = idsOf(found).filter((id) => !skipped.includes(id));
-        const send = (end: string) => service.send(method, `/user/all?${query}${end}`, { token: login.token, body: payload });
+        const send = (end: string) =>
+          service.send(method, `/user/all?${query}${end}`, { token: login.token, body: payload });
         const preview = (await send('&dry_run=true')).body;
-        expect(preview).toMatchObject({ matched: found.length, would_change: wanted.length, skipped_count: skipped.length });
+        expect(preview).toMatchObject({
+          matched: found.length,
+          would_change: wanted.length,
+          skipped_count: skipped.length,
+        });
         expect(preview.sample.length).toBe(Math.min(20, wanted.length));
         const before = await rowsOf('version, deleted_at');
         const done = (await send('')).body;
-        expect(done).toMatchObject({ matched: found.length, changed: wanted.length, unchanged: 0, skipped_count: skipped.length });
+        expect(done).toMatchObject({
+          matched: found.length,
+          changed: wanted.length,
+          unchanged: 0,
+          skipped_count: skipped.length,
+        });
         expect(idsOf(done.skipped)).toEqual(skipped);
-        const after = await service.rows<ModelUser & { version: number; deleted_at: Date | null; timezone: string }>('select * from users');
-        const touched = after.filter(({ user_id, version }) => version !== (before.get(user_id) as unknown as { version: number }).version);
+        const after = await service.rows<ModelUser & { version: number; deleted_at: Date | null; timezone: string }>(
+          'select * from users',
+        );
+        const touched = after.filter(
+          ({ user_id, version }) => version !== (before.get(user_id) as unknown as { version: number }).version,
+        );
         expect(idsOf(touched)).toEqual(wanted);
-        expect(touched.every((user) => (method === 'PATCH' ? user.timezone === body.timezone : user.deleted_at !== null))).toBe(true);
+        expect(
+          touched.every((user) => (method === 'PATCH' ? user.timezone === body.timezone : user.deleted_at !== null)),
+        ).toBe(true);
       }
     });
     await fc.assert(property, { numRuns: 25, endOnFailure: true });
@@ -182,38 +235,49 @@ describe('changes of found users against a plain model', () => {
     const counts = { same: 0, other: 0 };
     /** What happens between preview and confirmation. */
     const between = fc.array(
-      fc.oneof(draft, fc.record({ nth: fc.nat(), field: fc.constantFrom('status', 'locale', 'deleted_at', 'first_name') })),
+      fc.oneof(
+        draft,
+        fc.record({ nth: fc.nat(), field: fc.constantFrom('status', 'locale', 'deleted_at', 'first_name') }),
+      ),
       { maxLength: 2 },
     );
-    const property = fc.asyncProperty(drafts, filters, between, fc.boolean(), async (some, [query, holds], events, deletes) => {
-      await fill(some);
-      const found = async () => idsOf((await living()).filter(holds));
-      const send = (end: string) =>
-        service.send(deletes ? 'DELETE' : 'PATCH', `/user/all?${query}&${end}`, {
-          token: service.admin.token,
-          body: deletes ? undefined : { timezone: 'Europe/Paris' },
-        });
-      const shown = await found();
-      const { confirm_token } = (await send('dry_run=true')).body;
-      for (const event of events) {
-        if ('user_type' in event) await add([event]);
-        else {
-          const others = (await living()).filter((user) => callers.every(({ row }) => row.user_id !== user.user_id));
-          const id = others[event.nth % others.length]?.user_id ?? null;
-          const values = { status: `'disabled'`, locale: `'en'`, deleted_at: 'now()', first_name: `'Ada'` };
-          await service.rows(`update users set ${event.field} = ${values[event.field]} where user_id = $1`, [id]);
+    const property = fc.asyncProperty(
+      drafts,
+      filters,
+      between,
+      fc.boolean(),
+      async (some, [query, holds], events, deletes) => {
+        await fill(some);
+        const found = async () => idsOf((await living()).filter(holds));
+        const send = (end: string) =>
+          service.send(deletes ? 'DELETE' : 'PATCH', `/user/all?${query}&${end}`, {
+            token: service.admin.token,
+            body: deletes ? undefined : { timezone: 'Europe/Paris' },
+          });
+        const shown = await found();
+        const { confirm_token } = (await send('dry_run=true')).body;
+        for (const event of events) {
+          if ('user_type' in event) await add([event]);
+          else {
+            const others = (await living()).filter((user) => callers.every(({ row }) => row.user_id !== user.user_id));
+            const id = others[event.nth % others.length]?.user_id ?? null;
+            const values = { status: `'disabled'`, locale: `'en'`, deleted_at: 'now()', first_name: `'Ada'` };
+            await service.rows(`update users set ${event.field} = ${values[event.field]} where user_id = $1`, [id]);
+          }
         }
-      }
-      const [now, before] = [await found(), await rowsOf()];
-      const same = now.join() === shown.join();
-      counts[same ? 'same' : 'other']++;
-      const { status: answered, body } = await send(`confirm_token=${confirm_token}`);
-      expect([query, answered, body.code]).toEqual([query, ...(same ? [200, undefined] : [409, 'bulk.set_changed'])]);
-      const after = await rowsOf();
-      const moved = [...after.keys()].filter((id) => JSON.stringify(after.get(id)) !== JSON.stringify(before.get(id)));
-      const skipped = deletes ? [service.admin.user_id] : [];
-      expect(moved.sort()).toEqual(same ? shown.filter((id) => !skipped.includes(id)) : []);
-    });
+        const [now, before] = [await found(), await rowsOf()];
+        const same = now.join() === shown.join();
+        counts[same ? 'same' : 'other']++;
+        const { status: answered, body } = await send(`confirm_token=${confirm_token}`);
+        expect([query, answered, body.code]).toEqual([query, ...(same ? [200, undefined] : [409, 'bulk.set_changed'])]);
+        const after = await rowsOf();
+        const moved = [...after.keys()].filter(
+          (id) => JSON.stringify(after.get(id)) !== JSON.stringify(before.get(id)),
+        );
+        const skipped = deletes ? [service.admin.user_id] : [];
+        expect(moved.sort()).toEqual(same ? shown.filter((id) => !skipped.includes(id)) : []);
+      },
+    );
     await fc.assert(property, { numRuns: 30, endOnFailure: true });
     expect(Math.min(counts.same, counts.other)).toBeGreaterThan(0);
   });
@@ -230,8 +294,14 @@ describe('changes of found users against a plain model', () => {
         const before = await rowsOf();
         const { token } = service.admin;
         // the caller's own row apart: they must stay able to undo
-        const filter = query === 'everyone=true' ? `user_id_ne=${service.admin.user_id}` : `${query}&user_id_ne=${service.admin.user_id}`;
-        const done = await service.send(body === null ? 'DELETE' : 'PATCH', `/user/all?${filter}`, { token, body: body ?? undefined });
+        const filter =
+          query === 'everyone=true'
+            ? `user_id_ne=${service.admin.user_id}`
+            : `${query}&user_id_ne=${service.admin.user_id}`;
+        const done = await service.send(body === null ? 'DELETE' : 'PATCH', `/user/all?${filter}`, {
+          token,
+          body: body ?? undefined,
+        });
         expect([body, done.status, done.text]).toEqual([body, 200, done.text]);
         const { operation_id, changed } = done.body;
         const events = await service.rows<{ user_id: string }>(
@@ -242,7 +312,9 @@ describe('changes of found users against a plain model', () => {
         // mostly some of those whom the operation has changed
         const alive = await living();
         const others = [...events, ...events, ...alive];
-        const touched = new Set(others.length === 0 ? [] : nths.map((nth) => others[nth % others.length]?.user_id ?? ''));
+        const touched = new Set(
+          others.length === 0 ? [] : nths.map((nth) => others[nth % others.length]?.user_id ?? ''),
+        );
         for (const id of touched) {
           const lives = alive.some(({ user_id }) => user_id === id);
           const touch = lives
@@ -261,7 +333,10 @@ describe('changes of found users against a plain model', () => {
         expect(undone.skipped).toEqual(skipped.map((user_id) => ({ user_id, reason: 'user.version_mismatch' })));
         const after = await rowsOf();
         const expected = new Map(
-          [...left].map(([id, row]) => [id, events.some(({ user_id }) => user_id === id) && !touched.has(id) ? before.get(id) : row]),
+          [...left].map(([id, row]) => [
+            id,
+            events.some(({ user_id }) => user_id === id) && !touched.has(id) ? before.get(id) : row,
+          ]),
         );
         expect(after).toEqual(expected);
         counts.restored += undone.changed;

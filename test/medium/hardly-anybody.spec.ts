@@ -17,7 +17,10 @@ interface PlanNode {
 }
 const [many, back] = [3_000, 2_000];
 
-/** The planner was told when everybody was deleted, and has not looked again since most of them are back. */
+/**
+ * The planner was told when everybody was deleted, and has not looked again since most of them are
+ * back.
+ */
 describe('while the planner believes that there is hardly anybody', () => {
   let database: TestDatabase;
   let client: Client;

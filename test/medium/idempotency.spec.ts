@@ -58,9 +58,12 @@ describe('the idempotency interceptor', () => {
       calls++;
       return handler(request.body as Readable, reply);
     };
-    const answers = new IdempotencyInterceptor(idempotency).intercept({ switchToHttp: () => http } as unknown as ExecutionContext, {
-      handle: () => defer(handle),
-    });
+    const answers = new IdempotencyInterceptor(idempotency).intercept(
+      { switchToHttp: () => http } as unknown as ExecutionContext,
+      {
+        handle: () => defer(handle),
+      },
+    );
     const answer = await lastValueFrom(answers).catch((error: unknown) =>
       error instanceof AppError ? error.code : `fault: ${String(error)}`,
     );
@@ -85,8 +88,14 @@ describe('the idempotency interceptor', () => {
     expect(await send({ ...sent, method: 'PATCH' }, handler)).toMatchObject({ answer: { count: 2 } });
     expect(await send({ ...sent, url: '/y?a=1' }, handler)).toMatchObject({ answer: { count: 3 } });
     expect(await send({ ...sent, key: 'l' }, handler)).toMatchObject({ answer: { count: 4 } });
-    expect(await send({ ...sent, query: { a: '2' } }, handler)).toMatchObject({ answer: 'idempotency.key_reused', calls: 0 });
-    expect(await send({ ...sent, query: { a: '1', b: '1' } }, handler)).toMatchObject({ answer: 'idempotency.key_reused', calls: 0 });
+    expect(await send({ ...sent, query: { a: '2' } }, handler)).toMatchObject({
+      answer: 'idempotency.key_reused',
+      calls: 0,
+    });
+    expect(await send({ ...sent, query: { a: '1', b: '1' } }, handler)).toMatchObject({
+      answer: 'idempotency.key_reused',
+      calls: 0,
+    });
     expect(await send(sent, handler)).toEqual({ answer: { count: 1 }, calls: 0, status: 201 });
   });
 
@@ -116,7 +125,9 @@ describe('the idempotency interceptor', () => {
     const handler = async () => {
       await service.rows(`update idempotency_keys set claimed_until = now() + interval '1 second'`);
       await until(
-        async () => (await service.rows(`select 1 from idempotency_keys where claimed_until > now() + interval '5 seconds'`)).length > 0,
+        async () =>
+          (await service.rows(`select 1 from idempotency_keys where claimed_until > now() + interval '5 seconds'`))
+            .length > 0,
       );
       return 'done';
     };
@@ -136,7 +147,10 @@ describe('the idempotency interceptor', () => {
     const text = Array.from({ length: 5_000 }, (_, n) => `line ${n} with some text\n`).join('');
     const readSome = (body: Readable) => body.iterator({ destroyOnReturn: false })[Symbol.asyncIterator]().next();
     const readers: [string, Handler][] = [
-      ['that is iterated', async (body) => (await body.toArray()).reduce((sum: number, chunk: Buffer) => sum + chunk.length, 0)],
+      [
+        'that is iterated',
+        async (body) => (await body.toArray()).reduce((sum: number, chunk: Buffer) => sum + chunk.length, 0),
+      ],
       [
         'that is piped',
         async (body) => {
@@ -158,8 +172,16 @@ describe('the idempotency interceptor', () => {
     ];
 
     it.each(readers)('%s: the same bytes get the first answer, others are refused', async (_title, handler) => {
-      expect(await send({ key: 'k', body: stream(text, 16_384) }, handler)).toEqual({ answer: text.length, calls: 1, status: 201 });
-      expect(await send({ key: 'k', body: stream(text, 1_000) }, handler)).toEqual({ answer: text.length, calls: 0, status: 201 });
+      expect(await send({ key: 'k', body: stream(text, 16_384) }, handler)).toEqual({
+        answer: text.length,
+        calls: 1,
+        status: 201,
+      });
+      expect(await send({ key: 'k', body: stream(text, 1_000) }, handler)).toEqual({
+        answer: text.length,
+        calls: 0,
+        status: 201,
+      });
       for (const other of [`${text}\n`, text.slice(0, -1), text.replace('4999', '4998')])
         expect(await send({ key: 'k', body: stream(other, 16_384) }, handler)).toMatchObject({
           answer: 'idempotency.key_reused',
@@ -183,8 +205,14 @@ describe('the idempotency interceptor', () => {
         await readSome(body);
         throw new AppError('request.invalid');
       };
-      expect(await send({ key: 'k', body: stream(text, 1_000) }, handler)).toMatchObject({ answer: 'request.invalid', calls: 1 });
-      expect(await send({ key: 'k', body: stream(text, 5_000) }, handler)).toMatchObject({ answer: 'request.invalid', calls: 0 });
+      expect(await send({ key: 'k', body: stream(text, 1_000) }, handler)).toMatchObject({
+        answer: 'request.invalid',
+        calls: 1,
+      });
+      expect(await send({ key: 'k', body: stream(text, 5_000) }, handler)).toMatchObject({
+        answer: 'request.invalid',
+        calls: 0,
+      });
       const mended = send({ key: 'k', body: stream(text.replace('4999', '4998'), 1_000) }, handler);
       expect(await mended).toMatchObject({ answer: 'idempotency.key_reused', calls: 0 });
     });
@@ -200,7 +228,10 @@ describe('the idempotency interceptor', () => {
       );
       expect((await send({ key: 'k', body: broken }, handler)).answer).toBe('fault: Error: ECONNRESET');
       expect(await keys()).toEqual([]);
-      expect(await send({ key: 'k', body: stream(text, 1_000) }, handler)).toMatchObject({ answer: text.length, calls: 1 });
+      expect(await send({ key: 'k', body: stream(text, 1_000) }, handler)).toMatchObject({
+        answer: text.length,
+        calls: 1,
+      });
     });
 
     it('that breaks off or is destroyed: a change that was made is kept, a refusal is not', async () => {
@@ -211,7 +242,11 @@ describe('the idempotency interceptor', () => {
       };
       expect((await send({ key: 'k', body: stream(text, 1_000) }, refused)).answer).toBe('request.invalid');
       expect(await send({ key: 'k', body: stream(text, 1_000) }, destroy)).toMatchObject({ calls: 1, status: 201 });
-      expect(await send({ key: 'k', body: stream(text, 1_000) }, destroy)).toMatchObject({ answer: undefined, calls: 0, status: 201 });
+      expect(await send({ key: 'k', body: stream(text, 1_000) }, destroy)).toMatchObject({
+        answer: undefined,
+        calls: 0,
+        status: 201,
+      });
     });
 
     it('is never read ahead of its reader, nor gathered in memory', async () => {
@@ -237,7 +272,10 @@ describe('the idempotency interceptor', () => {
       expect((await send({ key: 'k', body: large() }, handler)).answer).toBe(1_024 * chunk.length);
       expect(ahead).toBeLessThanOrEqual(4 * chunk.length);
       made = 0;
-      expect(await send({ key: 'k', body: large() }, handler)).toMatchObject({ answer: 1_024 * chunk.length, calls: 0 });
+      expect(await send({ key: 'k', body: large() }, handler)).toMatchObject({
+        answer: 1_024 * chunk.length,
+        calls: 0,
+      });
     });
   });
 });

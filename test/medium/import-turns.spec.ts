@@ -25,7 +25,11 @@ describe('imports beside each other', () => {
     return service.post('/user/import', { ...service.admin, body, headers: { 'content-type': 'text/csv' } });
   };
   const until = async (reached: () => Promise<boolean>): Promise<void> => {
-    for (const end = performance.now() + 40_000; !(await reached()); await new Promise((resolve) => setTimeout(resolve, 20)))
+    for (
+      const end = performance.now() + 40_000;
+      !(await reached());
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    )
       if (performance.now() > end) throw new Error('it never came to this');
   };
   const waiting = async (count: number) => {
@@ -58,18 +62,30 @@ describe('imports beside each other', () => {
     await until(() => waiting(1));
     const rows = Array.from({ length: 10_001 }, (_, i) => `carrier,many-${i},many-${i}@example.com,c1`);
     const body = ['user_type,name,email,carrier_id', ...rows].join('\n');
-    const many = await service.post('/user/import', { ...service.admin, body, headers: { 'content-type': 'text/csv' } });
+    const many = await service.post('/user/import', {
+      ...service.admin,
+      body,
+      headers: { 'content-type': 'text/csv' },
+    });
     const { operation_id } = many.body;
     expect(many.status).toBe(202);
     // the sweep would find it after five seconds
-    await service.rows(`update operations set progressed_at = now() + interval '1 hour' where operation_id = $1`, [operation_id]);
+    await service.rows(`update operations set progressed_at = now() + interval '1 hour' where operation_id = $1`, [
+      operation_id,
+    ]);
     await until(
-      async () => (await service.rows(`select 1 from graphile_worker.jobs where task_identifier = 'run-operations'`)).length === 0,
+      async () =>
+        (await service.rows(`select 1 from graphile_worker.jobs where task_identifier = 'run-operations'`)).length ===
+        0,
     );
-    expect(await service.rows('select status from operations where operation_id = $1', [operation_id])).toEqual([{ status: 'waiting' }]);
+    expect(await service.rows('select status from operations where operation_id = $1', [operation_id])).toEqual([
+      { status: 'waiting' },
+    ]);
     await gate.query('commit');
     expect((await few).status).toBe(200);
-    await until(async () => (await service.get(`/user/operation/${operation_id}`, service.admin)).body.status === 'done');
+    await until(
+      async () => (await service.get(`/user/operation/${operation_id}`, service.admin)).body.status === 'done',
+    );
   });
 
   it('a file whose users cannot be created for the moment is an operation that goes on, and no refusal', async () => {

@@ -50,9 +50,17 @@ describe('import of users', () => {
       [7, '/name', 'user.name_taken'],
       [9, '/email', 'user.email_taken'],
     ]);
-    expect(await byName('csv-1')).toMatchObject({ status: 'invited', carrier_id: 'c1', must_change_password: false, version: 1 });
+    expect(await byName('csv-1')).toMatchObject({
+      status: 'invited',
+      carrier_id: 'c1',
+      must_change_password: false,
+      version: 1,
+    });
     expect(await byName('csv-7')).toMatchObject({ user_type: 'system', created_by: service.admin.user_id });
-    const { body: audit } = await service.get(`/audit/list?operation_id=${body.operation_id}&event_type=user.created`, service.admin);
+    const { body: audit } = await service.get(
+      `/audit/list?operation_id=${body.operation_id}&event_type=user.created`,
+      service.admin,
+    );
     expect(audit.items).toHaveLength(2);
     expect(audit.items.map(({ changes }: { changes: { name: unknown } }) => changes.name)).toEqual(
       expect.arrayContaining([{ after: 'csv-1' }, { after: 'csv-7' }]),
@@ -66,7 +74,9 @@ describe('import of users', () => {
     expect(body).toMatchObject({ created: 1, skipped: 2, failed_count: 0, failed: [] });
     const mail = await service.mailbox.take('skip-2@example.com');
     expect(mail.token).toMatch(/^[\w-]{43}$/);
-    const tokens = await service.rows(`select name from one_time_tokens join users using (user_id) where name like 'skip-%'`);
+    const tokens = await service.rows(
+      `select name from one_time_tokens join users using (user_id) where name like 'skip-%'`,
+    );
     expect(tokens).toEqual([{ name: 'skip-2' }]);
   });
 
@@ -87,8 +97,15 @@ describe('import of users', () => {
       [4, 'user.name_taken'],
       [5, 'field.not_allowed'],
     ]);
-    expect((await sendRows(rows, 'dry_run=true&on_conflict=skip')).body).toMatchObject({ created: 1, skipped: 3, failed_count: 1 });
-    expect([await count(), await service.rows(`select 1 from operations where request ->> 'on_conflict' = 'x'`)]).toEqual([before, []]);
+    expect((await sendRows(rows, 'dry_run=true&on_conflict=skip')).body).toMatchObject({
+      created: 1,
+      skipped: 3,
+      failed_count: 1,
+    });
+    expect([
+      await count(),
+      await service.rows(`select 1 from operations where request ->> 'on_conflict' = 'x'`),
+    ]).toEqual([before, []]);
   });
 
   it('an id in several rows is one user: of the first row that can be one, with its password and no other', async () => {
@@ -112,7 +129,8 @@ describe('import of users', () => {
         [6, 'field.not_allowed'],
       ]);
     }
-    const made = await service.rows(`select name, status, password_hash as hash from users left join credentials using (user_id)
+    const made =
+      await service.rows(`select name, status, password_hash as hash from users left join credentials using (user_id)
       where name like 'same-id-%' order by name`);
     expect(made).toEqual([
       { name: 'same-id-1', status: 'active', hash: hash('B').password_hash },
@@ -150,15 +168,18 @@ describe('import of users', () => {
   it('what the database could not keep is one wrong row, and no end of the file', async () => {
     const times = ['2026-02-30T00:00:00Z', '2025-02-29T00:00:00+00:00', '2026-01-01T24:00:00Z', '2026-01-01T00:00:60Z'];
     const wrong = [...times.map((created_at) => ({ created_at })), { attributes: { tiny: Array(400).fill(1e-300) } }];
-    const good = row('kept-1', { created_at: '2026-01-01T00:00:00.123+20:00', attributes: { tiny: [1e-300, -0.5, 0] } });
+    const good = row('kept-1', {
+      created_at: '2026-01-01T00:00:00.123+20:00',
+      attributes: { tiny: [1e-300, -0.5, 0] },
+    });
     const rows = [...wrong.map((more, i) => row(`not-kept-${i}`, more)), good];
     for (const query of ['dry_run=true', '']) {
       const { status, body } = await sendRows(rows, query);
-      expect([status, body.created, body.failed.map(({ pointer, code }: Record<string, unknown>) => [pointer, code])]).toEqual([
-        200,
-        1,
-        [...times.map(() => ['/created_at', 'field.malformed']), ['/attributes', 'field.too_long']],
-      ]);
+      expect([
+        status,
+        body.created,
+        body.failed.map(({ pointer, code }: Record<string, unknown>) => [pointer, code]),
+      ]).toEqual([200, 1, [...times.map(() => ['/created_at', 'field.malformed']), ['/attributes', 'field.too_long']]]);
     }
     expect((await byName('kept-1')).created_at).toBe('2025-12-31T04:00:00.123Z');
     const { status, body } = await send(
@@ -173,7 +194,8 @@ describe('import of users', () => {
   });
 
   it('is canceled while its file is still coming in: nobody is created, nothing of it is kept, and the answer says so', async () => {
-    const lines = (from: number) => Array.from({ length: 1_000 }, (_, i) => JSON.stringify(row(`cancel-${from + i}`))).join('\n') + '\n';
+    const lines = (from: number) =>
+      Array.from({ length: 1_000 }, (_, i) => JSON.stringify(row(`cancel-${from + i}`))).join('\n') + '\n';
     const receiving = async () =>
       (await service.get('/user/operation/list?status=receiving', service.admin)).body.items.find(
         ({ matched }: { matched: number }) => matched > 0,
@@ -205,14 +227,29 @@ describe('import of users', () => {
   it('goes on as an operation with more than 10,000 rows, and tells how it stands', async () => {
     const rows = Array.from({ length: 10_001 }, (_, i) => row(i % 50 === 7 ? '!!!' : `many-${i}`));
     const { status, body, headers } = await sendRows(rows);
-    expect([status, body.kind, body.matched, headers['location']]).toEqual([202, 'import', 10_001, `/user/operation/${body.operation_id}`]);
+    expect([status, body.kind, body.matched, headers['location']]).toEqual([
+      202,
+      'import',
+      10_001,
+      `/user/operation/${body.operation_id}`,
+    ]);
     let operation = body;
     for (const until = performance.now() + 40_000; operation.finished_at === null && performance.now() < until;) {
       await new Promise((resolve) => setTimeout(resolve, 50));
       operation = (await service.get(`/user/operation/${body.operation_id}`, service.admin)).body;
     }
-    expect(operation).toMatchObject({ status: 'done', processed: 10_001, changed: 9_801, skipped_count: 200, undo_until: null });
-    const bad = Array.from({ length: 200 }, (_, i) => ({ line: 8 + 50 * i, pointer: '/name', reason: 'field.malformed' }));
+    expect(operation).toMatchObject({
+      status: 'done',
+      processed: 10_001,
+      changed: 9_801,
+      skipped_count: 200,
+      undo_until: null,
+    });
+    const bad = Array.from({ length: 200 }, (_, i) => ({
+      line: 8 + 50 * i,
+      pointer: '/name',
+      reason: 'field.malformed',
+    }));
     expect(operation.skipped).toEqual(bad.map((one) => expect.objectContaining(one)));
     const [listed] = (await service.get('/user/operation/list?per_page=1', service.admin)).body.items;
     expect(listed.skipped).toEqual(operation.skipped.slice(0, 100));
@@ -230,11 +267,11 @@ describe('import of users', () => {
     const before = await count();
     const { status, body } = await send(file);
     expect([status, body.code, body.errors?.[0]?.detail]).toEqual([400, 'request.invalid', detail]);
-    expect([await count(), await left(), await service.rows(`select 1 from operations where status = 'receiving'`)]).toEqual([
-      before,
-      [],
-      [],
-    ]);
+    expect([
+      await count(),
+      await left(),
+      await service.rows(`select 1 from operations where status = 'receiving'`),
+    ]).toEqual([before, [], []]);
   });
 
   it('what is not UTF-8, or of another type, is refused', async () => {
@@ -249,7 +286,10 @@ describe('import of users', () => {
       const { status, body } = await send('{}', '', type);
       expect([type, status, body.detail]).toEqual([type, 415, expect.stringContaining('text/csv')]);
     }
-    expect((await service.post('/user/create', { ...service.admin, body: 'a', headers: { 'content-type': 'text/csv' } })).status).toBe(415);
+    expect(
+      (await service.post('/user/create', { ...service.admin, body: 'a', headers: { 'content-type': 'text/csv' } }))
+        .status,
+    ).toBe(415);
     expect((await service.post('/user/import', service.admin)).status).toBe(415);
     expect((await send(header, 'on_conflict=overwrite')).body.errors[0].parameter).toBe('on_conflict');
     expect((await send(header, 'dryrun=true')).body.errors[0].parameter).toBe('dryrun');
@@ -264,7 +304,11 @@ describe('import of users', () => {
       fc.boolean(),
     );
     const people = fc.sample(
-      fc.record({ first_name: text, last_name: text, attributes: fc.dictionary(fc.constantFrom('a', '=b', '"'), value) }),
+      fc.record({
+        first_name: text,
+        last_name: text,
+        attributes: fc.dictionary(fc.constantFrom('a', '=b', '"'), value),
+      }),
       40,
     );
     await sendRows(
@@ -290,7 +334,10 @@ describe('import of users', () => {
       expect([status, body.created, body.failed]).toEqual([200, before.length, []]);
       if (format !== 'csv') expect(await state()).toEqual(before);
       // without its hash nobody is active
-      else expect(await state()).toEqual(before.map(({ u }) => ({ u: { ...(u as object), status: 'invited' }, hash: null })));
+      else
+        expect(await state()).toEqual(
+          before.map(({ u }) => ({ u: { ...(u as object), status: 'invited' }, hash: null })),
+        );
     }
   });
 });

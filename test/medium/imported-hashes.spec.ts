@@ -18,9 +18,13 @@ describe('passwords hashed by other systems', () => {
     return user;
   }
   const hashOf = async (user_id: string) =>
-    (await service.rows<{ password_hash: string }>('select password_hash from credentials where user_id = $1', [user_id]))[0]
-      ?.password_hash;
-  const attempt = async (login: string, password: string) => (await service.post('/auth/login', { body: { login, password } })).status;
+    (
+      await service.rows<{ password_hash: string }>('select password_hash from credentials where user_id = $1', [
+        user_id,
+      ])
+    )[0]?.password_hash;
+  const attempt = async (login: string, password: string) =>
+    (await service.post('/auth/login', { body: { login, password } })).status;
 
   it.each([
     ['bcrypt', () => hashBcrypt(secret, { cost: 4 })],

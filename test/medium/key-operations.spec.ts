@@ -17,24 +17,36 @@ describe('keys as actors', () => {
     const { key_id, key } = await createKey(service, ['*']);
     const victim = await service.loginAs();
     const name = `by-key-${Date.now()}`;
-    const user = { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com`, roles: ['carrier_administrator'] };
-    const create = () => service.post('/user/create', { token: key, body: user, headers: { 'idempotency-key': 'once' } });
+    const user = {
+      user_type: 'carrier',
+      carrier_id: 'c1',
+      name,
+      email: `${name}@example.com`,
+      roles: ['carrier_administrator'],
+    };
+    const create = () =>
+      service.post('/user/create', { token: key, body: user, headers: { 'idempotency-key': 'once' } });
     const [created, again] = [await create(), await create()];
     expect([created.status, created.body.created_by]).toEqual([201, key_id]);
     expect(again.body).toEqual(created.body);
     // the same Idempotency-Key of somebody else is another one
-    expect((await service.post('/user/create', { token: admin.token, body: user, headers: { 'idempotency-key': 'once' } })).status).toBe(
-      409,
-    );
+    expect(
+      (await service.post('/user/create', { token: admin.token, body: user, headers: { 'idempotency-key': 'once' } }))
+        .status,
+    ).toBe(409);
     await service.patch(`/user/${victim.user_id}`, { token: key, body: { status: 'disabled' } });
     const sessions = await service.get(`/auth/session/list?user_id=${victim.user_id}`, { token: key });
     expect(sessions.body.items).toMatchObject([
       { session_id: victim.session_id, current: false, ended_reason: 'user_disabled', ended_by: key_id },
     ]);
     const audit = await service.get(`/audit/list?actor_type=key&actor_id=${key_id}&order_dir=asc`, { token: key });
-    const seen = (audit.body.items as { event_type: string; actor_type: string; session_id: null }[]).map((event) => event.event_type);
+    const seen = (audit.body.items as { event_type: string; actor_type: string; session_id: null }[]).map(
+      (event) => event.event_type,
+    );
     expect(new Set(seen)).toEqual(new Set(['user.created', 'user.changed', 'session.ended']));
-    expect(new Set((audit.body.items as { session_id: null }[]).map(({ session_id }) => session_id))).toEqual(new Set([null]));
+    expect(new Set((audit.body.items as { session_id: null }[]).map(({ session_id }) => session_id))).toEqual(
+      new Set([null]),
+    );
   });
 
   it('end the sessions that a filter finds, none without one, and none of whoever has a role that they may not give', async () => {
@@ -56,24 +68,38 @@ describe('keys as actors', () => {
   it('ask for operations of many, follow, cancel and undo them; cursors are theirs alone', async () => {
     await addManyUsers(service, 10_001, 'many');
     const { key_id, key } = await createKey(service, ['user:update', 'user:read']);
-    const { status, body } = await service.patch('/user/all?carrier_id=many', { token: key, body: { timezone: 'Europe/Oslo' } });
+    const { status, body } = await service.patch('/user/all?carrier_id=many', {
+      token: key,
+      body: { timezone: 'Europe/Oslo' },
+    });
     expect([status, body.actor_type, body.actor_id]).toEqual([202, 'key', key_id]);
     expect(await ended(service, body.operation_id, key)).toMatchObject({ status: 'done', changed: 10_001 });
     const canceled = await service.post(`/user/operation/${body.operation_id}/cancel`, { token: key });
     expect([canceled.status, canceled.body.status]).toEqual([202, 'done']);
     const undone = await service.post(`/user/operation/${body.operation_id}/undo`, { token: key });
     expect(undone.status).toBe(202);
-    expect(await ended(service, undone.body.operation_id, key)).toMatchObject({ status: 'done', changed: 10_001, actor_id: key_id });
+    expect(await ended(service, undone.body.operation_id, key)).toMatchObject({
+      status: 'done',
+      changed: 10_001,
+      actor_id: key_id,
+    });
     const list = await service.get(`/user/operation/list?actor_type=key&actor_id=${key_id}`, { token: key });
     expect(list.body.items).toHaveLength(2);
-    const [row] = await service.rows<{ count: string }>(`select count(*) from events where actor_id = $1 and actor_type = 'key'`, [key_id]);
+    const [row] = await service.rows<{ count: string }>(
+      `select count(*) from events where actor_id = $1 and actor_type = 'key'`,
+      [key_id],
+    );
     expect(Number(row?.count)).toBe(2 * 10_001 + 2);
-    const { next_cursor } = (await service.get('/user/list?per_page=2&count=none', { token: key })).body as { next_cursor: string };
-    const follow = (token: string) => service.get(`/user/list?per_page=2&count=none&cursor=${encodeURIComponent(next_cursor)}`, { token });
+    const { next_cursor } = (await service.get('/user/list?per_page=2&count=none', { token: key })).body as {
+      next_cursor: string;
+    };
+    const follow = (token: string) =>
+      service.get(`/user/list?per_page=2&count=none&cursor=${encodeURIComponent(next_cursor)}`, { token });
     expect((await follow(key)).status).toBe(200);
     expect((await follow((await createKey(service, ['user:read'])).key)).body.code).toBe('page.cursor_invalid');
     // a preview is confirmed by the key that asked for it
-    const change = (query: string, token: string) => service.patch(`/user/all?name=many-1${query}`, { token, body: { locale: 'de' } });
+    const change = (query: string, token: string) =>
+      service.patch(`/user/all?name=many-1${query}`, { token, body: { locale: 'de' } });
     const { confirm_token } = (await change('&dry_run=true', key)).body as { confirm_token: string };
     expect((await change(`&confirm_token=${encodeURIComponent(confirm_token)}`, admin.token)).status).not.toBe(200);
     expect((await change(`&confirm_token=${encodeURIComponent(confirm_token)}`, key)).body.changed).toBe(1);
@@ -86,9 +112,10 @@ describe('keys as actors', () => {
     const answer = await service.post('/user/import', { token: key, body, headers: { 'content-type': 'text/csv' } });
     expect(answer.status).toBeLessThan(300);
     if (answer.status === 202) await ended(service, answer.body.operation_id, key);
-    const [row] = await service.rows<{ count: string }>(`select count(*) from users where carrier_id = 'imported' and created_by = $1`, [
-      key_id,
-    ]);
+    const [row] = await service.rows<{ count: string }>(
+      `select count(*) from users where carrier_id = 'imported' and created_by = $1`,
+      [key_id],
+    );
     expect(row?.count).toBe('1200');
   });
 });

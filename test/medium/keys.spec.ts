@@ -12,7 +12,9 @@ describe('keys for machines', () => {
   beforeAll(async () => {
     service = await TestService.start();
     ({ admin } = service);
-    await service.rows(`insert into roles (name, user_types, permissions) values ('key_maker', '{carrier}', '{user:read,key:manage}')`);
+    await service.rows(
+      `insert into roles (name, user_types, permissions) values ('key_maker', '{carrier}', '{user:read,key:manage}')`,
+    );
   });
   afterAll(() => service.close());
 
@@ -23,18 +25,33 @@ describe('keys for machines', () => {
       [key_id],
     );
   const agedBy = (key_id: string, seconds: number) =>
-    service.rows(`update keys set last_used_at = last_used_at - $2 * interval '1 second' where key_id = $1`, [key_id, seconds]);
+    service.rows(`update keys set last_used_at = last_used_at - $2 * interval '1 second' where key_id = $1`, [
+      key_id,
+      seconds,
+    ]);
 
   it('are shown once, with all that they may do; only their SHA-256 is kept', async () => {
     const expires_at = inSeconds(30 * day);
-    const body = { name: 'Abrechnung é', permissions: ['user:read', 'voip:call'], expires_at, carrier_scope: ['c1', 'c2'] };
+    const body = {
+      name: 'Abrechnung é',
+      permissions: ['user:read', 'voip:call'],
+      expires_at,
+      carrier_scope: ['c1', 'c2'],
+    };
     const { status, body: made } = await service.post('/auth/key/create', { token: admin.token, body });
     expect(status).toBe(201);
     const { key, key_id, created_at, ...rest } = made;
     expect(key).toMatch(/^cik_[A-Za-z0-9_-]{43}$/);
     expect(Date.parse(created_at)).toBeGreaterThan(Date.now() - 60_000);
     const unused = { last_used_at: null, last_used_ip: null, revoked_at: null, revoked_by: null };
-    expect(rest).toEqual({ ...body, user_type: 'system', carrier_id: null, active: true, created_by: admin.user_id, ...unused });
+    expect(rest).toEqual({
+      ...body,
+      user_type: 'system',
+      carrier_id: null,
+      active: true,
+      created_by: admin.user_id,
+      ...unused,
+    });
     expect(await rowOf(key_id)).toMatchObject({ token_hash: createHash('sha256').update(key).digest() });
     const listed = await service.get(`/auth/key/list?key_id=${key_id}`, admin);
     expect(listed.body.items).toEqual([{ key_id, created_at, ...rest }]);
@@ -44,7 +61,14 @@ describe('keys for machines', () => {
       carrier_scope: { after: body.carrier_scope },
       expires_at: { after: expires_at },
     };
-    const event = { event_type: 'key.created', actor_id: admin.user_id, actor_type: 'user', target_type: 'key', carrier_id: null, changes };
+    const event = {
+      event_type: 'key.created',
+      actor_id: admin.user_id,
+      actor_type: 'user',
+      target_type: 'key',
+      carrier_id: null,
+      changes,
+    };
     expect(await eventsOf(key_id)).toEqual([event]);
   });
 
@@ -58,7 +82,9 @@ describe('keys for machines', () => {
     ])
       expect((await service.get(`/user/${user_id}`, { headers: headers as never })).status).toBe(200);
     expect((await service.patch(`/user/${user_id}`, { token: key, body: { locale: 'de' } })).body.locale).toBe('de');
-    expect((await service.patch(`/user/all?user_id=${user_id}`, { token: key, body: { locale: 'en' } })).body.changed).toBe(1);
+    expect(
+      (await service.patch(`/user/all?user_id=${user_id}`, { token: key, body: { locale: 'en' } })).body.changed,
+    ).toBe(1);
     for (const [method, url] of [
       ['DELETE', `/user/${user_id}`],
       ['DELETE', `/user/all?user_id=${user_id}`],
@@ -142,7 +168,10 @@ describe('keys for machines', () => {
     await service.delete(`/auth/key/${alpha.key_id}`, admin);
     await service.rows(`update keys set expires_at = now() - interval '1 second' where key_id = $1`, [beta.key_id]);
     const names = async (query: string) => {
-      const { status, text, body } = await service.get(`/auth/key/list?order_by=created_at&order_dir=asc${query}`, admin);
+      const { status, text, body } = await service.get(
+        `/auth/key/list?order_by=created_at&order_dir=asc${query}`,
+        admin,
+      );
       if (status !== 200) throw new Error(text);
       return (body.items as { name: string }[]).map(({ name }) => name);
     };
@@ -196,7 +225,8 @@ describe('keys for machines', () => {
   it('note their last use at most once a minute, from where, and wait for nobody', async () => {
     const { key_id, key } = await createKey(service, ['user:read']);
     const use = (ip: string) => service.get('/user/list?count=none', { token: key, ip });
-    const noted = async () => (await service.get(`/auth/key/list?key_id=${key_id}`, admin)).body.items[0] as Record<string, unknown>;
+    const noted = async () =>
+      (await service.get(`/auth/key/list?key_id=${key_id}`, admin)).body.items[0] as Record<string, unknown>;
     const repository = service.app.get(KeysRepository, { strict: false });
     await service.rows(`create table writes (key_id uuid); create function count_writes() returns trigger language plpgsql as $$ begin
         insert into writes values (new.key_id); return new; end $$;

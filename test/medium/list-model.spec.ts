@@ -33,9 +33,10 @@ describe('lists, counts, previews and walks against a plain model', () => {
     await service.rows('delete from users where user_id <> all($1)', [callers.map(({ row }) => row.user_id)]);
     const columns = [...Object.keys(users[0] ?? { user_id: '' }), 'allowed_ips', 'version'].join();
     const rows = users.map((user) => ({ ...user, allowed_ips: [], version: 1 }));
-    await service.rows(`insert into users (${columns}) select ${columns} from jsonb_populate_recordset(null::users, $1)`, [
-      JSON.stringify(rows),
-    ]);
+    await service.rows(
+      `insert into users (${columns}) select ${columns} from jsonb_populate_recordset(null::users, $1)`,
+      [JSON.stringify(rows)],
+    );
     return [...users, ...callers.map(({ row }) => row)];
   }
 
@@ -43,7 +44,11 @@ describe('lists, counts, previews and walks against a plain model', () => {
   async function walk(query: string, login: TestLogin): Promise<string[]> {
     const met: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
-      const { status, body, text: answer } = await service.get(`/user/list?${query}${cursor === '' ? '' : `&cursor=${cursor}`}`, login);
+      const {
+        status,
+        body,
+        text: answer,
+      } = await service.get(`/user/list?${query}${cursor === '' ? '' : `&cursor=${cursor}`}`, login);
       if (status !== 200) throw new Error(`${query}: ${answer}`);
       met.push(...body.items.map(({ user_id }: ModelUser) => user_id));
       cursor = body.next_cursor;
@@ -84,13 +89,18 @@ describe('lists, counts, previews and walks against a plain model', () => {
 
   it('find the same users by each parameter on its own', async () => {
     const found: string[] = [];
-    const seedsOfAll = fc.sample(fc.array(fc.noBias(fc.nat()), { minLength: 6, maxLength: 6 }), { seed: 12, numRuns: 20 });
+    const seedsOfAll = fc.sample(fc.array(fc.noBias(fc.nat()), { minLength: 6, maxLength: 6 }), {
+      seed: 12,
+      numRuns: 20,
+    });
     const drafts = fc.sample(modelUser, { seed: 7, numRuns: 80 });
     const users = await fill(drafts);
     for (const parameter of filters)
       for (const [index, seeds] of seedsOfAll.entries()) {
         const value = valueFor({ parameter, seeds }, users);
-        const wanted = users.filter((user) => user.deleted_at === null && meets(user, parameter, value)).map(({ user_id }) => user_id);
+        const wanted = users
+          .filter((user) => user.deleted_at === null && meets(user, parameter, value))
+          .map(({ user_id }) => user_id);
         const query = `${parameter}=${encodeURIComponent(value)}&count=exact&per_page=500&order_by=${sorts[index % sorts.length]}`;
         const { body } = await service.get(`/user/list?${query}`, service.admin);
         expect([query, body.items.map(({ user_id }: ModelUser) => user_id).sort()]).toEqual([query, wanted.sort()]);

@@ -13,7 +13,14 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database'
 
 const someone = '018f0000-0000-7000-8000-000000000001';
 const actor = (fields: Partial<Actor>) =>
-  ({ actor_type: 'user', user_id: someone, user_type: 'system', carrier_id: null, carrier_scope: null, ...fields }) as Actor;
+  ({
+    actor_type: 'user',
+    user_id: someone,
+    user_type: 'system',
+    carrier_id: null,
+    carrier_scope: null,
+    ...fields,
+  }) as Actor;
 const callers = {
   everything: actor({}),
   carrier: actor({ user_type: 'carrier', carrier_id: 'carrier-180' }),
@@ -53,19 +60,27 @@ const common =
 function valueOf(field: string, operator: Operator): string {
   if (operator === 'isnull') return 'true';
   if (operator === 'like') return like[field] ?? 'nobody';
-  if (field.endsWith('_at')) return operator === 'lt' || operator === 'lte' ? '2000-01-01T00:00:00Z' : '2099-01-01T00:00:00Z';
+  if (field.endsWith('_at'))
+    return operator === 'lt' || operator === 'lte' ? '2000-01-01T00:00:00Z' : '2099-01-01T00:00:00Z';
   const value = rare[field] ?? '';
   if (field === 'user_type' && operator === 'ne') return 'carrier';
   return value;
 }
 
 const filters = Object.entries(userList.filter.fields).flatMap(([field, spec]) =>
-  operatorsOf(spec).map((operator) => `${parameterName(field, operator)}=${encodeURIComponent(valueOf(field, operator))}`),
+  operatorsOf(spec).map(
+    (operator) => `${parameterName(field, operator)}=${encodeURIComponent(valueOf(field, operator))}`,
+  ),
 );
 const searches = ['q=zuse.1234', 'q=---', 'attributes.customer_number=777', 'attributes.tier=gold', 'name_like=---'];
-/** Between few and many: which way is the better one depends on the sample that the statistics were made from. */
+/**
+ * Between few and many: which way is the better one depends on the sample that the statistics were
+ * made from.
+ */
 const middling = ['q=ada', 'q=ada+zuse', 'q=zu', 'q=z'];
-const sorts = Object.keys(userList.sorts).flatMap((sort) => ['asc', 'desc'].map((direction) => `order_by=${sort}&order_dir=${direction}`));
+const sorts = Object.keys(userList.sorts).flatMap((sort) =>
+  ['asc', 'desc'].map((direction) => `order_by=${sort}&order_dir=${direction}`),
+);
 
 describe('the plans of lists of 100,000 users', () => {
   let database: TestDatabase;
@@ -73,7 +88,9 @@ describe('the plans of lists of 100,000 users', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    const { extra } = dataSourceOptions({ url: database.url, poolMax: 1, purpose: 'requests' }) as { extra: { options: string } };
+    const { extra } = dataSourceOptions({ url: database.url, poolMax: 1, purpose: 'requests' }) as {
+      extra: { options: string };
+    };
     client = new Client({ connectionString: database.url, options: extra.options });
     await client.connect();
     // a sample of 120,000 is every row: the statistics are the same in every run
@@ -85,7 +102,10 @@ describe('the plans of lists of 100,000 users', () => {
     await database.drop();
   });
 
-  /** The plans of all queries that a list request sends, told by what finds and orders: indexes and sorts, and tables read as a whole. */
+  /**
+   * The plans of all queries that a list request sends, told by what finds and orders: indexes and
+   * sorts, and tables read as a whole.
+   */
   async function plansOf(caller: Actor, query: string): Promise<string[]> {
     const parameters = Object.fromEntries(new URLSearchParams(query)) as Record<string, string>;
     const { deleted, ...rest } = parameters;
@@ -93,7 +113,12 @@ describe('the plans of lists of 100,000 users', () => {
     const repository = repositoryOf(plans);
     const { next_cursor } = await repository.list(visibleUsers(caller), rest, caller.user_id, deleted === 'true');
     if (next_cursor !== null)
-      await repository.list(visibleUsers(caller), { ...rest, count: 'none', cursor: next_cursor }, caller.user_id, deleted === 'true');
+      await repository.list(
+        visibleUsers(caller),
+        { ...rest, count: 'none', cursor: next_cursor },
+        caller.user_id,
+        deleted === 'true',
+      );
     return plans;
   }
 
@@ -109,7 +134,9 @@ describe('the plans of lists of 100,000 users', () => {
   }
 
   const wholeTables = (plans: Record<string, string[]>, except = /^$/) =>
-    Object.entries(plans).filter(([query, own]) => !except.test(query.split('=')[0] ?? '') && own.some((plan) => plan.includes('whole ')));
+    Object.entries(plans).filter(
+      ([query, own]) => !except.test(query.split('=')[0] ?? '') && own.some((plan) => plan.includes('whole ')),
+    );
 
   it('find by index whatever few have', async () => {
     const plans = await table(callers.everything, [...filters, ...searches]);
@@ -162,7 +189,10 @@ describe('the plans of lists of 100,000 users', () => {
   it('B21 expensive lists: as many queries for 500 users as for one, three at most', async () => {
     for (const query of ['order_by=name', 'status=active', 'q=zuse', 'order_by=last_login_at'])
       for (const caller of [callers.everything, callers.carrier]) {
-        const [one, many] = [await plansOf(caller, `${query}&per_page=1`), await plansOf(caller, `${query}&per_page=500`)];
+        const [one, many] = [
+          await plansOf(caller, `${query}&per_page=1`),
+          await plansOf(caller, `${query}&per_page=500`),
+        ];
         expect(many.length).toBeLessThanOrEqual(one.length);
         expect(one.length).toBeLessThanOrEqual(3);
       }
@@ -172,7 +202,10 @@ describe('the plans of lists of 100,000 users', () => {
     const plans: string[] = [];
     const repository = repositoryOf(plans);
     const query = jest.spyOn(client, 'query');
-    const asked = async (caller: Actor, filter: Record<string, string>): Promise<{ planner: number; table: number }> => {
+    const asked = async (
+      caller: Actor,
+      filter: Record<string, string>,
+    ): Promise<{ planner: number; table: number }> => {
       const before = plans.length;
       query.mockClear();
       await repository.list(visibleUsers(caller), filter, caller.user_id, false);

@@ -2,7 +2,17 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { TestService } from '../support/service';
 
-const sorts = ['created_at', 'updated_at', 'name', 'email', 'last_name', 'last_login_at', 'last_seen_at', 'status', 'carrier_id'];
+const sorts = [
+  'created_at',
+  'updated_at',
+  'name',
+  'email',
+  'last_name',
+  'last_login_at',
+  'last_seen_at',
+  'status',
+  'carrier_id',
+];
 const time = fc.constantFrom('2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z', '2026-06-01T12:00:00.000Z');
 const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 2 });
 
@@ -20,7 +30,14 @@ const walk = fc.record({
   sort: fc.constantFrom(...sorts),
   direction: fc.constantFrom('asc', 'desc'),
   per_page: fc.integer({ min: 1, max: 7 }),
-  filter: fc.constantFrom('', 'status_ne=disabled', 'q=walk', 'name_like=WALK-', 'locale_isnull=true', 'user_type=carrier'),
+  filter: fc.constantFrom(
+    '',
+    'status_ne=disabled',
+    'q=walk',
+    'name_like=WALK-',
+    'locale_isnull=true',
+    'user_type=carrier',
+  ),
 });
 
 interface Listed {
@@ -52,13 +69,20 @@ describe('a walk from page to page', () => {
   }
 
   /** Page after page, by cursor or by number; others are busy before each. */
-  async function met(query: string, per_page: number, numbered: boolean, meanwhile: (page: number) => Promise<void>): Promise<Listed[]> {
+  async function met(
+    query: string,
+    per_page: number,
+    numbered: boolean,
+    meanwhile: (page: number) => Promise<void>,
+  ): Promise<Listed[]> {
     const items: Listed[] = [];
     let next = '';
     for (let page = 1; ; page++) {
       await meanwhile(page);
       const place = numbered ? `&page=${page}` : next;
-      const { status, body, text } = await service.get(`/user/list?${query}&per_page=${per_page}${place}`, { token: admin });
+      const { status, body, text } = await service.get(`/user/list?${query}&per_page=${per_page}${place}`, {
+        token: admin,
+      });
       if (status !== 200) throw new Error(`${query}${place}: ${text}`);
       items.push(...body.items);
       if (numbered ? body.items.length === 0 : body.next_cursor === null) return items;
@@ -78,12 +102,20 @@ describe('a walk from page to page', () => {
         let added = 0;
         for (const { sort, direction, per_page, filter } of walks) {
           const query = `order_by=${sort}&order_dir=${direction}${filter === '' ? '' : `&${filter}`}`;
-          const order = async () => (await service.get(`/user/list?${query}&per_page=500&count=exact`, { token: admin })).body;
+          const order = async () =>
+            (await service.get(`/user/list?${query}&per_page=500&count=exact`, { token: admin })).body;
           const others = async (page: number) => {
             const change = busy[page % busy.length] as (typeof busy)[number];
             await service.rows(
               `update users set last_name = $2, status = $3, updated_at = $4, last_login_at = $5, last_seen_at = $6 where user_id = $1`,
-              [moving[page % moving.length], change.last_name, change.status, change.updated_at, change.last_login_at, change.last_seen_at],
+              [
+                moving[page % moving.length],
+                change.last_name,
+                change.status,
+                change.updated_at,
+                change.last_login_at,
+                change.last_seen_at,
+              ],
             );
             if (page % 3 === 0) await add(`walk-new-${randomUUID().slice(0, 8)}-${added++}`, [change]);
           };
@@ -138,7 +170,9 @@ describe('a walk from page to page', () => {
       [3, 3],
       [4, 0],
     ]) {
-      const { body } = await service.get(`/user/list?q=walk&order_by=last_login_at&per_page=10&page=${page}`, { token: admin });
+      const { body } = await service.get(`/user/list?q=walk&order_by=last_login_at&per_page=10&page=${page}`, {
+        token: admin,
+      });
       expect([page, body.items.length, body.total]).toEqual([page, items, { value: 23, relation: 'eq' }]);
     }
   });

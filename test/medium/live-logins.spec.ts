@@ -22,7 +22,10 @@ describe('logins in memory', () => {
     jest.restoreAllMocks();
   });
 
-  /** Time passes on the clock of this process, which never goes back; what has been told by then has arrived. */
+  /**
+   * Time passes on the clock of this process, which never goes back; what has been told by then has
+   * arrived.
+   */
   const pass = async (ms: number) => {
     passed += ms;
     await until(() => Promise.resolve(service.app.get(Notifications).isCurrent));
@@ -41,7 +44,9 @@ describe('logins in memory', () => {
   });
 
   it('are not believed beyond the end of the session', async () => {
-    await service.rows(`update sessions set expires_at = now() + interval '20 s' where session_id = $1`, [login.session_id]);
+    await service.rows(`update sessions set expires_at = now() + interval '20 s' where session_id = $1`, [
+      login.session_id,
+    ]);
     await logins.read(login.session_id, login.user_id);
     await pass(15_000);
     expect(known(login)).toBe(true);
@@ -54,7 +59,9 @@ describe('logins in memory', () => {
     const repository = service.app.get(LiveLoginsRepository, { strict: false });
     const record = await repository.find(session_id, user_id);
     // as the database has one, and no more than a memory's worth of logging in
-    const find = jest.spyOn(repository, 'find').mockImplementation((id) => Promise.resolve(record && { ...record, session_id: id }));
+    const find = jest
+      .spyOn(repository, 'find')
+      .mockImplementation((id) => Promise.resolve(record && { ...record, session_id: id }));
     const made = Array.from({ length: 20_001 }, () => ({ ...login, session_id: randomUUID(), user_id }));
     const [first, second, last] = [made[0], made[1], made.at(-1)] as [TestLogin, TestLogin, TestLogin];
     for (const each of made) await logins.read(each.session_id, user_id);
@@ -63,7 +70,9 @@ describe('logins in memory', () => {
     await pass(0);
     expect([known(first), known(second), known(last)]).toEqual([false, true, true]);
     // and whatever is known is forgotten when it is told
-    await service.rows(`update sessions set ended_at = now(), ended_reason = 'revoked' where session_id = $1`, [session_id]);
+    await service.rows(`update sessions set ended_at = now(), ended_reason = 'revoked' where session_id = $1`, [
+      session_id,
+    ]);
     expect(made.filter(known)).toEqual([]);
   });
 });

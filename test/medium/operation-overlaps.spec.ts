@@ -49,7 +49,10 @@ describe('a bulk beside a long operation', () => {
       for (const [, count] of removed) compared += Number(count);
       return (await client.query(text, values)).rows;
     };
-    const repository = new OperationsRepository({ run } as unknown as Database, new CursorCodec(Buffer.from(appSecret)));
+    const repository = new OperationsRepository(
+      { run } as unknown as Database,
+      new CursorCodec(Buffer.from(appSecret)),
+    );
     const users = sql`select unnest(user_ids) as user_id from operation_batches where operation_id = ${mine}::uuid`;
     return { overlaps: await repository.overlaps(mine, users), compared };
   }

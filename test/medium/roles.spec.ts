@@ -17,7 +17,8 @@ describe('roles', () => {
   };
   const change = (name: string, body: unknown) => service.patch(`/role/${name}`, { token: service.admin.token, body });
   const remove = (name: string) => service.delete(`/role/${name}`, service.admin);
-  const codeOf = ({ status, body }: { status: number; body: { code?: string } | undefined }) => `${status} ${body?.code ?? ''}`.trim();
+  const codeOf = ({ status, body }: { status: number; body: { code?: string } | undefined }) =>
+    `${status} ${body?.code ?? ''}`.trim();
   const events = async (name: string) =>
     service.rows(
       `select event_type, target_type, actor_id, carrier_id, changes from events where target_type = 'role' and changes->'name' @> any(array[$1::jsonb, $2::jsonb]) order by event_id`,
@@ -47,7 +48,10 @@ describe('roles', () => {
     expect((await service.get(`/role/${name}`, service.admin)).body).toEqual(made.body);
     expect((await service.get('/role/list', service.admin)).body.items).toContainEqual(made.body);
     const changed = await change(name, { description: null, permissions: ['calls:read'] });
-    expect([changed.status, changed.body]).toEqual([200, { ...role, description: '', permissions: ['calls:read'], built_in: false }]);
+    expect([changed.status, changed.body]).toEqual([
+      200,
+      { ...role, description: '', permissions: ['calls:read'], built_in: false },
+    ]);
     expect((await remove(name)).status).toBe(204);
     for (const gone of [await service.get(`/role/${name}`, service.admin), await change(name, {}), await remove(name)])
       expect(codeOf(gone)).toBe('404 role.not_found');
@@ -89,7 +93,11 @@ describe('roles', () => {
 
   it('a change that changes nothing leaves no event, whatever the order of its lists', async () => {
     const name = await add({ permissions: ['b:b', 'a:a'], description: 'x' });
-    for (const body of [{}, { permissions: ['b:b', 'a:a'] }, { permissions: ['a:a', 'b:b'], description: 'x', user_types: ['carrier'] }])
+    for (const body of [
+      {},
+      { permissions: ['b:b', 'a:a'] },
+      { permissions: ['a:a', 'b:b'], description: 'x', user_types: ['carrier'] },
+    ])
       expect((await change(name, body)).status).toBe(200);
     expect(await events(name)).toHaveLength(1);
   });
@@ -115,17 +123,25 @@ describe('roles', () => {
   ])('%s (case %#) is refused with its pointer, at creation and by a change', async (field, value, code) => {
     const name = await add();
     const refused = await create({ name: newName(), user_types: ['carrier'], [field]: value });
-    expect([refused.status, refused.body.errors]).toEqual([400, [expect.objectContaining({ pointer: `/${field}`, code })]]);
+    expect([refused.status, refused.body.errors]).toEqual([
+      400,
+      [expect.objectContaining({ pointer: `/${field}`, code })],
+    ]);
     const changed = await change(name, { [field]: value });
     const unknown = field === 'name' ? 'field.unknown' : code;
-    expect([changed.status, changed.body.errors]).toEqual([400, [expect.objectContaining({ pointer: `/${field}`, code: unknown })]]);
+    expect([changed.status, changed.body.errors]).toEqual([
+      400,
+      [expect.objectContaining({ pointer: `/${field}`, code: unknown })],
+    ]);
     expect(await events(name)).toHaveLength(1);
   });
 
   it('takes as much as it promises: 200 permissions, 500 characters, 64 of a name', async () => {
     const permissions = Array.from({ length: 200 }, (_, at) => `${'m'.repeat(61)}${100 + at}:${'a'.repeat(64)}`);
     const name = `${'x'.repeat(62)}.-`;
-    expect((await create({ name, user_types: ['carrier'], permissions, description: '😀'.repeat(500) })).status).toBe(201);
+    expect((await create({ name, user_types: ['carrier'], permissions, description: '😀'.repeat(500) })).status).toBe(
+      201,
+    );
     expect((await service.get(`/role/${name}`, service.admin)).body.permissions).toEqual(permissions);
   });
 
@@ -134,7 +150,9 @@ describe('roles', () => {
     for (const taken of [name, name.toUpperCase(), 'administrator', 'Administrator', 'CARRIER_user'])
       expect(codeOf(await create({ name: taken, user_types: ['system'] }))).toBe('409 role.name_taken');
     const same = newName();
-    const answers = await Promise.all([same, same.toUpperCase(), same].map((one) => create({ name: one, user_types: ['carrier'] })));
+    const answers = await Promise.all(
+      [same, same.toUpperCase(), same].map((one) => create({ name: one, user_types: ['carrier'] })),
+    );
     expect(answers.map(codeOf).sort()).toEqual(['201', '409 role.name_taken', '409 role.name_taken']);
   });
 
@@ -199,13 +217,16 @@ describe('roles', () => {
       const answer = await undo(deleted);
       expect(answer).toMatchObject({ changed: 1, skipped_count: 2 });
       expect(answer.skipped.map(({ user_id }: { user_id: string }) => user_id).sort()).toEqual(ids.slice(0, 2).sort());
-      expect(await service.rows('select user_id from users where user_id = any($1) and deleted_at is null', [ids])).toEqual([
-        { user_id: ids[2] },
-      ]);
+      expect(
+        await service.rows('select user_id from users where user_id = any($1) and deleted_at is null', [ids]),
+      ).toEqual([{ user_id: ids[2] }]);
       // the same for a role that a change took away
       const stripped = await take('PATCH', { roles: [] });
       expect((await remove(there)).status).toBe(204);
-      expect(await undo(stripped)).toMatchObject({ changed: 0, skipped: [expect.objectContaining({ user_id: ids[2] })] });
+      expect(await undo(stripped)).toMatchObject({
+        changed: 0,
+        skipped: [expect.objectContaining({ user_id: ids[2] })],
+      });
     });
   });
 });

@@ -57,14 +57,17 @@ const common = /^(session_id|user_id|carrier_id|ip|user_agent|ended_reason|\w+_a
 function valueOf(field: string, operator: Operator): string {
   if (operator === 'isnull') return 'true';
   if (operator === 'like') return like[field] ?? 'nobody';
-  if (field.endsWith('_at')) return operator === 'lt' || operator === 'lte' ? '2000-01-01T00:00:00Z' : '2099-01-01T00:00:00Z';
+  if (field.endsWith('_at'))
+    return operator === 'lt' || operator === 'lte' ? '2000-01-01T00:00:00Z' : '2099-01-01T00:00:00Z';
   if (field === 'user_type' && operator === 'ne') return 'carrier';
   if (field === 'active' && operator === 'ne') return 'false';
   return rare[field] ?? '';
 }
 
 const filters = Object.entries(sessionList.filter.fields).flatMap(([field, spec]) =>
-  operatorsOf(spec).map((operator) => `${parameterName(field, operator)}=${encodeURIComponent(valueOf(field, operator))}`),
+  operatorsOf(spec).map(
+    (operator) => `${parameterName(field, operator)}=${encodeURIComponent(valueOf(field, operator))}`,
+  ),
 );
 const sorts = Object.keys(sessionList.sorts).flatMap((sort) =>
   ['asc', 'desc'].map((direction) => `order_by=${sort}&order_dir=${direction}`),
@@ -85,11 +88,14 @@ describe('the plans of 120,000 sessions', () => {
 
   beforeAll(async () => {
     database = await createTestDatabase();
-    const { extra } = dataSourceOptions({ url: database.url, poolMax: 1, purpose: 'requests' }) as { extra: { options: string } };
+    const { extra } = dataSourceOptions({ url: database.url, poolMax: 1, purpose: 'requests' }) as {
+      extra: { options: string };
+    };
     client = new Client({ connectionString: database.url, options: extra.options });
     await client.connect();
     version = Math.floor(
-      Number((await client.query<{ v: string }>(`select current_setting('server_version_num') as v`)).rows[0]?.v) / 10_000,
+      Number((await client.query<{ v: string }>(`select current_setting('server_version_num') as v`)).rows[0]?.v) /
+        10_000,
     );
     // a sample of 120,000 is every row: the statistics are the same in every run
     await client.query('set default_statistics_target = 400');
@@ -195,7 +201,9 @@ describe('the plans of 120,000 sessions', () => {
 
   it('find first what lies at the far end of the order', async () => {
     const [row] = (
-      await client.query<{ early: Date; late: Date }>(`select now() - interval '88 days' as early, now() - interval '20 hours' as late`)
+      await client.query<{ early: Date; late: Date }>(
+        `select now() - interval '88 days' as early, now() - interval '20 hours' as late`,
+      )
     ).rows;
     const [early, late] = [row?.early.toISOString() ?? '', row?.late.toISOString() ?? ''];
     const far = {
@@ -213,7 +221,9 @@ describe('the plans of 120,000 sessions', () => {
     const { oneself, everything, scope } = callers;
     const caller = { ip: null, user_agent: null, request_id: null };
     const [session] = (
-      await client.query<{ session_id: string }>(`select session_id from sessions where ended_at is null and expires_at > now() limit 1`)
+      await client.query<{ session_id: string }>(
+        `select session_id from sessions where ended_at is null and expires_at > now() limit 1`,
+      )
     ).rows;
     const session_id = session?.session_id ?? '';
     const logIn = async (service: SessionsService, plans: string[]) => {

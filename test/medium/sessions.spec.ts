@@ -4,7 +4,8 @@ import { SessionRetention } from '../../src/sessions/session-retention.service';
 
 jest.setTimeout(60_000);
 
-const chrome = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36';
+const chrome =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36';
 const safari =
   'Mozilla/5.0 (iPad; CPU OS 17_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.1 Mobile/15E148 Safari/604.1';
 
@@ -63,7 +64,9 @@ describe('sessions', () => {
     await addSessions(user_id, 50);
     const own = await service.login(name);
     expect(await list(`user_id=${user_id}&active=true`)).toHaveLength(3);
-    expect((await list(`user_id=${user_id}&active=true`)).map(({ session_id }) => session_id)).toContain(own.session_id);
+    expect((await list(`user_id=${user_id}&active=true`)).map(({ session_id }) => session_id)).toContain(
+      own.session_id,
+    );
     const [{ count } = { count: 0 }] = await service.rows<{ count: number }>(
       `select count(*)::integer as count from events where event_type = 'session.ended' and actor_id = $1 and session_id = $2`,
       [user_id, own.session_id],
@@ -77,15 +80,23 @@ describe('sessions', () => {
     [safari, { browser: 'Safari 17', os: 'iOS 17', device: 'tablet' }],
     ['curl/8.10.1', { browser: 'curl 8', os: null, device: null }],
     ['billing-module/2.0 (node)', { browser: 'billing-module 2', os: null, device: null }],
-    ['Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)', { browser: 'Googlebot 2', os: null, device: 'bot' }],
+    [
+      'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+      { browser: 'Googlebot 2', os: null, device: 'bot' },
+    ],
     ['Mozilla/5.0 something', { browser: null, os: null, device: null }],
   ])('show what %s says that it is', async (agent, parts) => {
     const { name } = await service.createUser();
     const headers = { 'user-agent': agent };
     const { body } = await service.post('/auth/login', { body: { login: name, password }, headers });
     const token = body.access_token as string;
-    expect((await service.get(`/auth/session/list?session_id=${body.session_id}`, { token })).body.items[0]).toMatchObject(parts);
-    expect((await service.post('/auth/check-token', { body: { token } })).body.session).toMatchObject({ user_agent: agent, ...parts });
+    expect(
+      (await service.get(`/auth/session/list?session_id=${body.session_id}`, { token })).body.items[0],
+    ).toMatchObject(parts);
+    expect((await service.post('/auth/check-token', { body: { token } })).body.session).toMatchObject({
+      user_agent: agent,
+      ...parts,
+    });
   });
 
   it('are found by what is shown of them, by every operator', async () => {
@@ -103,21 +114,27 @@ describe('sessions', () => {
       ...reasons.flatMap((reason): [string, (session: ShownSession) => boolean][] => [
         [`ended_reason=${reason}`, ({ ended_reason }) => ended_reason === reason],
         [`ended_reason_ne=${reason}`, ({ ended_reason }) => ended_reason !== reason],
-        [`ended_reason_in=${reason},logout`, ({ ended_reason }) => ended_reason === reason || ended_reason === 'logout'],
+        [
+          `ended_reason_in=${reason},logout`,
+          ({ ended_reason }) => ended_reason === reason || ended_reason === 'logout',
+        ],
         [`ended_reason=${reason}&active=false`, ({ ended_reason }) => ended_reason === reason],
       ]),
       ['ended_reason_isnull=true', ({ ended_reason }) => ended_reason === null],
       ['ended_reason_isnull=false', ({ ended_reason }) => ended_reason !== null],
-      ...['active=true', 'active_ne=false', 'active_in=true'].map((query): [string, (session: ShownSession) => boolean] => [
+      ...['active=true', 'active_ne=false', 'active_in=true'].map(
+        (query): [string, (session: ShownSession) => boolean] => [query, ({ active }) => active],
+      ),
+      ...['active=false', 'active_ne=true'].map((query): [string, (session: ShownSession) => boolean] => [
         query,
-        ({ active }) => active,
+        ({ active }) => !active,
       ]),
-      ...['active=false', 'active_ne=true'].map((query): [string, (session: ShownSession) => boolean] => [query, ({ active }) => !active]),
       ['active_in=true,false', () => true],
     ];
     for (const [query, matches] of queries)
       expect([query, ids(await list(`user_id=${user_id}&${query}`))]).toEqual([query, ids(all.filter(matches))]);
-    for (const { active, ended_at, ended_reason } of all) expect([ended_at === null, ended_reason === null]).toEqual([active, active]);
+    for (const { active, ended_at, ended_reason } of all)
+      expect([ended_at === null, ended_reason === null]).toEqual([active, active]);
   });
 
   it('are found by parts of their user agent, without regard to case, with nothing that is a wildcard', async () => {
@@ -127,19 +144,31 @@ describe('sessions', () => {
     await addSessions(user_id, 3, { user_agent: 'null' });
     const count = async (query: string) => (await list(`user_id=${user_id}&${query}`)).length;
     const find = async () => [
-      ...[await count('user_agent_like=oddxtool'), await count('user_agent_like=d%25T'), await count('user_agent_like=ool_1')],
-      ...[await count('user_agent_like=odd'), await count('user_agent_like=nowhere'), await count('user_agent_isnull=true')],
+      ...[
+        await count('user_agent_like=oddxtool'),
+        await count('user_agent_like=d%25T'),
+        await count('user_agent_like=ool_1'),
+      ],
+      ...[
+        await count('user_agent_like=odd'),
+        await count('user_agent_like=nowhere'),
+        await count('user_agent_isnull=true'),
+      ],
       ...[await count('user_agent_ne=OddXTool/2'), await count('user_agent_in=OddXTool/2,Odd%25Tool_1')],
     ];
     const found = [2, 1, 1, 3, 0, 3, 4, 3];
     expect(await find()).toEqual(found);
     // somebody makes up more than are asked for by name, and then more than are looked at
     for (const made of [600, 5_000]) {
-      await addSessions(user.user_id, made, { user_agent: `'oddity ' || i`, ended_at: 'now()', ended_reason: `'logout'` });
+      await addSessions(user.user_id, made, {
+        user_agent: `'oddity ' || i`,
+        ended_at: 'now()',
+        ended_reason: `'logout'`,
+      });
       expect(await find()).toEqual(found);
-      expect((await service.get('/auth/session/list?user_agent_like=ODDITY&count=exact', service.admin)).body.total.value).toBe(
-        made === 600 ? 600 : 5_600,
-      );
+      expect(
+        (await service.get('/auth/session/list?user_agent_like=ODDITY&count=exact', service.admin)).body.total.value,
+      ).toBe(made === 600 ? 600 : 5_600);
     }
   });
 
@@ -191,7 +220,12 @@ describe('sessions', () => {
       ...(await addSessions(user_id, 2, { ...times(89), ended_at: long(89), ended_reason: `'logout'` })),
       ...(await addSessions(user_id, 2, times(89))),
       // seen long ago, and ended or run out not so long ago
-      ...(await addSessions(user_id, 1, { ...times(100), expires_at: long(80), ended_at: long(85), ended_reason: `'revoked'` })),
+      ...(await addSessions(user_id, 1, {
+        ...times(100),
+        expires_at: long(80),
+        ended_at: long(85),
+        ended_reason: `'revoked'`,
+      })),
       ...(await addSessions(user_id, 1, { ...times(100), expires_at: long(80) })),
     ];
     await addSessions(user_id, 2, { ...times(91), ended_at: long(91), ended_reason: `'logout'`, expires_at: long(80) });

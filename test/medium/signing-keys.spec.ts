@@ -30,7 +30,10 @@ describe('signing keys', () => {
 
   /** All keys grow older; then this instance looks. */
   const pass = async (time: string) => {
-    await service.rows(`update signing_keys set signs_from = signs_from - $1::interval, created_at = created_at - $1::interval`, [time]);
+    await service.rows(
+      `update signing_keys set signs_from = signs_from - $1::interval, created_at = created_at - $1::interval`,
+      [time],
+    );
     await keys.reload();
   };
   const rows = () =>
@@ -42,15 +45,23 @@ describe('signing keys', () => {
     (await service.get('/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid);
   const works = async (token: string) => (await service.get('/user', { token })).status;
   const events = () =>
-    service.rows<{ changes: object }>(`select changes from events where event_type = 'signing_key.rotated' order by event_id`);
+    service.rows<{ changes: object }>(
+      `select changes from events where event_type = 'signing_key.rotated' order by event_id`,
+    );
   const loads = () => jest.spyOn(service.app.get(SigningKeysRepository), 'list');
-  /** Of the admin's session, signed with the key of this moment, and good for years: only the key decides. */
+  /**
+   * Of the admin's session, signed with the key of this moment, and good for years: only the key
+   * decides.
+   */
   const lasting = () => {
     const { key, header } = ownKey(service);
     return forge(header, { ...decode(service.admin.token), exp: 4_000_000_000 }, key);
   };
 
-  /** All act at once when a key is due, and this instance too, which is told of the change. Nobody adds one before all of them wait, to add it or for each other. */
+  /**
+   * All act at once when a key is due, and this instance too, which is told of the change. Nobody
+   * adds one before all of them wait, to add it or for each other.
+   */
   const allAtOnce = async (count: number, act: () => Promise<unknown>) => {
     await service.rows(`create function hold() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock_shared(1); return new; end $$;
       create trigger hold before insert on signing_keys for each row execute function hold()`);
@@ -185,7 +196,8 @@ describe('signing keys', () => {
     list.mockClear();
     const before = keys.reload();
     await Promise.all([early, before, ...Array.from({ length: 20 }, () => keys.reload())]);
-    // one for those who ask first, one for all who ask while it is under way, one for the notification of the rotation
+    // one for those who ask first, one for all who ask while it is under way, one for the
+    // notification of the rotation
     expect(list.mock.calls.length).toBeLessThanOrEqual(3);
     expect(await published()).toContain(kid);
     // one that is under way and has read already
@@ -225,7 +237,9 @@ describe('signing keys', () => {
 
   it('a load that fails at its time is logged, and everything goes on', async () => {
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
-    const ticks = intervals.mock.calls.flatMap(([tick, ms], index) => (ms === 30_000 ? [{ tick: tick as () => void, index }] : []));
+    const ticks = intervals.mock.calls.flatMap(([tick, ms], index) =>
+      ms === 30_000 ? [{ tick: tick as () => void, index }] : [],
+    );
     const own = ticks.filter(({ tick }) => String(tick).includes('tryReload'));
     expect(own).toHaveLength(1);
     expect((intervals.mock.results[own[0]!.index]!.value as NodeJS.Timeout).hasRef()).toBe(false);

@@ -14,7 +14,9 @@ let client: Client;
 
 beforeEach(async () => {
   database = await createTestDatabase({ empty: true });
-  dataSource = await new DataSource(dataSourceOptions({ url: database.url, poolMax: 2, purpose: 'migrations' })).initialize();
+  dataSource = await new DataSource(
+    dataSourceOptions({ url: database.url, poolMax: 2, purpose: 'migrations' }),
+  ).initialize();
   client = new Client({ connectionString: database.url });
   await client.connect();
 });
@@ -29,7 +31,10 @@ async function contentOf(url: string): Promise<{ schema: string[]; roles: unknow
   const other = new Client({ connectionString: url });
   await other.connect();
   try {
-    return { schema: await describeSchema(other), roles: (await other.query('select * from roles order by name')).rows };
+    return {
+      schema: await describeSchema(other),
+      roles: (await other.query('select * from roles order by name')).rows,
+    };
   } finally {
     await other.end();
   }
@@ -50,12 +55,19 @@ describe('the migrations', () => {
     expect(await describeSchema(client)).toEqual([]);
     await dataSource.runMigrations();
     const template = await createTestDatabase();
-    const [made, wanted] = [await contentOf(database.url), await contentOf(template.url).finally(() => template.drop())];
+    const [made, wanted] = [
+      await contentOf(database.url),
+      await contentOf(template.url).finally(() => template.drop()),
+    ];
     expect(made).toEqual(wanted);
     expect(made.roles.map((role) => (role as { name: string }).name)).toContain('administrator');
     const fresh = 'autovacuum_analyze_scale_factor=0,autovacuum_analyze_threshold=2000';
     const tables = [`relation r users ${fresh}`, `relation r sessions ${fresh}`];
-    for (const part of [...tables, 'column sessions.refresh_token_hash bytea', 'trigger CREATE TRIGGER events_append_only'])
+    for (const part of [
+      ...tables,
+      'column sessions.refresh_token_hash bytea',
+      'trigger CREATE TRIGGER events_append_only',
+    ])
       expect(made.schema).toContainEqual(expect.stringContaining(part));
   });
 

@@ -36,7 +36,9 @@ describe('who may do what to whom', () => {
   /** Undoes what the cell before did to others. */
   async function repair(): Promise<void> {
     await service.rows('update users set deleted_at = null where deleted_at is not null');
-    await service.rows(`update users set roles = '{administrator}' where user_id = $1`, [people.get('system user')?.user_id]);
+    await service.rows(`update users set roles = '{administrator}' where user_id = $1`, [
+      people.get('system user')?.user_id,
+    ]);
     await service.rows(`update sessions set ended_at = null, ended_reason = null where refresh_token_hash = ''`);
   }
 
@@ -45,7 +47,8 @@ describe('who may do what to whom', () => {
     body.matched === undefined
       ? ''
       : ` matched ${body.matched} ${(body.skipped as { reason: string }[]).map(({ reason }) => reason).join()}`;
-  const notFoundOr = (code: string, then: (cell: Cell) => string) => (cell: Cell) => (cell.sees ? then(cell) : `404 ${code}`);
+  const notFoundOr = (code: string, then: (cell: Cell) => string) => (cell: Cell) =>
+    cell.sees ? then(cell) : `404 ${code}`;
   const sparedOr = (then: string) => (cell: Cell) => (cell.spared ? '403 access.protected_user' : then);
   const once = ['own'] as const;
 
@@ -70,20 +73,24 @@ describe('who may do what to whom', () => {
       permission: 'user:update',
       orSelf: true,
       related: relations,
-      send: ({ login: { token }, target }) => service.patch(`/user/${target.user_id}`, { token, body: { timezone: 'Europe/Vienna' } }),
+      send: ({ login: { token }, target }) =>
+        service.patch(`/user/${target.user_id}`, { token, body: { timezone: 'Europe/Vienna' } }),
       expected: notFoundOr('user.not_found', sparedOr('200')),
     },
     'DELETE /user/{user_id}': {
       permission: 'user:delete',
       related: relations,
       send: ({ login, target }) => service.delete(`/user/${target.user_id}`, login),
-      expected: notFoundOr('user.not_found', (cell) => (cell.relation === 'own' ? '403 user.self_protected' : sparedOr('204')(cell))),
+      expected: notFoundOr('user.not_found', (cell) =>
+        cell.relation === 'own' ? '403 user.self_protected' : sparedOr('204')(cell),
+      ),
     },
     'POST /user/{user_id}/restore': {
       permission: 'user:delete',
       related: relations,
       send: async ({ login, target, relation }) => {
-        if (relation !== 'own') await service.rows('update users set deleted_at = now() where user_id = $1', [target.user_id]);
+        if (relation !== 'own')
+          await service.rows('update users set deleted_at = now() where user_id = $1', [target.user_id]);
         return service.post(`/user/${target.user_id}/restore`, login);
       },
       expected: notFoundOr('user.not_found', (cell) => (cell.relation === 'own' ? '404 user.not_found' : '200')),
@@ -152,7 +159,8 @@ describe('who may do what to whom', () => {
       permission: null,
       related: relations,
       send: ({ login, target }) => service.get(`/auth/session/list?session_id=${target.session_id}`, login),
-      expected: ({ relation, sees, holds }) => `200 found ${relation === 'own' || (sees && holds('session:read')) ? 1 : 0}`,
+      expected: ({ relation, sees, holds }) =>
+        `200 found ${relation === 'own' || (sees && holds('session:read')) ? 1 : 0}`,
       tell: found,
     },
     'DELETE /auth/session/{session_id}': {
@@ -176,17 +184,21 @@ describe('who may do what to whom', () => {
       permission: null,
       related: relations,
       send: ({ login: { token }, target: { user_id, session_id } }) => {
-        const asked = service.app.get(AccessTokens).sign({ user_id, session_id, user_type: 'carrier', roles: [], carrier_id: null });
+        const asked = service.app
+          .get(AccessTokens)
+          .sign({ user_id, session_id, user_type: 'carrier', roles: [], carrier_id: null });
         const headers = { 'content-type': 'application/x-www-form-urlencoded' };
         return service.post('/auth/introspect', { token, headers, body: `token=${asked.access_token}` });
       },
-      expected: ({ relation, sees, holds }) => `200 active ${relation === 'own' || (sees && holds('token:introspect'))}`,
+      expected: ({ relation, sees, holds }) =>
+        `200 active ${relation === 'own' || (sees && holds('token:introspect'))}`,
       tell: ({ body }) => ` active ${body.active}`,
     },
     'GET /audit/list': {
       permission: 'audit:read',
       related: relations,
-      send: ({ login, target }) => service.get(`/audit/list?event_type=user.created&target_id=${target.user_id}`, login),
+      send: ({ login, target }) =>
+        service.get(`/audit/list?event_type=user.created&target_id=${target.user_id}`, login),
       expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
       tell: found,
     },
@@ -196,13 +208,17 @@ describe('who may do what to whom', () => {
       duringPasswordChange: true,
       related: once,
       send: ({ login: { token } }) =>
-        service.post('/auth/password', { token, body: { current_password: 'wrong', new_password: 'wrong horse battery staple' } }),
+        service.post('/auth/password', {
+          token,
+          body: { current_password: 'wrong', new_password: 'wrong horse battery staple' },
+        }),
       expected: () => '400 auth.wrong_current_password',
     },
     'POST /auth/email': {
       permission: null,
       related: once,
-      send: ({ login: { token } }) => service.post('/auth/email', { token, body: { current_password: 'wrong', email: 'new@example.com' } }),
+      send: ({ login: { token } }) =>
+        service.post('/auth/email', { token, body: { current_password: 'wrong', email: 'new@example.com' } }),
       expected: () => '400 auth.wrong_current_password',
     },
   };
@@ -215,41 +231,56 @@ describe('who may do what to whom', () => {
   );
 
   it('Z2 function level: the matrix has a row for every operation that is not public, with the permission of the document', () => {
-    const wanted = Object.fromEntries(Object.entries(operations).map(([name, { permission }]) => [name, permission ?? 'any login']));
+    const wanted = Object.fromEntries(
+      Object.entries(operations).map(([name, { permission }]) => [name, permission ?? 'any login']),
+    );
     const actual = Object.fromEntries(
-      documented.filter(({ permission }) => permission !== 'none').map(({ operation, permission }) => [operation, permission]),
+      documented
+        .filter(({ permission }) => permission !== 'none')
+        .map(({ operation, permission }) => [operation, permission]),
     );
     expect(actual).toEqual(wanted);
-    const cells = Object.values(operations).reduce((sum, { related }) => sum + related.length, 0) * Object.keys(callers).length;
+    const cells =
+      Object.values(operations).reduce((sum, { related }) => sum + related.length, 0) * Object.keys(callers).length;
     expect(cells).toBeGreaterThanOrEqual(600);
   });
 
-  it.each(Object.entries(callers))('Z2 function and object level: what %s may do to whom, in every operation', async (_title, role) => {
-    const login = await service.loginAs(role.fields);
-    people.set('own', { user_id: login.user_id, name: login.name, session_id: await insertSession(login.user_id) });
-    const holds = (permission: string) => role.holds === 'all' || role.holds.includes(permission);
-    const wrong: string[] = [];
-    for (const [name, operation] of Object.entries(operations)) {
-      for (const relation of operation.related) {
-        const target = people.get(relation) as Person;
-        const cell: Cell = {
-          login,
-          target,
-          relation,
-          sees: role.sees.includes(relation),
-          spared: role.spares.includes(relation),
-          seesAll: role.sees.includes('system user'),
-          holds,
-        };
-        const allowed = operation.permission === null || holds(operation.permission) || (operation.orSelf === true && relation === 'own');
-        const shut = role.mustChangePassword === true && operation.duringPasswordChange !== true;
-        const wanted = shut ? '403 auth.password_change_required' : allowed ? operation.expected(cell) : '403 access.denied';
-        const answer = await operation.send(cell);
-        const got = `${answer.status}${answer.body?.code === undefined ? (operation.tell?.(answer) ?? '') : ` ${answer.body.code}`}`;
-        if (got !== wanted) wrong.push(`${name} on ${relation}: ${got}, not ${wanted}`);
-        await repair();
+  it.each(Object.entries(callers))(
+    'Z2 function and object level: what %s may do to whom, in every operation',
+    async (_title, role) => {
+      const login = await service.loginAs(role.fields);
+      people.set('own', { user_id: login.user_id, name: login.name, session_id: await insertSession(login.user_id) });
+      const holds = (permission: string) => role.holds === 'all' || role.holds.includes(permission);
+      const wrong: string[] = [];
+      for (const [name, operation] of Object.entries(operations)) {
+        for (const relation of operation.related) {
+          const target = people.get(relation) as Person;
+          const cell: Cell = {
+            login,
+            target,
+            relation,
+            sees: role.sees.includes(relation),
+            spared: role.spares.includes(relation),
+            seesAll: role.sees.includes('system user'),
+            holds,
+          };
+          const allowed =
+            operation.permission === null ||
+            holds(operation.permission) ||
+            (operation.orSelf === true && relation === 'own');
+          const shut = role.mustChangePassword === true && operation.duringPasswordChange !== true;
+          const wanted = shut
+            ? '403 auth.password_change_required'
+            : allowed
+              ? operation.expected(cell)
+              : '403 access.denied';
+          const answer = await operation.send(cell);
+          const got = `${answer.status}${answer.body?.code === undefined ? (operation.tell?.(answer) ?? '') : ` ${answer.body.code}`}`;
+          if (got !== wanted) wrong.push(`${name} on ${relation}: ${got}, not ${wanted}`);
+          await repair();
+        }
       }
-    }
-    expect(wrong).toEqual([]);
-  });
+      expect(wrong).toEqual([]);
+    },
+  );
 });

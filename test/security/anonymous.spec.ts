@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { document } from '../support/document';
 import { TestService } from '../support/service';
 
-/** Everything that anybody may call. Whoever makes a route public adds it here, with the reason in the review. */
+/**
+ * Everything that anybody may call. Whoever makes a route public adds it here, with the reason in
+ * the review.
+ */
 const publicOperations = [
   'GET /.well-known/jwks.json',
   'GET /auth/email/{token}',
@@ -37,10 +40,15 @@ describe('without a login', () => {
     for (const { operation } of documented.filter(({ permission }) => permission !== 'none')) {
       const [method = '', path = ''] = operation.split(' ');
       const url = path.replace(/\{[^}]+\}/g, randomUUID());
-      for (const request of [{}, { body: { a: 1 } }, { headers: { authorization: 'Basic YWRtaW46YWRtaW4=', cookie: 'token=1' } }]) {
+      for (const request of [
+        {},
+        { body: { a: 1 } },
+        { headers: { authorization: 'Basic YWRtaW46YWRtaW4=', cookie: 'token=1' } },
+      ]) {
         const { status, body } = await service.send(method, `${url}?nothing=1`, request);
         // there alone Basic is a scheme, and these are no key's
-        const code = operation === 'POST /auth/introspect' && 'headers' in request ? 'auth.token_invalid' : 'auth.token_missing';
+        const code =
+          operation === 'POST /auth/introspect' && 'headers' in request ? 'auth.token_invalid' : 'auth.token_missing';
         expect(`${operation} ${status} ${body.code}`).toBe(`${operation} 401 ${code}`);
       }
     }
@@ -55,7 +63,10 @@ describe('without a login', () => {
       const path = route.replace(/:(\w+)/g, '{$1}');
       for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
         if (publicOperations.includes(`${method} ${path}`)) continue;
-        const { statusCode: status } = await service.app.inject({ method: method as 'GET', url: route.replace(/:\w+/g, randomUUID()) });
+        const { statusCode: status } = await service.app.inject({
+          method: method as 'GET',
+          url: route.replace(/:\w+/g, randomUUID()),
+        });
         const known = document.paths[path]?.[method.toLowerCase()] !== undefined;
         expect(`${method} ${path} ${status}`).toBe(`${method} ${path} ${known ? 401 : 405}`);
       }

@@ -79,7 +79,8 @@ describe('the audit log', () => {
   it('records an account lockout with the number of failures and its end (O12)', async () => {
     const { name, user_id } = await service.createUser();
     const failed: ExpectedEvent = { event_type: 'login.failed', actor: stranger, target: ['login', user_id] };
-    for (let attempt = 1; attempt <= 4; attempt++) await expectEvents(401, [failed], 'POST', '/auth/login', login(name, 'wrong'));
+    for (let attempt = 1; attempt <= 4; attempt++)
+      await expectEvents(401, [failed], 'POST', '/auth/login', login(name, 'wrong'));
     const changes = { failures: { after: 5 }, locked_until: { after: expect.any(String) } };
     const locked: ExpectedEvent = { ...failed, event_type: 'login.locked', changes };
     await expectEvents(401, [failed, locked], 'POST', '/auth/login', login(name, 'wrong'));
@@ -94,7 +95,12 @@ describe('the audit log', () => {
     await endPause(service);
     const token = await mailedResetToken(service, user.email);
     const changes = { user_id: { before: user.user_id }, ended_reason: { after: 'password_changed' } };
-    const ended: ExpectedEvent = { event_type: 'session.ended', actor: stranger, target: ['session', user.session_id], changes };
+    const ended: ExpectedEvent = {
+      event_type: 'session.ended',
+      actor: stranger,
+      target: ['session', user.session_id],
+      changes,
+    };
     const reset: ExpectedEvent = { event_type: 'password.reset', actor: stranger, target };
     await expectEvents(204, [reset, ended], 'POST', `/auth/reset/${token}`, { body: { password: newPassword } });
   });
@@ -104,7 +110,13 @@ describe('the audit log', () => {
     const actor: ExpectedEvent['actor'] = ['user', user_id];
     const target: ExpectedEvent['target'] = ['user', user_id];
     const wrong = { token, body: { current_password: 'wrong', new_password: newPassword } };
-    await expectEvents(400, [{ event_type: 'login.failed', actor, target: ['login', user_id] }], 'POST', '/auth/password', wrong);
+    await expectEvents(
+      400,
+      [{ event_type: 'login.failed', actor, target: ['login', user_id] }],
+      'POST',
+      '/auth/password',
+      wrong,
+    );
     const right = { token, body: { current_password: password, new_password: newPassword } };
     await expectEvents(204, [{ event_type: 'password.changed', actor, target }], 'POST', '/auth/password', right);
     const next = `new-${email}`;
@@ -133,12 +145,20 @@ describe('the audit log', () => {
       must_change_password: false,
     };
     const values = { name: { after: 'hired' }, roles: { after: [] } };
-    const created: ExpectedEvent = { event_type: 'user.created', actor: byAdmin(), target: ['user', expect.any(String)], changes: values };
+    const created: ExpectedEvent = {
+      event_type: 'user.created',
+      actor: byAdmin(),
+      target: ['user', expect.any(String)],
+      changes: values,
+    };
     const { user_id } = (await expectEvents(201, [created], 'POST', '/user/create', { token, body })).body;
     const target: ExpectedEvent['target'] = ['user', user_id];
     const changes = { roles: { before: [], after: ['carrier_administrator'] } };
     const promoted: ExpectedEvent = { event_type: 'user.changed', actor: byAdmin(), target, changes };
-    await expectEvents(200, [promoted], 'PATCH', `/user/${user_id}`, { token, body: { roles: ['carrier_administrator'] } });
+    await expectEvents(200, [promoted], 'PATCH', `/user/${user_id}`, {
+      token,
+      body: { roles: ['carrier_administrator'] },
+    });
     const { session_id } = await service.login('hired');
     const ended = { user_id: { before: user_id }, ended_reason: { after: 'user_deleted' } };
     const deleted: ExpectedEvent[] = [
@@ -151,19 +171,29 @@ describe('the audit log', () => {
   it.each([
     ['PATCH', 'change', 'user.changed', { locale: 'de' }],
     ['DELETE', 'delete', 'user.deleted', undefined],
-  ])('records %s /user/all with its count, its filter fields and each user (O12)', async (method, kind, event_type, body) => {
-    const carrier_id = `bulk-${kind}`;
-    const users = [await service.createUser({ carrier_id }), await service.createUser({ carrier_id })];
-    const asked = { kind: { after: kind }, matched: { after: 2 }, filters: { after: ['carrier_id'] } };
-    const operation: ExpectedEvent = {
-      event_type: 'operation.accepted',
-      actor: byAdmin(),
-      target: ['operation', expect.any(String)],
-      changes: asked,
-    };
-    const each = users.map(({ user_id }): ExpectedEvent => ({ event_type, actor: byAdmin(), target: ['user', user_id] }));
-    await expectEvents(200, [operation, ...each], method, `/user/all?carrier_id=${carrier_id}`, { token: admin.token, body });
-  });
+  ])(
+    'records %s /user/all with its count, its filter fields and each user (O12)',
+    async (method, kind, event_type, body) => {
+      const carrier_id = `bulk-${kind}`;
+      const users = [await service.createUser({ carrier_id }), await service.createUser({ carrier_id })];
+      const asked = { kind: { after: kind }, matched: { after: 2 }, filters: { after: ['carrier_id'] } };
+      const operation: ExpectedEvent = {
+        event_type: 'operation.accepted',
+        actor: byAdmin(),
+        target: ['operation', expect.any(String)],
+        changes: asked,
+      };
+      const each = users.map(({ user_id }): ExpectedEvent => ({
+        event_type,
+        actor: byAdmin(),
+        target: ['user', user_id],
+      }));
+      await expectEvents(200, [operation, ...each], method, `/user/all?carrier_id=${carrier_id}`, {
+        token: admin.token,
+        body,
+      });
+    },
+  );
 
   it('records a revoked session and a logout (O12)', async () => {
     const user = await service.loginAs();
@@ -184,7 +214,12 @@ describe('the audit log', () => {
     const refresh = (token: string) => service.post('/auth/check-token', { body: { refresh_token: token } });
     await refresh((await refresh(refresh_token)).body.refresh_token);
     const changes = { user_id: { before: user_id } };
-    const reused: ExpectedEvent = { event_type: 'session.token_reused', actor: stranger, target: ['session', session_id], changes };
+    const reused: ExpectedEvent = {
+      event_type: 'session.token_reused',
+      actor: stranger,
+      target: ['session', session_id],
+      changes,
+    };
     await expectEvents(401, [reused], 'POST', '/auth/check-token', { body: { refresh_token } });
   });
 

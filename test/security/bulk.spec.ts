@@ -132,7 +132,11 @@ describe('changes of all that a filter finds', () => {
       ]) {
         for (const rest of ['', '&carrier_id=c1']) {
           const answer = await send(method, `?${parameter}=c1${rest}`, body);
-          expect([parameter, answer.status, answer.body.errors]).toEqual([parameter, 400, [expect.objectContaining({ parameter })]]);
+          expect([parameter, answer.status, answer.body.errors]).toEqual([
+            parameter,
+            400,
+            [expect.objectContaining({ parameter })],
+          ]);
         }
       }
       expect(await state()).toEqual(before);
@@ -173,7 +177,11 @@ describe('changes of all that a filter finds', () => {
         expect([condition, answer.status, answer.body.code]).toEqual([condition, 400, 'request.invalid']);
       }
       const many = await send(method, '?carrier_id=c1&status=activ&emial=a&user_id=1', body);
-      expect(many.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual(['emial', 'status', 'user_id']);
+      expect(many.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual([
+        'emial',
+        'status',
+        'user_id',
+      ]);
       expect(await state()).toEqual(before);
     });
 
@@ -186,7 +194,8 @@ describe('changes of all that a filter finds', () => {
       const preview = await send(method, '?carrier_id=c1&dry_run=true', body);
       expect(preview.body).toMatchObject({ matched: 3, would_change: 3, confirm_token: expect.any(String) });
       expect((await send(method, '?carrier_id=c1&dry_run=true&expected=2', body)).status).toBe(409);
-      for (const tag of ['"1"', '*', 'W/"1"']) expect((await send(method, '?carrier_id=c1', body, { 'if-match': tag })).status).toBe(400);
+      for (const tag of ['"1"', '*', 'W/"1"'])
+        expect((await send(method, '?carrier_id=c1', body, { 'if-match': tag })).status).toBe(400);
       expect(await state()).toEqual(before);
       const nobody = await send(method, `?user_id=${randomUUID()}`, body);
       expect(nobody.status).toBe(200);
@@ -233,31 +242,35 @@ describe('changes of all that a filter finds', () => {
     ['a change', 'PATCH', change],
     ['a deletion', 'DELETE', undefined],
     ['disabling', 'PATCH', { status: 'disabled' }],
-  ])('B14 half a bulk: when one row of %s fails, none is changed, no session ended, no event written', async (_title, method, body) => {
-    const logins = [];
-    for (let index = 0; index < 4; index++) logins.push(await service.loginAs({ carrier_id: 'c14' }));
-    const ids = logins.map(({ user_id }) => user_id);
-    const all = async () => [
-      await state(),
-      await service.rows('select * from sessions order by session_id'),
-      await service.rows('select count(*) from events'),
-    ];
-    // the third one cannot be written, as when another transaction wins; or its event cannot, after all four were written
-    for (const write of ['users update user_id', 'events insert target_id']) {
-      const [table, deed, column] = write.split(' ');
-      await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin
+  ])(
+    'B14 half a bulk: when one row of %s fails, none is changed, no session ended, no event written',
+    async (_title, method, body) => {
+      const logins = [];
+      for (let index = 0; index < 4; index++) logins.push(await service.loginAs({ carrier_id: 'c14' }));
+      const ids = logins.map(({ user_id }) => user_id);
+      const all = async () => [
+        await state(),
+        await service.rows('select * from sessions order by session_id'),
+        await service.rows('select count(*) from events'),
+      ];
+      // the third one cannot be written, as when another transaction wins; or its event cannot,
+      // after all four were written
+      for (const write of ['users update user_id', 'events insert target_id']) {
+        const [table, deed, column] = write.split(' ');
+        await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin
         if new.${column} = '${ids[2]}' then raise exception 'no' using errcode = '40001'; end if; return new; end $$`);
-      await service.rows(`create trigger refuse before ${deed} on ${table} for each row execute function refuse()`);
-      const before = await all();
-      const failed = await send(method, '?carrier_id=c14', body);
-      expect([table, failed.status, failed.body.code]).toEqual([table, 503, 'service.database_unavailable']);
-      expect(await all()).toEqual(before);
-      for (const login of logins) expect((await service.get('/user', login)).status).toBe(200);
-      await service.rows(`drop trigger refuse on ${table}; drop function refuse()`);
-    }
-    expect((await send(method, '?carrier_id=c14', body)).body.changed).toBe(4);
-    if (method === 'PATCH') await send('DELETE', '?carrier_id=c14');
-  });
+        await service.rows(`create trigger refuse before ${deed} on ${table} for each row execute function refuse()`);
+        const before = await all();
+        const failed = await send(method, '?carrier_id=c14', body);
+        expect([table, failed.status, failed.body.code]).toEqual([table, 503, 'service.database_unavailable']);
+        expect(await all()).toEqual(before);
+        for (const login of logins) expect((await service.get('/user', login)).status).toBe(200);
+        await service.rows(`drop trigger refuse on ${table}; drop function refuse()`);
+      }
+      expect((await send(method, '?carrier_id=c14', body)).body.changed).toBe(4);
+      if (method === 'PATCH') await send('DELETE', '?carrier_id=c14');
+    },
+  );
 
   it('B16 a lost update: the second of two who read the same version is refused, without If-Match the last one wins', async () => {
     const { user_id } = await service.createUser();
@@ -265,11 +278,15 @@ describe('changes of all that a filter finds', () => {
     const etag = String(read.headers['etag']);
     const patch = (first_name: string, headers: Record<string, string> = {}) =>
       service.patch(`/user/${user_id}`, { token, body: { first_name }, headers });
-    const both = await Promise.all(['Ada', 'Eve', 'Bob', 'Joe', 'Ann'].map((name) => patch(name, { 'if-match': etag })));
+    const both = await Promise.all(
+      ['Ada', 'Eve', 'Bob', 'Joe', 'Ann'].map((name) => patch(name, { 'if-match': etag })),
+    );
     expect(both.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412, 412]);
     const winner = both.find(({ status }) => status === 200);
     expect((await service.get(`/user/${user_id}`, { token })).body.first_name).toBe(winner?.body.first_name);
-    expect((await service.delete(`/user/${user_id}`, { token, headers: { 'if-match': etag } })).body.code).toBe('user.version_mismatch');
+    expect((await service.delete(`/user/${user_id}`, { token, headers: { 'if-match': etag } })).body.code).toBe(
+      'user.version_mismatch',
+    );
     for (const tag of ['"0"', 'W/"2"', '2', '"x"', '', '"', ','])
       expect([tag, (await patch('Max', { 'if-match': tag })).status]).toEqual([tag, 412]);
     expect((await patch('Max', { 'if-match': `"99", ${String(winner?.headers['etag'])}` })).status).toBe(200);
@@ -290,8 +307,11 @@ describe('changes of all that a filter finds', () => {
     expect(answer.body).toMatchObject({ matched: 1_001, changed: 1_001 });
     expect(await live()).toEqual([]);
     expect((await service.get('/user', login)).body.code).toBe('auth.token_invalid');
-    expect((await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } })).status).toBe(401);
-    const end = 'select distinct ended_at, users.updated_at from sessions join users using (user_id) where sessions.carrier_id = $1';
+    expect((await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } })).status).toBe(
+      401,
+    );
+    const end =
+      'select distinct ended_at, users.updated_at from sessions join users using (user_id) where sessions.carrier_id = $1';
     const times = await service.rows(end, ['c17']);
     expect(times).toHaveLength(1);
     expect(times[0]?.['ended_at']).toEqual(times[0]?.['updated_at']);

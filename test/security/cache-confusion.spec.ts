@@ -53,14 +53,30 @@ describe('cache confusion', () => {
     const user = body.user ?? body;
     const { user_id, name, carrier_id, roles } = user;
     const session_id = body.session?.session_id as string | undefined;
-    return { status, user_id, name, carrier_id, roles, permissions: body.permissions, ...(session_id === undefined ? {} : { session_id }) };
+    return {
+      status,
+      user_id,
+      name,
+      carrier_id,
+      roles,
+      permissions: body.permissions,
+      ...(session_id === undefined ? {} : { session_id }),
+    };
   };
 
   const permissionsOf = new Map<string, string[]>();
   const expected = (who: Somebody, answer: TestAnswer) => {
     const { user_id, name, carrier_id, roles, session_id } = who;
     const permissions = permissionsOf.get(String(roles[0]));
-    return { status: 200, user_id, name, carrier_id, roles, permissions, ...(answer.body.session === undefined ? {} : { session_id }) };
+    return {
+      status: 200,
+      user_id,
+      name,
+      carrier_id,
+      roles,
+      permissions,
+      ...(answer.body.session === undefined ? {} : { session_id }),
+    };
   };
 
   /** Calls of many at once until there were so many; returns what was wrong. */
@@ -77,14 +93,19 @@ describe('cache confusion', () => {
     return wrong;
   }
 
-  /** Two tokens that nobody signed, made of the parts of two that are good: one's claims under the other's signature. */
+  /**
+   * Two tokens that nobody signed, made of the parts of two that are good: one's claims under the
+   * other's signature.
+   */
   function mixed(one: string, other: string): string {
     const [head, payload] = one.split('.');
     return `${head}.${payload}.${other.split('.')[2]}`;
   }
 
   it(`J18 ${calls} interleaved calls of ${users} users, in every way: each is answered with themselves, also amid forged mixtures of their tokens`, async () => {
-    for (const { name, permissions } of await service.rows<{ name: string; permissions: string[] }>('select name, permissions from roles'))
+    for (const { name, permissions } of await service.rows<{ name: string; permissions: string[] }>(
+      'select name, permissions from roles',
+    ))
       permissionsOf.set(name, [...permissions].sort());
     let forged = 0;
     const wrong = await run(calls, async () => {
@@ -100,7 +121,9 @@ describe('cache confusion', () => {
       const [seen, right] = [JSON.stringify(identity(answer)), JSON.stringify(expected(who, answer))];
       return seen === right ? null : `${seen} instead of ${right}`;
     });
-    process.stdout.write(`identity: ${calls} calls of ${users} users, ${forged} with mixed tokens, ${wrong.length} wrong, seed ${seed}\n`);
+    process.stdout.write(
+      `identity: ${calls} calls of ${users} users, ${forged} with mixed tokens, ${wrong.length} wrong, seed ${seed}\n`,
+    );
     expect(wrong.slice(0, 5)).toEqual([]);
   });
 
@@ -122,7 +145,9 @@ describe('cache confusion', () => {
       // whoever is leaving just now may get either answer, but never another's
       const possible = before === 'ended' ? [401] : state.has(who) ? [200, 401] : [200];
       if (!possible.includes(answer.status)) return `${who.name}, ${before ?? 'live'}: ${answer.status}`;
-      return answer.status === 401 || identity(answer).user_id === who.user_id ? null : `${who.name} is ${identity(answer).name}`;
+      return answer.status === 401 || identity(answer).user_id === who.user_id
+        ? null
+        : `${who.name} is ${identity(answer).name}`;
     });
     const statuses = [...state].filter(([, each]) => each !== 'ended');
     expect([state.size > 0, statuses]).toEqual([true, []]);

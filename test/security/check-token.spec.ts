@@ -25,12 +25,23 @@ describe('check-token', () => {
     await service.delete(`/auth/session/${ended.session_id}`, by);
     await service.patch(`/user/${disabled.user_id}`, { ...by, body: { status: 'disabled' } });
     await service.post('/auth/check-token', { body: { refresh_token: reused.refresh_token } });
-    await service.rows(`update sessions set refreshed_at = now() - interval '1 hour' where session_id = $1`, [reused.session_id]);
+    await service.rows(`update sessions set refreshed_at = now() - interval '1 hour' where session_id = $1`, [
+      reused.session_id,
+    ]);
     const access = [
       ...[ended.token, disabled.token, 'garbage', `${live.token}x`, live.refresh_token],
-      ...[forge(header, { ...decode(live.token), exp: 2, iat: 1 }, key), forge(header, { ...decode(live.token), sub: ended.user_id }, key)],
+      ...[
+        forge(header, { ...decode(live.token), exp: 2, iat: 1 }, key),
+        forge(header, { ...decode(live.token), sub: ended.user_id }, key),
+      ],
     ];
-    const refresh = [ended.refresh_token, disabled.refresh_token, reused.refresh_token, 'garbage', randomBytes(64).toString('base64url')];
+    const refresh = [
+      ended.refresh_token,
+      disabled.refresh_token,
+      reused.refresh_token,
+      'garbage',
+      randomBytes(64).toString('base64url'),
+    ];
     const requests = [
       ...access.map((token) => ({ body: { token } })),
       ...access.map((token) => ({ token, body: {} })),
@@ -52,14 +63,24 @@ describe('check-token', () => {
 
   it.each([
     ['token', (text: string) => service.post('/auth/check-token', { body: { token: text }, ip: '192.0.2.1' })],
-    ['refresh token', (text: string) => service.post('/auth/check-token', { body: { refresh_token: text }, ip: '192.0.2.2' })],
-    ['token in the header', (text: string) => service.post('/auth/check-token', { token: text, body: {}, ip: '192.0.2.3' })],
+    [
+      'refresh token',
+      (text: string) => service.post('/auth/check-token', { body: { refresh_token: text }, ip: '192.0.2.2' }),
+    ],
+    [
+      'token in the header',
+      (text: string) => service.post('/auth/check-token', { token: text, body: {}, ip: '192.0.2.3' }),
+    ],
     ['logout by token', (text: string) => service.post('/auth/logout', { token: text, body: {}, ip: '192.0.2.4' })],
-    ['logout by refresh token', (text: string) => service.post('/auth/logout', { body: { refresh_token: text }, ip: '192.0.2.5' })],
+    [
+      'logout by refresh token',
+      (text: string) => service.post('/auth/logout', { body: { refresh_token: text }, ip: '192.0.2.5' }),
+    ],
     ['any route', (text: string) => service.get('/user', { token: text, ip: '192.0.2.6' })],
   ])('S15 scanning with guesses, %s: limited per address', async (_way, guess) => {
     const answers = [];
-    for (let index = 0; index < perMinute + 10; index++) answers.push(await guess(randomBytes(64).toString('base64url')));
+    for (let index = 0; index < perMinute + 10; index++)
+      answers.push(await guess(randomBytes(64).toString('base64url')));
     const statuses = answers.map(({ status }) => status);
     expect(statuses).toEqual([...Array<number>(perMinute).fill(401), ...Array<number>(10).fill(429)]);
     const refused = answers.at(-1);
@@ -78,16 +99,28 @@ describe('check-token', () => {
     for (let index = 0; index < perMinute + 10; index++) {
       expect((await service.post('/auth/check-token', { body: { token: user.token }, ip })).status).toBe(200);
     }
-    const { body, status } = await service.post('/auth/check-token', { body: { refresh_token: user.refresh_token }, ip });
+    const { body, status } = await service.post('/auth/check-token', {
+      body: { refresh_token: user.refresh_token },
+      ip,
+    });
     expect(status).toBe(200);
     expect((await service.post('/auth/logout', { token: body.access_token, body: {}, ip })).status).toBe(204);
   });
 
   describe('an access token beside a good refresh token', () => {
     const refresh = (token: string | undefined, refresh_token: string) =>
-      service.post('/auth/check-token', { ...(token === undefined ? {} : { token }), body: { refresh_token }, ip: '192.0.2.99' });
+      service.post('/auth/check-token', {
+        ...(token === undefined ? {} : { token }),
+        body: { refresh_token },
+        ip: '192.0.2.99',
+      });
     const sessionRow = async (session_id: string) =>
-      (await service.rows<{ row: string }>(`select to_jsonb(sessions)::text as row from sessions where session_id = $1`, [session_id]))[0];
+      (
+        await service.rows<{ row: string }>(
+          `select to_jsonb(sessions)::text as row from sessions where session_id = $1`,
+          [session_id],
+        )
+      )[0];
 
     it('rejects a token with an unknown kid, and rotates nothing (J5)', async () => {
       const { token, refresh_token, session_id } = await service.loginAs();
@@ -95,7 +128,10 @@ describe('check-token', () => {
       const header = { alg: 'ES256', typ: 'at+jwt', kid: randomBytes(32).toString('base64url') };
       const claims = decode(token);
       const before = await sessionRow(session_id);
-      for (const forged of [forge(header, claims, privateKey), forge(header, { ...claims, exp: 2, iat: 1 }, privateKey)]) {
+      for (const forged of [
+        forge(header, claims, privateKey),
+        forge(header, { ...claims, exp: 2, iat: 1 }, privateKey),
+      ]) {
         const { status, body } = await refresh(forged, refresh_token);
         expect([status, body.code]).toEqual([401, 'auth.token_invalid']);
       }

@@ -46,9 +46,15 @@ describe('requests of web pages', () => {
   /** Sends a request over a socket, so that the path before the framework is reached as well. */
   async function exchange(method: string, path: string, headers: Record<string, string>, body = ''): Promise<Exchange> {
     const length = body === '' ? {} : { 'content-length': String(body.length), 'content-type': 'application/json' };
-    const answer = await rawRequest(port, requestHead(method, path, { connection: 'close', ...length, ...headers }) + body);
+    const answer = await rawRequest(
+      port,
+      requestHead(method, path, { connection: 'close', ...length, ...headers }) + body,
+    );
     const [status = '', ...lines] = (answer.split('\r\n\r\n', 1)[0] ?? '').split('\r\n');
-    const pairs = lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]);
+    const pairs = lines.map((line) => [
+      line.slice(0, line.indexOf(':')).toLowerCase(),
+      line.slice(line.indexOf(':') + 1).trim(),
+    ]);
     return { status: Number(status.split(' ')[1]), headers: Object.fromEntries(pairs) };
   }
 
@@ -65,10 +71,15 @@ describe('requests of web pages', () => {
     ['the router', 404, (origin) => exchange('GET', '/nowhere', origin)],
     ['a wrong method', 405, (origin) => exchange('DELETE', '/user', origin)],
     ['check-token, refused', 401, (origin) => exchange('POST', '/auth/check-token', origin, '{"token":"a.b.c"}')],
-    ['check-token', 200, (origin) => exchange('POST', '/auth/check-token', origin, JSON.stringify({ token: login.token }))],
+    [
+      'check-token',
+      200,
+      (origin) => exchange('POST', '/auth/check-token', origin, JSON.stringify({ token: login.token })),
+    ],
   ];
 
-  const corsHeaders = ({ headers }: Exchange) => Object.keys(headers).filter((name) => name.startsWith('access-control-allow'));
+  const corsHeaders = ({ headers }: Exchange) =>
+    Object.keys(headers).filter((name) => name.startsWith('access-control-allow'));
 
   it('lets allowed origins read every kind of response, and other origins none (H19)', async () => {
     for (const [title, status, send] of kinds()) {
@@ -106,7 +117,10 @@ describe('requests of web pages', () => {
   it('allows the methods for ten minutes in a preflight of an allowed origin, without credentials (H19)', async () => {
     for (const origin of allowed)
       for (const path of ['/user', '/user/all', '/auth/check-token', '/auth/login', `/user/${login.user_id}`]) {
-        const wanted = { 'access-control-request-method': 'PATCH', 'access-control-request-headers': 'authorization,content-type' };
+        const wanted = {
+          'access-control-request-method': 'PATCH',
+          'access-control-request-headers': 'authorization,content-type',
+        };
         const { status, headers } = await exchange('OPTIONS', path, { origin, ...wanted });
         expect([path, status]).toEqual([path, 204]);
         expect(headers).toMatchObject({

@@ -35,7 +35,10 @@ describe('I15 texts that make regular expressions run away', () => {
   });
   afterAll(() => service.close());
 
-  /** Milliseconds of processor time; the best of up to eight, since other work of the process counts too. */
+  /**
+   * Milliseconds of processor time; the best of up to eight, since other work of the process counts
+   * too.
+   */
   async function cost(request: () => Promise<{ status: number }>): Promise<number> {
     const times: number[] = [];
     do {
@@ -49,8 +52,12 @@ describe('I15 texts that make regular expressions run away', () => {
   }
 
   it.each(Object.entries(families))('I15 %s in every field of a body', async (_family, text) => {
-    const all = bodyOperations(user_id).flatMap(({ method, url, fields }) => fields.map((field) => ({ method, url, ...field })));
-    const fields = all.filter(({ name, type }, index) => type !== 'boolean' && all.findIndex((other) => other.name === name) === index);
+    const all = bodyOperations(user_id).flatMap(({ method, url, fields }) =>
+      fields.map((field) => ({ method, url, ...field })),
+    );
+    const fields = all.filter(
+      ({ name, type }, index) => type !== 'boolean' && all.findIndex((other) => other.name === name) === index,
+    );
     expect(fields.length).toBeGreaterThan(20);
     for (const { method, url, name, type } of fields) {
       const value = type === 'array' ? [text] : type === 'object' ? { [text.slice(0, 100)]: text } : text;
@@ -102,7 +109,10 @@ describe('I15 texts that make regular expressions run away', () => {
         ['forwarded', text],
       ] as const) {
         const headers = { ...(name === 'authorization' ? {} : { authorization: `Bearer ${token}` }), [name]: value };
-        expect([name, (await cost(() => service.patch(`/user/${user_id}`, { headers, body: '{}' }))) < budgetMs]).toEqual([name, true]);
+        expect([
+          name,
+          (await cost(() => service.patch(`/user/${user_id}`, { headers, body: '{}' }))) < budgetMs,
+        ]).toEqual([name, true]);
       }
   });
 });

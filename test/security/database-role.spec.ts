@@ -37,13 +37,19 @@ describe('the database role of compose.yaml', () => {
     await server.end();
   });
 
-  /** The embedded server has one password for its superuser and the role of the tests; another server is given with a superuser. */
+  /**
+   * The embedded server has one password for its superuser and the role of the tests; another
+   * server is given with a superuser.
+   */
   function asSuperuser(url: string): string {
     const given = process.env['TEST_DATABASE_URL'] !== undefined;
     return given ? url : Object.assign(new URL(url), { username: 'postgres' }).href;
   }
 
-  /** Returns the statements of a psql script, with the names of this test and without what only psql reads. */
+  /**
+   * Returns the statements of a psql script, with the names of this test and without what only psql
+   * reads.
+   */
   function sqlOf(file: string): string {
     return readFileSync(file, 'utf8')
       .replace(/^\\getenv .*$/m, '')
@@ -58,15 +64,24 @@ describe('the database role of compose.yaml', () => {
       () => null,
       (error: { code: string; message: string }) => `${error.code} ${error.message}`,
     );
-  const count = async () => (await admin.query<{ count: number }>('select count(*)::int as count from events')).rows[0]?.count;
+  const count = async () =>
+    (await admin.query<{ count: number }>('select count(*)::int as count from events')).rows[0]?.count;
 
   it('runs every migration and owns every table, as no superuser (O13)', async () => {
     const { rows } = await admin.query(
       `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls from pg_roles where rolname = '${role}'`,
     );
-    const none = { rolsuper: false, rolcreaterole: false, rolcreatedb: false, rolreplication: false, rolbypassrls: false };
+    const none = {
+      rolsuper: false,
+      rolcreaterole: false,
+      rolcreatedb: false,
+      rolreplication: false,
+      rolbypassrls: false,
+    };
     expect(rows).toEqual([none]);
-    const owners = await admin.query(`select distinct tableowner from pg_tables where schemaname in ('public', 'graphile_worker')`);
+    const owners = await admin.query(
+      `select distinct tableowner from pg_tables where schemaname in ('public', 'graphile_worker')`,
+    );
     expect(owners.rows).toEqual([{ tableowner: role }]);
     const password = await admin.query(`select rolpassword from pg_authid where rolname = '${superuser}'`);
     expect(password.rows).toEqual([{ rolpassword: null }]);

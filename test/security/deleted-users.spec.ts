@@ -16,9 +16,13 @@ describe('deleted users', () => {
     expect((await service.patch(`/user/${first.user_id}`, { token, body: { first_name: 'x' } })).status).toBe(404);
     for (const query of [`user_id=${first.user_id}`, `name=${first.name}`, `q=${first.name}`])
       expect((await service.get(`/user/list?${query}`, { token })).body.total.value).toBe(0);
-    expect((await service.patch(`/user/all?user_id=${first.user_id}`, { token, body: { status: 'disabled' } })).body.matched).toBe(0);
+    expect(
+      (await service.patch(`/user/all?user_id=${first.user_id}`, { token, body: { status: 'disabled' } })).body.matched,
+    ).toBe(0);
     expect((await service.get(`/auth/session/list?user_id=${first.user_id}`, { token })).body.items).toEqual([]);
-    expect((await service.get(`/user/list?deleted=true&user_id=${first.user_id}`, { token })).body.items).toHaveLength(1);
+    expect((await service.get(`/user/list?deleted=true&user_id=${first.user_id}`, { token })).body.items).toHaveLength(
+      1,
+    );
 
     const second = await service.loginAs({ name: first.name, email: first.email });
     expect(second.user_id).not.toBe(first.user_id);
@@ -65,7 +69,9 @@ describe('deleted users', () => {
     }
     expect(left).toEqual([]);
     const asked = (await service.get('/user/operation/list?per_page=9', { token })).body.items.reverse();
-    const kept = asked.map(({ request }: { request: { filters: Record<string, string> } }) => Object.values(request.filters)[0]);
+    const kept = asked.map(
+      ({ request }: { request: { filters: Record<string, string> } }) => Object.values(request.filters)[0],
+    );
     expect(kept).toEqual([...filters.map(() => '(erased)'), 'unrelated', 'Some']);
     const bo = await service.createUser({ name: 'bo.1', email: 'bo@example.com', first_name: 'Bo', last_name: 'Li' });
     const others = ['q=bobby', 'last_name=Lim', 'name_in=bob.12,xbo.1', 'email_like=bo1@'];

@@ -21,8 +21,10 @@ describe('a change of the e-mail address', () => {
   const patch = (email: string, user_id = user.user_id) =>
     service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email } });
   const confirm = (token: string | null) => service.post(`/auth/email/${token}`);
-  const stored = async (user_id = user.user_id) => (await service.get(`/user/${user_id}`, { token: service.admin.token })).body;
-  const loginStatus = async (login: string) => (await service.post('/auth/login', { body: { login, password } })).status;
+  const stored = async (user_id = user.user_id) =>
+    (await service.get(`/user/${user_id}`, { token: service.admin.token })).body;
+  const loginStatus = async (login: string) =>
+    (await service.post('/auth/login', { body: { login, password } })).status;
   const confirmationTo = async (email: string) => (await service.mailbox.take(email, /\/auth\/email\//)).token ?? '';
   const mailsTo = (email: string) => service.mailbox.mails.filter(({ to }) => to.includes(email));
 
@@ -96,7 +98,9 @@ describe('a change of the e-mail address', () => {
     it('when the change comes between reading the address and minting its token', async () => {
       await propose(next);
       await confirmationTo(next);
-      expect(await tokenMailedDuring('email-confirmation', next, 'email_pending = $2', 'victim@example.org')).toBeNull();
+      expect(
+        await tokenMailedDuring('email-confirmation', next, 'email_pending = $2', 'victim@example.org'),
+      ).toBeNull();
       expect(await stored()).toMatchObject({ email: user.email, email_pending: 'victim@example.org' });
     });
   });
@@ -145,7 +149,10 @@ describe('a change of the e-mail address', () => {
     it.each<[string, () => Promise<unknown>]>([
       ['a newer proposal', () => propose(`newer-${next}`)],
       ['a return to the address in force', () => propose(user.email)],
-      ['disabling', () => service.patch(`/user/${user.user_id}`, { token: service.admin.token, body: { status: 'disabled' } })],
+      [
+        'disabling',
+        () => service.patch(`/user/${user.user_id}`, { token: service.admin.token, body: { status: 'disabled' } }),
+      ],
       ['deletion', () => service.delete(`/user/${user.user_id}`, { token: service.admin.token })],
     ])('by using it after %s', async (_name, event) => {
       await propose(next);
@@ -157,11 +164,17 @@ describe('a change of the e-mail address', () => {
 
     it('but not by a change of something else that repeats the address', async () => {
       const token = await mailedResetToken(service, user.email);
-      await service.patch(`/user/${user.user_id}`, { token: service.admin.token, body: { email: user.email, first_name: 'Ada' } });
+      await service.patch(`/user/${user.user_id}`, {
+        token: service.admin.token,
+        body: { email: user.email, first_name: 'Ada' },
+      });
       expect((await service.get(`/auth/reset/${token}`)).status).toBe(200);
       const invited = await service.createUser({ password: undefined, must_change_password: undefined });
       const invitation = (await service.mailbox.take(invited.email)).token;
-      await service.patch(`/user/${invited.user_id}`, { token: service.admin.token, body: { email: invited.email, first_name: 'Ada' } });
+      await service.patch(`/user/${invited.user_id}`, {
+        token: service.admin.token,
+        body: { email: invited.email, first_name: 'Ada' },
+      });
       expect((await service.get(`/auth/reset/${invitation}`)).status).toBe(200);
     });
 
@@ -180,9 +193,13 @@ describe('a change of the e-mail address', () => {
       const reset = await mailedResetToken(service, user.email);
       await service.delete(`/user/${user.user_id}`, { token: service.admin.token });
       const heir = await service.createUser({ email: user.email, name: user.name });
-      expect((await service.post(`/auth/reset/${reset}`, { body: { password: 'an entirely new phrase' } })).status).toBe(404);
+      expect(
+        (await service.post(`/auth/reset/${reset}`, { body: { password: 'an entirely new phrase' } })).status,
+      ).toBe(404);
       expect((await service.get('/user', { token: user.token })).status).toBe(401);
-      expect((await service.post('/auth/check-token', { body: { refresh_token: user.refresh_token } })).status).toBe(401);
+      expect((await service.post('/auth/check-token', { body: { refresh_token: user.refresh_token } })).status).toBe(
+        401,
+      );
       expect((await service.post(`/user/${user.user_id}/restore`, { token: service.admin.token })).body.code).toMatch(
         /user\.(name|email)_taken/,
       );
@@ -192,7 +209,9 @@ describe('a change of the e-mail address', () => {
     it('gives the old address no link for a wish from before the change', async () => {
       const token = await tokenMailedDuring('reset', user.email, 'email = $2', next);
       expect((await service.get(`/auth/reset/${token ?? 'A'.repeat(43)}`)).status).toBe(404);
-      expect((await service.post(`/auth/reset/${token}`, { body: { password: 'an entirely new phrase' } })).status).toBe(404);
+      expect(
+        (await service.post(`/auth/reset/${token}`, { body: { password: 'an entirely new phrase' } })).status,
+      ).toBe(404);
     });
   });
 
@@ -203,8 +222,17 @@ describe('a change of the e-mail address', () => {
     expect(tellsOf(await propose(taken.email))).toEqual(toFree);
     const told = async (email: string) => {
       const colleague = await service.createUser();
-      const { status, headers, body } = await service.patch(`/user/${colleague.user_id}`, { token: administrator.token, body: { email } });
-      return { status, headers: Object.keys(headers), etag: headers['etag'], fields: Object.keys(body), pending: body.email_pending };
+      const { status, headers, body } = await service.patch(`/user/${colleague.user_id}`, {
+        token: administrator.token,
+        body: { email },
+      });
+      return {
+        status,
+        headers: Object.keys(headers),
+        etag: headers['etag'],
+        fields: Object.keys(body),
+        pending: body.email_pending,
+      };
     };
     expect(await told(taken.email)).toEqual({ ...(await told(`free-${next}`)), pending: taken.email });
     const token = await confirmationTo(taken.email);
@@ -215,8 +243,9 @@ describe('a change of the e-mail address', () => {
   });
 
   /**
-   * Holds a mail job between reading the user and minting the token, by locking the row of the user, and changes the
-   * user in that moment. Returns the token that was mailed to the address all the same, or null.
+   * Holds a mail job between reading the user and minting the token, by locking the row of the
+   * user, and changes the user in that moment. Returns the token that was mailed to the address all
+   * the same, or null.
    */
   async function tokenMailedDuring(
     mail: 'reset' | 'email-confirmation',
@@ -228,10 +257,10 @@ describe('a change of the e-mail address', () => {
     try {
       await other.query('begin');
       await other.query('select 1 from users where user_id = $1 for no key update', [user.user_id]);
-      await service.rows(`select graphile_worker.add_job('send-mail', json_build_object('user_id', $1::text, 'mail', $2::text))`, [
-        user.user_id,
-        mail,
-      ]);
+      await service.rows(
+        `select graphile_worker.add_job('send-mail', json_build_object('user_id', $1::text, 'mail', $2::text))`,
+        [user.user_id, mail],
+      );
       const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       await until(async () => (await service.rows(waiting)).length > 0);
       await other.query(`update users set ${change} where user_id = $1`, [user.user_id, value]);

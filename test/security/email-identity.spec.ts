@@ -82,12 +82,22 @@ describe('one e-mail address, one user', () => {
   };
 
   it('E6 two users with one address by a race: of 50 creations at once, in any case, exactly one succeeds', async () => {
-    const variants = ['Race@Example.com', 'race@example.com', 'RACE@EXAMPLE.COM', 'rAce@exAmple.com', ' race@example.com '];
-    const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => invite(variants[index % variants.length])));
+    const variants = [
+      'Race@Example.com',
+      'race@example.com',
+      'RACE@EXAMPLE.COM',
+      'rAce@exAmple.com',
+      ' race@example.com ',
+    ];
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => invite(variants[index % variants.length])),
+    );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     expect(answers.filter(({ body }) => body.code === 'user.email_taken')).toHaveLength(49);
     expect(await service.rows(`select 1 from users where lower(email) = 'race@example.com'`)).toHaveLength(1);
-    expect((await service.get('/user/list?email=RACE@example.com', { token: service.admin.token })).body.items).toHaveLength(1);
+    expect(
+      (await service.get('/user/list?email=RACE@example.com', { token: service.admin.token })).body.items,
+    ).toHaveLength(1);
   });
 
   describe('E7 addresses that collide or only look alike', () => {
@@ -110,21 +120,28 @@ describe('one e-mail address, one user', () => {
       ['dots', 'bob.smith@example.org', 'bobsmith@example.org'],
       ['a sharp s in the domain', 'bob@stra\u00DFe.example', 'bob@strasse.example'],
       ['a Cyrillic letter in the domain', 'bob@apple.example', 'bob@\u0430pple.example'],
-    ])('are two when they differ by %s, and a wish for the one mails nothing to the other', async (_name, first, second) => {
-      expect((await invite(first)).status).toBe(201);
-      await queueEmpty(service);
-      service.mailbox.mails.splice(0);
-      await endPause(service);
-      expect((await service.post('/auth/reset_email', { body: { email: second } })).status).toBe(202);
-      await queueEmpty(service);
-      expect(service.mailbox.mails).toEqual([]);
-      expect((await invite(second)).status).toBe(201);
-    });
+    ])(
+      'are two when they differ by %s, and a wish for the one mails nothing to the other',
+      async (_name, first, second) => {
+        expect((await invite(first)).status).toBe(201);
+        await queueEmpty(service);
+        service.mailbox.mails.splice(0);
+        await endPause(service);
+        expect((await service.post('/auth/reset_email', { body: { email: second } })).status).toBe(202);
+        await queueEmpty(service);
+        expect(service.mailbox.mails).toEqual([]);
+        expect((await invite(second)).status).toBe(201);
+      },
+    );
 
     it('mail goes to the address as it is stored, whatever was typed', async () => {
       const user = await service.createUser({ email: 'Carol+Tag@B\u00FCcher.example' });
       expect(user.email).toBe('Carol+Tag@xn--bcher-kva.example');
-      for (const typed of ['carol+tag@b\u00FCcher.example', 'CAROL+TAG@XN--BCHER-KVA.EXAMPLE', ' Carol+Tag@bu\u0308cher.example ']) {
+      for (const typed of [
+        'carol+tag@b\u00FCcher.example',
+        'CAROL+TAG@XN--BCHER-KVA.EXAMPLE',
+        ' Carol+Tag@bu\u0308cher.example ',
+      ]) {
         await endPause(service);
         await service.post('/auth/reset_email', { body: { email: typed } });
         // the mail server of the test shows domains in Unicode
@@ -175,7 +192,8 @@ describe('one e-mail address, one user', () => {
       true,
       0,
     ];
-    for (const value of typed) expect((await service.post('/auth/reset_email', { body: { email: value } })).status).toBe(400);
+    for (const value of typed)
+      expect((await service.post('/auth/reset_email', { body: { email: value } })).status).toBe(400);
     const form = `email=${encodeURIComponent(email)}&email=x@example.org`;
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     expect((await service.post('/auth/reset_email', { headers, body: form })).status).toBe(415);
@@ -192,7 +210,10 @@ describe('one e-mail address, one user', () => {
       const body = { user_type: 'carrier', carrier_id: 'c1', name, email: `other${++count}@example.org` };
       const created = await service.post('/user/create', { token: service.admin.token, body });
       expect(created.body).toMatchObject({ status: 400, errors: [{ pointer: '/name' }] });
-      const changed = await service.patch(`/user/${service.admin.user_id}`, { token: service.admin.token, body: { name } });
+      const changed = await service.patch(`/user/${service.admin.user_id}`, {
+        token: service.admin.token,
+        body: { name },
+      });
       expect(changed.body).toMatchObject({ status: 400, errors: [{ pointer: '/name' }] });
     }
     await service.createUser({ name: victim.email.replace('@', '-') });

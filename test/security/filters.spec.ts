@@ -80,7 +80,9 @@ describe('filters and sorts as a way in', () => {
   const get = (path: string, query: string) => service.get(`${path}?${query}`, { token });
 
   it('B7 SQL in values: taken literally in every documented filter of every list', async () => {
-    const [{ count } = { count: 0 }] = await service.rows<{ count: number }>('select count(*)::int as count from users');
+    const [{ count } = { count: 0 }] = await service.rows<{ count: number }>(
+      'select count(*)::int as count from users',
+    );
     let sent = 0;
     for (const path of lists) {
       for (const { name, schema } of filtersOf(path)) {
@@ -108,12 +110,15 @@ describe('filters and sorts as a way in', () => {
       const { user_id } = await service.createUser({ last_name: text, attributes: { key: text } });
       ids.set(text, user_id);
     }
-    const found = async (query: string) => (await get('/user/list', query)).body.items.map((item: { user_id: string }) => item.user_id);
+    const found = async (query: string) =>
+      (await get('/user/list', query)).body.items.map((item: { user_id: string }) => item.user_id);
     for (const [text, user_id] of ids) {
       const value = encodeURIComponent(text);
       expect([text, await found(`last_name=${value}`)]).toEqual([text, [user_id]]);
       expect([text, await found(`attributes.key=${value}`)]).toEqual([text, [user_id]]);
-      const containing = texts.filter((other) => other.toLowerCase().includes(text.toLowerCase())).map((other) => ids.get(other));
+      const containing = texts
+        .filter((other) => other.toLowerCase().includes(text.toLowerCase()))
+        .map((other) => ids.get(other));
       expect([text, (await found(`last_name_like=${value}`)).sort()]).toEqual([text, containing.sort()]);
     }
   });
@@ -166,7 +171,18 @@ describe('filters and sorts as a way in', () => {
         '',
       ],
     ];
-    const directions = ['asc nulls first', 'asc;', 'ASC', 'desc,name', '1', 'asc--', 'descending', '', ' asc', 'constructor'];
+    const directions = [
+      'asc nulls first',
+      'asc;',
+      'ASC',
+      'desc,name',
+      '1',
+      'asc--',
+      'descending',
+      '',
+      ' asc',
+      'constructor',
+    ];
     for (const path of lists) {
       for (const [parameter, values] of [['order_by', sorts] as const, ['order_dir', directions] as const]) {
         for (const value of values) {
@@ -276,7 +292,11 @@ describe('filters and sorts as a way in', () => {
     for (const query of odd) {
       const { status, body } = await get('/user/list', query);
       const harmless = query === 'attributes.a_ne=1';
-      expect([query, status, body.items ?? 'refused']).toEqual([query, harmless ? 200 : 400, harmless ? [] : 'refused']);
+      expect([query, status, body.items ?? 'refused']).toEqual([
+        query,
+        harmless ? 200 : 400,
+        harmless ? [] : 'refused',
+      ]);
     }
   });
 });

@@ -12,7 +12,8 @@ describe('found users: races', () => {
   });
   afterAll(() => service.close());
 
-  const send = (method: string, path: string, { token }: { token: string }, body?: unknown) => service.send(method, path, { token, body });
+  const send = (method: string, path: string, { token }: { token: string }, body?: unknown) =>
+    service.send(method, path, { token, body });
 
   it.each([
     ['PATCH', { locale: 'fr' }],
@@ -26,7 +27,9 @@ describe('found users: races', () => {
     );
     const won = answers.filter(({ status }) => status === 200);
     expect(won.map(({ body: done }) => [done.matched, done.changed])).toEqual([[3, 3]]);
-    expect(answers.filter((answer) => answer.status === 409 && answer.body.code === 'bulk.set_changed')).toHaveLength(19);
+    expect(answers.filter((answer) => answer.status === 409 && answer.body.code === 'bulk.set_changed')).toHaveLength(
+      19,
+    );
     const changed = `select version from users where carrier_id = $1`;
     expect(await service.rows(changed, [`token-${method}`])).toEqual([{ version: 2 }, { version: 2 }, { version: 2 }]);
   });
@@ -45,23 +48,36 @@ describe('found users: races', () => {
   });
 
   it('B15 an operation that is accepted while a bulk is on its way: of some users the one would be last, of others the other', async () => {
-    const setOf = (user: string) => service.rows<{ timezone: string }>('select timezone from users where name = $1', [user]);
+    const setOf = (user: string) =>
+      service.rows<{ timezone: string }>('select timezone from users where name = $1', [user]);
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     const until = async (reached: () => Promise<boolean>) => {
-      for (const end = performance.now() + 20_000; !(await reached()); await new Promise((resolve) => setTimeout(resolve, 20)))
+      for (
+        const end = performance.now() + 20_000;
+        !(await reached());
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      )
         if (performance.now() > end) throw new Error('it never came to this');
     };
     await addManyUsers(service, 10_003, 'lanes');
     const { user_id } = await service.createUser({ user_type: 'system', carrier_id: undefined });
-    const ids = await service.rows<{ user_id: string }>(`select user_id from users where name in ('lanes-1', 'lanes-10003')`);
+    const ids = await service.rows<{ user_id: string }>(
+      `select user_id from users where name in ('lanes-1', 'lanes-10003')`,
+    );
     const found = [user_id, ...ids.map((row) => row.user_id)].join(',');
-    const [bulkWaits, operationWaits] = [new Client(service.config.DATABASE_URL), new Client(service.config.DATABASE_URL)];
+    const [bulkWaits, operationWaits] = [
+      new Client(service.config.DATABASE_URL),
+      new Client(service.config.DATABASE_URL),
+    ];
     try {
       await bulkWaits.connect();
       await operationWaits.connect();
       await bulkWaits.query(`begin; select pg_advisory_xact_lock(${administratorsLock})`);
       await operationWaits.query(`begin; select 1 from users where name = 'lanes-7000' for update`);
-      const bulk = send('PATCH', `/user/all?user_id_in=${found}`, service.admin, { status: 'disabled', timezone: 'Europe/Rome' });
+      const bulk = send('PATCH', `/user/all?user_id_in=${found}`, service.admin, {
+        status: 'disabled',
+        timezone: 'Europe/Rome',
+      });
       await until(async () => (await service.rows(waiting)).length === 1);
       const accepted = await send('PATCH', '/user/all?carrier_id=lanes', service.admin, { timezone: 'Europe/Paris' });
       expect(accepted.status).toBe(202);
@@ -82,7 +98,8 @@ describe('found users: races', () => {
 
   it('B15 F26 many bulks and singles over the same users at once: no 5xx, one event for each step of a version, and an administrator stays', async () => {
     const administrators: TestLogin[] = [];
-    for (let index = 0; index < 3; index++) administrators.push(await service.loginAs({ user_type: 'system', roles: ['administrator'] }));
+    for (let index = 0; index < 3; index++)
+      administrators.push(await service.loginAs({ user_type: 'system', roles: ['administrator'] }));
     const users: TestLogin[] = [];
     for (let index = 0; index < 8; index++)
       users.push(await service.loginAs({ carrier_id: index % 2 === 0 ? 'odd' : 'even', roles: ['carrier_user'] }));
@@ -113,7 +130,9 @@ describe('found users: races', () => {
       (by) =>
         send(
           'PATCH',
-          `/user/all?${pick(all)}&user_type=carrier`.replace('everyone=true&', '').replace('user_type=carrier&user_type', 'user_type'),
+          `/user/all?${pick(all)}&user_type=carrier`
+            .replace('everyone=true&', '')
+            .replace('user_type=carrier&user_type', 'user_type'),
           by,
           pick(changes),
         ),
@@ -141,9 +160,10 @@ describe('found users: races', () => {
     ];
     for (let round = 0; round < rounds; round++) {
       // those who were disabled, demoted or logged out in the round before come back
-      await service.rows(`update users set status = 'active', roles = '{administrator}', deleted_at = null where user_id = any($1)`, [
-        administrators.map(({ user_id }) => user_id),
-      ]);
+      await service.rows(
+        `update users set status = 'active', roles = '{administrator}', deleted_at = null where user_id = any($1)`,
+        [administrators.map(({ user_id }) => user_id)],
+      );
       await service.rows(`update users set status = 'active' where carrier_id in ('odd', 'even')`);
       await service.rows('update sessions set ended_at = null');
       answers.push(...(await Promise.all([...deeds, ...deeds].map((deed) => deed(pick(administrators))))));

@@ -37,8 +37,12 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
       const before = await state();
       const good = await preview('PATCH', 'carrier_id=c1', change);
       const other = (character: string) => (character === 'A' ? 'B' : 'A');
-      const altered = [...good].map((character, place) => good.slice(0, place) + other(character) + good.slice(place + 1));
-      const missing = [0, 1, good.indexOf('.'), good.length - 1].map((place) => good.slice(0, place) + good.slice(place + 1));
+      const altered = [...good].map(
+        (character, place) => good.slice(0, place) + other(character) + good.slice(place + 1),
+      );
+      const missing = [0, 1, good.indexOf('.'), good.length - 1].map(
+        (place) => good.slice(0, place) + good.slice(place + 1),
+      );
       const odd = ['a', '.', 'a.b', `${good}.`, `${good}A`, `${good}.${good}`, good.toUpperCase(), 'A'.repeat(513)];
       for (const confirm_token of [...altered, ...missing, ...odd]) {
         const answer = await send('PATCH', `carrier_id=c1&confirm_token=${confirm_token}`, change);
@@ -71,7 +75,12 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
         ['PATCH', `carrier_id=c1&confirm_token=${nested}`, { attributes: { x: [['a', 1]] } }, service.admin],
       ] as const) {
         const answer = await send(method, query, body, by);
-        expect([method, query, answer.status, answer.body.errors?.[0].parameter]).toEqual([method, query, 400, 'confirm_token']);
+        expect([method, query, answer.status, answer.body.errors?.[0].parameter]).toEqual([
+          method,
+          query,
+          400,
+          'confirm_token',
+        ]);
       }
       expect(await state()).toEqual(before);
     });
@@ -129,7 +138,11 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
       const before = await state();
       const ids = (count: number) => Array.from({ length: count }, () => randomUUID()).join();
       expect((await send(method, `user_id_in=${ids(500)}`, body)).body).toMatchObject({ matched: 0 });
-      for (const query of [`user_id_in=${ids(501)}`, `user_id_in=${ids(1_500)}`, `carrier_id=c1&user_id_ne=${ids(2)}`]) {
+      for (const query of [
+        `user_id_in=${ids(501)}`,
+        `user_id_in=${ids(1_500)}`,
+        `carrier_id=c1&user_id_ne=${ids(2)}`,
+      ]) {
         const answer = await send(method, query, body);
         expect([query.length, answer.status, answer.body.code]).toEqual([query.length, 400, 'request.invalid']);
       }
@@ -181,25 +194,36 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
           const answer = await service.send(verb, `/user/operation/${operation_id}${path}`, by);
           expect([path, answer.status, answer.body.code]).toEqual([path, 404, 'operation.not_found']);
         }
-        for (const query of ['', '?count=exact', `?operation_id=${operation_id}`, `?actor_id=${service.admin.user_id}`]) {
+        for (const query of [
+          '',
+          '?count=exact',
+          `?operation_id=${operation_id}`,
+          `?actor_id=${service.admin.user_id}`,
+        ]) {
           const list = await service.get(`/user/operation/list${query}`, by);
           expect(list.text).not.toContain(operation_id);
           expect(list.body.items.filter(({ actor_id }: { actor_id: string }) => actor_id !== by.user_id)).toEqual([]);
         }
       }
       // the control: a System User without scope does
-      expect((await service.get(`/user/operation/${operation_id}`, operator)).body.actor_id).toBe(service.admin.user_id);
+      expect((await service.get(`/user/operation/${operation_id}`, operator)).body.actor_id).toBe(
+        service.admin.user_id,
+      );
       const undone = await service.post(`/user/operation/${operation_id}/undo`, operator);
       expect([undone.status, undone.body.changed]).toEqual([202, 4]);
     });
 
     it('B22 a bulk that is sent again with its key: the first answer, done once, and 20 at once are one', async () => {
       const headers = { 'idempotency-key': randomUUID() };
-      const answers = await Promise.all(Array.from({ length: 20 }, () => send(method, 'carrier_id=c2', body, service.admin, headers)));
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => send(method, 'carrier_id=c2', body, service.admin, headers)),
+      );
       const first = answers.find(({ status }) => status === 200);
       expect(first?.body).toMatchObject({ matched: 3, changed: 3 });
       for (const answer of answers)
-        expect([first?.text, 'idempotency.in_progress']).toContain(answer.status === 409 ? answer.body.code : answer.text);
+        expect([first?.text, 'idempotency.in_progress']).toContain(
+          answer.status === 409 ? answer.body.code : answer.text,
+        );
       const operations = `select 1 from operations where actor_id = $1 and changed = 3 and request -> 'filters' = '{"carrier_id":"c2"}' and undone_by is null and kind <> 'undo'`;
       expect(await service.rows(operations, [service.admin.user_id])).toHaveLength(1);
       for (const [query, other] of [
@@ -217,19 +241,26 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
   it('a change that contradicts itself: a role to be given and taken, or given besides all roles, is refused, and nothing is done', async () => {
     const before = await state();
     const wrong: [Record<string, string[]>, string][] = [
-      [{ roles_add: ['carrier_user', 'carrier_administrator'], roles_remove: ['carrier_administrator'] }, '/roles_remove'],
+      [
+        { roles_add: ['carrier_user', 'carrier_administrator'], roles_remove: ['carrier_administrator'] },
+        '/roles_remove',
+      ],
       [{ roles: ['carrier_user'], roles_add: ['carrier_administrator'] }, '/roles'],
       [{ roles: ['carrier_user'], roles_remove: [] }, '/roles'],
     ];
     for (const [body, pointer] of wrong)
       for (const query of ['carrier_id=c1', 'carrier_id=c1&dry_run=true']) {
         const answer = await send('PATCH', query, body);
-        expect([answer.status, answer.body.errors]).toEqual([400, [expect.objectContaining({ pointer, code: 'field.not_allowed' })]]);
+        expect([answer.status, answer.body.errors]).toEqual([
+          400,
+          [expect.objectContaining({ pointer, code: 'field.not_allowed' })],
+        ]);
       }
     expect(await state()).toEqual(before);
-    expect((await send('PATCH', 'carrier_id=c1', { roles_add: ['carrier_user'], roles_remove: ['carrier_administrator'] })).status).toBe(
-      200,
-    );
+    expect(
+      (await send('PATCH', 'carrier_id=c1', { roles_add: ['carrier_user'], roles_remove: ['carrier_administrator'] }))
+        .status,
+    ).toBe(200);
   });
 
   it('B18 fields of one user alone, or of nobody: refused by name, whatever stands beside them', async () => {
@@ -252,11 +283,22 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
         email_verified_at: null,
         locked_until: null,
       },
-      ...{ permissions: ['*'], password_hash: 'x', created_at: '2026-01-01T00:00:00Z', everyone: true, confirm_token: 'a', dry_run: false },
+      ...{
+        permissions: ['*'],
+        password_hash: 'x',
+        created_at: '2026-01-01T00:00:00Z',
+        everyone: true,
+        confirm_token: 'a',
+        dry_run: false,
+      },
     })) {
       for (const body of [{ [field]: value }, { ...change, [field]: value }]) {
         const answer = await send('PATCH', 'carrier_id=c1', body);
-        expect([field, answer.status, answer.body.errors]).toEqual([field, 400, [expect.objectContaining({ pointer: `/${field}` })]]);
+        expect([field, answer.status, answer.body.errors]).toEqual([
+          field,
+          400,
+          [expect.objectContaining({ pointer: `/${field}` })],
+        ]);
       }
     }
     expect(await state()).toEqual(before);
@@ -265,5 +307,10 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
 
 /** What a token says: it is signed, not hidden. */
 function payloadOf(confirm_token: string): [string, number, number, string] {
-  return JSON.parse(Buffer.from(confirm_token.split('.')[0] ?? '', 'base64url').toString()) as [string, number, number, string];
+  return JSON.parse(Buffer.from(confirm_token.split('.')[0] ?? '', 'base64url').toString()) as [
+    string,
+    number,
+    number,
+    string,
+  ];
 }

@@ -46,9 +46,14 @@ describe('giving and taking power', () => {
       }
       // the control: what they hold, or may grant by their role
       expect((await create(operator, { roles: ['operator'] })).status).toBe(201);
-      expect((await create(carrierAdministrator, { ...carrier, roles: ['carrier_administrator', 'carrier_user', 'support'] })).status).toBe(
-        201,
-      );
+      expect(
+        (
+          await create(carrierAdministrator, {
+            ...carrier,
+            roles: ['carrier_administrator', 'carrier_user', 'support'],
+          })
+        ).status,
+      ).toBe(201);
     });
 
     it('nobody gives or takes such a role by a change of one or of many', async () => {
@@ -65,7 +70,10 @@ describe('giving and taking power', () => {
         expect([path, body, answer.status, answer.body.code]).toEqual([path, body, 403, 'access.grant_exceeds_own']);
       }
       expect(await rowOf(victim.user_id)).toMatchObject({ roles: ['reader'], version: 1 });
-      const allowed = await service.patch(`/user/${victim.user_id}`, { token: support.token, body: { roles: ['support'] } });
+      const allowed = await service.patch(`/user/${victim.user_id}`, {
+        token: support.token,
+        body: { roles: ['support'] },
+      });
       expect(allowed.body.roles).toEqual(['support']);
     });
 
@@ -88,14 +96,23 @@ describe('giving and taking power', () => {
           const answer = await service.patch(`/user/${above.user_id}`, { token: by.token, body });
           expect([body, answer.status, answer.body.code]).toEqual([body, 403, 'access.protected_user']);
         }
-        const bulk = await service.patch(`/user/all?user_id=${above.user_id}`, { token: by.token, body: { status: 'disabled' } });
-        expect(bulk.body).toMatchObject({ matched: 1, changed: 0, skipped: [{ user_id: above.user_id, reason: 'access.protected_user' }] });
+        const bulk = await service.patch(`/user/all?user_id=${above.user_id}`, {
+          token: by.token,
+          body: { status: 'disabled' },
+        });
+        expect(bulk.body).toMatchObject({
+          matched: 1,
+          changed: 0,
+          skipped: [{ user_id: above.user_id, reason: 'access.protected_user' }],
+        });
       }
       const { token } = operator;
       expect((await service.delete(`/user/${above.user_id}`, { token })).body.code).toBe('access.protected_user');
       expect((await service.delete(`/user/all?user_id=${above.user_id}`, { token })).body.changed).toBe(0);
       expect((await service.post(`/user/${above.user_id}/invite`, { token })).body.code).toBe('access.protected_user');
-      expect((await service.delete(`/auth/session/${above.session_id}`, { token })).body.code).toBe('access.protected_user');
+      expect((await service.delete(`/auth/session/${above.session_id}`, { token })).body.code).toBe(
+        'access.protected_user',
+      );
       expect((await service.delete(`/auth/session/all?user_id=${above.user_id}`, { token })).body.ended).toBe(0);
       expect((await service.delete(`/user/${support.user_id}?purge=true`, { token })).body.code).toBe('access.denied');
       expect(await rowOf(above.user_id)).toEqual(before);
@@ -107,12 +124,24 @@ describe('giving and taking power', () => {
       expect((await service.delete(`/user/${above.user_id}`, service.admin)).status).toBe(204);
       const restored = await service.post(`/user/${above.user_id}/restore`, operator);
       expect(restored.status === 403 || restored.body.roles.join() === 'reader').toBe(true);
-      expect((await rowOf(above.user_id))?.['roles']).toEqual(restored.status === 403 ? ['administrator', 'reader'] : ['reader']);
+      expect((await rowOf(above.user_id))?.['roles']).toEqual(
+        restored.status === 403 ? ['administrator', 'reader'] : ['reader'],
+      );
     });
 
     it('a scoped administrator makes no System User, and no scope beyond their own', async () => {
-      const scoped = await service.loginAs({ user_type: 'system', roles: ['administrator'], carrier_scope: ['c1', 'c2'] });
-      for (const fields of [{}, { carrier_scope: ['c1'] }, { carrier_scope: [] }, { carrier_scope: null }, { roles: ['administrator'] }]) {
+      const scoped = await service.loginAs({
+        user_type: 'system',
+        roles: ['administrator'],
+        carrier_scope: ['c1', 'c2'],
+      });
+      for (const fields of [
+        {},
+        { carrier_scope: ['c1'] },
+        { carrier_scope: [] },
+        { carrier_scope: null },
+        { roles: ['administrator'] },
+      ]) {
         expect([fields, (await create(scoped, fields)).status]).toEqual([fields, 403]);
       }
       const user = await service.createUser();
@@ -152,13 +181,25 @@ describe('giving and taking power', () => {
       const { admin } = service;
       const other = await service.createUser({ user_type: 'system', carrier_scope: ['c1'] });
       const ids = `user_id_in=${admin.user_id},${other.user_id}`;
-      for (const body of [{ roles_add: ['operator'] }, { carrier_scope: ['c2'] }, { status: 'disabled' }, { roles: ['auditor'] }]) {
+      for (const body of [
+        { roles_add: ['operator'] },
+        { carrier_scope: ['c2'] },
+        { status: 'disabled' },
+        { roles: ['auditor'] },
+      ]) {
         const before = await rowOf(admin.user_id);
         const answer = await service.patch(`/user/all?${ids}`, { token: admin.token, body });
-        expect(answer.body).toMatchObject({ matched: 2, changed: 1, skipped: [{ user_id: admin.user_id, reason: 'user.self_protected' }] });
+        expect(answer.body).toMatchObject({
+          matched: 2,
+          changed: 1,
+          skipped: [{ user_id: admin.user_id, reason: 'user.self_protected' }],
+        });
         expect(await rowOf(admin.user_id)).toEqual(before);
       }
-      const mine = await service.patch(`/user/all?user_id=${support.user_id}`, { token: support.token, body: { roles_add: ['reader'] } });
+      const mine = await service.patch(`/user/all?user_id=${support.user_id}`, {
+        token: support.token,
+        body: { roles_add: ['reader'] },
+      });
       expect(mine.body.skipped).toEqual([{ user_id: support.user_id, reason: 'user.self_protected' }]);
     });
   });
@@ -198,10 +239,20 @@ describe('giving and taking power', () => {
         const name = `z17-${Math.random().toString(36).slice(2)}`;
         const requests: [string, string, Record<string, unknown>][] =
           title === 'create'
-            ? [['POST', '/user/create', { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com`, roles }]]
+            ? [
+                [
+                  'POST',
+                  '/user/create',
+                  { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com`, roles },
+                ],
+              ]
             : title === 'PATCH one'
               ? [['PATCH', `/user/${victim.user_id}`, { roles }]]
-              : ['roles', 'roles_add', 'roles_remove'].map((field) => ['PATCH', `/user/all?user_id=${victim.user_id}`, { [field]: roles }]);
+              : ['roles', 'roles_add', 'roles_remove'].map((field) => [
+                  'PATCH',
+                  `/user/all?user_id=${victim.user_id}`,
+                  { [field]: roles },
+                ]);
         for (const [method, path, body] of requests) {
           const answer = await service.send(method, path, { token: service.admin.token, body });
           expect([body, answer.status, answer.body.code]).toEqual([body, 400, 'request.invalid']);
@@ -245,7 +296,8 @@ describe('giving and taking power', () => {
         await service.rows(`update roles set permissions = $1 where name = 'odd'`, [permissions]);
         return (await service.get('/user/list?count=none', login)).status;
       };
-      for (const permission of [...nearMisses, ...others]) expect([permission, await status([permission])]).toEqual([permission, 403]);
+      for (const permission of [...nearMisses, ...others])
+        expect([permission, await status([permission])]).toEqual([permission, 403]);
       expect(await status([...nearMisses, ...others])).toBe(403);
       expect(await status(['user:read'])).toBe(200);
       expect(await status(['*'])).toBe(200);
@@ -256,7 +308,10 @@ describe('giving and taking power', () => {
       const victim = await service.createUser({ roles: [] });
       const give = async (permission: string) => {
         await service.rows(`update roles set permissions = $1 where name = 'odd'`, [[permission]]);
-        const answer = await service.patch(`/user/${victim.user_id}`, { token: support.token, body: { roles: ['odd'] } });
+        const answer = await service.patch(`/user/${victim.user_id}`, {
+          token: support.token,
+          body: { roles: ['odd'] },
+        });
         await service.rows(`update users set roles = '{}' where user_id = $1`, [victim.user_id]);
         return answer.status;
       };

@@ -22,9 +22,10 @@ describe('requests with an Idempotency-Key', () => {
   const named = (name: string) => service.rows('select user_id from users where name = $1', [name]);
   const keys = () => service.rows('select * from idempotency_keys');
   const pass = (interval: string) =>
-    service.rows(`update idempotency_keys set created_at = created_at - $1::interval, claimed_until = claimed_until - $1::interval`, [
-      interval,
-    ]);
+    service.rows(
+      `update idempotency_keys set created_at = created_at - $1::interval, claimed_until = claimed_until - $1::interval`,
+      [interval],
+    );
   const brief = ({ status, body }: TestAnswer) => [status, body.code];
 
   it('F12 20 parallel creates with one key: one user, and everybody else gets the same answer or is told to wait', async () => {
@@ -35,10 +36,13 @@ describe('requests with an Idempotency-Key', () => {
     expect(new Set(made.map(({ text }) => text)).size).toBe(1);
     const waiting = answers.filter(({ status }) => status !== 201);
     expect(waiting.length).toBeGreaterThan(0);
-    for (const answer of waiting) expect([...brief(answer), answer.headers['retry-after']]).toEqual([409, 'idempotency.in_progress', '2']);
+    for (const answer of waiting)
+      expect([...brief(answer), answer.headers['retry-after']]).toEqual([409, 'idempotency.in_progress', '2']);
     expect(await named(body.name)).toHaveLength(1);
     expect(
-      await service.rows(`select 1 from events where event_type = 'user.created' and target_id = $1`, [made[0]!.body.user_id]),
+      await service.rows(`select 1 from events where event_type = 'user.created' and target_id = $1`, [
+        made[0]!.body.user_id,
+      ]),
     ).toHaveLength(1);
   });
 
@@ -50,7 +54,8 @@ describe('requests with an Idempotency-Key', () => {
     await service.patch(`/user/${first.body.user_id}`, { token, body: { first_name: 'Changed' } });
     const second = await create('again', { attributes: { a: [{ c: 2, d: 1 }], b: 1 }, ...body });
     expect(second.text).toBe(first.text);
-    for (const name of ['etag', 'location', 'content-type', 'cache-control']) expect(second.headers[name]).toBe(first.headers[name]);
+    for (const name of ['etag', 'location', 'content-type', 'cache-control'])
+      expect(second.headers[name]).toBe(first.headers[name]);
     expect([second.status, second.headers['location']]).toEqual([201, `/user/${first.body.user_id}`]);
     expect(second.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
     expect(service.mailbox.mails.filter(({ to }) => to.includes(body.email))).toHaveLength(0);
@@ -60,7 +65,12 @@ describe('requests with an Idempotency-Key', () => {
     const body = person();
     expect((await create('mine', body)).status).toBe(201);
     const other = person();
-    for (const wrong of [other, { ...body, first_name: '' }, { ...body, attributes: {} }, { ...body, password: `${password}.` }])
+    for (const wrong of [
+      other,
+      { ...body, first_name: '' },
+      { ...body, attributes: {} },
+      { ...body, password: `${password}.` },
+    ])
       expect(brief(await create('mine', wrong))).toEqual([422, 'idempotency.key_reused']);
     expect(await named(other.name)).toEqual([]);
     expect((await create('mine', body)).status).toBe(201);
@@ -72,8 +82,12 @@ describe('requests with an Idempotency-Key', () => {
     const first = await create('1', mine);
     const second = await create('1', theirs, deputy.token);
     expect([first.status, second.status]).toEqual([201, 201]);
-    // the same body too is another request: it finds the name taken, and does not get the answer that was meant for somebody else
-    expect(brief(await create('2', mine, deputy.token))).toEqual([409, expect.stringMatching(/^user\.(name|email)_taken$/)]);
+    // the same body too is another request: it finds the name taken, and does not get the answer
+    // that was meant for somebody else
+    expect(brief(await create('2', mine, deputy.token))).toEqual([
+      409,
+      expect.stringMatching(/^user\.(name|email)_taken$/),
+    ]);
     expect((await create('1', mine)).text).toBe(first.text);
     expect((await create('1', theirs, deputy.token)).text).toBe(second.text);
   });
@@ -141,7 +155,9 @@ describe('requests with an Idempotency-Key', () => {
     const body = person();
     const answer = await create(key, body);
     expect(brief(answer)).toEqual([400, 'request.invalid']);
-    expect(answer.body.errors).toEqual([expect.objectContaining({ parameter: 'Idempotency-Key', code: 'parameter.malformed' })]);
+    expect(answer.body.errors).toEqual([
+      expect.objectContaining({ parameter: 'Idempotency-Key', code: 'parameter.malformed' }),
+    ]);
     expect([await named(body.name), await keys()]).toEqual([[], []]);
   });
 
@@ -163,7 +179,11 @@ describe('requests with an Idempotency-Key', () => {
       // both requests come as far as the event, and wait there in their transactions
       await blocker.query('begin; lock table events in exclusive mode');
       const waiting = async () =>
-        (await service.rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)).length;
+        (
+          await service.rows(
+            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+          )
+        ).length;
       const first = create('lease', body);
       await until(async () => (await waiting()) === 1);
       expect(brief(await create('lease', body))).toEqual([409, 'idempotency.in_progress']);

@@ -10,7 +10,9 @@ describe('introspection', () => {
   let scoped: TestLogin;
   beforeAll(async () => {
     service = await TestService.start({ REQUESTS_PER_ADDRESS_PER_MINUTE: '50' });
-    await service.rows(`insert into roles (name, user_types, permissions) values ('resource_server', '{system}', '{token:introspect}')`);
+    await service.rows(
+      `insert into roles (name, user_types, permissions) values ('resource_server', '{system}', '{token:introspect}')`,
+    );
     module_ = await service.loginAs({ user_type: 'system', roles: ['resource_server'] });
     scoped = await service.loginAs({ user_type: 'system', roles: ['resource_server'], carrier_scope: ['c2'] });
   });
@@ -88,7 +90,8 @@ describe('introspection', () => {
       'session id': live.session_id,
     };
     for (const asker of [module_, service.admin])
-      for (const [name, token] of Object.entries(bad)) expect([name, ...(await seen(asker, token))]).toEqual([name, ...inactive]);
+      for (const [name, token] of Object.entries(bad))
+        expect([name, ...(await seen(asker, token))]).toEqual([name, ...inactive]);
     expect((await seen(module_, live.token))[1]).toMatchObject({ active: true });
   });
 
@@ -110,8 +113,14 @@ describe('introspection', () => {
     expect(await seen(scoped, service.admin.token)).toEqual(inactive);
     expect(await seen(module_, two.token)).toEqual([200, expect.objectContaining({ active: true, sub: two.user_id })]);
     expect(await seen(scoped, two.token)).toEqual([200, expect.objectContaining({ active: true, sub: two.user_id })]);
-    expect(await seen(scoped, scoped.token)).toEqual([200, expect.objectContaining({ active: true, sub: scoped.user_id })]);
-    expect(await seen(service.admin, again.token)).toEqual([200, expect.objectContaining({ active: true, sid: again.session_id })]);
+    expect(await seen(scoped, scoped.token)).toEqual([
+      200,
+      expect.objectContaining({ active: true, sub: scoped.user_id }),
+    ]);
+    expect(await seen(service.admin, again.token)).toEqual([
+      200,
+      expect.objectContaining({ active: true, sid: again.session_id }),
+    ]);
   });
 
   it('S credentials of a client: a key, its own id, here alone; refused with the same scheme, and no login is one', async () => {
@@ -140,14 +149,15 @@ describe('introspection', () => {
       expect([id, ...(await ask(id, secret))]).toEqual([id, ...refused]);
     expect(await ask(other.key_id, other.key)).toEqual([403, undefined]);
     for (const path of ['/user/list', '/user', '/audit/list'])
-      expect((await service.get(path, { headers: { authorization: basic(key_id, key).headers.authorization } })).body.code).toBe(
-        'auth.token_missing',
-      );
+      expect(
+        (await service.get(path, { headers: { authorization: basic(key_id, key).headers.authorization } })).body.code,
+      ).toBe('auth.token_missing');
     const both = { ...basic(key_id, key).headers, 'x-auth-token': module_.token };
     expect((await service.post('/auth/introspect', { ...basic(key_id, key), headers: both })).status).toBe(401);
     await service.delete(`/auth/key/${key_id}`, service.admin);
     expect(await ask(key_id, key)).toEqual(refused);
-    const wrong = async () => (await service.post('/auth/introspect', { ...basic(key_id, key), ip: '192.0.2.78' })).status;
+    const wrong = async () =>
+      (await service.post('/auth/introspect', { ...basic(key_id, key), ip: '192.0.2.78' })).status;
     const answers = [];
     for (let index = 0; index < 60; index++) answers.push(await wrong());
     expect(new Set(answers)).toEqual(new Set([401, 429]));
@@ -158,7 +168,10 @@ describe('introspection', () => {
       service.post('/auth/introspect', { token: module_.token, headers, body });
     const token = module_.token;
     const json = await ask({ token }, { 'content-type': 'application/json' });
-    expect([json.status, json.body.detail]).toEqual([415, expect.stringContaining('application/x-www-form-urlencoded')]);
+    expect([json.status, json.body.detail]).toEqual([
+      415,
+      expect.stringContaining('application/x-www-form-urlencoded'),
+    ]);
     expect((await ask({ token }, {})).status).toBe(415);
     expect((await ask(`token=${token}`, { 'content-type': 'text/plain' })).status).toBe(415);
     const wrong: [string, string][] = [
@@ -171,10 +184,19 @@ describe('introspection', () => {
     ];
     for (const [body, pointer] of wrong) {
       const answer = await ask(body);
-      expect([body, answer.status, answer.body.code, answer.body.errors?.[0]?.pointer]).toEqual([body, 400, 'request.invalid', pointer]);
+      expect([body, answer.status, answer.body.code, answer.body.errors?.[0]?.pointer]).toEqual([
+        body,
+        400,
+        'request.invalid',
+        pointer,
+      ]);
     }
-    expect((await service.post('/auth/introspect?token=x', { token, headers: form, body: `token=${token}` })).status).toBe(400);
-    expect((await ask(`token=${token}`, { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8' })).body.active).toBe(true);
+    expect(
+      (await service.post('/auth/introspect?token=x', { token, headers: form, body: `token=${token}` })).status,
+    ).toBe(400);
+    expect(
+      (await ask(`token=${token}`, { 'content-type': 'application/x-www-form-urlencoded; charset=UTF-8' })).body.active,
+    ).toBe(true);
     for (const by of ['', 'garbage']) {
       const { status } = await service.post('/auth/introspect', {
         ...(by === '' ? {} : { token: by }),

@@ -16,8 +16,31 @@ describe('invisible characters', () => {
   afterAll(() => service.close());
 
   it('rejects invisible characters in every free text, so that no name is blank or a look-alike (I18)', async () => {
-    const fillers = ['\u3164', '\u115f', '\u1160', '\uffa0', '\u2800', '\u00ad', '\u034f', '\u17b4', '\u180b', '\u2061', '\u2064'];
-    const tags = ['\u{e0001}', '\u{e0020}', '\u{e0041}', '\u{e007f}', '\u{e0100}', '\u{e01ef}', '\ufe00', '\ufe0e', '\ufe0f', '\u{1d173}'];
+    const fillers = [
+      '\u3164',
+      '\u115f',
+      '\u1160',
+      '\uffa0',
+      '\u2800',
+      '\u00ad',
+      '\u034f',
+      '\u17b4',
+      '\u180b',
+      '\u2061',
+      '\u2064',
+    ];
+    const tags = [
+      '\u{e0001}',
+      '\u{e0020}',
+      '\u{e0041}',
+      '\u{e007f}',
+      '\u{e0100}',
+      '\u{e01ef}',
+      '\ufe00',
+      '\ufe0e',
+      '\ufe0f',
+      '\u{1d173}',
+    ];
     const hidden = [...fillers, ...tags, '\u200c', '\u200d'];
     const names = hidden.flatMap((character) =>
       ['first_name', 'last_name'].flatMap((field) => [
@@ -38,7 +61,9 @@ describe('invisible characters', () => {
     ]);
     const send = ([method, url, body]: (typeof requests)[number]) => service.send(method, url, { token, body });
     expect(await surprises(requests, JSON.stringify, send, is400)).toEqual([]);
-    const file = hidden.map((character, index) => `carrier,c1,hidden${index},hidden${index}@example.com,Ada${character}`).join('\n');
+    const file = hidden
+      .map((character, index) => `carrier,c1,hidden${index},hidden${index}@example.com,Ada${character}`)
+      .join('\n');
     const imported = await service.send('POST', '/user/import', {
       token,
       headers: { 'content-type': 'text/csv' },
@@ -48,7 +73,17 @@ describe('invisible characters', () => {
   });
 
   it('accepts joiners and emoji selectors where a script or an emoji needs them (I18)', async () => {
-    for (const name of ['علی\u200cرضا', 'ශ්\u200dරී', 'क्\u200dष', '👩🏽\u200d🚀', '❤\ufe0f\u200d🔥', '김', 'Zoë', 'O’Neill', '葛城']) {
+    for (const name of [
+      'علی\u200cرضا',
+      'ශ්\u200dරී',
+      'क्\u200dष',
+      '👩🏽\u200d🚀',
+      '❤\ufe0f\u200d🔥',
+      '김',
+      'Zoë',
+      'O’Neill',
+      '葛城',
+    ]) {
       expect([name, (await patch({ first_name: name, last_name: name })).status]).toEqual([name, 200]);
       expect((await service.get(`/user/${user_id}`, { token })).body.first_name).toBe(name);
     }

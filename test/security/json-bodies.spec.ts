@@ -4,7 +4,12 @@ import { TestService } from '../support/service';
 import { surprises } from '../support/surprises';
 
 const json = { 'content-type': 'application/json' };
-const values: Record<BodyField['type'], unknown> = { string: '"x"', boolean: 'true', array: '["x"]', object: '{"k":"x"}' };
+const values: Record<BodyField['type'], unknown> = {
+  string: '"x"',
+  boolean: 'true',
+  array: '["x"]',
+  object: '{"k":"x"}',
+};
 
 describe('hostile JSON bodies', () => {
   let service: TestService;
@@ -14,10 +19,14 @@ describe('hostile JSON bodies', () => {
   let port: number;
   const each = (): [BodyOperation, BodyField][] =>
     operations.flatMap((operation) => operation.fields.map((field) => [operation, field] as never));
-  const send = (operation: Pick<BodyOperation, 'method' | 'url'>, body: string | Buffer, headers: Record<string, string> = json) =>
-    service.send(operation.method, operation.url, { token, body, headers });
+  const send = (
+    operation: Pick<BodyOperation, 'method' | 'url'>,
+    body: string | Buffer,
+    headers: Record<string, string> = json,
+  ) => service.send(operation.method, operation.url, { token, body, headers });
   const patch = (body: string | Buffer) => send({ method: 'PATCH', url: `/user/${user_id}` }, body);
-  const attributesNow = async () => (await service.get(`/user/${user_id}`, { token })).body.attributes as Record<string, unknown>;
+  const attributesNow = async () =>
+    (await service.get(`/user/${user_id}`, { token })).body.attributes as Record<string, unknown>;
 
   beforeAll(async () => {
     service = await TestService.start();
@@ -39,9 +48,16 @@ describe('hostile JSON bodies', () => {
         .replace('""', '"')
         .replace('""', '"');
     expect(
-      await surprises(each(), at, ([operation, { name, type }]) => send(operation, `{"${name}":${nul(values[type])}}`), is400),
+      await surprises(
+        each(),
+        at,
+        ([operation, { name, type }]) => send(operation, `{"${name}":${nul(values[type])}}`),
+        is400,
+      ),
     ).toEqual([]);
-    const queries = queryOperations().flatMap(([method, path, names]) => names.map((name) => ({ method, url: `${path}?${name}=abc%00d` })));
+    const queries = queryOperations().flatMap(([method, path, names]) =>
+      names.map((name) => ({ method, url: `${path}?${name}=abc%00d` })),
+    );
     expect(queries.length).toBeGreaterThan(300);
     expect(
       await surprises(
@@ -52,13 +68,20 @@ describe('hostile JSON bodies', () => {
       ),
     ).toEqual([]);
     expect(await patch('{"attributes":{"a\\u0000b":1}}')).toMatchObject({ status: 400 });
-    expect(statusOf(await rawRequest(port, 'GET /health/live HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\0b\r\n\r\n'))).toBe(400);
+    expect(statusOf(await rawRequest(port, 'GET /health/live HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\0b\r\n\r\n'))).toBe(
+      400,
+    );
   });
 
   it('I2 lone surrogates in every field, in keys and in query parameters', async () => {
     const lone = (text: unknown) => String(text).replace(/"x"|true/, '"\\ud800"');
     expect(
-      await surprises(each(), at, ([operation, { name, type }]) => send(operation, `{"${name}":${lone(values[type])}}`), is400),
+      await surprises(
+        each(),
+        at,
+        ([operation, { name, type }]) => send(operation, `{"${name}":${lone(values[type])}}`),
+        is400,
+      ),
     ).toEqual([]);
     for (const half of ['\\ud800', '\\udfff', '\\udc00\\ud800', 'a\\uDBFFb']) {
       expect(await patch(`{"first_name":"${half}"}`)).toMatchObject({ status: 400 });
@@ -71,7 +94,8 @@ describe('hostile JSON bodies', () => {
   });
 
   it('I3 bytes that are not UTF-8, other encodings and a byte order mark', async () => {
-    const body = (...middle: number[]) => Buffer.concat([Buffer.from('{"first_name":"'), Buffer.from(middle), Buffer.from('"}')]);
+    const body = (...middle: number[]) =>
+      Buffer.concat([Buffer.from('{"first_name":"'), Buffer.from(middle), Buffer.from('"}')]);
     const text = '{"first_name":"Ada"}';
     const utf32 = Buffer.from([...text].flatMap((character) => [0, 0, 0, character.charCodeAt(0)]));
     const bodies: [string, Buffer][] = [
@@ -100,7 +124,9 @@ describe('hostile JSON bodies', () => {
     ).toEqual([]);
     for (const charset of ['utf-16', 'utf-16le', 'utf-32', 'iso-8859-1', 'utf-7'])
       expect(
-        await send({ method: 'PATCH', url: `/user/${user_id}` }, text, { 'content-type': `application/json; charset=${charset}` }),
+        await send({ method: 'PATCH', url: `/user/${user_id}` }, text, {
+          'content-type': `application/json; charset=${charset}`,
+        }),
       ).toMatchObject({ status: 415 });
   });
 
@@ -136,7 +162,9 @@ describe('hostile JSON bodies', () => {
       'valueOf_in',
     ])
       expect(await service.get(`/user/list?${encodeURIComponent(key)}=1`, { token })).toMatchObject({ status: 400 });
-    expect((await service.get('/user/list?attributes.__proto__=x&attributes.constructor=x', { token })).body.items).toEqual([]);
+    expect(
+      (await service.get('/user/list?attributes.__proto__=x&attributes.constructor=x', { token })).body.items,
+    ).toEqual([]);
     for (const header of ['__proto__: x', 'constructor: x', '__proto__: x\r\n__proto__: y'])
       expect(statusOf(await rawRequest(port, `GET /health/live HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`))).toBe(200);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
@@ -151,11 +179,14 @@ describe('hostile JSON bodies', () => {
       `{"attributes":${'['.repeat(32_000)}${']'.repeat(32_000)}}`,
       '[{"a":'.repeat(10_000),
     ])
-      for (const operation of operations.slice(0, 4)) expect(await send(operation, bomb)).toMatchObject({ status: 400 });
+      for (const operation of operations.slice(0, 4))
+        expect(await send(operation, bomb)).toMatchObject({ status: 400 });
     const { user, system } = process.cpuUsage(began);
     expect((user + system) / 16_000).toBeLessThan(100);
     const nested = (levels: number) => `{"attributes":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`;
-    expect((await patch(nested(6))).body.errors).toEqual([expect.objectContaining({ pointer: '/attributes', code: 'field.too_deep' })]);
+    expect((await patch(nested(6))).body.errors).toEqual([
+      expect.objectContaining({ pointer: '/attributes', code: 'field.too_deep' }),
+    ]);
     expect(await patch(nested(5))).toMatchObject({ status: 200 });
     expect(await patch('{"attributes":{"a":null}}')).toMatchObject({ status: 200 });
   });

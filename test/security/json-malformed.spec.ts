@@ -1,7 +1,10 @@
 import { TestService } from '../support/service';
 import { surprises } from '../support/surprises';
 
-/** Texts that are no JSON, after the ideas of JSONTestSuite. Most are tried as a whole body, as a value and as a list item. */
+/**
+ * Texts that are no JSON, after the ideas of JSONTestSuite. Most are tried as a whole body, as a
+ * value and as a list item.
+ */
 const noValues = [
   ...[
     '',
@@ -176,7 +179,11 @@ describe('I7 malformed JSON', () => {
   let service: TestService;
   let user_id: string;
   const patch = (body: string) =>
-    service.patch(`/user/${user_id}`, { token: service.admin.token, body, headers: { 'content-type': 'application/json' } });
+    service.patch(`/user/${user_id}`, {
+      token: service.admin.token,
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
 
   beforeAll(async () => {
     service = await TestService.start();
@@ -193,7 +200,8 @@ describe('I7 malformed JSON', () => {
     const before = (await service.get(`/user/${user_id}`, { token: service.admin.token })).body;
     const bodies = [...new Set(noValues)].map(place).filter((body) => !isJson(body));
     expect(bodies.length).toBeGreaterThan(80);
-    const refused = ({ status, text }: { status: number; text: string }) => status === 400 && /malformed_json|request\.invalid/.test(text);
+    const refused = ({ status, text }: { status: number; text: string }) =>
+      status === 400 && /malformed_json|request\.invalid/.test(text);
     expect(
       await surprises(
         bodies.filter((body) => body !== ''),

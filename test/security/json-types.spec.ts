@@ -35,9 +35,18 @@ describe('values of the wrong type or size', () => {
   afterAll(() => service.close());
 
   it('I9 numbers: none instead of text or boolean, and none that JSON readers disagree on', async () => {
-    const numbers = ['1e400', '-1e400', '9007199254740993', '-9007199254740993', '1.7976931348623159e308', '18446744073709551616'];
+    const numbers = [
+      '1e400',
+      '-1e400',
+      '9007199254740993',
+      '-9007199254740993',
+      '1.7976931348623159e308',
+      '18446744073709551616',
+    ];
     expect(await surprises(numbers, String, (number) => patch(`{"attributes":{"n":${number}}}`), is400)).toEqual([]);
-    expect(await surprises(numbers, String, (number) => patch(`{"attributes":{"n":[{"deep":${number}}]}}`), is400)).toEqual([]);
+    expect(
+      await surprises(numbers, String, (number) => patch(`{"attributes":{"n":[{"deep":${number}}]}}`), is400),
+    ).toEqual([]);
     for (const [text, number] of [
       ['-0', 0],
       ['1.0', 1],
@@ -78,7 +87,9 @@ describe('values of the wrong type or size', () => {
         found.push(`${operation.url} ${field.name}=${JSON.stringify(value)} → ${answer.text}`);
     }
     expect(found).toEqual([]);
-    const whole = operations.flatMap((operation) => ['[]', '"x"', '1', 'null', 'true', '[{}]'].map((body) => ({ operation, body })));
+    const whole = operations.flatMap((operation) =>
+      ['[]', '"x"', '1', 'null', 'true', '[{}]'].map((body) => ({ operation, body })),
+    );
     expect(
       await surprises(
         whole,
@@ -108,21 +119,35 @@ describe('values of the wrong type or size', () => {
       '-0',
       '',
     ];
-    const probes = ['/user/list?per_page=', '/user/list?per_page=1&page=', '/audit/list?page=', '/auth/session/list?per_page='].flatMap(
-      (url) => [...never, '0'].map((value) => url + value),
-    );
+    const probes = [
+      '/user/list?per_page=',
+      '/user/list?per_page=1&page=',
+      '/audit/list?page=',
+      '/auth/session/list?per_page=',
+    ].flatMap((url) => [...never, '0'].map((value) => url + value));
     expect(await surprises(probes, String, (url) => service.get(url, { token }), is400)).toEqual([]);
     const expected = never.map((value) => `/user/all?user_id=${user_id}&expected=${value}`);
     expect(await surprises(expected, String, (url) => service.delete(url, { token }), is400)).toEqual([]);
     for (const version of ['2147483648', '9223372036854775808', '99999999999999999999', '-1', '1e0', '1.0'])
       expect(
-        await service.patch(`/user/${user_id}`, { token, body: { first_name: 'x' }, headers: { 'if-match': `"${version}"` } }),
+        await service.patch(`/user/${user_id}`, {
+          token,
+          body: { first_name: 'x' },
+          headers: { 'if-match': `"${version}"` },
+        }),
       ).toMatchObject({ status: 412 });
     expect((await service.get(`/user/${user_id}`, { token })).status).toBe(200);
   });
 
   it('I21 a nested object where a column is expected', async () => {
-    const nested: object[] = [{ first: 'x', role: 'admin' }, { $ne: '' }, { toString: 'x' }, { length: 3 }, { '': 'x' }, { raw: 'now()' }];
+    const nested: object[] = [
+      { first: 'x', role: 'admin' },
+      { $ne: '' },
+      { toString: 'x' },
+      { length: 3 },
+      { '': 'x' },
+      { raw: 'now()' },
+    ];
     const before = await service.rows('select count(*)::int as users, max(version) as version from users');
     for (const operation of operations)
       for (const { name, type } of operation.fields.filter((field) => field.type !== 'object'))

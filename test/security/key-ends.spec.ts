@@ -20,8 +20,13 @@ describe('the end of a key', () => {
   afterAll(() => service.close());
 
   it('S revoked or expired: refused on the next request, in one and the same way', async () => {
-    const [revoked, expired, live] = [await createKey(service, ['*']), await createKey(service, ['*']), await createKey(service, ['*'])];
-    for (const { key } of [revoked, expired, live]) expect((await service.get('/user/list', { token: key })).status).toBe(200);
+    const [revoked, expired, live] = [
+      await createKey(service, ['*']),
+      await createKey(service, ['*']),
+      await createKey(service, ['*']),
+    ];
+    for (const { key } of [revoked, expired, live])
+      expect((await service.get('/user/list', { token: key })).status).toBe(200);
     await service.delete(`/auth/key/${revoked.key_id}`, admin);
     await service.rows('update keys set expires_at = now() where key_id = $1', [expired.key_id]);
     const garbage = visiblePart(
@@ -43,26 +48,42 @@ describe('the end of a key', () => {
 
   it.each([
     ['revoked', 'Europe/Oslo', ({ key_id }: TestKey) => service.delete(`/auth/key/${key_id}`, admin)],
-    ['expired', 'Europe/Rome', ({ key_id }: TestKey) => service.rows('update keys set expires_at = now() where key_id = $1', [key_id])],
+    [
+      'expired',
+      'Europe/Rome',
+      ({ key_id }: TestKey) => service.rows('update keys set expires_at = now() where key_id = $1', [key_id]),
+    ],
   ])('S %s in the middle of an operation: no further batch', async (state, timezone, end) => {
     const carrier = `big-${state}`;
     await addManyUsers(service, 10_002, carrier);
     const made = await createKey(service, ['user:update']);
     const ids = (
-      await service.rows<{ user_id: string }>('select user_id from users where carrier_id = $1 order by user_id', [carrier])
+      await service.rows<{ user_id: string }>('select user_id from users where carrier_id = $1 order by user_id', [
+        carrier,
+      ])
     ).map((row) => row.user_id);
     const holder = await service.sql.connect();
     try {
       await holder.query('begin');
       await holder.query('select 1 from users where user_id = $1 for update', [ids[0]]);
-      const { status, body } = await service.patch(`/user/all?carrier_id=${carrier}`, { token: made.key, body: { timezone } });
+      const { status, body } = await service.patch(`/user/all?carrier_id=${carrier}`, {
+        token: made.key,
+        body: { timezone },
+      });
       expect(status).toBe(202);
       // its first batch has asked whether the key works, and waits for the row
       await until(async () => (await service.rows('select 1 from pg_locks where not granted')).length > 0);
       await end(made);
       await holder.query('rollback');
-      expect(await ended(service, body.operation_id)).toMatchObject({ status: 'failed', error_code: 'access.denied', changed: batch });
-      const changed = await service.rows<{ user_id: string }>('select user_id from users where timezone = $1 order by user_id', [timezone]);
+      expect(await ended(service, body.operation_id)).toMatchObject({
+        status: 'failed',
+        error_code: 'access.denied',
+        changed: batch,
+      });
+      const changed = await service.rows<{ user_id: string }>(
+        'select user_id from users where timezone = $1 order by user_id',
+        [timezone],
+      );
       expect(changed.map(({ user_id }) => user_id)).toEqual(ids.slice(0, batch));
     } finally {
       holder.release(true);

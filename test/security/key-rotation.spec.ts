@@ -28,8 +28,10 @@ describe('key rotation', () => {
   });
   afterEach(() => cluster.close());
 
-  const cli = (...args: string[]) => runBuilt('src/cli/cli.js', { DATABASE_URL: cluster.databaseUrl, APP_SECRET: appSecret }, args);
-  const works = async (instance: ServiceProcess, token: string) => (await instance.send('GET', '/user', { token })).status;
+  const cli = (...args: string[]) =>
+    runBuilt('src/cli/cli.js', { DATABASE_URL: cluster.databaseUrl, APP_SECRET: appSecret }, args);
+  const works = async (instance: ServiceProcess, token: string) =>
+    (await instance.send('GET', '/user', { token })).status;
   const login = async (instance: ServiceProcess) =>
     (await instance.send('POST', '/auth/login', { body: { login: adminEmail, password } })).body as Record<
       'access_token' | 'refresh_token',
@@ -70,12 +72,16 @@ describe('key rotation', () => {
     };
     const load = Promise.all([work(a, b), work(b, a), work(a, a), work(b, b)]);
     const { code, stdout, stderr } = await cli('rotate-keys', '--now');
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^The new key \S{43} signs from \S+Z on\. Older tokens stay good/)]);
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^The new key \S{43} signs from \S+Z on\. Older tokens stay good/),
+    ]);
     expect(stderr).toBe('');
     const after = / key (\S{43}) /.exec(stdout)?.[1] ?? '';
     await a.until(async () => (await Promise.all(instances.map(published))).every((list) => list.includes(after)));
     expect(kids).toEqual(new Set([kidOf(old)]));
-    // 45 s after it was made it signs (test/medium/signing-keys.spec.ts): its moment is moved, and the instances are told as of any change
+    // 45 s after it was made it signs (test/medium/signing-keys.spec.ts): its moment is moved, and
+    // the instances are told as of any change
     await cluster.rows(`update signing_keys set signs_from = now() + interval '3 s' where kid = $1`, [after]);
     const signsThere = async (instance: ServiceProcess) => kidOf((await login(instance)).access_token) === after;
     await a.until(async () => (await Promise.all(instances.map(signsThere))).every(Boolean));
@@ -97,7 +103,8 @@ describe('key rotation', () => {
     for (const instance of instances) expect(await works(instance, old)).toBe(200);
     await delay(1_000);
     await age(verifiesForSeconds);
-    for (const instance of instances) expect([await works(instance, old), await published(instance)]).toEqual([401, [after]]);
+    for (const instance of instances)
+      expect([await works(instance, old), await published(instance)]).toEqual([401, [after]]);
     for (const instance of instances) expect(await works(instance, (await login(a)).access_token)).toBe(200);
     expect(instances.map(({ output }) => output).join('')).not.toMatch(/"level":(50|60)/);
   });
@@ -108,15 +115,22 @@ describe('key rotation', () => {
     const { access_token, refresh_token } = await login(a);
     expect((await cli('rotate-keys')).stdout).toMatch(/^The new key \S{43} signs from /);
     expect((await cli('rotate-keys')).stdout).toMatch(/^Nothing to do: the key \S{43} is scheduled already/);
-    expect((await cli('rotate-keys', '--now', '--revoke')).stdout).toMatch(/^The new key \S{43} signs\. 2 others are revoked/);
+    expect((await cli('rotate-keys', '--now', '--revoke')).stdout).toMatch(
+      /^The new key \S{43} signs\. 2 others are revoked/,
+    );
     await a.until(async () =>
       (await Promise.all(instances.map((instance) => works(instance, access_token)))).every((status) => status === 401),
     );
     // a token of a revoked key proves nothing: the refresh token has to come alone
-    expect((await a.send('POST', '/auth/check-token', { token: access_token, body: { refresh_token } })).status).toBe(401);
+    expect((await a.send('POST', '/auth/check-token', { token: access_token, body: { refresh_token } })).status).toBe(
+      401,
+    );
     const refreshed = (await refresh(a, refresh_token)).body;
     for (const instance of instances) expect(await works(instance, refreshed.access_token)).toBe(200);
-    expect((await Promise.all(instances.map(published))).flat()).toEqual([kidOf(refreshed.access_token), kidOf(refreshed.access_token)]);
+    expect((await Promise.all(instances.map(published))).flat()).toEqual([
+      kidOf(refreshed.access_token),
+      kidOf(refreshed.access_token),
+    ]);
     // the other way round too: who learns of the key by a token only
     const { stdout } = await cli('rotate-keys', '--revoke');
     await a.until(async () => kidOf((await login(a)).access_token) === / key (\S{43}) /.exec(stdout)?.[1]);
@@ -139,15 +153,23 @@ describe('key rotation', () => {
   it('the command says what it knows, and ends with status 1 when it is asked for something else', async () => {
     const refused = [[], ['toString'], ['rotate-keys', '--nwo']];
     const ends = await Promise.all(refused.map((args) => cli(...args)));
-    expect(await cli('rotate-keys', '--help')).toEqual({ code: 0, stdout: expect.stringMatching(/^Commands:/), stderr: '' });
-    const message = expect.stringMatching(/^(Commands:\n {2}admin-recover.*\n.*migrate.*\n.*rotate-keys|rotate-keys does not know)/);
+    expect(await cli('rotate-keys', '--help')).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^Commands:/),
+      stderr: '',
+    });
+    const message = expect.stringMatching(
+      /^(Commands:\n {2}admin-recover.*\n.*migrate.*\n.*rotate-keys|rotate-keys does not know)/,
+    );
     expect(ends).toEqual(refused.map(() => ({ code: 1, stdout: '', stderr: message })));
     expect(await cluster.rows('select 1 from signing_keys')).toEqual([]);
   });
 
   it('J13 change of APP_SECRET: sessions and access tokens go on, the keys are encrypted anew, and the old secret opens nothing any more', async () => {
     const stored = async () =>
-      (await cluster.rows<{ private_key: Buffer }>('select private_key from signing_keys'))[0]!.private_key.toString('hex');
+      (await cluster.rows<{ private_key: Buffer }>('select private_key from signing_keys'))[0]!.private_key.toString(
+        'hex',
+      );
     const before = await cluster.start();
     const [first, kept] = [await login(before), await login(before)];
     const r1 = (await refresh(before, first.refresh_token)).body;
@@ -173,11 +195,16 @@ describe('key rotation', () => {
     expect((await refresh(after, keptOn.refresh_token)).status).toBe(200);
     expect((await refresh(after, kept.refresh_token)).status).toBe(401);
     expect(await after.stop()).toBe(0);
-    const others: Record<string, string>[] = [{}, { APP_SECRET: [...newSecret].reverse().join(''), APP_SECRET_PREVIOUS: appSecret }];
+    const others: Record<string, string>[] = [
+      {},
+      { APP_SECRET: [...newSecret].reverse().join(''), APP_SECRET_PREVIOUS: appSecret },
+    ];
     const refusing = await Promise.all(others.map((env) => cluster.spawn(env)));
     for (const instance of refusing) {
       expect(await instance.exit).toBe(1);
-      expect(instance.output).toContain('APP_SECRET: is not the one with which the signing key in this database was encrypted');
+      expect(instance.output).toContain(
+        'APP_SECRET: is not the one with which the signing key in this database was encrypted',
+      );
     }
   });
 
@@ -221,7 +248,9 @@ describe('keys and their ids', () => {
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, index) => {
           const token = forgedKid(claims);
-          return index % 2 === 0 ? service.get('/user', { token }) : service.post('/auth/check-token', { body: { token } });
+          return index % 2 === 0
+            ? service.get('/user', { token })
+            : service.post('/auth/check-token', { body: { token } });
         }),
       );
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
@@ -241,7 +270,8 @@ describe('keys and their ids', () => {
       'garbage',
       '',
     ];
-    for (const other of strange) expect((await service.get('/user', { token: forge(other, claims, privateKey) })).status).toBe(401);
+    for (const other of strange)
+      expect((await service.get('/user', { token: forge(other, claims, privateKey) })).status).toBe(401);
     expect((await service.get('/user', { token: 'garbage' })).status).toBe(401);
     expect(loads).not.toHaveBeenCalled();
     loads.mockRestore();

@@ -19,7 +19,10 @@ describe('keys as tokens', () => {
     const { key } = await createKey(service, ['*']);
     for (const request of [{ body: { token: key } }, { token: key, body: {} }, { body: { refresh_token: key } }]) {
       const bad = JSON.parse(JSON.stringify(request).replaceAll(key, 'garbage')) as typeof request;
-      const [answer, other] = [await service.post('/auth/check-token', request), await service.post('/auth/check-token', bad)];
+      const [answer, other] = [
+        await service.post('/auth/check-token', request),
+        await service.post('/auth/check-token', bad),
+      ];
       expect(visiblePart(answer)).toEqual(visiblePart(other));
       expect(code(answer)).toBe('401 auth.token_invalid');
     }
@@ -64,7 +67,10 @@ describe('keys as tokens', () => {
     for (const [index, form] of forms.entries()) {
       const ip = `198.51.100.${index + 1}`;
       for (const headers of [{ authorization: `Bearer ${form}` }, { 'x-auth-token': form }])
-        expect([form, visiblePart(await service.get('/user/list', { headers: headers as never, ip }))]).toEqual([form, wanted]);
+        expect([form, visiblePart(await service.get('/user/list', { headers: headers as never, ip }))]).toEqual([
+          form,
+          wanted,
+        ]);
     }
     expect((await service.get('/user/list', { token: key })).status).toBe(200);
   });
@@ -72,7 +78,10 @@ describe('keys as tokens', () => {
   it('L guessing is limited per address as with any token; a good key is not', async () => {
     const statuses = [];
     for (let index = 0; index < perMinute + 5; index++)
-      statuses.push((await service.get('/user/list', { token: `cik_${randomBytes(32).toString('base64url')}`, ip: '203.0.113.7' })).status);
+      statuses.push(
+        (await service.get('/user/list', { token: `cik_${randomBytes(32).toString('base64url')}`, ip: '203.0.113.7' }))
+          .status,
+      );
     expect(statuses).toEqual([...Array<number>(perMinute).fill(401), ...Array<number>(5).fill(429)]);
     const { key } = await createKey(service, ['user:read']);
     expect((await service.get('/user/list', { token: key, ip: '203.0.113.7' })).status).toBe(200);
@@ -81,7 +90,12 @@ describe('keys as tokens', () => {
   it('L two headers: the same key in both is taken, a key and anything else is refused', async () => {
     const [one, two] = [await createKey(service, ['*']), await createKey(service, ['*'])];
     const both = async (bearer: string, older: string) =>
-      code(await service.get('/user/list', { headers: { authorization: `Bearer ${bearer}`, 'x-auth-token': older }, ip: '203.0.113.9' }));
+      code(
+        await service.get('/user/list', {
+          headers: { authorization: `Bearer ${bearer}`, 'x-auth-token': older },
+          ip: '203.0.113.9',
+        }),
+      );
     expect(await both(one.key, one.key)).toBe('200');
     for (const [bearer, older] of [
       [one.key, two.key],
@@ -91,7 +105,11 @@ describe('keys as tokens', () => {
       [one.key, ''],
     ] as const)
       expect(await both(bearer, older)).toBe('401 auth.token_invalid');
-    for (const headers of [{ authorization: `Basic ${one.key}` }, { authorization: one.key }, { cookie: `token=${one.key}` }])
+    for (const headers of [
+      { authorization: `Basic ${one.key}` },
+      { authorization: one.key },
+      { cookie: `token=${one.key}` },
+    ])
       expect((await service.get('/user/list', { headers: headers as never, ip: '203.0.113.9' })).status).toBe(401);
   });
 
@@ -99,17 +117,27 @@ describe('keys as tokens', () => {
     const { key, key_id } = await createKey(service, ['*']);
     const hash = createHash('sha256').update(key).digest();
     await service.get(`/user/list?q=${key}`, { token: key });
-    await service.patch('/user/all?name=nobody', { token: key, body: { locale: 'de' }, headers: { 'idempotency-key': key } });
+    await service.patch('/user/all?name=nobody', {
+      token: key,
+      body: { locale: 'de' },
+      headers: { 'idempotency-key': key },
+    });
     await until(
-      async () => (await service.rows('select 1 from keys where key_id = $1 and last_used_at is not null', [key_id])).length === 1,
+      async () =>
+        (await service.rows('select 1 from keys where key_id = $1 and last_used_at is not null', [key_id])).length ===
+        1,
     );
     const tables = await service.rows<{ name: string }>(
       `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'graphile_worker')`,
     );
     expect(tables.length).toBeGreaterThan(8);
     for (const { name } of tables) {
-      const found = await service.rows(`select 1 from ${name} as row where position($1 in row::text) > 0`, [key.slice(4)]);
-      const hashed = await service.rows(`select 1 from ${name} as row where position($1 in row::text) > 0`, [hash.toString('hex')]);
+      const found = await service.rows(`select 1 from ${name} as row where position($1 in row::text) > 0`, [
+        key.slice(4),
+      ]);
+      const hashed = await service.rows(`select 1 from ${name} as row where position($1 in row::text) > 0`, [
+        hash.toString('hex'),
+      ]);
       expect([name, found.length, hashed.length]).toEqual([name, 0, name === 'public.keys' ? 1 : 0]);
     }
     const answers = [

@@ -4,7 +4,10 @@ import { createKey, inSeconds, type TestKey } from '../support/keys';
 import { tellsOf } from '../support/links';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
 
-/** Made for users: everything that demands a login and refuses every key. Whoever closes or opens a route to keys changes this. */
+/**
+ * Made for users: everything that demands a login and refuses every key. Whoever closes or opens a
+ * route to keys changes this.
+ */
 const closedToKeys = ['GET /user', 'POST /auth/email', 'POST /auth/key/create', 'POST /auth/password'];
 
 describe('keys for machines', () => {
@@ -27,7 +30,9 @@ describe('keys for machines', () => {
     });
   const count = async () => Number((await service.rows<{ count: string }>('select count(*) from keys'))[0]?.count);
   const sees = async (token: string) =>
-    ((await service.get('/user/list?per_page=500', { token })).body.items as { user_id: string }[]).map((u) => u.user_id);
+    ((await service.get('/user/list?per_page=500', { token })).body.items as { user_id: string }[]).map(
+      (u) => u.user_id,
+    );
 
   describe('Z10 more power than one has', () => {
     it('nobody makes a key with a permission that they lack', async () => {
@@ -35,8 +40,17 @@ describe('keys for machines', () => {
       const carrier = await service.loginAs({ roles: ['key_maker'] });
       const before = await count();
       for (const by of [maker, carrier])
-        for (const permissions of [['*'], ['user:delete'], ['user:read', '*'], ['user:read', 'user:update', 'audit:read'], ['voip:call']])
-          expect([permissions, code(await make(by, { permissions }))]).toEqual([permissions, '403 access.grant_exceeds_own']);
+        for (const permissions of [
+          ['*'],
+          ['user:delete'],
+          ['user:read', '*'],
+          ['user:read', 'user:update', 'audit:read'],
+          ['voip:call'],
+        ])
+          expect([permissions, code(await make(by, { permissions }))]).toEqual([
+            permissions,
+            '403 access.grant_exceeds_own',
+          ]);
       expect(await count()).toBe(before);
       // the control
       for (const by of [maker, carrier])
@@ -83,7 +97,11 @@ describe('keys for machines', () => {
     });
 
     it('who must change the password makes none, nor does who may not make any', async () => {
-      const fresh = await service.loginAs({ user_type: 'system', roles: ['administrator'], must_change_password: true });
+      const fresh = await service.loginAs({
+        user_type: 'system',
+        roles: ['administrator'],
+        must_change_password: true,
+      });
       expect(code(await make(fresh, {}))).toBe('403 auth.password_change_required');
       for (const roles of [['operator'], ['auditor'], ['key_user'], []])
         expect(code(await make(await service.loginAs({ user_type: 'system', roles }), {}))).toBe('403 access.denied');
@@ -108,7 +126,8 @@ describe('keys for machines', () => {
       const maker = await service.loginAs({ user_type: 'system', roles: ['key_maker'] });
       const made = await createKey(service, ['user:read', 'user:update'], {}, maker);
       const somebody = await service.createUser({ roles: ['carrier_user'] });
-      const raise = (token: string) => service.patch(`/user/${somebody.user_id}`, { token, body: { roles: ['carrier_administrator'] } });
+      const raise = (token: string) =>
+        service.patch(`/user/${somebody.user_id}`, { token, body: { roles: ['carrier_administrator'] } });
       expect(code(await raise(made.key))).toBe('403 access.grant_exceeds_own');
       expect(code(await raise(maker.token))).toBe('200');
       expect(code(await service.patch(`/user/${somebody.user_id}`, { token: made.key, body: { locale: 'de' } }))).toBe(
@@ -117,7 +136,10 @@ describe('keys for machines', () => {
       const { key } = await createKey(service, ['user:read', 'user:create', 'user:update', 'user:delete']);
       const name = `k-${randomUUID()}`;
       const create = (fields: object) =>
-        service.post('/user/create', { token: key, body: { name, email: `${name}@example.com`, user_type: 'system', ...fields } });
+        service.post('/user/create', {
+          token: key,
+          body: { name, email: `${name}@example.com`, user_type: 'system', ...fields },
+        });
       for (const roles of [['administrator'], ['operator'], ['key_maker'], ['key_user', 'auditor']])
         expect(code(await create({ roles }))).toBe('403 access.grant_exceeds_own');
       const victim = await service.createUser({ user_type: 'system', roles: ['operator'] });
@@ -125,7 +147,9 @@ describe('keys for machines', () => {
         ['PATCH', { locale: 'de' }],
         ['DELETE', undefined],
       ] as const)
-        expect(code(await service.send(method, `/user/${victim.user_id}`, { token: key, body }))).toBe('403 access.protected_user');
+        expect(code(await service.send(method, `/user/${victim.user_id}`, { token: key, body }))).toBe(
+          '403 access.protected_user',
+        );
       // its maker, the administrator, neither
       expect(code(await service.patch(`/user/${admin.user_id}`, { token: key, body: { status: 'disabled' } }))).toBe(
         '403 access.protected_user',
@@ -135,14 +159,18 @@ describe('keys for machines', () => {
 
     it('the last administrator is safe from keys', async () => {
       const { key } = await createKey(service, ['*']);
-      await service.rows(`update users set status = 'disabled' where 'administrator' = any(roles) and user_id <> $1`, [admin.user_id]);
+      await service.rows(`update users set status = 'disabled' where 'administrator' = any(roles) and user_id <> $1`, [
+        admin.user_id,
+      ]);
       for (const [method, body] of [
         ['PATCH', { status: 'disabled' }],
         ['PATCH', { roles: [] }],
         ['PATCH', { carrier_scope: ['c1'] }],
         ['DELETE', undefined],
       ] as const)
-        expect(code(await service.send(method, `/user/${admin.user_id}`, { token: key, body }))).toBe('409 user.last_administrator');
+        expect(code(await service.send(method, `/user/${admin.user_id}`, { token: key, body }))).toBe(
+          '409 user.last_administrator',
+        );
     });
   });
 
@@ -174,7 +202,9 @@ describe('keys for machines', () => {
       ] as const) {
         const ids = Object.values(keys).map(({ key_id }) => key_id);
         const { body } = await service.get(`/auth/key/list?key_id_in=${ids.join()}&count=exact`, by);
-        expect((body.items as TestKey[]).map(({ key_id }) => key_id).sort()).toEqual(visible.map((name) => keys[name].key_id).sort());
+        expect((body.items as TestKey[]).map(({ key_id }) => key_id).sort()).toEqual(
+          visible.map((name) => keys[name].key_id).sort(),
+        );
         expect(body.total.value).toBe(visible.length);
         for (const name of Object.keys(keys) as (keyof typeof keys)[]) {
           if ((visible as readonly string[]).includes(name)) continue;
@@ -207,7 +237,9 @@ describe('keys for machines', () => {
         const found = await sees(key);
         for (const id of [one, two, system]) {
           const status = (await service.get(`/user/${id}`, { token: key })).status;
-          expect([found.includes(id), status]).toEqual((visible as readonly string[]).includes(id) ? [true, 200] : [false, 404]);
+          expect([found.includes(id), status]).toEqual(
+            (visible as readonly string[]).includes(id) ? [true, 200] : [false, 404],
+          );
         }
         // its maker is not its own self
         if (key === keys.scoped.key) expect(found).not.toContain(scoped.user_id);
@@ -217,8 +249,12 @@ describe('keys for machines', () => {
     it('the maker’s scope of later does not widen a key, and other carriers are out of reach of a Carrier User’s', async () => {
       const { key } = await createKey(service, ['user:read', 'user:update'], {}, carrier);
       const foreign = await service.createUser({ carrier_id: 'c2' });
-      expect(code(await service.patch(`/user/${foreign.user_id}`, { token: key, body: { locale: 'de' } }))).toBe('404 user.not_found');
-      expect((await service.patch('/user/all?carrier_id=c2', { token: key, body: { locale: 'de' } })).body.matched).toBe(0);
+      expect(code(await service.patch(`/user/${foreign.user_id}`, { token: key, body: { locale: 'de' } }))).toBe(
+        '404 user.not_found',
+      );
+      expect(
+        (await service.patch('/user/all?carrier_id=c2', { token: key, body: { locale: 'de' } })).body.matched,
+      ).toBe(0);
       await service.patch(`/user/${scoped.user_id}`, { token: admin.token, body: { carrier_scope: ['c1', 'c2'] } });
       expect(await sees(keys.scoped.key)).not.toContain(foreign.user_id);
     });
@@ -238,7 +274,9 @@ describe('keys for machines', () => {
       const refused: string[] = [];
       for (const { name, method, path } of closed) {
         // what it asks for is wrong: nothing is done where it is admitted
-        const answer = await service.send(method, `${path.replace(/\{[^}]+\}/g, randomUUID())}?nothing=1`, { token: key });
+        const answer = await service.send(method, `${path.replace(/\{[^}]+\}/g, randomUUID())}?nothing=1`, {
+          token: key,
+        });
         if (answer.status === 403) refused.push(name);
         expect([name, code(answer)]).not.toEqual([name, '401 auth.token_invalid']);
       }
@@ -263,7 +301,9 @@ describe('keys for machines', () => {
       const { key, key_id } = await createKey(service, ['voip:call']);
       await service.rows('update keys set key_id = $1 where key_id = $2', [user_id, key_id]);
       expect(code(await service.get(`/user/${user_id}`, { token: key }))).toBe('403 access.denied');
-      expect(code(await service.patch(`/user/${user_id}`, { token: key, body: { locale: 'de' } }))).toBe('403 access.denied');
+      expect(code(await service.patch(`/user/${user_id}`, { token: key, body: { locale: 'de' } }))).toBe(
+        '403 access.denied',
+      );
       expect(code(await service.get('/auth/session/list', { token: key }))).toBe('403 access.denied');
     });
   });
@@ -274,7 +314,9 @@ describe('keys for machines', () => {
     const { key: weak } = await createKey(service, ['key:manage']);
     for (const token of [maker.token, weak])
       expect(code(await service.delete(`/auth/key/${key_id}`, { token }))).toBe('403 access.grant_exceeds_own');
-    expect(await service.rows('select revoked_at from keys where key_id = $1', [key_id])).toEqual([{ revoked_at: null }]);
+    expect(await service.rows('select revoked_at from keys where key_id = $1', [key_id])).toEqual([
+      { revoked_at: null },
+    ]);
     expect((await service.delete(`/auth/key/${key_id}`, { token: admin.token })).status).toBe(204);
   });
 });

@@ -4,7 +4,9 @@ import { visiblePart } from '../support/tokens';
 
 const wrong = `${password}!`;
 const elsewhere = '198.51.100.20';
-const missingLogins = Array.from({ length: 24 }, (_, index) => (index % 2 === 0 ? `missing-${index}` : `missing-${index}@example.com`));
+const missingLogins = Array.from({ length: 24 }, (_, index) =>
+  index % 2 === 0 ? `missing-${index}` : `missing-${index}@example.com`,
+);
 
 describe('the counter of known addresses', () => {
   let service: TestService;
@@ -35,7 +37,8 @@ describe('the counter of known addresses', () => {
     return attempt(login, other);
   };
 
-  const forget = () => service.rows(`delete from login_attempts where account not in (select user_id::text from users)`);
+  const forget = () =>
+    service.rows(`delete from login_attempts where account not in (select user_id::text from users)`);
 
   /** Returns the addresses at which a missing login has a separate counter. */
   const ownCounters = async (login: string, ips: string[]): Promise<string[]> => {
@@ -82,7 +85,9 @@ describe('the counter of known addresses', () => {
 
   it('gives missing logins no separate counter where no user has logged in within 30 days (L20)', async () => {
     const [expired, live] = [await knownAddress(), await knownAddress()];
-    await service.rows(`update login_attempts set known_until = now() - interval '1 second' where address = $1`, [expired]);
+    await service.rows(`update login_attempts set known_until = now() - interval '1 second' where address = $1`, [
+      expired,
+    ]);
     const seen: string[] = [];
     for (const login of missingLogins) seen.push(...(await ownCounters(login, ['198.51.100.30', expired, live])));
     expect(new Set(seen)).toEqual(new Set([live]));
@@ -93,7 +98,12 @@ describe('the counter of known addresses', () => {
 
   it('reveals no more at many addresses of one user than at one of them (L20)', async () => {
     const { name } = await service.createUser();
-    const own = [await knownAddress(name), await knownAddress(name), await knownAddress(name), await knownAddress(name)].sort();
+    const own = [
+      await knownAddress(name),
+      await knownAddress(name),
+      await knownAddress(name),
+      await knownAddress(name),
+    ].sort();
     const patterns = new Set<string>();
     for (const login of missingLogins) patterns.add((await ownCounters(login, own)).join());
     expect(patterns).toEqual(new Set(['', own.join()]));
@@ -110,7 +120,9 @@ describe('the counter of known addresses', () => {
       for (const [index, login] of missingLogins.entries()) {
         const payload = { login: login.toUpperCase(), password: wrong };
         await other.inject({ method: 'POST', url: '/auth/login', payload, remoteAddress: ip });
-        const counters = await service.rows<{ address: string }>(`delete from login_attempts where length(account) = 43 returning address`);
+        const counters = await service.rows<{ address: string }>(
+          `delete from login_attempts where length(account) = 43 returning address`,
+        );
         expect([login, counters]).toEqual([login, [{ address: here[index]?.[0] ?? '' }]]);
       }
     } finally {

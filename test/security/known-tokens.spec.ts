@@ -26,7 +26,10 @@ describe('tokens that are known, answered before the framework begins', () => {
   const only = (token = user.token) => JSON.stringify({ token });
 
   /** The answers to pieces that are sent one after the other over one connection. */
-  async function answersTo(pieces: string[], count = 1): Promise<{ status: number; headers: Record<string, string>; body: string }[]> {
+  async function answersTo(
+    pieces: string[],
+    count = 1,
+  ): Promise<{ status: number; headers: Record<string, string>; body: string }[]> {
     const connection = await RawConnection.open(port);
     for (const piece of pieces) {
       await connection.send(piece);
@@ -35,7 +38,11 @@ describe('tokens that are known, answered before the framework begins', () => {
     const complete = () => {
       const heads = [...connection.received.matchAll(/content-length: (\d+)/gi)].map(([, length]) => Number(length));
       const bodies = connection.received.split(ending).length - 1;
-      return heads.length === count && bodies === count && connection.received.length >= heads.reduce((sum, length) => sum + length, 0);
+      return (
+        heads.length === count &&
+        bodies === count &&
+        connection.received.length >= heads.reduce((sum, length) => sum + length, 0)
+      );
     };
     await until(() => Promise.resolve(complete()));
     connection.socket.destroy();
@@ -70,7 +77,10 @@ describe('tokens that are known, answered before the framework begins', () => {
   it('have the same answer as the bearer of an empty object', async () => {
     const bearer = (body: string) => request(body, `Authorization: Bearer ${user.token}\r\n`);
     const answers = [await answerTo(bearer(' {}')), await answerTo(bearer('{}')), await answerTo(request(only()))];
-    const [long, short, inBody] = answers.map(({ status, body }) => ({ status, body: { ...JSON.parse(body), expires_in: 0 } }));
+    const [long, short, inBody] = answers.map(({ status, body }) => ({
+      status,
+      body: { ...JSON.parse(body), expires_in: 0 },
+    }));
     expect([short, short]).toEqual([long, inBody]);
     expect(short).toMatchObject({ status: 200, body: { user: { user_id: user.user_id }, refreshed: false } });
   });
@@ -78,7 +88,11 @@ describe('tokens that are known, answered before the framework begins', () => {
   it('are replaced past half their life, as the bearer and not in the body', async () => {
     const { key, header } = ownKey(service);
     const claims = decode(user.token);
-    const token = forge(header, { ...claims, exp: Number(claims['iat']) + service.config.ACCESS_TOKEN_TTL_SECONDS / 2 - 5 }, key);
+    const token = forge(
+      header,
+      { ...claims, exp: Number(claims['iat']) + service.config.ACCESS_TOKEN_TTL_SECONDS / 2 - 5 },
+      key,
+    );
     const bearer = request('{}', `Authorization: Bearer ${token}\r\n`);
     for (let round = 0; round < 3; round++) {
       expect(JSON.parse((await answerTo(request(only(token)))).body).refreshed).toBe(false);
@@ -132,7 +146,10 @@ describe('tokens that are known, answered before the framework begins', () => {
   });
 });
 
-/** A server whose parser lets through more than that of the service, and that knows every token: what is looked at before decides alone. */
+/**
+ * A server whose parser lets through more than that of the service, and that knows every token:
+ * what is looked at before decides alone.
+ */
 it('H9 the short way has the headers of the long one where pages of other origins are let in, too', async () => {
   const service = await TestService.start({ CORS_ORIGINS: 'https://portal.example.net' });
   try {
@@ -159,8 +176,12 @@ it('H9 the short way has the headers of the long one where pages of other origin
 describe('H9 what is not exactly the usual request', () => {
   let server: Server;
   beforeAll(async () => {
-    server = createServer({ insecureHTTPParser: true }, (request, response) => request.resume().on('end', () => response.end('long')));
-    const tokens = { known: (_token: string, from: string) => Buffer.from(from === 'body' ? 'short' : 'from the header, short') };
+    server = createServer({ insecureHTTPParser: true }, (request, response) =>
+      request.resume().on('end', () => response.end('long')),
+    );
+    const tokens = {
+      known: (_token: string, from: string) => Buffer.from(from === 'body' ? 'short' : 'from the header, short'),
+    };
     answerKnownTokens(server, {
       path: '/',
       headers: {},
@@ -201,7 +222,9 @@ describe('H9 what is not exactly the usual request', () => {
     ['with a longer body than a token makes', {}, JSON.stringify({ token: 'x'.repeat(4_109) })],
   ])('goes the long way: %s', async (_what, headers, sent = body) => {
     const length = headers['Transfer-Encoding'] === undefined ? String(sent.length) : usual['Content-Length'];
-    expect(await wayOf(requestHead('POST', '/', { ...usual, 'Content-Length': length, ...headers }) + sent)).toBe('long');
+    expect(await wayOf(requestHead('POST', '/', { ...usual, 'Content-Length': length, ...headers }) + sent)).toBe(
+      'long',
+    );
   });
 
   const bearerOnly = { ...usual, 'Content-Length': '2', Authorization: 'Bearer a.b.c' };
@@ -222,11 +245,17 @@ describe('H9 what is not exactly the usual request', () => {
     ['with a refresh token', {}, '{"refresh_token":"x"}'],
     ['with a list', {}, '[]'],
   ])('goes the long way: a bearer %s', async (_what, headers, sent = '{}') => {
-    expect(await wayOf(requestHead('POST', '/', { ...bearerOnly, 'Content-Length': String(sent.length), ...headers }) + sent)).toBe('long');
+    expect(
+      await wayOf(
+        requestHead('POST', '/', { ...bearerOnly, 'Content-Length': String(sent.length), ...headers }) + sent,
+      ),
+    ).toBe('long');
   });
 
   it('is not longer than the longest token with what is around it', async () => {
     const sent = JSON.stringify({ token: 'x'.repeat(4_108) });
-    expect(await wayOf(requestHead('POST', '/', { ...usual, 'Content-Length': String(sent.length) }) + sent)).toBe('short');
+    expect(await wayOf(requestHead('POST', '/', { ...usual, 'Content-Length': String(sent.length) }) + sent)).toBe(
+      'short',
+    );
   });
 });

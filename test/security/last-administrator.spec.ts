@@ -19,7 +19,8 @@ describe('the last administrator', () => {
   afterAll(() => service.close());
 
   const rowOf = async (user_id: string) => (await service.rows('select * from users where user_id = $1', [user_id]))[0];
-  const add = (fields: Record<string, unknown> = {}) => service.createUser({ user_type: 'system', roles: ['administrator'], ...fields });
+  const add = (fields: Record<string, unknown> = {}) =>
+    service.createUser({ user_type: 'system', roles: ['administrator'], ...fields });
   const administrators = () =>
     service.rows<{
       user_id: string;
@@ -28,7 +29,10 @@ describe('the last administrator', () => {
   const liveSessions = async (user_id: string) =>
     (await service.rows('select 1 from sessions where user_id = $1 and ended_at is null', [user_id])).length;
 
-  /** Every way of making somebody no administrator; `one` of them alone, `found` among all that a filter finds. */
+  /**
+   * Every way of making somebody no administrator; `one` of them alone, `found` among all that a
+   * filter finds.
+   */
   const one: [string, string, string, Record<string, unknown> | undefined][] = [
     ['deleted', 'DELETE', '', undefined],
     ['purged', 'DELETE', '?purge=true', undefined],
@@ -47,7 +51,9 @@ describe('the last administrator', () => {
   ];
 
   const restoreAdministrator = () =>
-    service.rows(`update users set roles = '{administrator}', deleted_at = null where user_id = $1`, [service.admin.user_id]);
+    service.rows(`update users set roles = '{administrator}', deleted_at = null where user_id = $1`, [
+      service.admin.user_id,
+    ]);
 
   describe('Z13 deleting or disabling oneself', () => {
     it('is refused for an administrator and for anybody else, even where others remain', async () => {
@@ -64,7 +70,11 @@ describe('the last administrator', () => {
         const ids = `user_id_in=${login.user_id},00000000-0000-7000-8000-000000000000`;
         for (const [method, body] of [['DELETE', undefined] as const, ['PATCH', { status: 'disabled' }] as const]) {
           const bulk = await service.send(method, `/user/all?${ids}`, { token: login.token, body });
-          expect(bulk.body).toMatchObject({ matched: 1, changed: 0, skipped: [{ user_id: login.user_id, reason: 'user.self_protected' }] });
+          expect(bulk.body).toMatchObject({
+            matched: 1,
+            changed: 0,
+            skipped: [{ user_id: login.user_id, reason: 'user.self_protected' }],
+          });
         }
         expect((await service.get('/user', login)).status).toBe(200);
       }
@@ -75,14 +85,20 @@ describe('the last administrator', () => {
     /** Leaves one administrator who counts, and some who do not. */
     beforeAll(async () => {
       const { admin } = service;
-      await service.rows(`update users set deleted_at = now() where roles && '{administrator}' and user_id <> $1`, [admin.user_id]);
+      await service.rows(`update users set deleted_at = now() where roles && '{administrator}' and user_id <> $1`, [
+        admin.user_id,
+      ]);
       await add({ password: undefined, must_change_password: undefined });
       await add({ carrier_scope: ['c1'] });
       const [disabled, gone, dead] = [await add(), await add(), await add({ must_change_password: true })];
-      expect((await service.patch(`/user/${disabled.user_id}`, { token: admin.token, body: { status: 'disabled' } })).status).toBe(200);
+      expect(
+        (await service.patch(`/user/${disabled.user_id}`, { token: admin.token, body: { status: 'disabled' } })).status,
+      ).toBe(200);
       expect((await service.delete(`/user/${gone.user_id}`, admin)).status).toBe(204);
       // an initial password that died unused: nobody can log in with it
-      await service.rows(`update credentials set expires_at = now() - interval '1 second' where user_id = $1`, [dead.user_id]);
+      await service.rows(`update credentials set expires_at = now() - interval '1 second' where user_id = $1`, [
+        dead.user_id,
+      ]);
       expect(await administrators()).toEqual([{ user_id: admin.user_id }]);
     });
 
@@ -99,8 +115,14 @@ describe('the last administrator', () => {
       const { admin } = service;
       const before = await rowOf(admin.user_id);
       for (const query of ['&dry_run=true', '']) {
-        const answer = await service.send(method, `/user/all?user_id=${admin.user_id}${query}`, { token: deputy.token, body });
-        expect(answer.body).toMatchObject({ matched: 1, skipped: [{ user_id: admin.user_id, reason: 'user.last_administrator' }] });
+        const answer = await service.send(method, `/user/all?user_id=${admin.user_id}${query}`, {
+          token: deputy.token,
+          body,
+        });
+        expect(answer.body).toMatchObject({
+          matched: 1,
+          skipped: [{ user_id: admin.user_id, reason: 'user.last_administrator' }],
+        });
       }
       expect(await rowOf(admin.user_id)).toEqual(before);
       expect((await service.get('/user', admin)).status).toBe(200);
@@ -108,16 +130,24 @@ describe('the last administrator', () => {
 
     it('of two who are found together one is left', async () => {
       await add({ name: 'second-administrator', roles: ['owner'] });
-      const answer = await service.delete(`/user/all?role_in=administrator,owner&status=active&must_change_password=false`, deputy);
+      const answer = await service.delete(
+        `/user/all?role_in=administrator,owner&status=active&must_change_password=false`,
+        deputy,
+      );
       expect(answer.body.skipped).toContainEqual({ user_id: expect.any(String), reason: 'user.last_administrator' });
       expect(await administrators()).toHaveLength(1);
       await restoreAdministrator();
-      await service.rows('update sessions set ended_at = null, ended_reason = null where user_id = $1', [service.admin.user_id]);
+      await service.rows('update sessions set ended_at = null, ended_reason = null where user_id = $1', [
+        service.admin.user_id,
+      ]);
     });
 
     it('somebody who has no password yet does not take the place: what they are kept from is told before', async () => {
       const invited = await add({ password: undefined, must_change_password: undefined });
-      const answer = await service.patch(`/user/${invited.user_id}`, { token: deputy.token, body: { status: 'active' } });
+      const answer = await service.patch(`/user/${invited.user_id}`, {
+        token: deputy.token,
+        body: { status: 'active' },
+      });
       expect([answer.status, answer.body.code]).toEqual([409, 'user.no_password']);
     });
   });
@@ -128,8 +158,14 @@ describe('the last administrator', () => {
       async (_title, method, query, body) => {
         for (let round = 0; round < rounds; round++) {
           const [first, second] = await onlyTwo();
-          const send = (by: TestLogin, whom: TestLogin) => service.send(method, `/user/${whom.user_id}${query}`, { token: by.token, body });
-          const answers = await Promise.all([send(first, second), send(second, first), send(deputy, first), send(deputy, second)]);
+          const send = (by: TestLogin, whom: TestLogin) =>
+            service.send(method, `/user/${whom.user_id}${query}`, { token: by.token, body });
+          const answers = await Promise.all([
+            send(first, second),
+            send(second, first),
+            send(deputy, first),
+            send(deputy, second),
+          ]);
           expect(answers.map(({ status }) => status).filter((status) => status >= 500)).toEqual([]);
           expect((await administrators()).length).toBe(1);
         }
@@ -162,7 +198,10 @@ describe('the last administrator', () => {
         const fields = { user_type: 'system', roles: ['administrator'] };
         pair = [await service.loginAs(fields), await service.loginAs(fields)];
       }
-      await service.rows(`update users set roles = '{}' where roles && '{administrator,owner}' and user_id <> all($1)`, [ids()]);
+      await service.rows(
+        `update users set roles = '{}' where roles && '{administrator,owner}' and user_id <> all($1)`,
+        [ids()],
+      );
       await service.rows(
         `update users set deleted_at = null, status = 'active', carrier_scope = null, roles = '{administrator}' where user_id = any($1)`,
         [ids()],
@@ -187,7 +226,10 @@ describe('the last administrator', () => {
       const loop = async () => {
         for (let step = 0; step < 400 && late.length < 10; step++) {
           const after = taken;
-          const { status } = await service.patch(`/user/${victim.user_id}`, { token: stale.token, body: { attributes: { step } } });
+          const { status } = await service.patch(`/user/${victim.user_id}`, {
+            token: stale.token,
+            body: { attributes: { step } },
+          });
           if (after) late.push(status);
         }
       };

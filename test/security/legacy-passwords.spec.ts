@@ -34,8 +34,10 @@ describe('imported passwords that the current policy rejects', () => {
 
   const credentialOf = async <Row extends object>(columns: string, user_id: string) =>
     (await service.rows<Row>(`select ${columns} from credentials where user_id = $1`, [user_id]))[0];
-  const isChecked = async (user_id: string) => (await credentialOf<{ policy_checked: boolean }>('policy_checked', user_id))?.policy_checked;
-  const credentialVersion = async (user_id: string) => (await credentialOf<{ xmin: string }>('xmin::text', user_id))?.xmin;
+  const isChecked = async (user_id: string) =>
+    (await credentialOf<{ policy_checked: boolean }>('policy_checked', user_id))?.policy_checked;
+  const credentialVersion = async (user_id: string) =>
+    (await credentialOf<{ xmin: string }>('xmin::text', user_id))?.xmin;
 
   async function importUser(password_hash: string, more: object = {}): Promise<{ name: string; user_id: string }> {
     const name = `imported-${++count}`;
@@ -48,24 +50,27 @@ describe('imported passwords that the current policy rejects', () => {
   }
   const logIn = (login: string, password: string) => service.post('/auth/login', { body: { login, password } });
 
-  it.each(forms)('must be changed after the first login, which is already restricted: %s (P12)', async (_form, make) => {
-    const { name } = await importUser(await make(weak), { roles: ['carrier_administrator'] });
-    const { body, status } = await logIn(name, weak);
-    expect([status, body.user.must_change_password]).toEqual([200, true]);
-    const token = body.access_token;
-    expect(decode(token)['roles']).toEqual([]);
-    expect((await service.get('/user/list', { token })).body.code).toBe('auth.password_change_required');
-    const checked = await service.post('/auth/check-token', { body: { token } });
-    expect(checked.body).toMatchObject({ user: { must_change_password: true }, permissions: [] });
-    expect((await logIn(name, weak)).body.user.must_change_password).toBe(true);
+  it.each(forms)(
+    'must be changed after the first login, which is already restricted: %s (P12)',
+    async (_form, make) => {
+      const { name } = await importUser(await make(weak), { roles: ['carrier_administrator'] });
+      const { body, status } = await logIn(name, weak);
+      expect([status, body.user.must_change_password]).toEqual([200, true]);
+      const token = body.access_token;
+      expect(decode(token)['roles']).toEqual([]);
+      expect((await service.get('/user/list', { token })).body.code).toBe('auth.password_change_required');
+      const checked = await service.post('/auth/check-token', { body: { token } });
+      expect(checked.body).toMatchObject({ user: { must_change_password: true }, permissions: [] });
+      expect((await logIn(name, weak)).body.user.must_change_password).toBe(true);
 
-    const change = { current_password: weak, new_password: strong };
-    expect((await service.post('/auth/password', { token, body: change })).status).toBe(204);
-    expect((await service.get('/user/list', { token })).status).toBe(200);
-    const free = await logIn(name, strong);
-    expect(free.body.user.must_change_password).toBe(false);
-    expect(decode(free.body.access_token)['roles']).toEqual(['carrier_administrator']);
-  });
+      const change = { current_password: weak, new_password: strong };
+      expect((await service.post('/auth/password', { token, body: change })).status).toBe(204);
+      expect((await service.get('/user/list', { token })).status).toBe(200);
+      const free = await logIn(name, strong);
+      expect(free.body.user.must_change_password).toBe(false);
+      expect(decode(free.body.access_token)['roles']).toEqual(['carrier_administrator']);
+    },
+  );
 
   it.each(forms)('need no change if the policy allows them: %s', async (_form, make) => {
     const { name } = await importUser(await make(strong));

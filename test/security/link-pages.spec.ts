@@ -33,7 +33,9 @@ describe('the pages behind mailed links', () => {
       'x-frame-options': 'DENY',
       vary: 'Accept',
     });
-    expect(text).not.toMatch(/<(script|img|link|iframe|object|embed|base)\b|\son\w+=|javascript:|https?:|url\(|@import/i);
+    expect(text).not.toMatch(
+      /<(script|img|link|iframe|object|embed|base)\b|\son\w+=|javascript:|https?:|url\(|@import/i,
+    );
     expect(text).not.toContain(token);
     expect(text).not.toContain(user.name);
   }
@@ -60,13 +62,18 @@ describe('the pages behind mailed links', () => {
     expect(refused.text).toContain('role="alert">The password must have at least 15 characters.</p>');
     expect(refused.text).toContain('<form method="post">');
     expect(refused.text).not.toContain('x()');
-    expect((await service.post(`/auth/reset/${token}`, { headers: form, body: '' })).text).toContain('The password is required.');
+    expect((await service.post(`/auth/reset/${token}`, { headers: form, body: '' })).text).toContain(
+      'The password is required.',
+    );
     expect((await postForm('another phrase of mine')).status).toBe(200);
   });
 
   it('R9 a used link opened and posted as a page says so, without a form', async () => {
     expect((await postForm('yet another phrase of mine')).status).toBe(200);
-    for (const page of [await service.get(`/auth/reset/${token}`, { headers: html }), await postForm('some more words of mine')]) {
+    for (const page of [
+      await service.get(`/auth/reset/${token}`, { headers: html }),
+      await postForm('some more words of mine'),
+    ]) {
       expect(page.status).toBe(404);
       expectInert(page);
       expect(page.text).toContain('The link is used, replaced, expired or not one of ours. Ask for a new one.');
@@ -92,7 +99,9 @@ describe('the pages behind mailed links', () => {
     for (const url of ['/auth/email', '/auth/password', '/user/create'])
       expect((await service.post(url, { headers: form, body, token: service.admin.token })).status).toBe(415);
     for (const type of ['text/plain', 'multipart/form-data; boundary=x'])
-      expect((await service.post(`/auth/reset/${token}`, { headers: { 'content-type': type }, body })).status).toBe(415);
+      expect((await service.post(`/auth/reset/${token}`, { headers: { 'content-type': type }, body })).status).toBe(
+        415,
+      );
   });
 
   it('E5 a page to confirm an address, which opening it does not confirm', async () => {
@@ -111,7 +120,10 @@ describe('the pages behind mailed links', () => {
     expect(done.status).toBe(200);
     expectInert(done);
     expect(done.text).toContain('Your e-mail address is confirmed');
-    expect((await service.get('/user', { token: carrierUser.token })).body).toMatchObject({ email, email_pending: null });
+    expect((await service.get('/user', { token: carrierUser.token })).body).toMatchObject({
+      email,
+      email_pending: null,
+    });
     const again = await service.post(link, { headers: form, body: '' });
     expect(again.status).toBe(404);
     expect(again.text).not.toContain('<form');

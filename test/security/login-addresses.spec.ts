@@ -14,7 +14,10 @@ const attempts = async (times: number, one: (index: number) => ReturnType<typeof
   return answers;
 };
 const statuses = (answers: { status: number }[]) => answers.map(({ status }) => status);
-const [looked, refused] = [(times: number) => Array<number>(times).fill(401), (times: number) => Array<number>(times).fill(429)];
+const [looked, refused] = [
+  (times: number) => Array<number>(times).fill(401),
+  (times: number) => Array<number>(times).fill(429),
+];
 
 describe('logins from one address', () => {
   let service: TestService;
@@ -28,7 +31,9 @@ describe('logins from one address', () => {
     expect(last?.body).toMatchObject({ code: 'auth.too_many_attempts' });
     expect(last?.headers).toMatchObject({ 'ratelimit-policy': `"login";q=${perMinute};w=60` });
     expect(Number(last?.headers['retry-after'])).toBeGreaterThan(0);
-    const [row] = await service.rows<{ n: number }>('select count(*)::integer as n from login_attempts where failures > 0');
+    const [row] = await service.rows<{ n: number }>(
+      'select count(*)::integer as n from login_attempts where failures > 0',
+    );
     expect(row?.n).toBe(perMinute);
     expect((await attempt(service, '192.0.2.2')).status).toBe(401);
   });
@@ -40,7 +45,9 @@ describe('logins from one address', () => {
       () => service.post('/auth/reset_email', { body: { email: `somebody-${++count}@example.com` }, ip }),
       () => service.post(`/auth/reset/${'x'.repeat(42)}y`, { body: { password: 'a new and long password' }, ip }),
     ];
-    const mixed = await attempts(perMinute + ways.length, (index) => (ways[index % ways.length] as (typeof ways)[number])());
+    const mixed = await attempts(perMinute + ways.length, (index) =>
+      (ways[index % ways.length] as (typeof ways)[number])(),
+    );
     expect(statuses(mixed.slice(0, perMinute))).not.toContain(429);
     expect(statuses(mixed.slice(perMinute))).toEqual(refused(ways.length));
     const hosts = await attempts(perMinute + 5, (index) => attempt(service, `2001:db8:0:8::${index + 1}`));
@@ -48,14 +55,19 @@ describe('logins from one address', () => {
     expect((await attempt(service, '2001:db8:0:9::1')).status).toBe(401);
   });
 
-  it.each(['x-forwarded-for', 'x-real-ip', 'forwarded', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip', 'x-forwarded-host'])(
-    'L9 bypass by spoofed IP: whatever %s says, it is the connection that counts',
-    async (name) => {
-      const ip = `192.0.2.${100 + (++count % 100)}`;
-      const answers = await attempts(perMinute + 10, (index) => attempt(service, ip, { [name]: `203.0.113.${index}` }));
-      expect(statuses(answers)).toEqual([...looked(perMinute), ...refused(10)]);
-    },
-  );
+  it.each([
+    'x-forwarded-for',
+    'x-real-ip',
+    'forwarded',
+    'cf-connecting-ip',
+    'true-client-ip',
+    'x-client-ip',
+    'x-forwarded-host',
+  ])('L9 bypass by spoofed IP: whatever %s says, it is the connection that counts', async (name) => {
+    const ip = `192.0.2.${100 + (++count % 100)}`;
+    const answers = await attempts(perMinute + 10, (index) => attempt(service, ip, { [name]: `203.0.113.${index}` }));
+    expect(statuses(answers)).toEqual([...looked(perMinute), ...refused(10)]);
+  });
 });
 
 describe('logins from one address behind a proxy', () => {
@@ -68,7 +80,9 @@ describe('logins from one address behind a proxy', () => {
     const answers = await attempts(perMinute + 10, (index) => attempt(service, '10.1.2.3', seen(index, '192.0.2.1')));
     expect(statuses(answers)).toEqual([...looked(perMinute), ...refused(10)]);
     expect((await attempt(service, '10.1.2.3', seen(1, '192.0.2.2'))).status).toBe(401);
-    const untrusted = await attempts(perMinute + 10, (index) => attempt(service, '192.0.2.9', seen(index, `198.51.100.${index}`)));
+    const untrusted = await attempts(perMinute + 10, (index) =>
+      attempt(service, '192.0.2.9', seen(index, `198.51.100.${index}`)),
+    );
     expect(statuses(untrusted)).toEqual([...looked(perMinute), ...refused(10)]);
   });
 });
@@ -88,10 +102,22 @@ describe('the first administrator', () => {
       'admin@localhost',
       'administrator@carrier-identity.invalid',
     ];
-    const passwords = ['admin', 'administrator', 'password', 'changeme', 'carrier-identity', '12345678', 'admin123', 'secret'];
+    const passwords = [
+      'admin',
+      'administrator',
+      'password',
+      'changeme',
+      'carrier-identity',
+      '12345678',
+      'admin123',
+      'secret',
+    ];
     for (const [index, login] of names.entries()) {
       for (const [nth, password] of passwords.entries()) {
-        const answer = await service.post('/auth/login', { body: { login, password }, ip: `192.0.2.${index * 20 + nth}` });
+        const answer = await service.post('/auth/login', {
+          body: { login, password },
+          ip: `192.0.2.${index * 20 + nth}`,
+        });
         expect([400, 401, 429]).toContain(answer.status);
       }
     }

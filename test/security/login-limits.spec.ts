@@ -29,7 +29,9 @@ describe('guessing passwords', () => {
 
   /** Lets the lock that is in force pass. */
   const elapse = () =>
-    service.rows(`update login_attempts set locked_until = now() where locked_until < now() + interval '2 hours' and locked_until > now()`);
+    service.rows(
+      `update login_attempts set locked_until = now() where locked_until < now() + interval '2 hours' and locked_until > now()`,
+    );
 
   const failTimes = async (times: number, login: string, ip?: string): Promise<TestAnswer[]> => {
     const answers: TestAnswer[] = [];
@@ -116,23 +118,39 @@ describe('guessing passwords', () => {
         return [JSON.stringify(visiblePart({ ...answer, headers })), wait === undefined, ratelimit === undefined];
       });
     const known = await seen(user.name);
-    for (const login of ['nobody-at-all', 'nobody@example.com', invited.email]) expect(await seen(login)).toEqual(known);
+    for (const login of ['nobody-at-all', 'nobody@example.com', invited.email])
+      expect(await seen(login)).toEqual(known);
     expect((await attempt('nobody-at-all', wrong, other)).status).toBe(429);
   });
 
   it('L10 names of one and the same user: whatever is typed, five are looked at', async () => {
     const user = await service.createUser();
     const before = evaluations.length;
-    const names = [user.name, user.name.toUpperCase(), user.email, user.email.toUpperCase(), user.email.replace('@', '@'.toUpperCase())];
+    const names = [
+      user.name,
+      user.name.toUpperCase(),
+      user.email,
+      user.email.toUpperCase(),
+      user.email.replace('@', '@'.toUpperCase()),
+    ];
     for (let round = 0; round < 4; round++) for (const login of names) await attempt(login);
     expect([evaluations.length - before, await failuresOf(user.user_id)]).toEqual([5, 5]);
-    for (const login of ['Nobody-Else', 'nobody-else', 'NOBODY-ELSE', 'nobody-ELSE', 'nobody-elsE', 'nobody-else']) await attempt(login);
+    for (const login of ['Nobody-Else', 'nobody-else', 'NOBODY-ELSE', 'nobody-ELSE', 'nobody-elsE', 'nobody-else'])
+      await attempt(login);
     expect(evaluations.length - before).toBe(10);
   });
 
   it('L10 look-alikes of a login are no way around: they name nobody', async () => {
     const { name, email } = await service.createUser();
-    const likes = [` ${name}`, `${name} `, ` ${email}`, `${email}.`, email.replace('e', 'ｅ'), `K${name.slice(1)}`, name.replace('s', 'ſ')];
+    const likes = [
+      ` ${name}`,
+      `${name} `,
+      ` ${email}`,
+      `${email}.`,
+      email.replace('e', 'ｅ'),
+      `K${name.slice(1)}`,
+      name.replace('s', 'ſ'),
+    ];
     for (const login of likes) expect([200]).not.toContain((await attempt(login, password)).status);
   });
 
@@ -145,7 +163,9 @@ describe('guessing passwords', () => {
     // that the owner came in says nothing of the strangers
     expect((await attempt(owner.name, password)).status).toBe(429);
     const token = await mailedResetToken(service, owner.email);
-    expect((await service.post(`/auth/reset/${token}`, { body: { password: 'another horse battery staple' } })).status).toBe(204);
+    expect(
+      (await service.post(`/auth/reset/${token}`, { body: { password: 'another horse battery staple' } })).status,
+    ).toBe(204);
     expect((await attempt(owner.name, 'another horse battery staple')).status).toBe(200);
   });
 
@@ -155,9 +175,16 @@ describe('guessing passwords', () => {
     await failTimes(5, owner.name);
     expect((await attempt(owner.name, password, '2001:db8:0:8::1')).status).toBe(429);
     expect((await attempt(owner.name, password, '2001:db8:0:7:ffff::2')).status).toBe(200);
-    expect((await failTimes(6, owner.name, '2001:db8:0:7::3')).map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429]);
-    await service.rows(`update login_attempts set locked_until = null, failures = 0 where account = $1 and address <> ''`, [owner.user_id]);
-    await service.rows(`update login_attempts set known_until = known_until - interval '30 days' where account = $1`, [owner.user_id]);
+    expect((await failTimes(6, owner.name, '2001:db8:0:7::3')).map(({ status }) => status)).toEqual([
+      401, 401, 401, 401, 401, 429,
+    ]);
+    await service.rows(
+      `update login_attempts set locked_until = null, failures = 0 where account = $1 and address <> ''`,
+      [owner.user_id],
+    );
+    await service.rows(`update login_attempts set known_until = known_until - interval '30 days' where account = $1`, [
+      owner.user_id,
+    ]);
     expect((await attempt(owner.name, password, '2001:db8:0:7::1')).status).toBe(429);
   });
 
@@ -178,7 +205,13 @@ describe('guessing passwords', () => {
     const change = (current_password: string) =>
       service.post(path, { token: owner.token, body: { ...body, current_password }, ip: strange });
     await failTimes(2, owner.email);
-    const answers = [await change(wrong), await change(wrong), await change(wrong), await change(wrong), await change(password)];
+    const answers = [
+      await change(wrong),
+      await change(wrong),
+      await change(wrong),
+      await change(wrong),
+      await change(password),
+    ];
     expect(answers.map((answer) => answer.body.code)).toEqual([
       ...Array<string>(3).fill('auth.wrong_current_password'),
       ...Array<string>(2).fill('auth.too_many_attempts'),
@@ -261,7 +294,8 @@ describe('guessing passwords', () => {
 
   it('a refusal that says nothing of the password counts for nothing', async () => {
     const user = await service.createUser({ allowed_ips: ['198.51.100.0/24'] });
-    for (let round = 0; round < 7; round++) expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
+    for (let round = 0; round < 7; round++)
+      expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
     // and yet it is told: somebody has the password where nobody should
     const refused = `select ip::text from events where event_type = 'login.failed' and target_id = $1 and changes -> 'reason' ->> 'after' = $2`;
     expect(await service.rows(refused, [user.user_id, 'auth.ip_not_allowed'])).toHaveLength(7);
@@ -269,14 +303,17 @@ describe('guessing passwords', () => {
     expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
     expect((await failTimes(5, user.name)).map(({ status }) => status)).toEqual(Array<number>(5).fill(401));
     expect(
-      await service.rows(`select 1 from login_attempts where account = $1 and (address <> '' or pending <> '{}')`, [user.user_id]),
+      await service.rows(`select 1 from login_attempts where account = $1 and (address <> '' or pending <> '{}')`, [
+        user.user_id,
+      ]),
     ).toEqual([]);
   });
 
   it('whoever is removed for good is forgotten here too', async () => {
     const user = await service.loginAs();
     await failTimes(2, user.name);
-    const counters = () => service.rows(`select address from login_attempts where account = $1 order by address`, [user.user_id]);
+    const counters = () =>
+      service.rows(`select address from login_attempts where account = $1 order by address`, [user.user_id]);
     expect(await counters()).toEqual([{ address: '' }, { address: home }]);
     expect((await service.delete(`/user/${user.user_id}?purge=true`, { token: service.admin.token })).status).toBe(204);
     expect(await counters()).toEqual([]);
@@ -285,9 +322,12 @@ describe('guessing passwords', () => {
   it('old counters are forgotten, but not the lock of a user that only a reset ends', async () => {
     const [gone, stays] = [await service.createUser(), await service.createUser()];
     for (const login of [gone.name, stays.name, 'nobody-old']) await attempt(login);
-    await service.rows(`update login_attempts set failures = 100 where account = $1 or length(account) = 43`, [stays.user_id]);
+    await service.rows(`update login_attempts set failures = 100 where account = $1 or length(account) = 43`, [
+      stays.user_id,
+    ]);
     const attempts = service.app.get(LoginAttemptsService, { strict: false });
-    const count = async () => (await service.rows<{ n: number }>(`select count(*)::integer as n from login_attempts`))[0]?.n;
+    const count = async () =>
+      (await service.rows<{ n: number }>(`select count(*)::integer as n from login_attempts`))[0]?.n;
     const before = await count();
     await attempts.forgetOld();
     expect(await count()).toBe(before);

@@ -5,7 +5,10 @@ jest.setTimeout(60_000);
 
 const max = 3;
 
-/** Logins whose password was right, and who have just been looked up: what is noted of them waits for another transaction on the same user. */
+/**
+ * Logins whose password was right, and who have just been looked up: what is noted of them waits
+ * for another transaction on the same user.
+ */
 describe('a user who changes, or logs in elsewhere, while the password is hashed', () => {
   let service: TestService;
   beforeAll(async () => {
@@ -13,7 +16,8 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
   });
   afterAll(() => service.close());
 
-  const live = (user_id: string) => service.rows('select 1 from sessions where user_id = $1 and ended_at is null', [user_id]);
+  const live = (user_id: string) =>
+    service.rows('select 1 from sessions where user_id = $1 and ended_at is null', [user_id]);
 
   async function logInMeanwhile(
     { name, user_id }: { name: string; user_id: string },
@@ -25,7 +29,9 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
       await other.query('begin');
       await other.query('select 1 from users where user_id = $1 for no key update', [user_id]);
       const answers = Promise.all(
-        Array.from({ length: count }, () => service.post('/auth/login', { body: { login: name, password }, ip: '192.0.2.7' })),
+        Array.from({ length: count }, () =>
+          service.post('/auth/login', { body: { login: name, password }, ip: '192.0.2.7' }),
+        ),
       );
       const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
       await until(async () => (await service.rows(waiting)).length === count);
@@ -59,7 +65,11 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
     const [answer] = await logInMeanwhile(user, 1, change);
     expect([answer?.status, answer?.body.code]).toEqual([401, 'auth.invalid_credentials']);
     expect(await live(user.user_id)).toEqual([]);
-    expect(await service.rows(`select 1 from events where event_type = 'login.succeeded' and target_id = $1`, [user.user_id])).toEqual([]);
+    expect(
+      await service.rows(`select 1 from events where event_type = 'login.succeeded' and target_id = $1`, [
+        user.user_id,
+      ]),
+    ).toEqual([]);
     const left =
       'select last_login_at, (select jsonb_agg(pending) from login_attempts where account = $1::text) as pending from users where user_id = $1::uuid';
     expect(await service.rows(left, [user.user_id])).toEqual([{ last_login_at: null, pending: [{}] }]);
@@ -118,7 +128,8 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
 
   it('an initial password whose hash is renewed meanwhile does not die any more', async () => {
     const { name, user_id } = await service.createUser({ must_change_password: true });
-    const expiry = async () => (await service.rows('select expires_at from credentials where user_id = $1', [user_id]))[0]?.['expires_at'];
+    const expiry = async () =>
+      (await service.rows('select expires_at from credentials where user_id = $1', [user_id]))[0]?.['expires_at'];
     expect(await expiry()).toEqual(expect.any(Date));
     const touch = `update credentials set password_hash = password_hash where user_id = $1`;
     const { status, body } = await logInBeside(name, touch, user_id);
@@ -131,7 +142,9 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
     const oldest = await service.login(name);
     for (let i = 1; i < max; i++) await service.login(name);
     const touch = 'select 1 from sessions where session_id = $1 for update';
-    const then = ['select 1 from users where user_id = (select user_id from sessions where session_id = $1) for update'];
+    const then = [
+      'select 1 from users where user_id = (select user_id from sessions where session_id = $1) for update',
+    ];
     expect((await logInBeside(name, touch, oldest.session_id, then)).status).toBe(200);
     expect(await live(user_id)).toHaveLength(max);
     expect(await endsOf(oldest.session_id)).toEqual([{ ended_reason: 'replaced', events: 1 }]);
@@ -143,20 +156,25 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
     );
   });
 
-  it.each([['login.succeeded'], ['session.ended']])('B14 a login whose %s cannot be recorded has never been', async (event_type) => {
-    const { name, user_id } = await service.createUser();
-    const oldest = await service.login(name);
-    for (let i = 1; i < max; i++) await service.login(name);
-    const before = await service.rows('select last_login_at from users where user_id = $1', [user_id]);
-    await service.rows(`alter table events add constraint refused check (event_type <> '${event_type}') not valid`);
-    const answer = await service.post('/auth/login', { body: { login: name, password } });
-    await service.rows('alter table events drop constraint refused');
-    expect(answer.status).toBe(500);
-    expect(await live(user_id)).toHaveLength(max);
-    expect(await endsOf(oldest.session_id)).toEqual([{ ended_reason: null, events: 0 }]);
-    expect(await service.rows('select last_login_at from users where user_id = $1', [user_id])).toEqual(before);
-    expect(await service.rows(`select 1 from login_attempts where account = $1 and (pending <> '{}' or failures > 0)`, [user_id])).toEqual(
-      [],
-    );
-  });
+  it.each([['login.succeeded'], ['session.ended']])(
+    'B14 a login whose %s cannot be recorded has never been',
+    async (event_type) => {
+      const { name, user_id } = await service.createUser();
+      const oldest = await service.login(name);
+      for (let i = 1; i < max; i++) await service.login(name);
+      const before = await service.rows('select last_login_at from users where user_id = $1', [user_id]);
+      await service.rows(`alter table events add constraint refused check (event_type <> '${event_type}') not valid`);
+      const answer = await service.post('/auth/login', { body: { login: name, password } });
+      await service.rows('alter table events drop constraint refused');
+      expect(answer.status).toBe(500);
+      expect(await live(user_id)).toHaveLength(max);
+      expect(await endsOf(oldest.session_id)).toEqual([{ ended_reason: null, events: 0 }]);
+      expect(await service.rows('select last_login_at from users where user_id = $1', [user_id])).toEqual(before);
+      expect(
+        await service.rows(`select 1 from login_attempts where account = $1 and (pending <> '{}' or failures > 0)`, [
+          user_id,
+        ]),
+      ).toEqual([]);
+    },
+  );
 });

@@ -11,7 +11,9 @@ jest.mock('@node-rs/argon2', () => {
   const real = jest.requireActual<typeof argon2>('@node-rs/argon2');
   return {
     ...real,
-    hash: jest.fn(async (...parameters: Parameters<typeof real.hash>) => mockHashing.allowed.then(() => real.hash(...parameters))),
+    hash: jest.fn(async (...parameters: Parameters<typeof real.hash>) =>
+      mockHashing.allowed.then(() => real.hash(...parameters)),
+    ),
   };
 });
 const hashes = jest.mocked(argon2.hash).mock.calls;
@@ -63,7 +65,10 @@ describe('new passwords beside logins', () => {
   const all200 = () => names.map(() => 200);
 
   /** Sends 90 requests with new passwords, and calls `meanwhile` before the first hash ends. */
-  const flood = async <T>(request: (index: number) => Promise<Answer>, meanwhile: () => Promise<T>): Promise<[Answer[], T]> => {
+  const flood = async <T>(
+    request: (index: number) => Promise<Answer>,
+    meanwhile: () => Promise<T>,
+  ): Promise<[Answer[], T]> => {
     let [refused, allow] = [0, () => {}];
     mockHashing.allowed = new Promise((resolve) => (allow = resolve));
     try {
@@ -84,14 +89,17 @@ describe('new passwords beside logins', () => {
   it.each([
     ['names', 'user.name_taken', () => ({ name: attacker.name.toUpperCase() })],
     ['e-mail addresses', 'user.email_taken', () => ({ email: attacker.email.toUpperCase() })],
-  ])('lets 15 users log in during 90 parallel creates with taken %s, and hashes none of these passwords (L21)', async (_, code, taken) => {
-    const before = hashes.length;
-    const creates = Array.from({ length: 90 }, () => create(taken()));
-    expect(statusesOf(await logIn())).toEqual(all200());
-    const answers = await Promise.all(creates);
-    expect([new Set(statusesOf(answers)), codesOf(answers)]).toEqual([new Set([409]), new Set([code])]);
-    expect(hashes.length - before).toBe(0);
-  });
+  ])(
+    'lets 15 users log in during 90 parallel creates with taken %s, and hashes none of these passwords (L21)',
+    async (_, code, taken) => {
+      const before = hashes.length;
+      const creates = Array.from({ length: 90 }, () => create(taken()));
+      expect(statusesOf(await logIn())).toEqual(all200());
+      const answers = await Promise.all(creates);
+      expect([new Set(statusesOf(answers)), codesOf(answers)]).toEqual([new Set([409]), new Set([code])]);
+      expect(hashes.length - before).toBe(0);
+    },
+  );
 
   it('lets 15 users log in and another actor create during 90 parallel creates with free names (L21)', async () => {
     const others = () => Promise.all([logIn(), create({}, colleague)]);
@@ -99,7 +107,10 @@ describe('new passwords beside logins', () => {
     expect([statusesOf(logins), other.status]).toEqual([all200(), 201]);
     const refused = answers.filter(({ status }) => status !== 201);
     expect(refused).toHaveLength(90 - share);
-    expect([new Set(statusesOf(refused)), codesOf(refused)]).toEqual([new Set([429]), new Set(['request.rate_limited'])]);
+    expect([new Set(statusesOf(refused)), codesOf(refused)]).toEqual([
+      new Set([429]),
+      new Set(['request.rate_limited']),
+    ]);
     const { headers } = refused[0] as Answer;
     expect(['retry-after', 'ratelimit-policy', 'ratelimit'].map((name) => headers.get(name))).toEqual([
       '1',
@@ -121,16 +132,32 @@ describe('new passwords beside logins', () => {
   it('wraps no MD5 of a rejected or conflicting import row, and never stores a bare MD5 (L21)', async () => {
     const md5 = '0123456789abcdef0123456789abcdef';
     const row = (name: string, email: string, carrier = 'c1') => `carrier,${name},${email},${carrier},${md5}`;
-    const rows = [row(attacker.name, 'free1@example.com'), row('free-2', attacker.email), row('free-3', 'free3@example.com', 'c 1')];
-    const body = ['user_type,name,email,carrier_id,password_hash', ...rows, row('free-4', 'free4@example.com')].join('\n');
+    const rows = [
+      row(attacker.name, 'free1@example.com'),
+      row('free-2', attacker.email),
+      row('free-3', 'free3@example.com', 'c 1'),
+    ];
+    const body = ['user_type,name,email,carrier_id,password_hash', ...rows, row('free-4', 'free4@example.com')].join(
+      '\n',
+    );
     const before = hashes.length;
-    const answer = await service.post('/user/import', { token: service.admin.token, body, headers: { 'content-type': 'text/csv' } });
+    const answer = await service.post('/user/import', {
+      token: service.admin.token,
+      body,
+      headers: { 'content-type': 'text/csv' },
+    });
     expect(answer.body).toMatchObject({ created: 1, failed_count: 3 });
     expect(hashes.length - before).toBe(1);
     const stored = `select 1 from credentials where password_hash = $1`;
     expect(await service.rows(stored, [md5])).toEqual([]);
     // The name was taken when the hashes were wrapped, and is free when the users are created.
-    const values = { user_type: 'carrier', name: 'free-5', email: 'free5@example.com', carrier_id: 'c1', password_hash: md5 };
+    const values = {
+      user_type: 'carrier',
+      name: 'free-5',
+      email: 'free5@example.com',
+      carrier_id: 'c1',
+      password_hash: md5,
+    };
     const options = { on_conflict: 'fail' as const, invite: false };
     const rowsService = service.app.get(ImportRowsService, { strict: false });
     const outcome = await rowsService.create(systemActor, [{ line: 2, size: 1, values }], new Map(), options, newId());

@@ -27,7 +27,9 @@ describe('attacks on the login', () => {
     const invited = await service.createUser({ password: undefined, must_change_password: undefined });
     await service.patch(`/user/${disabled.user_id}`, { token, body: { status: 'disabled' } });
     await service.delete(`/user/${deleted.user_id}`, { token });
-    await service.rows(`update credentials set expires_at = now() - interval '1 second' where user_id = $1`, [expired.user_id]);
+    await service.rows(`update credentials set expires_at = now() - interval '1 second' where user_id = $1`, [
+      expired.user_id,
+    ]);
     logins['wrong password'] = { login: known.name, password: `${password}!` };
     logins['wrong password, by address'] = { login: known.email, password: `${password}!` };
     logins['unknown name'] = { login: 'nobody-at-all', password };
@@ -75,7 +77,8 @@ describe('attacks on the login', () => {
       }
     }
     const [known = [], ...others] = kinds.map((kind) => times[kind] ?? []);
-    // medians alone part by chance while the machine is busy; without a hash each attempt of a kind would be shorter than all of the others
+    // medians alone part by chance while the machine is busy; without a hash each attempt of a kind
+    // would be shorter than all of the others
     for (const other of others) {
       const apart = Math.abs(median(other) - median(known)) > Math.max(3, median(known) * 0.15);
       expect(apart && Math.abs(likelihoodOfMore(other, known) - 0.5) > 0.25).toBe(false);
@@ -100,7 +103,14 @@ describe('attacks on the login', () => {
   });
 
   it('L16 undefined predicate: nothing missing ever finds the first row', async () => {
-    const shapes = [{}, { login: null }, { password }, { login: undefined, password }, { login: null, password }, { login: '', password }];
+    const shapes = [
+      {},
+      { login: null },
+      { password },
+      { login: undefined, password },
+      { login: null, password },
+      { login: '', password },
+    ];
     for (const body of [...shapes, { login: '%', password }, { login: [], password }, { login: {}, password: {} }]) {
       const { status } = await attempt(body);
       expect([400, 401]).toContain(status);
@@ -131,7 +141,8 @@ describe('attacks on the login', () => {
     expect(again.status).toBe(200);
     expect(again.headers['set-cookie']).toBeUndefined();
     const before = [user.session_id, user.token, user.refresh_token];
-    for (const fresh of [again.body.session_id, again.body.access_token, again.body.refresh_token]) expect(before).not.toContain(fresh);
+    for (const fresh of [again.body.session_id, again.body.access_token, again.body.refresh_token])
+      expect(before).not.toContain(fresh);
     expect(decode(again.body.access_token)['sid']).toBe(again.body.session_id);
   });
 
@@ -142,7 +153,10 @@ describe('attacks on the login', () => {
     expect((await service.post(query)).status).toBe(400);
     expect((await service.post(query, { body: {} })).status).toBe(400);
     expect((await service.post(query, { body: { login, password } })).status).toBe(400);
-    const form = { payload: `login=${login}&password=${password}`, headers: { 'content-type': 'application/x-www-form-urlencoded' } };
+    const form = {
+      payload: `login=${login}&password=${password}`,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    };
     expect((await service.app.inject({ method: 'POST', url: '/auth/login', ...form })).statusCode).toBe(415);
   });
 });

@@ -66,7 +66,12 @@ describe('what the log says at LOG_LEVEL=debug', () => {
     const person = { user_type: 'carrier', carrier_id: 'c1', name: 'ada', email: 'ada@example.com' };
     await service.send('POST', '/user/create', {
       token: admin.token,
-      body: { ...person, password: secrets['user password'], must_change_password: false, nonsense: secrets['user password'] },
+      body: {
+        ...person,
+        password: secrets['user password'],
+        must_change_password: false,
+        nonsense: secrets['user password'],
+      },
     });
     await service.send('POST', '/user/create', {
       token: admin.token,
@@ -112,7 +117,11 @@ describe('what the log says at LOG_LEVEL=debug', () => {
     await failDatabase(admin.token);
   }
 
-  async function login(name: string | null, user: string, password: unknown): Promise<{ token: string; refresh_token: string }> {
+  async function login(
+    name: string | null,
+    user: string,
+    password: unknown,
+  ): Promise<{ token: string; refresh_token: string }> {
     const { body } = await service.send('POST', '/auth/login', { body: { login: user, password } });
     if (name === null) return { token: '', refresh_token: '' };
     secrets[`access token of ${name}`] = body.access_token;
@@ -135,7 +144,10 @@ describe('what the log says at LOG_LEVEL=debug', () => {
     await service.send('GET', '/user', { headers: { 'x-auth-token': key } });
     await service.send('GET', '/user', { token: `${key}x` });
     await service.send('POST', '/auth/check-token', { body: { token: key } });
-    await service.send('POST', '/auth/key/create', { token, body: { name: key, permissions: [key], expires_at: key, [key]: key } });
+    await service.send('POST', '/auth/key/create', {
+      token,
+      body: { name: key, permissions: [key], expires_at: key, [key]: key },
+    });
     await service.send('DELETE', `/auth/key/${key_id}`, { token });
     await service.send('DELETE', `/auth/key/${key}`, { token });
     await service.send('GET', '/user/list', { token: key });
@@ -169,7 +181,10 @@ describe('what the log says at LOG_LEVEL=debug', () => {
     await service.until(() => service.stdout.includes('ECONNREFUSED'));
   }
 
-  /** The database throws the service out, and does not let it in again for a while; then it loses a table. */
+  /**
+   * The database throws the service out, and does not let it in again for a while; then it loses a
+   * table.
+   */
   async function failDatabase(token: string): Promise<void> {
     const { pathname } = new URL(database.url);
     const name = pathname.slice(1);
@@ -177,7 +192,9 @@ describe('what the log says at LOG_LEVEL=debug', () => {
     await query(server, `alter database ${name} with allow_connections false`);
     await query(server, `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
     await service.until(
-      async () => (await service.send('POST', '/auth/login', { body: { login: 'ada', password: secrets['new password'] } })).status >= 500,
+      async () =>
+        (await service.send('POST', '/auth/login', { body: { login: 'ada', password: secrets['new password'] } }))
+          .status >= 500,
     );
     await query(server, `alter database ${name} with allow_connections true`);
     await service.until(async () => (await service.send('GET', '/user', { token })).status === 200);
@@ -203,7 +220,9 @@ describe('what the log says at LOG_LEVEL=debug', () => {
   it('O9 the scan saw the faults: failed mails, a lost database, a broken statement', () => {
     expect(lines.filter(({ level }) => level >= 50).length).toBeGreaterThan(1);
     expect(lines.filter(({ msg }) => /jobs: .*ECONNREFUSED/.test(msg)).length).toBeGreaterThan(0);
-    expect(lines.map(({ msg }) => msg)).toEqual(expect.arrayContaining(['service.internal_error', 'service.database_unavailable']));
+    expect(lines.map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining(['service.internal_error', 'service.database_unavailable']),
+    );
     expect(lines.map(({ route }) => route)).toEqual(
       expect.arrayContaining(['/auth/reset/:token', '/auth/email/:token', '/auth/login', '/user/create']),
     );
@@ -211,7 +230,9 @@ describe('what the log says at LOG_LEVEL=debug', () => {
 
   it('O11 one event is one line of JSON, and nobody can add a line', () => {
     expect(service.stdout.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).toEqual([]);
-    expect(lines.map(({ msg }) => msg)).toContainEqual(expect.stringMatching(/^carrier-identity listens on 127\.0\.0\.1:\d+$/));
+    expect(lines.map(({ msg }) => msg)).toContainEqual(
+      expect.stringMatching(/^carrier-identity listens on 127\.0\.0\.1:\d+$/),
+    );
     expect(service.stderr).toBe('');
     expect(lines.filter(({ msg }) => msg === 'forged')).toEqual([]);
     expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(service.answered);

@@ -21,7 +21,9 @@ function partsOf(source: string): { headers: string; text: string; html: string 
 }
 
 function decodeQuotedPrintable(content: string): string {
-  const bytes = content.replace(/=\r?\n/g, '').replace(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  const bytes = content
+    .replace(/=\r?\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(parseInt(hex, 16)));
   return Buffer.from(bytes, 'latin1').toString();
 }
 
@@ -70,9 +72,16 @@ describe('mails', () => {
     });
 
     it('R18 repeat nothing that a user chose', async () => {
-      const words = { first_name: '<b>Win</b> https://evil.test', last_name: '{{token}}', attributes: { note: 'https://evil.test' } };
+      const words = {
+        first_name: '<b>Win</b> https://evil.test',
+        last_name: '{{token}}',
+        attributes: { note: 'https://evil.test' },
+      };
       const user = await service.loginAs({ ...words, name: 'evil.test' });
-      await service.post('/auth/email', { token: user.token, body: { email: 'next@example.org', current_password: password } });
+      await service.post('/auth/email', {
+        token: user.token,
+        body: { email: 'next@example.org', current_password: password },
+      });
       await service.post('/auth/reset_email', { body: { email: user.email } });
       const mails = [
         await service.mailbox.take('next@example.org'),

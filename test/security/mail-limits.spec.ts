@@ -10,7 +10,8 @@ describe('flooding an inbox with mails of the service', () => {
 
   const mailsTo = (email: string) => service.mailbox.mails.filter(({ to }) => to.includes(email));
   const invitee = (name: string, email: string) => ({ user_type: 'carrier', carrier_id: 'c1', name, email });
-  const create = (name: string, email: string) => service.post('/user/create', { ...service.admin, body: invitee(name, email) });
+  const create = (name: string, email: string) =>
+    service.post('/user/create', { ...service.admin, body: invitee(name, email) });
   const importInvited = (rows: object[]) =>
     service.post('/user/import?invite=true', {
       token: service.admin.token,
@@ -40,7 +41,8 @@ describe('flooding an inbox with mails of the service', () => {
 
   it('mails three invitations to an address if users are created and deleted in a loop (E13)', async () => {
     const spellings = ['flooded@example.com', 'Flooded@example.com', 'FLOODED@EXAMPLE.COM'];
-    for (let round = 0; round < 10; round++) expect(await createAndDelete(`flooded-${round}`, spellings[round % 3] as string)).toBe(201);
+    for (let round = 0; round < 10; round++)
+      expect(await createAndDelete(`flooded-${round}`, spellings[round % 3] as string)).toBe(201);
     const received = service.mailbox.mails.filter(({ to }) => to.some((one) => one.toLowerCase() === spellings[0]));
     expect(received).toHaveLength(3);
   });
@@ -108,7 +110,9 @@ describe('flooding an inbox with mails of the service', () => {
     expect(confirmed).toHaveLength(5);
     for (const { token } of confirmed.slice(-2)) expect((await service.get(`/auth/email/${token}`)).status).toBe(200);
     // The notice to the current address is never skipped.
-    const [user] = await service.rows<{ email: string }>('select email from users where user_id = $1', [users[0]?.user_id]);
+    const [user] = await service.rows<{ email: string }>('select email from users where user_id = $1', [
+      users[0]?.user_id,
+    ]);
     expect(mailsTo(user?.email ?? '').length).toBeGreaterThanOrEqual(5);
   });
 
@@ -116,7 +120,9 @@ describe('flooding an inbox with mails of the service', () => {
     const email = 'many-proposals@example.com';
     for (let round = 0; round < 10; round++) {
       const { user_id } = await service.createUser();
-      expect((await service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email } })).status).toBe(200);
+      expect((await service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email } })).status).toBe(
+        200,
+      );
       await queueEmpty(service);
     }
     const counts = [mailsTo(email).length];
@@ -131,7 +137,8 @@ describe('flooding an inbox with mails of the service', () => {
     const email = 'waiting@example.com';
     await service.mailbox.stop();
     const { user_id } = (await create('waiting', email)).body;
-    for (let round = 0; round < 5; round++) expect((await service.post(`/user/${user_id}/invite`, service.admin)).status).toBe(202);
+    for (let round = 0; round < 5; round++)
+      expect((await service.post(`/user/${user_id}/invite`, service.admin)).status).toBe(202);
     const failed = `select 1 from graphile_worker.jobs where key = $1 and attempts > 0 and locked_at is null`;
     await until(async () => (await service.rows(failed, [`invitation:${user_id}`])).length > 0);
     await service.mailbox.start();
@@ -190,7 +197,9 @@ describe('flooding an inbox with mails of the service', () => {
   it('mails at most three invitations for parallel requests (E13)', async () => {
     const email = 'parallel@example.com';
     const { user_id } = (await create('parallel', email)).body;
-    const answers = await Promise.all(Array.from({ length: 20 }, () => service.post(`/user/${user_id}/invite`, service.admin)));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => service.post(`/user/${user_id}/invite`, service.admin)),
+    );
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
     const [counter] = await service.rows<{ most: number }>('select max(hits) as most from rate_limits');
     expect(counter?.most).toBe(3);
@@ -223,7 +232,8 @@ describe('flooding an inbox with mails of the service', () => {
   it('keeps no address of a purged user in the queue (E13)', async () => {
     await service.mailbox.stop();
     const { user_id } = (await create('purged', 'purged@example.com')).body;
-    const waiting = () => service.rows(`select 1 from graphile_worker._private_jobs where payload::text like '%purged@%'`);
+    const waiting = () =>
+      service.rows(`select 1 from graphile_worker._private_jobs where payload::text like '%purged@%'`);
     const key = `invitation:${user_id}`;
     const failed = `select 1 from graphile_worker.jobs where key = $1 and attempts > 0 and locked_at is null`;
     await until(async () => (await service.rows(failed, [key])).length > 0);
@@ -235,7 +245,9 @@ describe('flooding an inbox with mails of the service', () => {
 
   it('keeps no address in the counters, and removes those that have ended', async () => {
     await create('kept', 'kept@example.com');
-    const kept = await service.rows<{ text: string }>(`select r::text || encode(key, 'escape') as text from rate_limits r`);
+    const kept = await service.rows<{ text: string }>(
+      `select r::text || encode(key, 'escape') as text from rate_limits r`,
+    );
     expect(kept.length).toBeGreaterThan(0);
     for (const { text } of kept) expect(text).not.toMatch(/kept|example|invit/);
     await service.rows(`update rate_limits set ends_at = now() - interval '1 second'`);

@@ -34,7 +34,10 @@ describe('methods, media types and leftovers', () => {
       `Authorization: Bearer ${token}`,
       ...(type === null ? [] : type.split('\n').map((one) => `Content-Type: ${one}`)),
     ];
-    return rawRequest(port, `${lines.join('\r\n')}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
+    return rawRequest(
+      port,
+      `${lines.join('\r\n')}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    );
   };
 
   it('H1 content types: JSON in UTF-8 however it is spelt, validated in full; everything else 415', async () => {
@@ -75,8 +78,14 @@ describe('methods, media types and leftovers', () => {
       'a'.repeat(5_000),
     ];
     for (const type of right) expect([type, statusOf(await post(type, wrongBody))]).toEqual([type, 400]);
-    for (const type of wrong) expect([type, [400, 415].includes(statusOf(await post(type, wrongBody)))]).toEqual([type, true]);
-    const whole = JSON.stringify({ user_type: 'carrier', carrier_id: 'c1', name: 'smuggled', email: 'smuggled@example.com' });
+    for (const type of wrong)
+      expect([type, [400, 415].includes(statusOf(await post(type, wrongBody)))]).toEqual([type, true]);
+    const whole = JSON.stringify({
+      user_type: 'carrier',
+      carrier_id: 'c1',
+      name: 'smuggled',
+      email: 'smuggled@example.com',
+    });
     for (const type of [...wrong, null]) expect([type, statusOf(await post(type, whole))]).toEqual([type, 415]);
     expect(await service.rows(`select 1 from users where name = 'smuggled'`)).toEqual([]);
     expect(await post('text/plain', whole)).toMatch(/^content-type: application\/problem\+json; charset=utf-8\r$/m);
@@ -85,7 +94,10 @@ describe('methods, media types and leftovers', () => {
   it('H2 forms, multipart, XML and binary bodies are refused where JSON is meant', async () => {
     const bodies = [
       ['application/x-www-form-urlencoded', 'first_name=x'],
-      ['multipart/form-data; boundary=b', '--b\r\nContent-Disposition: form-data; name="first_name"\r\n\r\nx\r\n--b--\r\n'],
+      [
+        'multipart/form-data; boundary=b',
+        '--b\r\nContent-Disposition: form-data; name="first_name"\r\n\r\nx\r\n--b--\r\n',
+      ],
       ['application/xml', '<first_name>x</first_name>'],
       ['text/xml', '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>'],
       ['application/yaml', 'first_name: x'],
@@ -108,7 +120,14 @@ describe('methods, media types and leftovers', () => {
       ),
     ).toEqual([]);
     for (const url of [`/auth/reset/${'A'.repeat(43)}`])
-      for (const body of ['password=a&password=b', 'password[]=x', '__proto__=x&password=y', 'password=x&is_admin=1', 'password=%00', ''])
+      for (const body of [
+        'password=a&password=b',
+        'password[]=x',
+        '__proto__=x&password=y',
+        'password=x&is_admin=1',
+        'password=%00',
+        '',
+      ])
         expect([
           body,
           (await service.post(url, { body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })).status,
@@ -144,19 +163,29 @@ describe('methods, media types and leftovers', () => {
       expect([method, [0, 400, 404, 405, 501].includes(status)]).toEqual([method, true]);
     }
     for (const header of ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'])
-      expect(await service.post(`/user/${user_id}`, { token, headers: { [header]: 'DELETE' } })).toMatchObject({ status: 405 });
+      expect(await service.post(`/user/${user_id}`, { token, headers: { [header]: 'DELETE' } })).toMatchObject({
+        status: 405,
+      });
     expect(await service.get(`/user/${user_id}`, { token })).toMatchObject({ status: 200 });
   });
 
   it('H11 large headers and addresses: refused, and the next request is served', async () => {
-    const ask = (line: string, headers = '') => rawRequest(port, `${line} HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`);
+    const ask = (line: string, headers = '') =>
+      rawRequest(port, `${line} HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`);
     const big = (length: number) => `X-Big: ${'x'.repeat(length)}\r\n`;
     expect(statusOf(await ask('GET /health/live', big(16_000)))).toBe(200);
     expect(statusOf(await ask('GET /health/live', big(100_000)))).toBe(431);
     expect([400, 431]).toContain(
-      statusOf(await ask('GET /health/live', Array.from({ length: 1_000 }, (_, index) => `X-${index}: ${'y'.repeat(80)}\r\n`).join(''))),
+      statusOf(
+        await ask(
+          'GET /health/live',
+          Array.from({ length: 1_000 }, (_, index) => `X-${index}: ${'y'.repeat(80)}\r\n`).join(''),
+        ),
+      ),
     );
-    expect(statusOf(await ask(`GET /user/list?name=${'x'.repeat(10_000)}`, `Authorization: Bearer ${token}\r\n`))).toBe(400);
+    expect(statusOf(await ask(`GET /user/list?name=${'x'.repeat(10_000)}`, `Authorization: Bearer ${token}\r\n`))).toBe(
+      400,
+    );
     expect(statusOf(await ask(`GET /health/live?${'x'.repeat(100_000)}`))).toBe(431);
     for (const refusal of [await ask('GET /health/live', big(100_000)), await ask('GET /health live')]) {
       const [head = '', body = ''] = refusal.split('\r\n\r\n');
@@ -173,7 +202,12 @@ describe('methods, media types and leftovers', () => {
 
   it('H12 requests that a foreign page can send without asking change nothing', async () => {
     const body = JSON.stringify({ first_name: 'forged' });
-    for (const type of ['text/plain', 'text/plain;charset=utf-8', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
+    for (const type of [
+      'text/plain',
+      'text/plain;charset=utf-8',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+    ]) {
       const cookie = {
         'content-type': type,
         cookie: `token=${token}; access_token=${token}; authorization=Bearer ${token}`,
@@ -248,7 +282,12 @@ describe('methods, media types and leftovers', () => {
       const asking = request({
         port,
         path: '/health/live',
-        headers: { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'eA==', 'sec-websocket-version': '13' },
+        headers: {
+          connection: 'Upgrade',
+          upgrade: 'websocket',
+          'sec-websocket-key': 'eA==',
+          'sec-websocket-version': '13',
+        },
       });
       asking
         .on('upgrade', () => resolve(101))

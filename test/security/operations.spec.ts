@@ -19,16 +19,20 @@ describe('operations: who may, as of each batch', () => {
       `insert into roles (name, user_types, permissions) values ('tester', '{carrier}', '{}'), ('carrier_auditor', '{carrier}', '{audit:read}')`,
     );
     await addManyUsers(service, many, 'big');
-    ids = (await service.rows<{ user_id: string }>(`select user_id from users where carrier_id = 'big' order by user_id`)).map(
-      ({ user_id }) => user_id,
-    );
+    ids = (
+      await service.rows<{ user_id: string }>(`select user_id from users where carrier_id = 'big' order by user_id`)
+    ).map(({ user_id }) => user_id);
   });
   afterAll(() => service.close());
 
   const rowOf = async (user_id: string) => (await service.rows('select * from users where user_id = $1', [user_id]))[0];
-  const undo = (operation_id: string, by: { token: string } = service.admin) => service.post(`/user/operation/${operation_id}/undo`, by);
+  const undo = (operation_id: string, by: { token: string } = service.admin) =>
+    service.post(`/user/operation/${operation_id}/undo`, by);
 
-  /** Accepts an operation, does something while its first batch cannot go on, and returns how it ended. */
+  /**
+   * Accepts an operation, does something while its first batch cannot go on, and returns how it
+   * ended.
+   */
   async function meanwhile(
     begin: () => Promise<{ status: number; text: string; body: { operation_id: string } }>,
     deed: () => Promise<unknown>,
@@ -50,24 +54,31 @@ describe('operations: who may, as of each batch', () => {
   }
 
   it.each([
-    ['disabled', 'Europe/Oslo', (actor: TestLogin) => service.patch(`/user/${actor.user_id}`, { token, body: { status: 'disabled' } })],
+    [
+      'disabled',
+      'Europe/Oslo',
+      (actor: TestLogin) => service.patch(`/user/${actor.user_id}`, { token, body: { status: 'disabled' } }),
+    ],
     ['deleted', 'Europe/Rome', (actor: TestLogin) => service.delete(`/user/${actor.user_id}`, { token })],
     [
       'made to change the password',
       'Europe/Riga',
       (actor: TestLogin) => service.patch(`/user/${actor.user_id}`, { token, body: { must_change_password: true } }),
     ],
-  ])('Z12 whoever asked is %s while it runs: no further batch, and the rest stays as it was', async (title, timezone, deed) => {
-    const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
-    const operation = await meanwhile(
-      () => service.patch('/user/all?carrier_id=big', { token: operator.token, body: { timezone } }),
-      async () => expect((await deed(operator)).status).toBeLessThan(300),
-    );
-    const failed = { status: 'failed', error_code: 'access.denied', processed: batch, changed: batch };
-    expect([title, operation]).toEqual([title, expect.objectContaining(failed)]);
-    const changed = await service.rows(`select user_id from users where timezone = $1 order by user_id`, [timezone]);
-    expect(changed.map(({ user_id }) => user_id)).toEqual(ids.slice(0, batch));
-  });
+  ])(
+    'Z12 whoever asked is %s while it runs: no further batch, and the rest stays as it was',
+    async (title, timezone, deed) => {
+      const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+      const operation = await meanwhile(
+        () => service.patch('/user/all?carrier_id=big', { token: operator.token, body: { timezone } }),
+        async () => expect((await deed(operator)).status).toBeLessThan(300),
+      );
+      const failed = { status: 'failed', error_code: 'access.denied', processed: batch, changed: batch };
+      expect([title, operation]).toEqual([title, expect.objectContaining(failed)]);
+      const changed = await service.rows(`select user_id from users where timezone = $1 order by user_id`, [timezone]);
+      expect(changed.map(({ user_id }) => user_id)).toEqual(ids.slice(0, batch));
+    },
+  );
 
   it('Z12 whoever asked is limited to other carriers while it runs: the rest does not exist for them', async () => {
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
@@ -75,7 +86,11 @@ describe('operations: who may, as of each batch', () => {
       () => service.patch('/user/all?carrier_id=big', { token: operator.token, body: { timezone: 'Europe/Kyiv' } }),
       () => service.patch(`/user/${operator.user_id}`, { token, body: { carrier_scope: ['c1'] } }),
     );
-    expect(operation).toMatchObject({ status: 'done', changed: batch, skipped_reasons: { 'user.not_found': many - batch } });
+    expect(operation).toMatchObject({
+      status: 'done',
+      changed: batch,
+      skipped_reasons: { 'user.not_found': many - batch },
+    });
     // an undo is limited in the same way: nothing of theirs is left within the scope
     const narrow = await undo(operation.operation_id, operator);
     expect(narrow.body).toMatchObject({ changed: 0, skipped_reasons: { 'user.not_found': batch } });
@@ -88,7 +103,11 @@ describe('operations: who may, as of each batch', () => {
       () => service.delete('/user/all?carrier_id=big', { token: operator.token }),
       () => service.patch(`/user/${last}`, { token, body: { roles: ['carrier_auditor'] } }),
     );
-    expect(operation).toMatchObject({ status: 'done', changed: many - 1, skipped: [{ user_id: last, reason: 'access.protected_user' }] });
+    expect(operation).toMatchObject({
+      status: 'done',
+      changed: many - 1,
+      skipped: [{ user_id: last, reason: 'access.protected_user' }],
+    });
     expect(await rowOf(last)).toMatchObject({ status: 'active', deleted_at: null });
     const undone = await ended(service, (await undo(operation.operation_id, operator)).body.operation_id);
     expect(undone).toMatchObject({ status: 'done', changed: many - 1, skipped_count: 0 });
@@ -118,29 +137,43 @@ describe('operations: who may, as of each batch', () => {
     expect(operation).toMatchObject({ matched: many + 1, changed: many + 1 });
     expect(await service.rows(`select 1 from sessions where carrier_id = 'big' and ended_at is null`)).toEqual([]);
     expect(
-      await service.rows(`select 1 from sessions join users using (user_id) where sessions.carrier_id = 'big' and ended_at <> updated_at`),
+      await service.rows(
+        `select 1 from sessions join users using (user_id) where sessions.carrier_id = 'big' and ended_at <> updated_at`,
+      ),
     ).toEqual([]);
     expect((await service.get('/user', login)).body.code).toBe('auth.token_invalid');
     const undone = await ended(service, (await undo(operation.operation_id)).body.operation_id);
     expect(undone.changed).toBe(many + 1);
     // they stay ended
     expect((await service.get('/user', login)).status).toBe(401);
-    expect((await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } })).status).toBe(401);
+    expect((await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } })).status).toBe(
+      401,
+    );
   });
 
   it('B19 an operation of a limited caller tells of nobody else, while it runs and after', async () => {
     const limited = await service.loginAs({ user_type: 'system', roles: ['operator'], carrier_scope: ['big'] });
     const stranger = await service.loginAs({ carrier_id: 'c2', roles: ['carrier_administrator'] });
-    const { body } = await service.patch('/user/all?everyone=true', { token: limited.token, body: { timezone: 'Europe/Malta' } });
+    const { body } = await service.patch('/user/all?everyone=true', {
+      token: limited.token,
+      body: { timezone: 'Europe/Malta' },
+    });
     expect(body.matched).toBe(many + 2);
     expect((await service.get(`/user/operation/${body.operation_id}`, stranger)).body.code).toBe('operation.not_found');
-    expect((await service.post(`/user/operation/${body.operation_id}/cancel`, stranger)).body.code).toBe('operation.not_found');
+    expect((await service.post(`/user/operation/${body.operation_id}/cancel`, stranger)).body.code).toBe(
+      'operation.not_found',
+    );
     const operation = await ended(service, body.operation_id, limited.token);
     expect(operation).toMatchObject({ status: 'done', changed: many + 2, skipped_count: 0 });
     expect(
-      await service.rows(`select distinct carrier_id from users where timezone = 'Europe/Malta' and user_id <> $1`, [limited.user_id]),
+      await service.rows(`select distinct carrier_id from users where timezone = 'Europe/Malta' and user_id <> $1`, [
+        limited.user_id,
+      ]),
     ).toEqual([{ carrier_id: 'big' }]);
     expect((await undo(body.operation_id, stranger)).body.code).toBe('operation.not_found');
-    expect((await service.get('/user/operation/list?count=exact', stranger)).body).toMatchObject({ items: [], total: { value: 0 } });
+    expect((await service.get('/user/operation/list?count=exact', stranger)).body).toMatchObject({
+      items: [],
+      total: { value: 0 },
+    });
   });
 });

@@ -16,7 +16,10 @@ describe('what answers give away', () => {
   let samples: TestAnswer[];
 
   beforeAll(async () => {
-    service = await TestService.start({ PUBLIC_URL: 'https://identity.example.net', CORS_ORIGINS: 'https://portal.example.net' });
+    service = await TestService.start({
+      PUBLIC_URL: 'https://identity.example.net',
+      CORS_ORIGINS: 'https://portal.example.net',
+    });
     ({ token } = service.admin);
     ({ user_id } = await service.createUser());
     samples = await answersOfEachKind();
@@ -77,24 +80,35 @@ describe('what answers give away', () => {
 
   it('O3 no banner of software or version', async () => {
     for (const { headers, text } of samples) {
-      expect(Object.keys(headers).filter((name) => /^(server|x-powered-by|x-aspnet|via|x-runtime|x-version)/.test(name))).toEqual([]);
+      expect(
+        Object.keys(headers).filter((name) => /^(server|x-powered-by|x-aspnet|via|x-runtime|x-version)/.test(name)),
+      ).toEqual([]);
       expect(JSON.stringify(headers) + text).not.toMatch(/fastify|nestjs|express|node\.js|postgres|typeorm/i);
     }
     expect(Object.keys((await service.get('/health/ready')).body)).toEqual(['status']);
   });
 
   it('O4 a refused origin learns nothing, not even by errors', async () => {
-    for (const origin of ['https://evil.test', 'https://portal.example.net.evil.test', 'http://portal.example.net', 'null'])
+    for (const origin of [
+      'https://evil.test',
+      'https://portal.example.net.evil.test',
+      'http://portal.example.net',
+      'null',
+    ])
       for (const url of ['/user', '/nowhere', '/user/list?x=1', '/health/live']) {
         const { headers } = await service.get(url, { token, headers: { origin } });
         expect(
-          Object.entries(headers).filter(([name, value]) => name.startsWith('access-control-allow') && (value === '*' || value === origin)),
+          Object.entries(headers).filter(
+            ([name, value]) => name.startsWith('access-control-allow') && (value === '*' || value === origin),
+          ),
         ).toEqual([]);
         expect(headers['access-control-allow-credentials']).toBeUndefined();
       }
-    expect((await service.get('/user', { headers: { origin: 'https://portal.example.net' } })).headers['access-control-allow-origin']).toBe(
-      'https://portal.example.net',
-    );
+    expect(
+      (await service.get('/user', { headers: { origin: 'https://portal.example.net' } })).headers[
+        'access-control-allow-origin'
+      ],
+    ).toBe('https://portal.example.net');
   });
 
   it('O5 content types are exact, and empty answers have none', () => {
@@ -116,7 +130,9 @@ describe('what answers give away', () => {
       '9'.repeat(30),
     ];
     const bodies = bodyOperations(user_id).filter(({ url }) => !url.startsWith('/auth/log'));
-    const fields = bodies.flatMap((operation) => operation.fields.map((field) => ({ ...operation, field: field.name })));
+    const fields = bodies.flatMap((operation) =>
+      operation.fields.map((field) => ({ ...operation, field: field.name })),
+    );
     const queries = queryOperations()
       .filter(([method]) => method === 'GET')
       .flatMap(([, path, names]) => names.map((name) => `${path}?${name}=`));
@@ -131,7 +147,11 @@ describe('what answers give away', () => {
           : await service.get(`${queries[(round * 11) % queries.length]}%00${encodeURIComponent(text)}`, { token });
       const { type, title, status, detail, instance, code, request_id, errors = [], ...rest } = answer.body;
       refusals += Number(status === answer.status && status >= 400 && status < 500);
-      const shown = JSON.stringify([title, detail, errors.map((error: { detail: string; code: string }) => [error.detail, error.code])]);
+      const shown = JSON.stringify([
+        title,
+        detail,
+        errors.map((error: { detail: string; code: string }) => [error.detail, error.code]),
+      ]);
       const complete =
         type === `https://identity.example.net/docs/errors/${code}` &&
         request_id === answer.headers['x-request-id'] &&
@@ -162,8 +182,15 @@ describe('what answers give away', () => {
       await service.post('/user/create', { token, body: { ...common, password: `${canary}\u0000` } }),
       await service.post('/user/create', { token, body: { ...common, password: [canary] } }),
       await service.post('/user/create', { token, body: { ...common, password: `${canary}canary@example.com` } }),
-      await service.post('/user/create', { token, body: { ...common, password: canary.slice(0, 8), [canary]: canary } }),
-      await service.post('/user/create', { token, body: `{"password":"${canary}`, headers: { 'content-type': 'application/json' } }),
+      await service.post('/user/create', {
+        token,
+        body: { ...common, password: canary.slice(0, 8), [canary]: canary },
+      }),
+      await service.post('/user/create', {
+        token,
+        body: `{"password":"${canary}`,
+        headers: { 'content-type': 'application/json' },
+      }),
       await service.post('/auth/login', { body: { login: canary, password: canary } }),
       await service.post('/auth/login', { body: { login: 'admin@example.com', password: canary, otp: 1 } }),
       await service.post('/auth/password', { token, body: { current_password: canary, new_password: canary } }),
@@ -186,19 +213,23 @@ describe('what answers give away', () => {
   it('O8 answers have the documented fields and no others', async () => {
     const { text } = await service.get(`/user/${user_id}`, { token });
     const tampered = JSON.stringify({ ...JSON.parse(text), password_hash: 'x' });
-    expect(() => assertDocumented('GET', `/user/${user_id}`, 200, 'application/json', tampered)).toThrow(/additional properties/);
+    expect(() => assertDocumented('GET', `/user/${user_id}`, 200, 'application/json', tampered)).toThrow(
+      /additional properties/,
+    );
     const open = Object.entries(document.components.schemas).filter(
       ([, schema]) => (schema as { additionalProperties?: unknown }).additionalProperties !== false,
     );
     expect(open.map(([name]) => name)).toEqual([]);
-    const secrets = (await service.rows<{ hash: string }>('select password_hash as hash from credentials')).map(({ hash }) =>
-      hash.slice(-20),
+    const secrets = (await service.rows<{ hash: string }>('select password_hash as hash from credentials')).map(
+      ({ hash }) => hash.slice(-20),
     );
     expect(secrets.length).toBeGreaterThan(1);
     for (const url of ['/user', '/user/list', '/audit/list?per_page=500', '/auth/session/list', '/role/list']) {
       const answer = await service.get(url, { token });
       expect(secrets.filter((secret) => answer.text.includes(secret))).toEqual([]);
-      expect(answer.text).not.toMatch(/"(password|password_hash|hash|token_hash|search_text|refresh_token|secret)"|\$argon2/);
+      expect(answer.text).not.toMatch(
+        /"(password|password_hash|hash|token_hash|search_text|refresh_token|secret)"|\$argon2/,
+      );
     }
   });
 });

@@ -40,11 +40,17 @@ describe('pages, cursors and endless filters', () => {
       '∞',
     ];
     for (const path of lists) {
-      for (const value of numbers) expect([value, (await get(path, `per_page=${encodeURIComponent(value)}`)).status]).toEqual([value, 400]);
+      for (const value of numbers)
+        expect([value, (await get(path, `per_page=${encodeURIComponent(value)}`)).status]).toEqual([value, 400]);
       for (const value of numbers.filter((number) => number !== '501')) {
         expect([value, (await get(path, `page=${encodeURIComponent(value)}`)).status]).toEqual([value, 400]);
       }
-      for (const query of ['page=10001&per_page=1', 'page=201&per_page=50', 'page=21&per_page=500', 'page=9007199254740991']) {
+      for (const query of [
+        'page=10001&per_page=1',
+        'page=201&per_page=50',
+        'page=21&per_page=500',
+        'page=9007199254740991',
+      ]) {
         expect([query, (await get(path, query)).body.code]).toEqual([query, 'page.too_deep']);
       }
       expect((await get(path, 'page=20&per_page=500')).status).toBe(200);
@@ -57,7 +63,10 @@ describe('pages, cursors and endless filters', () => {
     expect((await get('/user/list', `${query}&cursor=${cursor}`)).status).toBe(200);
     for (let index = 0; index < cursor.length; index++) {
       const other = cursor[index] === 'A' ? 'B' : 'A';
-      const answer = await get('/user/list', `${query}&cursor=${cursor.slice(0, index)}${other}${cursor.slice(index + 1)}`);
+      const answer = await get(
+        '/user/list',
+        `${query}&cursor=${cursor.slice(0, index)}${other}${cursor.slice(index + 1)}`,
+      );
       expect([index, answer.status, answer.body.code]).toEqual([index, 400, 'page.cursor_invalid']);
     }
     const [payload = '', signature = ''] = cursor.split('.');
@@ -75,7 +84,10 @@ describe('pages, cursors and endless filters', () => {
       '..',
       'null',
     ]) {
-      expect([one, (await get('/user/list', `${query}&cursor=${one}`)).body.code]).toEqual([one, 'page.cursor_invalid']);
+      expect([one, (await get('/user/list', `${query}&cursor=${one}`)).body.code]).toEqual([
+        one,
+        'page.cursor_invalid',
+      ]);
     }
     for (const other of [
       'carrier_id=c1',
@@ -85,13 +97,18 @@ describe('pages, cursors and endless filters', () => {
       `${query}&order_dir=asc`,
       `${query}&deleted=true`,
     ]) {
-      expect([other, (await get('/user/list', `${other}&cursor=${cursor}`)).body.code]).toEqual([other, 'page.cursor_invalid']);
+      expect([other, (await get('/user/list', `${other}&cursor=${cursor}`)).body.code]).toEqual([
+        other,
+        'page.cursor_invalid',
+      ]);
     }
     const another = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     expect((await service.get(`/user/list?${query}&cursor=${cursor}`, another)).body.code).toBe('page.cursor_invalid');
     const sessions = String((await get('/auth/session/list', 'per_page=1')).body.next_cursor);
     expect((await get('/audit/list', `per_page=1&cursor=${sessions}`)).body.code).toBe('page.cursor_invalid');
-    expect((await get('/user/list', `${query}&cursor=${cursor}&page=1`)).body.errors[0].code).toBe('parameter.conflict');
+    expect((await get('/user/list', `${query}&cursor=${cursor}&page=1`)).body.errors[0].code).toBe(
+      'parameter.conflict',
+    );
     expect((await get('/user/list', `${query}&cursor=${'a'.repeat(1_025)}`)).status).toBe(400);
   });
 
@@ -130,7 +147,11 @@ describe('pages, cursors and endless filters', () => {
       await get('/user/list', 'nothing=1');
       const began = performance.now();
       const answer = await get('/user/list', query);
-      expect([query.slice(0, 30), answer.status, performance.now() - began < 2_500]).toEqual([query.slice(0, 30), 400, true]);
+      expect([query.slice(0, 30), answer.status, performance.now() - began < 2_500]).toEqual([
+        query.slice(0, 30),
+        400,
+        true,
+      ]);
     }
   });
 });

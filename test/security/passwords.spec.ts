@@ -25,7 +25,8 @@ describe('passwords', () => {
 
   const change = (new_password: unknown, current_password: unknown = current): Promise<TestAnswer> =>
     service.post('/auth/password', { token: user.token, body: { current_password, new_password } });
-  const login = async (secret: string) => (await service.post('/auth/login', { body: { login: user.name, password: secret } })).status;
+  const login = async (secret: string) =>
+    (await service.post('/auth/login', { body: { login: user.name, password: secret } })).status;
 
   async function accept(secret: string): Promise<void> {
     const answer = await change(secret);
@@ -35,7 +36,11 @@ describe('passwords', () => {
 
   async function refuse(secret: string, code: string): Promise<void> {
     const answer = await change(secret);
-    expect([secret, answer.status, answer.body?.errors?.[0]]).toMatchObject([secret, 400, { pointer: '/new_password', code }]);
+    expect([secret, answer.status, answer.body?.errors?.[0]]).toMatchObject([
+      secret,
+      400,
+      { pointer: '/new_password', code },
+    ]);
   }
 
   it('P1 short: counted in code points, spaces too', async () => {
@@ -52,7 +57,8 @@ describe('passwords', () => {
     const long = `${'0123456789 abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ .-_'.padEnd(78, '#')}Yz`;
     expect(long).toHaveLength(80);
     await accept(long);
-    for (const near of [long.slice(0, 72), long.slice(0, 79), `${long.slice(0, 79)}y`, `${long}x`]) expect(await login(near)).toBe(401);
+    for (const near of [long.slice(0, 72), long.slice(0, 79), `${long.slice(0, 79)}y`, `${long}x`])
+      expect(await login(near)).toBe(401);
     expect(await login(long)).toBe(200);
     expect((await change('abcdefgh\u0000ijklmnopqr')).status).toBe(400);
     expect(await login(`${long}\u0000`)).toBe(400);
@@ -63,7 +69,13 @@ describe('passwords', () => {
   });
 
   it('P3 composition rules: there are none', async () => {
-    for (const free of ['correct horse battery', 'onlylowercaseletters', 'пароль без правил', '8302749165720938', 'ẞßﬁ ﬂuent 文字列です']) {
+    for (const free of [
+      'correct horse battery',
+      'onlylowercaseletters',
+      'пароль без правил',
+      '8302749165720938',
+      'ẞßﬁ ﬂuent 文字列です',
+    ]) {
       await accept(free);
     }
     expect(await login(current)).toBe(200);
@@ -75,19 +87,42 @@ describe('passwords', () => {
     expect(listed.length).toBeGreaterThanOrEqual(3_000);
     const faults = await Promise.all(listed.map((word) => passwordFault(word, 8, context, '/password')));
     expect(listed.filter((_word, index) => faults[index]?.code !== 'password.common')).toEqual([]);
-    const tried = ['1q2w3e4r5t6y7u8i9o0p', 'qwertyuiopasdfghjklzxcvbnm', '123456789012345', 'passwordpassword', '1qaz2wsx3edc4rfv'];
-    const more = ['aaaaaaaaaaaaaaa', '123123123123123', 'abcdefghijklmno', '987654321098765', 'PASSWORDpassword', 'Qwertyuiopasdfg'];
-    for (const word of [...listed.filter(({ length }) => length >= 15), ...tried, ...more]) await refuse(word, 'password.common');
+    const tried = [
+      '1q2w3e4r5t6y7u8i9o0p',
+      'qwertyuiopasdfghjklzxcvbnm',
+      '123456789012345',
+      'passwordpassword',
+      '1qaz2wsx3edc4rfv',
+    ];
+    const more = [
+      'aaaaaaaaaaaaaaa',
+      '123123123123123',
+      'abcdefghijklmno',
+      '987654321098765',
+      'PASSWORDpassword',
+      'Qwertyuiopasdfg',
+    ];
+    for (const word of [...listed.filter(({ length }) => length >= 15), ...tried, ...more])
+      await refuse(word, 'password.common');
   });
 
   it('P5 context words: name, address, carrier and product, in any case', async () => {
-    const words = [user.name, user.email.split('@')[0] ?? '', 'acmecarrier', 'ACMEcarrier', 'carrier-identity', 'CarrierIdentity'];
+    const words = [
+      user.name,
+      user.email.split('@')[0] ?? '',
+      'acmecarrier',
+      'ACMEcarrier',
+      'carrier-identity',
+      'CarrierIdentity',
+    ];
     for (const word of words) await refuse(`${word}2026!!xyzzy`, 'password.contains_identity');
   });
 
   it('P6 long-password flood: refused before anything is computed', async () => {
     const before = computations();
-    const secrets = Array.from({ length: 20 }, (_, index) => String(index % 10).repeat(index < 10 ? 1_048_576 : 60_000));
+    const secrets = Array.from({ length: 20 }, (_, index) =>
+      String(index % 10).repeat(index < 10 ? 1_048_576 : 60_000),
+    );
     const { name } = user;
     const answers = await Promise.all(
       secrets.flatMap((secret) => [
@@ -133,7 +168,9 @@ describe('passwords', () => {
     const other = await service.login(user.name, current);
     await accept('yet another fine phrase');
     expect((await service.get('/user', { token: other.token })).status).toBe(401);
-    expect((await service.post('/auth/check-token', { body: { refresh_token: other.refresh_token } })).status).toBe(401);
+    expect((await service.post('/auth/check-token', { body: { refresh_token: other.refresh_token } })).status).toBe(
+      401,
+    );
     expect((await service.get('/user', { token: user.token })).status).toBe(200);
     const { body } = await service.post('/auth/check-token', { body: { refresh_token: user.refresh_token } });
     user = { ...user, token: body.access_token, refresh_token: body.refresh_token };
@@ -145,7 +182,13 @@ describe('passwords', () => {
 
   it('P10 password in any output: not in answers, audit, mails, tables or logs', async () => {
     const instance = await ServiceProcess.beside(service, { LOG_LEVEL: 'trace' });
-    const canaries = ['Zx9!CANARY-one-8841', 'Zx9!CANARY-two-8842', 'Zx9!CANARY-three-8843', 'CANARY-short', 'Zx9!CANARY-wrong-8845'];
+    const canaries = [
+      'Zx9!CANARY-one-8841',
+      'Zx9!CANARY-two-8842',
+      'Zx9!CANARY-three-8843',
+      'CANARY-short',
+      'Zx9!CANARY-wrong-8845',
+    ];
     const [first = '', second = '', third = '', short = '', wrong = ''] = canaries;
     const seen: string[] = [];
     const send = async (method: string, path: string, request: Parameters<ServiceProcess['send']>[2]) => {
@@ -167,12 +210,20 @@ describe('passwords', () => {
     await send('POST', '/user/create', { token, body: { ...canary, name: 'other', password: short } });
     await send('POST', '/auth/login', { body: { login: 'yellowbird', password: wrong } });
     await send('POST', '/auth/login', { body: { login: wrong, password: wrong } });
-    await send('POST', '/auth/login', { headers: { 'content-type': 'text/plain' }, body: { login: 'yellowbird', password: wrong } });
-    await send('POST', `/auth/login?password=${encodeURIComponent(wrong)}`, { body: { login: 'yellowbird', password: wrong } });
+    await send('POST', '/auth/login', {
+      headers: { 'content-type': 'text/plain' },
+      body: { login: 'yellowbird', password: wrong },
+    });
+    await send('POST', `/auth/login?password=${encodeURIComponent(wrong)}`, {
+      body: { login: 'yellowbird', password: wrong },
+    });
     const login = await instance.send('POST', '/auth/login', { body: { login: 'yellowbird', password: first } });
     expect(login.status).toBe(200);
     const own = { token: login.body.access_token };
-    const changed = await send('POST', '/auth/password', { ...own, body: { current_password: first, new_password: second } });
+    const changed = await send('POST', '/auth/password', {
+      ...own,
+      body: { current_password: first, new_password: second },
+    });
     expect(changed.status).toBe(204);
     await send('POST', '/auth/reset_email', { body: { email: 'yellowbird@example.com' } });
     const mail = await service.mailbox.take('yellowbird@example.com', /\/auth\/reset\//);
@@ -220,7 +271,10 @@ describe('passwords', () => {
     ]);
     for (const path of [...paths, ...queries]) {
       const { text, status } = await service.get(path, { token });
-      expect([path, text]).not.toEqual([path, expect.stringMatching(/argon2|\$m=|"[a-z_]*(hash|salt|secret|refresh_token)[a-z_]*":/)]);
+      expect([path, text]).not.toEqual([
+        path,
+        expect.stringMatching(/argon2|\$m=|"[a-z_]*(hash|salt|secret|refresh_token)[a-z_]*":/),
+      ]);
       expect([path, paths.includes(path) || path.includes('attributes.') ? [200, 400] : [400]]).toEqual([
         path,
         expect.arrayContaining([status]),
@@ -231,14 +285,19 @@ describe('passwords', () => {
   it('P12 hash upgrade: old parameters are replaced at login, and a failure of that does not matter', async () => {
     const weak = await argon2.hash(current, { algorithm: 2, memoryCost: 4_096, timeCost: 1, parallelism: 1 });
     const stored = async () => {
-      const [row] = await service.rows<{ password_hash: string }>('select password_hash from credentials where user_id = $1', [
-        user.user_id,
-      ]);
+      const [row] = await service.rows<{ password_hash: string }>(
+        'select password_hash from credentials where user_id = $1',
+        [user.user_id],
+      );
       return row?.password_hash ?? '';
     };
     await service.rows('update credentials set password_hash = $2 where user_id = $1', [user.user_id, weak]);
-    await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$`);
-    await service.rows('create trigger refuse before update of password_hash on credentials for each row execute function refuse()');
+    await service.rows(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$`,
+    );
+    await service.rows(
+      'create trigger refuse before update of password_hash on credentials for each row execute function refuse()',
+    );
     expect(await login(current)).toBe(200);
     expect(await stored()).toBe(weak);
     await service.rows('drop trigger refuse on credentials');
@@ -256,7 +315,8 @@ describe('passwords', () => {
     expect(await login(wide)).toBe(200);
     const composed = 'Ångström café naïve Ω'.normalize('NFC');
     await accept(composed);
-    for (const other of [composed.normalize('NFD'), composed.toLowerCase(), composed.toUpperCase()]) expect(await login(other)).toBe(401);
+    for (const other of [composed.normalize('NFD'), composed.toLowerCase(), composed.toUpperCase()])
+      expect(await login(other)).toBe(401);
     expect(await login(composed)).toBe(200);
   });
 });
@@ -266,7 +326,9 @@ async function dump(service: TestService): Promise<string> {
   const tables = await service.rows<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
   );
-  const rows = await Promise.all(tables.map(({ name }) => service.rows<{ text: string }>(`select t::text as text from ${name} t`)));
+  const rows = await Promise.all(
+    tables.map(({ name }) => service.rows<{ text: string }>(`select t::text as text from ${name} t`)),
+  );
   return rows
     .flat()
     .map(({ text }) => text)

@@ -164,10 +164,15 @@ describe('paths that almost lead somewhere', () => {
     return statusOf(await rawRequest(port, Buffer.from(head)));
   };
 
-  /** Sends every variant of every route with the token of an administrator, and what then is not 404 without any; lists what leads somewhere. */
+  /**
+   * Sends every variant of every route with the token of an administrator, and what then is not 404
+   * without any; lists what leads somewhere.
+   */
   async function strays(variants: Variant[], refusals: number[]): Promise<string[]> {
     const probes = new Map(
-      routes.flatMap((route) => variants.map((vary) => [`${route.method} ${vary(route.path)}`, { ...route, target: vary(route.path) }])),
+      routes.flatMap((route) =>
+        variants.map((vary) => [`${route.method} ${vary(route.path)}`, { ...route, target: vary(route.path) }]),
+      ),
     );
     // an id is the same id in capitals
     const own = new Set(routes.map(({ method, path }) => `${method} ${path}`));
@@ -256,7 +261,10 @@ describe('paths that almost lead somewhere', () => {
 
   it('H8 look-alike letters and endless paths', async () => {
     expect(await strays(unicode, [400, 404, 405])).toEqual([]);
-    const latin1 = await rawRequest(port, Buffer.from('GET /us\xe9r HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 'latin1'));
+    const latin1 = await rawRequest(
+      port,
+      Buffer.from('GET /us\xe9r HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 'latin1'),
+    );
     expect([400, 404]).toContain(statusOf(latin1));
     expect(await send('GET', `/user/${'a'.repeat(60_000)}`, service.admin.token)).toBe(404);
     expect(await send('GET', `/user/${'a'.repeat(100_000)}`)).toBe(431);

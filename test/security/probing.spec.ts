@@ -72,7 +72,10 @@ describe('probing for names and addresses of other carriers', () => {
 
   it('records each dry run in the audit log with its counts and no value of a row (B25)', async () => {
     const actor = await login();
-    expect((await dryRun(actor, [...takenRows(3), ...freeRows(2, 'audited')])).body).toMatchObject({ created: 2, failed_count: 3 });
+    expect((await dryRun(actor, [...takenRows(3), ...freeRows(2, 'audited')])).body).toMatchObject({
+      created: 2,
+      failed_count: 3,
+    });
     const events = await service.rows(
       `select event_type, actor_type, target_type, target_id, carrier_id, changes from events where actor_id = $1 and event_type like 'user.%'`,
       [actor.user_id],
@@ -96,7 +99,11 @@ describe('probing for names and addresses of other carriers', () => {
   it('counts the rows that a dry run would skip, and stops checking after 1,000 of them (B25)', async () => {
     const actor = await login();
     const { body } = await dryRun(actor, [...takenRows(taken), ...freeRows(50, 'skip')], 'on_conflict=skip');
-    expect([body.created, body.skipped, codesOf(body.failed)]).toEqual([0, limit, { 'field.conflict': taken - limit + 50 }]);
+    expect([body.created, body.skipped, codesOf(body.failed)]).toEqual([
+      0,
+      limit,
+      { 'field.conflict': taken - limit + 50 },
+    ]);
     expect((await dryRun(actor, [row('taken-1')], 'on_conflict=skip')).status).toBe(429);
   });
 
@@ -120,7 +127,9 @@ describe('probing for names and addresses of other carriers', () => {
       await service.post(`/user/${deleted}/restore`, actor),
       await service.post(`/user/${deleted}/restore`, { ...actor, body: {} }),
     ];
-    expect(answers.map(({ status, body }) => `${status} ${body.code}`)).toEqual(answers.map(() => '429 request.rate_limited'));
+    expect(answers.map(({ status, body }) => `${status} ${body.code}`)).toEqual(
+      answers.map(() => '429 request.rate_limited'),
+    );
     expect(new Set(answers.map(({ body }) => body.detail)).size).toBe(1);
     for (const { headers } of answers) {
       expect(Number(headers['retry-after'])).toBeGreaterThan(3_500);
@@ -173,16 +182,19 @@ describe('probing for names and addresses of other carriers', () => {
     const operation = await ended(service, accepted.body.operation_id, actor.token);
     expect(operation).toMatchObject({ status: 'done', changed: 0, skipped_count: 102 });
     expect(operation.skipped_reasons).toEqual({ 'user.name_taken': 1, 'field.conflict': 101 });
-    const [stored] = await service.rows<{ told: string }>('select skipped::text as told from operations where operation_id = $1', [
-      operation.operation_id,
-    ]);
+    const [stored] = await service.rows<{ told: string }>(
+      'select skipped::text as told from operations where operation_id = $1',
+      [operation.operation_id],
+    );
     expect(stored?.told.match(/name_taken/g)).toHaveLength(1);
   });
 
   it('reports 1,000 conflicts in total to parallel dry runs of one actor (B25)', async () => {
     const actor = await login();
     const runs = await Promise.all(Array.from({ length: 20 }, () => dryRun(actor, takenRows(900))));
-    const told = runs.flatMap(({ body }) => (body.failed ?? []) as FailedRow[]).filter(({ code }) => code === 'user.name_taken');
+    const told = runs
+      .flatMap(({ body }) => (body.failed ?? []) as FailedRow[])
+      .filter(({ code }) => code === 'user.name_taken');
     expect(told).toHaveLength(limit);
   });
 
@@ -196,7 +208,8 @@ describe('probing for names and addresses of other carriers', () => {
 
   it('counts the conflict of a confirmed address against the user who proposed it (B25)', async () => {
     const actor = await login();
-    const own = (await create(actor, row('confirming', { password: 'correct horse battery staple' }))).body.user_id as string;
+    const own = (await create(actor, row('confirming', { password: 'correct horse battery staple' }))).body
+      .user_id as string;
     const { email } = await service.createUser({ carrier_id: 'c2' });
     expect((await service.patch(`/user/${own}`, { token: actor.token, body: { email } })).status).toBe(200);
     const { token } = await service.mailbox.take(email, /\/auth\/email\//);
@@ -226,7 +239,10 @@ describe('probing for names and addresses of other carriers', () => {
     expect(probed.status).toBe(429);
     const hidden = (await undoneAfter('undo-hidden', limit)).body;
     expect(hidden).toMatchObject({ changed: 1, skipped_count: 2, skipped_reasons: { 'field.conflict': 2 } });
-    expect((hidden.skipped as { reason: string }[]).map(({ reason }) => reason)).toEqual(['field.conflict', 'field.conflict']);
+    expect((hidden.skipped as { reason: string }[]).map(({ reason }) => reason)).toEqual([
+      'field.conflict',
+      'field.conflict',
+    ]);
   });
 
   it('does not limit an actor who may list every user anyway (B25)', async () => {

@@ -22,10 +22,13 @@ describe('refresh tokens', () => {
 
   const here = (refresh_token: string, token?: string): Promise<TestAnswer> =>
     service.post('/auth/check-token', { body: { refresh_token }, ...(token === undefined ? {} : { token }) });
-  const there = (refresh_token: string): Promise<TestAnswer> => other.send('POST', '/auth/check-token', { body: { refresh_token } });
+  const there = (refresh_token: string): Promise<TestAnswer> =>
+    other.send('POST', '/auth/check-token', { body: { refresh_token } });
   const works = async (token: string) => (await service.get('/user', { token })).status;
   const passGrace = ({ session_id }: TestLogin) =>
-    service.rows(`update sessions set refreshed_at = refreshed_at - interval '10 s' where session_id = $1`, [session_id]);
+    service.rows(`update sessions set refreshed_at = refreshed_at - interval '10 s' where session_id = $1`, [
+      session_id,
+    ]);
   const state = async ({ session_id }: TestLogin) => {
     const [row] = await service.rows<{ ended_reason: string | null; reuses: number }>(
       `select ended_reason, (select count(*)::integer from events where event_type = 'session.token_reused' and target_id = sessions.session_id) as reuses
@@ -45,7 +48,8 @@ describe('refresh tokens', () => {
     for (const token of [login.token, r1.access_token, r2.access_token]) expect(await works(token)).toBe(401);
     expect(await state(login)).toEqual({ ended_reason: 'token_reuse', reuses: 1 });
     const mail = await service.mailbox.take(email);
-    for (const secret of [login.refresh_token, r2.refresh_token, login.session_id]) expect(mail.source).not.toContain(secret);
+    for (const secret of [login.refresh_token, r2.refresh_token, login.session_id])
+      expect(mail.source).not.toContain(secret);
     // what nobody ever made ends nothing
     const next = await service.login(name);
     const guess = Buffer.from(next.refresh_token, 'base64url');
@@ -80,7 +84,9 @@ describe('refresh tokens', () => {
     const [a, b] = [await service.login(name), await service.login(name)];
     expect((await here(a.refresh_token, b.token)).status).toBe(401);
     expect((await here(a.refresh_token, `${a.token.slice(0, -4)}AAAA`)).status).toBe(401);
-    const [row] = await service.rows('select previous_refresh_token_hash from sessions where session_id = $1', [a.session_id]);
+    const [row] = await service.rows('select previous_refresh_token_hash from sessions where session_id = $1', [
+      a.session_id,
+    ]);
     expect(row).toEqual({ previous_refresh_token_hash: null });
     expect((await here(a.refresh_token, a.token)).status).toBe(200);
   });
@@ -92,7 +98,12 @@ describe('refresh tokens', () => {
     const [iat, exp] = [1_700_000_000, 1_700_000_600];
     const old = (claims: unknown) => forge(header, claims, privateKey);
     const claims = { ...decode(a.token), iat, exp };
-    const wrong = [old({ ...claims, sid: b.session_id }), old({ ...claims, sid: undefined }), old('no JSON'), old(null)];
+    const wrong = [
+      old({ ...claims, sid: b.session_id }),
+      old({ ...claims, sid: undefined }),
+      old('no JSON'),
+      old(null),
+    ];
     for (const token of wrong) expect([token, (await here(a.refresh_token, token)).status]).toEqual([token, 401]);
     expect((await here(a.refresh_token, forge({ ...header, jku: 'x' }, claims, privateKey))).status).toBe(401);
     expect((await here(a.refresh_token, old(claims))).status).toBe(401);
@@ -105,7 +116,10 @@ describe('refresh tokens', () => {
     expect((await service.post('/auth/check-token', { body: { token: login.token } })).status).toBe(200);
     const stored = async () =>
       (
-        await service.rows<Record<string, Date>>('select last_seen_at, expires_at from sessions where session_id = $1', [login.session_id])
+        await service.rows<Record<string, Date>>(
+          'select last_seen_at, expires_at from sessions where session_id = $1',
+          [login.session_id],
+        )
       )[0];
     const before = await stored();
     for (const answer of [await here(login.refresh_token), await there(login.refresh_token)]) {
@@ -118,10 +132,14 @@ describe('refresh tokens', () => {
   it('S10 lost answer: the same successor again within the grace, reuse after it', async () => {
     const login = await service.login(name);
     const first = (await here(login.refresh_token)).body;
-    await service.rows(`update sessions set refreshed_at = refreshed_at - interval '5 s' where session_id = $1`, [login.session_id]);
+    await service.rows(`update sessions set refreshed_at = refreshed_at - interval '5 s' where session_id = $1`, [
+      login.session_id,
+    ]);
     const second = await here(login.refresh_token);
     expect([second.status, second.body.refresh_token]).toEqual([200, first.refresh_token]);
-    await service.rows(`update sessions set refreshed_at = refreshed_at - interval '5 s' where session_id = $1`, [login.session_id]);
+    await service.rows(`update sessions set refreshed_at = refreshed_at - interval '5 s' where session_id = $1`, [
+      login.session_id,
+    ]);
     expect((await here(login.refresh_token)).status).toBe(401);
     expect(await state(login)).toEqual({ ended_reason: 'token_reuse', reuses: 1 });
     expect((await here(first.refresh_token)).status).toBe(401);
@@ -134,13 +152,17 @@ describe('refresh tokens', () => {
     for (const token of [ended.refresh_token, e1.refresh_token]) {
       expect((await there(token)).status).toBe(401);
       // no pair is made of it, whatever is asked about the session after that
-      expect(await service.app.get(SessionsService, { strict: false }).rotate(token)).toMatchObject({ outcome: 'reused' });
+      expect(await service.app.get(SessionsService, { strict: false }).rotate(token)).toMatchObject({
+        outcome: 'reused',
+      });
     }
     expect(await state(ended)).toEqual({ ended_reason: 'logout', reuses: 0 });
 
     const expired = await service.login(name);
     const x1 = (await here(expired.refresh_token)).body;
-    await service.rows(`update sessions set expires_at = now() - interval '1 ms' where session_id = $1`, [expired.session_id]);
+    await service.rows(`update sessions set expires_at = now() - interval '1 ms' where session_id = $1`, [
+      expired.session_id,
+    ]);
     for (const token of [expired.refresh_token, x1.refresh_token]) expect((await here(token)).status).toBe(401);
     expect(await state(expired)).toEqual({ ended_reason: null, reuses: 0 });
   });

@@ -23,7 +23,11 @@ describe('the log of denied requests', () => {
   beforeAll(async () => {
     service = await TestService.start();
     user = await service.loginAs({ roles: ['carrier_user'] });
-    const body = { name: 'reader', permissions: ['user:read'], expires_at: new Date(Date.now() + 86_400_000).toISOString() };
+    const body = {
+      name: 'reader',
+      permissions: ['user:read'],
+      expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+    };
     const created = await service.post('/auth/key/create', { token: service.admin.token, body });
     expect(created.status).toBe(201);
     key = created.body;
@@ -38,21 +42,49 @@ describe('the log of denied requests', () => {
     const rejected = [
       await instance.send('GET', '/audit/list', { token: user.token, headers: headers('user') }),
       await instance.send('DELETE', `/user/${service.admin.user_id}`, { token: key.key, headers: headers('key') }),
-      await instance.send('POST', '/user/create', { token: service.admin.token, headers: headers('invalid'), body: {} }),
+      await instance.send('POST', '/user/create', {
+        token: service.admin.token,
+        headers: headers('invalid'),
+        body: {},
+      }),
     ];
     expect(rejected.map(({ status }) => status)).toEqual([403, 403, 400]);
     expect(await instance.stop()).toBe(0);
     const lines = instance.stdout.split('\n').filter((line) => line.startsWith('{'));
-    return lines.map((line) => JSON.parse(line) as Line).filter(({ msg, route }) => msg === 'request' && !route.startsWith('/health'));
+    return lines
+      .map((line) => JSON.parse(line) as Line)
+      .filter(({ msg, route }) => msg === 'request' && !route.startsWith('/health'));
   }
 
-  const common = { level: 40, status: 403, code: 'access.denied', ip: '127.0.0.1', time: expect.stringMatching(/^\d{4}-.*Z$/) };
+  const common = {
+    level: 40,
+    status: 403,
+    code: 'access.denied',
+    ip: '127.0.0.1',
+    time: expect.stringMatching(/^\d{4}-.*Z$/),
+  };
 
   it('names actor, route and error code of each denied request, also at LOG_LEVEL=warn (O12)', async () => {
     const lines = await linesAt('warn');
     expect(lines).toEqual([
-      { ...common, reqId: 'user', method: 'GET', route: '/audit/list', user_id: user.user_id, ms: expect.any(Number), msg: 'request' },
-      { ...common, reqId: 'key', method: 'DELETE', route: '/user/:user_id', key_id: key.key_id, ms: expect.any(Number), msg: 'request' },
+      {
+        ...common,
+        reqId: 'user',
+        method: 'GET',
+        route: '/audit/list',
+        user_id: user.user_id,
+        ms: expect.any(Number),
+        msg: 'request',
+      },
+      {
+        ...common,
+        reqId: 'key',
+        method: 'DELETE',
+        route: '/user/:user_id',
+        key_id: key.key_id,
+        ms: expect.any(Number),
+        msg: 'request',
+      },
     ]);
   });
 

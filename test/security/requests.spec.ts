@@ -21,7 +21,9 @@ describe('requests that are not what they seem', () => {
   function sendRaw(method: string, target: string, token: string): Promise<number> {
     return new Promise((resolve, reject) => {
       const socket = connect(port, '127.0.0.1', () =>
-        socket.write(`${method} ${target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`),
+        socket.write(
+          `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`,
+        ),
       );
       let answer = '';
       socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk));
@@ -52,16 +54,19 @@ describe('requests that are not what they seem', () => {
       ['GET', '/role/list?nothing=1', {}],
     ];
 
-    it.each(wrong)('%s %s (%#): 401 without a login, 403 without the permission, whatever else is wrong', async (method, url, request) => {
-      for (const [token, status, code] of [
-        [undefined, 401, 'auth.token_missing'],
-        ['not.a.token', 401, 'auth.token_invalid'],
-        [user.token, 403, 'access.denied'],
-      ] as const) {
-        const answer = await service.send(method, url, { ...request, ...(token === undefined ? {} : { token }) });
-        expect([answer.status, answer.body.code, answer.body.errors]).toEqual([status, code, undefined]);
-      }
-    });
+    it.each(wrong)(
+      '%s %s (%#): 401 without a login, 403 without the permission, whatever else is wrong',
+      async (method, url, request) => {
+        for (const [token, status, code] of [
+          [undefined, 401, 'auth.token_missing'],
+          ['not.a.token', 401, 'auth.token_invalid'],
+          [user.token, 403, 'access.denied'],
+        ] as const) {
+          const answer = await service.send(method, url, { ...request, ...(token === undefined ? {} : { token }) });
+          expect([answer.status, answer.body.code, answer.body.errors]).toEqual([status, code, undefined]);
+        }
+      },
+    );
 
     it('then 400 before 404, 404 before 412, 412 before 409', async () => {
       const { token } = service.admin;
@@ -80,8 +85,32 @@ describe('requests that are not what they seem', () => {
     const { user_id } = await service.createUser();
     const bare = user_id.replace(/-/g, '');
     const forms = [
-      ...['1', '01', '1e0', '0', '-1', '0x1', 'null', 'undefined', 'NaN', 'true', 'me', 'self', '*', 'administrator', user.name],
-      ...[bare, `{${user_id}}`, `urn:uuid:${user_id}`, `(${user_id})`, `${user_id}0`, user_id.slice(0, -1), `${user_id},${user.user_id}`],
+      ...[
+        '1',
+        '01',
+        '1e0',
+        '0',
+        '-1',
+        '0x1',
+        'null',
+        'undefined',
+        'NaN',
+        'true',
+        'me',
+        'self',
+        '*',
+        'administrator',
+        user.name,
+      ],
+      ...[
+        bare,
+        `{${user_id}}`,
+        `urn:uuid:${user_id}`,
+        `(${user_id})`,
+        `${user_id}0`,
+        user_id.slice(0, -1),
+        `${user_id},${user.user_id}`,
+      ],
       ...[
         `%20${user_id}`,
         `${user_id}%20`,
@@ -98,7 +127,15 @@ describe('requests that are not what they seem', () => {
         '00000000-0000-0000-0000-000000000000',
         'ffffffff-ffff-ffff-ffff-ffffffffffff',
       ],
-      ...['g'.repeat(8) + user_id.slice(8), 'a'.repeat(127), 'a'.repeat(4_000), '１', `${user_id};a=1`, `${user_id}/`, `/${user_id}`],
+      ...[
+        'g'.repeat(8) + user_id.slice(8),
+        'a'.repeat(127),
+        'a'.repeat(4_000),
+        '１',
+        `${user_id};a=1`,
+        `${user_id}/`,
+        `/${user_id}`,
+      ],
     ];
     const before = await everybody();
     for (const form of forms) {
@@ -115,7 +152,11 @@ describe('requests that are not what they seem', () => {
           headers: { authorization: `Bearer ${service.admin.token}` },
           ...(method === 'PATCH' ? { payload: { first_name: 'Eve' } } : {}),
         });
-        expect([method, form, answer.headers['content-type']]).toEqual([method, form, 'application/problem+json; charset=utf-8']);
+        expect([method, form, answer.headers['content-type']]).toEqual([
+          method,
+          form,
+          'application/problem+json; charset=utf-8',
+        ]);
         expect([method, form, answer.statusCode]).toEqual([method, form, 404]);
       }
     }
@@ -133,12 +174,21 @@ describe('requests that are not what they seem', () => {
       const headers = { [name]: 'DELETE' };
       expect([name, (await service.post(`/user/${user_id}`, { token, headers })).status]).toEqual([name, 405]);
       expect([name, (await service.get(`/user/${user_id}`, { token, headers })).status]).toEqual([name, 200]);
-      expect([name, (await service.patch(`/user/${user_id}`, { token, headers, body: {} })).status]).toEqual([name, 200]);
+      expect([name, (await service.patch(`/user/${user_id}`, { token, headers, body: {} })).status]).toEqual([
+        name,
+        200,
+      ]);
       expect([name, (await service.post('/user/all?everyone=true', { token, headers })).status]).toEqual([name, 405]);
-      expect([name, (await service.get(`/user/list`, { token: user.token, headers: { [name]: 'OPTIONS' } })).status]).toEqual([name, 403]);
+      expect([
+        name,
+        (await service.get(`/user/list`, { token: user.token, headers: { [name]: 'OPTIONS' } })).status,
+      ]).toEqual([name, 403]);
     }
     for (const parameter of ['_method=DELETE', 'method=DELETE', 'X-HTTP-Method-Override=DELETE']) {
-      expect([parameter, (await service.get(`/user/${user_id}?${parameter}`, { token })).status]).toEqual([parameter, 400]);
+      expect([parameter, (await service.get(`/user/${user_id}?${parameter}`, { token })).status]).toEqual([
+        parameter,
+        400,
+      ]);
     }
     expect((await service.patch(`/user/${user_id}`, { token, body: { _method: 'DELETE' } })).status).toBe(400);
     expect(await everybody()).toEqual(before);
@@ -196,7 +246,10 @@ describe('requests that are not what they seem', () => {
     ];
     const before = await everybody();
     for (const path of paths) {
-      for (const [token, refused] of [[service.admin.token, [400, 404]] as const, [user.token, [400, 403, 404]] as const]) {
+      for (const [token, refused] of [
+        [service.admin.token, [400, 404]] as const,
+        [user.token, [400, 403, 404]] as const,
+      ]) {
         const status = await sendRaw('DELETE', Buffer.from(`${path}?everyone=true`).toString('latin1'), token);
         expect([path, status, refused.some((one) => one === status)]).toEqual([path, status, true]);
       }
@@ -209,13 +262,20 @@ describe('requests that are not what they seem', () => {
     expect((await service.delete('/user/all', service.admin)).body.code).toBe('bulk.filter_required');
     expect((await service.delete('/user/all?', service.admin)).body.code).toBe('bulk.filter_required');
     expect((await service.delete('/user/all?everyone=true', user)).body.code).toBe('access.denied');
-    for (const [path, methods] of [['/user/all', ['GET', 'POST', 'PUT']] as const, ['/user/list', ['PATCH', 'DELETE', 'POST']] as const]) {
-      for (const method of methods) expect([method, path, await sendRaw(method, path, service.admin.token)]).toEqual([method, path, 405]);
+    for (const [path, methods] of [
+      ['/user/all', ['GET', 'POST', 'PUT']] as const,
+      ['/user/list', ['PATCH', 'DELETE', 'POST']] as const,
+    ]) {
+      for (const method of methods)
+        expect([method, path, await sendRaw(method, path, service.admin.token)]).toEqual([method, path, 405]);
     }
     for (const name of ['all', 'list', 'create']) {
       const body = { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com` };
       expect((await service.post('/user/create', { token: service.admin.token, body })).status).toBe(201);
-      expect([name, await sendRaw('GET', `/user/${name}?nothing=1`, service.admin.token)]).toEqual([name, name === 'list' ? 400 : 405]);
+      expect([name, await sendRaw('GET', `/user/${name}?nothing=1`, service.admin.token)]).toEqual([
+        name,
+        name === 'list' ? 400 : 405,
+      ]);
     }
     expect((await everybody()).filter(({ deleted_at }) => deleted_at !== null)).toEqual([]);
   });

@@ -15,7 +15,8 @@ describe('what a reset does, and what it does not', () => {
   });
   afterAll(() => service.close());
 
-  const reset = (token: string, secret = newPassword) => service.post(`/auth/reset/${token}`, { body: { password: secret } });
+  const reset = (token: string, secret = newPassword) =>
+    service.post(`/auth/reset/${token}`, { body: { password: secret } });
   const loginStatus = async (secret: string) =>
     (await service.post('/auth/login', { body: { login: user.name, password: secret } })).status;
   const stored = async () => (await service.get(`/user/${user.user_id}`, { token: service.admin.token })).body;
@@ -29,7 +30,9 @@ describe('what a reset does, and what it does not', () => {
     for (const login of logins) {
       expect((await service.get('/user', { token: login.token })).status).toBe(401);
       expect((await service.post('/auth/check-token', { body: { token: login.token } })).status).toBe(401);
-      expect((await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } })).status).toBe(401);
+      expect((await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } })).status).toBe(
+        401,
+      );
     }
     expect((await service.get('/user', { token: bystander.token })).status).toBe(200);
     const found = `/auth/session/list?user_id=${user.user_id}&ended_reason=password_changed`;
@@ -40,7 +43,11 @@ describe('what a reset does, and what it does not', () => {
     const token = await mailedResetToken(service, user.email);
     const check = await service.get(`/auth/reset/${token}`);
     expect(Object.keys(check.body)).toEqual(['expires_at']);
-    const answers = [check, await service.post('/auth/reset_email', { body: { email: user.email } }), await reset(token)];
+    const answers = [
+      check,
+      await service.post('/auth/reset_email', { body: { email: user.email } }),
+      await reset(token),
+    ];
     expect(answers.map(({ status, text }) => [status, text])).toEqual([
       [200, check.text],
       [202, '{}'],
@@ -49,7 +56,9 @@ describe('what a reset does, and what it does not', () => {
     for (const { headers } of answers) {
       expect(headers).toMatchObject({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' });
       expect(headers['set-cookie']).toBeUndefined();
-      expect(JSON.stringify(headers)).not.toMatch(new RegExp(`${user.name}|${user.user_id}|${token}|location|bearer`, 'i'));
+      expect(JSON.stringify(headers)).not.toMatch(
+        new RegExp(`${user.name}|${user.user_id}|${token}|location|bearer`, 'i'),
+      );
     }
     expect(await service.rows('select 1 from sessions where user_id = $1', [user.user_id])).toEqual([]);
   });
@@ -57,7 +66,11 @@ describe('what a reset does, and what it does not', () => {
   it('R19 a mail scanner that opens the link before its owner', async () => {
     const token = await mailedResetToken(service, user.email);
     const scan = (method: string, accept: string) =>
-      service.app.inject({ method: method as 'GET', url: `/auth/reset/${token}`, headers: { accept, 'user-agent': 'Scanner/1.0' } });
+      service.app.inject({
+        method: method as 'GET',
+        url: `/auth/reset/${token}`,
+        headers: { accept, 'user-agent': 'Scanner/1.0' },
+      });
     for (let round = 0; round < 3; round++) {
       expect((await scan('GET', '*/*')).statusCode).toBe(200);
       expect((await scan('GET', 'text/html')).statusCode).toBe(200);
@@ -135,17 +148,28 @@ describe('what a reset does, and what it does not', () => {
       expect((await reset(token)).body.code).toBe('reset.token_invalid');
       expect((await stored()).status).toBe('disabled');
       expect(
-        await service.rows('select 1 from one_time_tokens where user_id = $1 and token_hash is not null', [user.user_id]),
+        await service.rows('select 1 from one_time_tokens where user_id = $1 and token_hash is not null', [
+          user.user_id,
+        ]),
       ).toHaveLength(1);
     });
 
     it('lifts a lock and the duty to change, and proves the address', async () => {
-      await service.rows(`update users set locked_until = now() + interval '1 hour', must_change_password = true where user_id = $1`, [
-        user.user_id,
-      ]);
-      expect(await stored()).toMatchObject({ must_change_password: true, email_verified_at: null, locked_until: expect.any(String) });
+      await service.rows(
+        `update users set locked_until = now() + interval '1 hour', must_change_password = true where user_id = $1`,
+        [user.user_id],
+      );
+      expect(await stored()).toMatchObject({
+        must_change_password: true,
+        email_verified_at: null,
+        locked_until: expect.any(String),
+      });
       expect((await reset(await mailedResetToken(service, user.email))).status).toBe(204);
-      expect(await stored()).toMatchObject({ must_change_password: false, email_verified_at: expect.any(String), locked_until: null });
+      expect(await stored()).toMatchObject({
+        must_change_password: false,
+        email_verified_at: expect.any(String),
+        locked_until: null,
+      });
       const { token } = await service.login(user.name, newPassword);
       expect((await service.get('/user', { token })).status).toBe(200);
     });
@@ -157,7 +181,10 @@ describe('what a reset does, and what it does not', () => {
     const notice = await service.mailbox.take(user.email, /Subject: Your password was changed/);
     expect(notice.to).toEqual([user.email]);
     const login = await service.login(user.name, newPassword);
-    await service.post('/auth/password', { token: login.token, body: { current_password: newPassword, new_password: password } });
+    await service.post('/auth/password', {
+      token: login.token,
+      body: { current_password: newPassword, new_password: password },
+    });
     const second = await service.mailbox.take(user.email, /Subject: Your password was changed/);
     for (const { source } of [notice, second]) {
       expect(source).not.toContain(token);

@@ -65,16 +65,19 @@ describe('flooding and guessing reset links', () => {
       },
       [...Array<number>(minuteMax).fill(202), ...Array<number>(rounds - minuteMax).fill(429)],
     ],
-  ])('mails one link for 50 requests in any spelling, %s, and answers an unknown address alike (R7)', async (_title, clients, wanted) => {
-    const { email } = await service.createUser();
-    const known = await askForAll(email, clients());
-    const unknown = await askForAll('nobody@example.com', clients());
-    expect(known.map(({ status }) => status)).toEqual(wanted);
-    expect(unknown.map(({ status }) => status)).toEqual(wanted);
-    expect(known.slice(0, minuteMax).map(tellsOf)).toEqual(unknown.slice(0, minuteMax).map(tellsOf));
-    await queueEmpty(service);
-    expect(service.mailbox.mails.splice(0).map(({ to }) => to)).toEqual([[email]]);
-  });
+  ])(
+    'mails one link for 50 requests in any spelling, %s, and answers an unknown address alike (R7)',
+    async (_title, clients, wanted) => {
+      const { email } = await service.createUser();
+      const known = await askForAll(email, clients());
+      const unknown = await askForAll('nobody@example.com', clients());
+      expect(known.map(({ status }) => status)).toEqual(wanted);
+      expect(unknown.map(({ status }) => status)).toEqual(wanted);
+      expect(known.slice(0, minuteMax).map(tellsOf)).toEqual(unknown.slice(0, minuteMax).map(tellsOf));
+      await queueEmpty(service);
+      expect(service.mailbox.mails.splice(0).map(({ to }) => to)).toEqual([[email]]);
+    },
+  );
 
   it('mints 1,000 tokens of 43 characters without a repetition, a shared beginning or a preferred symbol (R8)', async () => {
     const { user_id, email } = await service.createUser();
@@ -89,9 +92,9 @@ describe('flooding and guessing reset links', () => {
     // The statistic rejects texts with less randomness: UUIDs, in hexadecimal and as bytes.
     const ids = Array.from({ length: tokens }, () => crypto.randomUUID());
     expect(chiSquare(ids.map((id) => id.replaceAll('-', '')))).toBeGreaterThan(chiSquareMax);
-    expect(chiSquare(ids.map((id) => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url').slice(0, 21)))).toBeGreaterThan(
-      chiSquareMax,
-    );
+    expect(
+      chiSquare(ids.map((id) => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url').slice(0, 21))),
+    ).toBeGreaterThan(chiSquareMax);
   });
 
   it('answers malformed, unknown, used, replaced and expired tokens alike (R8)', async () => {
@@ -126,7 +129,10 @@ describe('flooding and guessing reset links', () => {
       const ip = anotherClient();
       const answers: TestAnswer[] = [];
       for (let index = 0; index < 100; index++) answers.push(await guess(method, String(index).padStart(43, 'A'), ip));
-      expect(answers.map(({ status }) => status)).toEqual([...Array<number>(max).fill(404), ...Array<number>(100 - max).fill(429)]);
+      expect(answers.map(({ status }) => status)).toEqual([
+        ...Array<number>(max).fill(404),
+        ...Array<number>(100 - max).fill(429),
+      ]);
       expect(answers.at(-1)?.headers).toMatchObject({
         'retry-after': expect.stringMatching(/^\d+$/),
         'ratelimit-policy': expect.any(String),

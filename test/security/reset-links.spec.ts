@@ -23,7 +23,14 @@ describe('links in mails are made from the configuration alone', () => {
   /** Sends bytes as they are and returns the answer as it comes. */
   function exchange(...head: string[]): Promise<string> {
     const body = JSON.stringify({ email });
-    const lines = [...head, 'Content-Type: application/json', `Content-Length: ${body.length}`, 'Connection: close', '', body];
+    const lines = [
+      ...head,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+      '',
+      body,
+    ];
     return new Promise((resolve, reject) => {
       const socket = connect(port, '127.0.0.1', () => socket.write(lines.join('\r\n')));
       let answer = '';
@@ -39,7 +46,9 @@ describe('links in mails are made from the configuration alone', () => {
   }
 
   it('R3 link poisoning that is kept for the next request: the very first one names another host', async () => {
-    expect(await exchange('POST /auth/reset_email HTTP/1.1', 'Host: evil.test', 'X-Forwarded-Host: evil.test')).toMatch(accepted);
+    expect(await exchange('POST /auth/reset_email HTTP/1.1', 'Host: evil.test', 'X-Forwarded-Host: evil.test')).toMatch(
+      accepted,
+    );
     expectClean(await service.mailbox.take(email));
     await endPause(service);
     expect((await service.post('/auth/reset_email', { body: { email } })).status).toBe(202);
@@ -58,7 +67,11 @@ describe('links in mails are made from the configuration alone', () => {
 
   it.each([
     ['two Host headers', ['POST /auth/reset_email HTTP/1.1', 'Host: localhost', 'Host: evil.test'], twoHosts],
-    ['two Host headers that agree', ['POST /auth/reset_email HTTP/1.1', 'Host: localhost', 'Host: localhost'], twoHosts],
+    [
+      'two Host headers that agree',
+      ['POST /auth/reset_email HTTP/1.1', 'Host: localhost', 'Host: localhost'],
+      twoHosts,
+    ],
     ['no Host, over HTTP/1.1', ['POST /auth/reset_email HTTP/1.1'], /^HTTP\/1\.1 400 /],
     ['an absolute target', ['POST http://evil.test/auth/reset_email HTTP/1.1', 'Host: localhost'], nowhere],
     ['an absolute target of ours', [`POST ${base}/auth/reset_email HTTP/1.1`, 'Host: evil.test'], nowhere],
@@ -89,7 +102,9 @@ describe('links in mails are made from the configuration alone', () => {
       'x-host',
     ];
     for (const name of [...names, 'x-rewrite-url']) {
-      expect(await mailFor({ [name]: name === 'forwarded' ? 'host=evil.test;proto=http' : 'evil.test' }, '127.0.0.1')).toBe(clean);
+      expect(
+        await mailFor({ [name]: name === 'forwarded' ? 'host=evil.test;proto=http' : 'evil.test' }, '127.0.0.1'),
+      ).toBe(clean);
       expect(await mailFor({ [name]: 'http://evil.test:81/auth/reset/' }, '198.51.100.7')).toBe(clean);
     }
   });

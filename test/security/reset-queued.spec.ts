@@ -13,7 +13,8 @@ describe('a wish to reset that is still waiting', () => {
     const user = await service.loginAs({ roles: ['carrier_user'] });
     await service.mailbox.stop();
     expect((await service.post('/auth/reset_email', { body: { email: user.email } })).status).toBe(202);
-    while ((await waiting(`reset:${user.user_id}`)).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    while ((await waiting(`reset:${user.user_id}`)).length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 20));
     await service.rows(
       `update graphile_worker._private_jobs set run_at = now() + interval '1 hour', locked_at = null, locked_by = null where key = $1`,
       [`reset:${user.user_id}`],
@@ -21,9 +22,10 @@ describe('a wish to reset that is still waiting', () => {
     const body = { current_password: password, new_password: 'another quiet river, quite long' };
     expect((await service.post('/auth/password', { token: user.token, body })).status).toBe(204);
     expect(await waiting(`reset:${user.user_id}`)).toEqual([]);
-    const links = await service.rows('select token_hash from one_time_tokens where user_id = $1 and token_hash is not null', [
-      user.user_id,
-    ]);
+    const links = await service.rows(
+      'select token_hash from one_time_tokens where user_id = $1 and token_hash is not null',
+      [user.user_id],
+    );
     expect(links).toEqual([]);
   });
 });

@@ -15,7 +15,8 @@ describe('the token of a reset link', () => {
   });
   afterAll(() => service.close());
 
-  const reset = (token: string, secret = newPassword) => service.post(`/auth/reset/${token}`, { body: { password: secret } });
+  const reset = (token: string, secret = newPassword) =>
+    service.post(`/auth/reset/${token}`, { body: { password: secret } });
   const loginStatus = async (secret: string) =>
     (await service.post('/auth/login', { body: { login: user.name, password: secret } })).status;
 
@@ -54,7 +55,20 @@ describe('the token of a reset link', () => {
   describe('R11 skipping the step of the mail', () => {
     it('by guessing what an unset token looks like', async () => {
       await mailedResetToken(service, user.email);
-      const texts = ['', 'null', 'undefined', '0', '%00', '..', '{}', '*', 'true', '%E2%80%8B', 'A'.repeat(42), `${'A'.repeat(43)}=`];
+      const texts = [
+        '',
+        'null',
+        'undefined',
+        '0',
+        '%00',
+        '..',
+        '{}',
+        '*',
+        'true',
+        '%E2%80%8B',
+        'A'.repeat(42),
+        `${'A'.repeat(43)}=`,
+      ];
       for (const token of texts) {
         const { status, body } = await reset(token);
         expect([token, status]).toEqual([token, 404]);
@@ -70,7 +84,9 @@ describe('the token of a reset link', () => {
         const body = { [field]: newPassword };
         expect((await service.patch(`/user/${user.user_id}`, { token, body })).status).toBe(400);
         expect((await service.patch(`/user/${user.user_id}`, { token: administrator.token, body })).status).toBe(400);
-        expect((await service.patch(`/user/all?user_id=${user.user_id}`, { token: administrator.token, body })).status).toBe(400);
+        expect(
+          (await service.patch(`/user/all?user_id=${user.user_id}`, { token: administrator.token, body })).status,
+        ).toBe(400);
       }
       expect((await service.post('/auth/password', { token, body: { new_password: newPassword } })).status).toBe(400);
       expect(await loginStatus(password)).toBe(200);
@@ -86,12 +102,21 @@ describe('the token of a reset link', () => {
         'a change of the password',
         async () => {
           const { token } = await service.login(user.name);
-          return service.post('/auth/password', { token, body: { current_password: password, new_password: newPassword } });
+          return service.post('/auth/password', {
+            token,
+            body: { current_password: password, new_password: newPassword },
+          });
         },
       ],
-      ['a proposed address', () => service.patch(`/user/${user.user_id}`, { token: asAdmin(), body: { email: `new-${user.email}` } })],
+      [
+        'a proposed address',
+        () => service.patch(`/user/${user.user_id}`, { token: asAdmin(), body: { email: `new-${user.email}` } }),
+      ],
       ['disabling', () => service.patch(`/user/${user.user_id}`, { token: asAdmin(), body: { status: 'disabled' } })],
-      ['disabling in bulk', () => service.patch(`/user/all?user_id=${user.user_id}`, { token: asAdmin(), body: { status: 'disabled' } })],
+      [
+        'disabling in bulk',
+        () => service.patch(`/user/all?user_id=${user.user_id}`, { token: asAdmin(), body: { status: 'disabled' } }),
+      ],
       ['deletion', () => service.delete(`/user/${user.user_id}`, { token: asAdmin() })],
       ['deletion in bulk', () => service.delete(`/user/all?user_id=${user.user_id}`, { token: asAdmin() })],
       ['purging', () => service.delete(`/user/${user.user_id}?purge=true`, { token: asAdmin() })],
@@ -132,7 +157,10 @@ describe('the token of a reset link', () => {
     expect(life).toBeGreaterThan(3_540);
     expect(life).toBeLessThanOrEqual(3_600);
     const expire = (seconds: number) =>
-      service.rows(`update one_time_tokens set expires_at = now() + $1 * interval '1 second' where user_id = $2`, [seconds, user.user_id]);
+      service.rows(`update one_time_tokens set expires_at = now() + $1 * interval '1 second' where user_id = $2`, [
+        seconds,
+        user.user_id,
+      ]);
     await expire(-1);
     await expectDead(token);
     expect(await loginStatus(password)).toBe(200);
@@ -146,7 +174,8 @@ describe('the token of a reset link', () => {
     await service.post('/auth/email', { token: login.token, body: { email, current_password: password } });
     const { token: confirmation } = await service.mailbox.take(email);
     expect((await service.get(`/auth/email/${confirmation}`)).status).toBe(200);
-    for (const token of [confirmation ?? '', login.token, login.refresh_token, login.session_id]) await expectDead(token);
+    for (const token of [confirmation ?? '', login.token, login.refresh_token, login.session_id])
+      await expectDead(token);
     const token = await mailedResetToken(service, user.email);
     expect((await service.post(`/auth/email/${token}`, { body: {} })).body.code).toBe('email.token_invalid');
     expect((await service.get('/user', { token })).status).toBe(401);
@@ -162,7 +191,9 @@ describe('the token of a reset link', () => {
       const answer = await service.post(`/auth/reset/${token}`, { body: { password: newPassword, ...field } });
       expect(answer.body).toMatchObject({ code: 'request.invalid', errors: [{ code: 'field.unknown' }] });
     }
-    expect((await service.post(`/auth/reset/${token}?user_id=${other.user_id}`, { body: { password: newPassword } })).status).toBe(400);
+    expect(
+      (await service.post(`/auth/reset/${token}?user_id=${other.user_id}`, { body: { password: newPassword } })).status,
+    ).toBe(400);
     expect((await reset(token)).status).toBe(204);
     expect(await loginStatus(newPassword)).toBe(200);
     expect((await service.post('/auth/login', { body: { login: other.name, password } })).status).toBe(200);
@@ -183,7 +214,9 @@ describe('the token of a reset link', () => {
     expect(tables.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['public.one_time_tokens', 'public.events', 'graphile_worker._private_jobs']),
     );
-    const dumps = await Promise.all(tables.map(({ name }) => service.rows<{ row: string }>(`select t::text as row from ${name} t`)));
+    const dumps = await Promise.all(
+      tables.map(({ name }) => service.rows<{ row: string }>(`select t::text as row from ${name} t`)),
+    );
     const dump = dumps.flat().map(({ row }) => row);
     expect(dump.filter((row) => row.includes(user.user_id)).length).toBeGreaterThan(2);
     const bytes = Buffer.from(token, 'base64url');

@@ -34,9 +34,13 @@ describe('a role that is given and changed at the same moment', () => {
     service.rows(`select users.name, role from users, unnest(users.roles) role where deleted_at is null
       and not exists (select 1 from roles where roles.name = role and users.user_type = any(roles.user_types))`);
 
-  /** Every way of getting a role; what has to be there before is prepared, and what then goes on at the same moment is returned. */
+  /**
+   * Every way of getting a role; what has to be there before is prepared, and what then goes on at
+   * the same moment is returned.
+   */
   const ways: Record<string, (role: string) => Promise<() => Promise<TestAnswer>>> = {
-    'creating a user': (role) => Promise.resolve(() => service.post('/user/create', { token, body: newUser(role, 'created') })),
+    'creating a user': (role) =>
+      Promise.resolve(() => service.post('/user/create', { token, body: newUser(role, 'created') })),
     'changing a user': async (role) => {
       const { user_id } = await service.createUser();
       return () => service.patch(`/user/${user_id}`, { token, body: { roles: [role] } });
@@ -47,7 +51,9 @@ describe('a role that is given and changed at the same moment', () => {
     },
     'importing a user': (role) => {
       const headers = { 'content-type': 'application/x-ndjson' };
-      return Promise.resolve(() => service.post('/user/import', { token, body: JSON.stringify(newUser(role, 'imported')), headers }));
+      return Promise.resolve(() =>
+        service.post('/user/import', { token, body: JSON.stringify(newUser(role, 'imported')), headers }),
+      );
     },
     'restoring a user': async (role) => {
       const { user_id } = await service.createUser({ roles: [role] });
@@ -61,7 +67,8 @@ describe('a role that is given and changed at the same moment', () => {
     },
     'undoing a change': async (role) => {
       const { user_id } = await service.createUser({ roles: [role] });
-      const { operation_id } = (await service.patch(`/user/all?user_id=${user_id}`, { token, body: { roles: [] } })).body;
+      const { operation_id } = (await service.patch(`/user/all?user_id=${user_id}`, { token, body: { roles: [] } }))
+        .body;
       return () => service.post(`/user/operation/${operation_id}/undo`, { token });
     },
   };
@@ -69,12 +76,16 @@ describe('a role that is given and changed at the same moment', () => {
   /** Until somebody waits for a lock of the kind. */
   async function someoneWaits(): Promise<void> {
     const until = performance.now() + 10_000;
-    const waiting = () => service.rows(`select 1 from pg_locks where locktype = 'advisory' and not granted and objid = $1`, [rolesLock]);
+    const waiting = () =>
+      service.rows(`select 1 from pg_locks where locktype = 'advisory' and not granted and objid = $1`, [rolesLock]);
     while ((await waiting()).length === 0) if (performance.now() > until) throw new Error('nobody waits');
   }
 
   /** What a connection of its own has under way, and commits once the request waits for it. */
-  async function whileUnderWay(begin: (client: PoolClient) => Promise<unknown>, request: () => Promise<TestAnswer>): Promise<TestAnswer> {
+  async function whileUnderWay(
+    begin: (client: PoolClient) => Promise<unknown>,
+    request: () => Promise<TestAnswer>,
+  ): Promise<TestAnswer> {
     const client = await service.sql.connect();
     try {
       await client.query('begin');
@@ -138,7 +149,9 @@ describe('a role that is given and changed at the same moment', () => {
           ? () => service.delete(`/role/${role}`, { token })
           : () => service.patch(`/role/${role}`, { token, body: { user_types: ['system'] } });
       const at = round % (prepared.length + 1);
-      const answers = await Promise.all([...prepared.slice(0, at), against, ...prepared.slice(at)].map((send) => send()));
+      const answers = await Promise.all(
+        [...prepared.slice(0, at), against, ...prepared.slice(at)].map((send) => send()),
+      );
       expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
       expect(await impossible()).toEqual([]);
       outcomes.add(`${answers[at]?.status}`);
@@ -152,7 +165,10 @@ describe('a role that is given and changed at the same moment', () => {
     const owners = ['owner-a', 'owner-b'] as const;
     beforeAll(async () => {
       for (const name of owners)
-        await service.post('/role/create', { token, body: { name, user_types: ['system'], permissions: ['*', 'audit:read'] } });
+        await service.post('/role/create', {
+          token,
+          body: { name, user_types: ['system'], permissions: ['*', 'audit:read'] },
+        });
       const [first, second] = [
         await service.loginAs({ user_type: 'system', roles: [owners[0]] }),
         await service.loginAs({ user_type: 'system', roles: [owners[1]] }),
@@ -174,7 +190,8 @@ describe('a role that is given and changed at the same moment', () => {
         await service.rows(`select 1 from users where status = 'active' and deleted_at is null and carrier_scope is null
           and exists (select 1 from roles where name = any(users.roles) and '*' = any(permissions))`)
       ).length;
-    const empty = (by: Login, role: string) => service.patch(`/role/${role}`, { token: by.token, body: { permissions: ['audit:read'] } });
+    const empty = (by: Login, role: string) =>
+      service.patch(`/role/${role}`, { token: by.token, body: { permissions: ['audit:read'] } });
 
     it('alone: `*` stays in the role of the only one, and nothing is changed', async () => {
       await repair();
@@ -183,9 +200,10 @@ describe('a role that is given and changed at the same moment', () => {
       expect([last.status, last.body.code]).toEqual([409, 'user.last_administrator']);
       expect((await service.delete(`/role/${owners[0]}`, pair[0])).body.code).toBe('role.in_use');
       expect((await service.get('/user', pair[0])).body.permissions).toContain('*');
-      const events = await service.rows(`select 1 from events where event_type = 'role.changed' and changes->'name'->>'after' = $1`, [
-        owners[0],
-      ]);
+      const events = await service.rows(
+        `select 1 from events where event_type = 'role.changed' and changes->'name'->>'after' = $1`,
+        [owners[0]],
+      );
       expect(events).toEqual([]);
     });
 
@@ -209,7 +227,10 @@ describe('a role that is given and changed at the same moment', () => {
     ])('one’s role is emptied while the other is %s: one is left, in every round', async (_title, method, body) => {
       for (let round = 0; round < rounds; round++) {
         await repair();
-        await service.rows(`update users set carrier_scope = null where user_id in ($1, $2)`, [pair[0].user_id, pair[1].user_id]);
+        await service.rows(`update users set carrier_scope = null where user_id in ($1, $2)`, [
+          pair[0].user_id,
+          pair[1].user_id,
+        ]);
         const answers = await Promise.all([
           empty(pair[0], owners[0]),
           service.send(method, `/user/${pair[1].user_id}`, { token: pair[0].token, body }),

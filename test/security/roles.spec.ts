@@ -14,7 +14,12 @@ describe('power by way of roles', () => {
     ({ admin } = service);
     await make({ name: 'manager', user_types: ['system', 'carrier'], permissions: managed });
     await make({ name: 'detour', user_types: ['system', 'carrier'], may_grant: ['administrator'] });
-    await make({ name: 'detour-2', user_types: ['system', 'carrier'], permissions: ['user:read'], may_grant: ['detour'] });
+    await make({
+      name: 'detour-2',
+      user_types: ['system', 'carrier'],
+      permissions: ['user:read'],
+      may_grant: ['detour'],
+    });
     await make({ name: 'billing', user_types: ['system', 'carrier'], permissions: ['billing:write', 'calls:read'] });
     await make({ name: 'plain', user_types: ['system', 'carrier'], permissions: ['calls:read'] });
     manager = await service.loginAs({ user_type: 'system', roles: ['manager'] });
@@ -25,7 +30,8 @@ describe('power by way of roles', () => {
   const create = (by: TestLogin, body: Record<string, unknown>) =>
     service.post('/role/create', { token: by.token, body: { name: `r${++count}`, user_types: ['system'], ...body } });
   const make = async (body: Record<string, unknown>) => expect((await create(admin, body)).status).toBe(201);
-  const change = (by: TestLogin, role: string, body: unknown) => service.patch(`/role/${role}`, { token: by.token, body });
+  const change = (by: TestLogin, role: string, body: unknown) =>
+    service.patch(`/role/${role}`, { token: by.token, body });
   const outcome = ({ status, body }: TestAnswer) => [status, body?.code];
   const exceeds = [403, 'access.grant_exceeds_own'];
   const denied = [403, 'access.denied'];
@@ -33,9 +39,12 @@ describe('power by way of roles', () => {
   const eventCount = async () => (await service.rows(`select 1 from events where target_type = 'role'`)).length;
 
   /** Nothing of it may leave a trace. */
-  async function refusedEach(attempts: [title: string, send: () => Promise<TestAnswer>, expected: unknown][]): Promise<void> {
+  async function refusedEach(
+    attempts: [title: string, send: () => Promise<TestAnswer>, expected: unknown][],
+  ): Promise<void> {
     const [before, events] = [await all(), await eventCount()];
-    for (const [title, send, expected] of attempts) expect([title, ...outcome(await send())]).toEqual([title, ...(expected as [])]);
+    for (const [title, send, expected] of attempts)
+      expect([title, ...outcome(await send())]).toEqual([title, ...(expected as [])]);
     expect([await all(), await eventCount()]).toEqual([before, events]);
   }
 
@@ -52,18 +61,32 @@ describe('power by way of roles', () => {
     };
     await refusedEach(Object.entries(attempts).map(([title, body]) => [title, () => create(manager, body), exceeds]));
     // the control: what they hold
-    expect((await create(manager, { permissions: managed, may_grant: ['plain', 'manager', 'carrier_user'] })).status).toBe(201);
+    expect(
+      (await create(manager, { permissions: managed, may_grant: ['plain', 'manager', 'carrier_user'] })).status,
+    ).toBe(201);
   });
 
   it('Z10 nobody changes or deletes a role that gives more than they could, before or after', async () => {
     await refusedEach([
       ['adding everything', () => change(manager, 'plain', { permissions: ['*'] }), exceeds],
-      ['adding what one lacks', () => change(manager, 'plain', { permissions: ['calls:read', 'billing:write'] }), exceeds],
+      [
+        'adding what one lacks',
+        () => change(manager, 'plain', { permissions: ['calls:read', 'billing:write'] }),
+        exceeds,
+      ],
       ['adding a role to give', () => change(manager, 'plain', { may_grant: ['administrator'] }), exceeds],
       ['adding a detour', () => change(manager, 'plain', { may_grant: ['detour-2'] }), exceeds],
-      ['adding to the role that one has', () => change(manager, 'manager', { permissions: [...managed, 'user:delete'] }), exceeds],
+      [
+        'adding to the role that one has',
+        () => change(manager, 'manager', { permissions: [...managed, 'user:delete'] }),
+        exceeds,
+      ],
       ['everything to the role that one has', () => change(manager, 'manager', { permissions: ['*'] }), exceeds],
-      ['a role to give to the role that one has', () => change(manager, 'manager', { may_grant: ['administrator'] }), exceeds],
+      [
+        'a role to give to the role that one has',
+        () => change(manager, 'manager', { may_grant: ['administrator'] }),
+        exceeds,
+      ],
       ['taking what one lacks from others', () => change(manager, 'billing', { permissions: ['calls:read'] }), exceeds],
       ['all at once from others', () => change(manager, 'billing', { permissions: [] }), exceeds],
       ['taking a role to give from others', () => change(manager, 'detour', { may_grant: [] }), exceeds],
@@ -84,17 +107,23 @@ describe('power by way of roles', () => {
     for (const role of ['detour', 'detour-2', 'billing']) {
       const body = { name: `n${++count}`, email: `n${count}@example.com`, user_type: 'system', roles: [role] };
       expect(outcome(await service.post('/user/create', { token, body }))).toEqual(exceeds);
-      expect(outcome(await service.patch(`/user/${victim.user_id}`, { token, body: { roles: [role] } }))).toEqual(exceeds);
-      expect(outcome(await service.patch(`/user/all?user_id=${victim.user_id}`, { token, body: { roles_add: [role] } }))).toEqual(exceeds);
+      expect(outcome(await service.patch(`/user/${victim.user_id}`, { token, body: { roles: [role] } }))).toEqual(
+        exceeds,
+      );
+      expect(
+        outcome(await service.patch(`/user/all?user_id=${victim.user_id}`, { token, body: { roles_add: [role] } })),
+      ).toEqual(exceeds);
     }
-    expect(outcome(await service.patch(`/user/${above.user_id}`, { token, body: { email: 'eve@example.com' } }))).toEqual([
-      403,
-      'access.protected_user',
-    ]);
+    expect(
+      outcome(await service.patch(`/user/${above.user_id}`, { token, body: { email: 'eve@example.com' } })),
+    ).toEqual([403, 'access.protected_user']);
     // the control: a role that names the detour makes it theirs to give
     await make({ name: 'granter', may_grant: ['detour'], permissions: managed });
     const granter = await service.loginAs({ user_type: 'system', roles: ['granter'] });
-    const allowed = await service.patch(`/user/${victim.user_id}`, { token: granter.token, body: { roles: ['detour', 'detour-2'] } });
+    const allowed = await service.patch(`/user/${victim.user_id}`, {
+      token: granter.token,
+      body: { roles: ['detour', 'detour-2'] },
+    });
     expect(allowed.body.roles).toEqual(['detour', 'detour-2']);
   });
 
@@ -146,11 +175,20 @@ describe('power by way of roles', () => {
   it('Z4 what happens to roles is seen in the audit log by those without scope only', async () => {
     await make({ name: 'watcher', user_types: ['system', 'carrier'], permissions: ['audit:read'] });
     const fields = { roles: ['watcher'] };
-    const seen = async (login: TestLogin, query: string) => (await service.get(`/audit/list?${query}`, login)).body.items.length;
+    const seen = async (login: TestLogin, query: string) =>
+      (await service.get(`/audit/list?${query}`, login)).body.items.length;
     const unscoped = await service.loginAs({ ...fields, user_type: 'system' });
-    for (const query of ['target_type=role', 'event_type=role.created', `event_type=role.created&actor_id=${admin.user_id}`]) {
+    for (const query of [
+      'target_type=role',
+      'event_type=role.created',
+      `event_type=role.created&actor_id=${admin.user_id}`,
+    ]) {
       expect(await seen(unscoped, query)).toBeGreaterThan(0);
-      for (const scope of [{ user_type: 'system', carrier_scope: ['c1'] }, { user_type: 'system', carrier_scope: [] }, {}])
+      for (const scope of [
+        { user_type: 'system', carrier_scope: ['c1'] },
+        { user_type: 'system', carrier_scope: [] },
+        {},
+      ])
         expect(await seen(await service.loginAs({ ...fields, ...scope }), query)).toBe(0);
     }
   });
@@ -205,10 +243,35 @@ describe('power by way of roles', () => {
   });
 
   it.each([
-    ...['user:*', '*:*', '*:read', '**', 'USER:READ', 'User:read', 'user', 'user:', ':read', 'user:read ', ' user:read', 'user:read\n'],
-    ...['user:read:all', 'user.read', 'üser:read', 'usеr:read', 'user：read', '', `${'a'.repeat(65)}:b`, `a:${'b'.repeat(65)}`],
+    ...[
+      'user:*',
+      '*:*',
+      '*:read',
+      '**',
+      'USER:READ',
+      'User:read',
+      'user',
+      'user:',
+      ':read',
+      'user:read ',
+      ' user:read',
+      'user:read\n',
+    ],
+    ...[
+      'user:read:all',
+      'user.read',
+      'üser:read',
+      'usеr:read',
+      'user：read',
+      '',
+      `${'a'.repeat(65)}:b`,
+      `a:${'b'.repeat(65)}`,
+    ],
   ])('Z20 near misses of permissions: %j is none', async (permission) => {
-    for (const answer of [await create(admin, { permissions: [permission] }), await change(admin, 'plain', { permissions: [permission] })])
+    for (const answer of [
+      await create(admin, { permissions: [permission] }),
+      await change(admin, 'plain', { permissions: [permission] }),
+    ])
       expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, '/permissions']);
   });
 });

@@ -18,7 +18,9 @@ function sentValues(): Buffer[] {
   return statements.flatMap((call) => {
     const [statement, listed] = call as unknown as [{ values?: unknown[] } | string, unknown];
     const values = typeof statement === 'string' ? listed : (statement.values ?? listed);
-    return Array.isArray(values) ? values.flat().map((value) => (Buffer.isBuffer(value) ? value : Buffer.from(String(value)))) : [];
+    return Array.isArray(values)
+      ? values.flat().map((value) => (Buffer.isBuffer(value) ? value : Buffer.from(String(value))))
+      : [];
   });
 }
 
@@ -41,7 +43,11 @@ describe('how secrets are compared', () => {
   const hashOf = (secret: string) => crypto.createHash('sha256').update(secret).digest();
 
   it.each<[kind: string, make: () => Promise<string>, use: (secret: string) => Promise<{ status: number }>]>([
-    ['a reset link that is opened', () => mailedResetToken(service, user.email), (secret) => service.get(`/auth/reset/${secret}`)],
+    [
+      'a reset link that is opened',
+      () => mailedResetToken(service, user.email),
+      (secret) => service.get(`/auth/reset/${secret}`),
+    ],
     [
       'a reset link that is used',
       () => mailedResetToken(service, user.email),
@@ -59,7 +65,11 @@ describe('how secrets are compared', () => {
     [
       'an API key',
       async () => {
-        const body = { name: 'reader', permissions: ['user:read'], expires_at: new Date(Date.now() + 86_400_000).toISOString() };
+        const body = {
+          name: 'reader',
+          permissions: ['user:read'],
+          expires_at: new Date(Date.now() + 86_400_000).toISOString(),
+        };
         return (await service.post('/auth/key/create', { token: service.admin.token, body })).body.key;
       },
       (secret) => service.get('/user/list', { token: secret }),
@@ -96,7 +106,10 @@ describe('how secrets are compared', () => {
     const { confirm_token } = (await service.delete(`/user/all?user_id=${user.user_id}&dry_run=true`, { token })).body;
     for (const [signed, use] of [
       [cursor, (text: string) => service.get(`/user/list?per_page=1&cursor=${text}`, { token })],
-      [confirm_token as string, (text: string) => service.delete(`/user/all?user_id=${user.user_id}&confirm_token=${text}`, { token })],
+      [
+        confirm_token as string,
+        (text: string) => service.delete(`/user/all?user_id=${user.user_id}&confirm_token=${text}`, { token }),
+      ],
     ] as const)
       for (const wrong of wrongOnes(signed, signed.indexOf('.') + 1)) {
         compared.length = 0;

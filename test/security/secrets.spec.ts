@@ -3,11 +3,18 @@ import { appSecret, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
 
 /** What tutorials, tools and lists of common secrets offer (jwt_tool, jwt.io, sample projects). */
-const short = 'secret changeme password admin 123456 key jwt token test private default your-256-bit-secret your_jwt_secret mysecret'.split(
-  ' ',
+const short =
+  'secret changeme password admin 123456 key jwt token test private default your-256-bit-secret your_jwt_secret mysecret'.split(
+    ' ',
+  );
+const repeated = ['secret', 'changeme', 'password', '0123456789', '0123456789abcdef', 'your-256-bit-secret'].map(
+  (text) => text.repeat(7),
 );
-const repeated = ['secret', 'changeme', 'password', '0123456789', '0123456789abcdef', 'your-256-bit-secret'].map((text) => text.repeat(7));
-const published = ['a-string-secret-at-least-256-bits-long', 'use-a-long-random-Password-here-1234', 'changeme-changeme-please-1234567890'];
+const published = [
+  'a-string-secret-at-least-256-bits-long',
+  'use-a-long-random-Password-here-1234',
+  'changeme-changeme-please-1234567890',
+];
 
 describe('secrets', () => {
   let service: TestService;
@@ -16,12 +23,15 @@ describe('secrets', () => {
   });
   afterAll(() => service.close());
 
-  it.each([...short, ...repeated, ...published, ' '.repeat(40), 'x'.repeat(31)])('J13 weak secret: %s is refused by name', (secret) => {
-    const start = () => loadConfig({ DATABASE_URL: service.config.DATABASE_URL, APP_SECRET: secret });
-    expect(start).toThrow(ConfigError);
-    expect(start).toThrow(/APP_SECRET: /);
-    expect(start).not.toThrow(secret);
-  });
+  it.each([...short, ...repeated, ...published, ' '.repeat(40), 'x'.repeat(31)])(
+    'J13 weak secret: %s is refused by name',
+    (secret) => {
+      const start = () => loadConfig({ DATABASE_URL: service.config.DATABASE_URL, APP_SECRET: secret });
+      expect(start).toThrow(ConfigError);
+      expect(start).toThrow(/APP_SECRET: /);
+      expect(start).not.toThrow(secret);
+    },
+  );
 
   it('J13 weak secret: the process does not start, without one neither', async () => {
     const { DATABASE_URL } = service.config;

@@ -9,8 +9,10 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
     if (performance.now() > deadline) throw new Error(`never came true: ${condition.toString()}`);
 }
 
-const works = async (service: TestService, { token }: { token: string }) => (await service.get('/user', { token })).status;
-const refresh = (service: TestService, { refresh_token }: TestLogin) => service.post('/auth/check-token', { body: { refresh_token } });
+const works = async (service: TestService, { token }: { token: string }) =>
+  (await service.get('/user', { token })).status;
+const refresh = (service: TestService, { refresh_token }: TestLogin) =>
+  service.post('/auth/check-token', { body: { refresh_token } });
 const shown = async (service: TestService, { session_id }: TestLogin) =>
   (await service.get(`/auth/session/list?session_id=${session_id}`, { token: service.admin.token })).body.items[0];
 
@@ -18,7 +20,10 @@ describe('ends of sessions, by the clock', () => {
   let service: TestService;
   let login: TestLogin & { name: string };
   beforeAll(async () => {
-    service = await TestService.start({ CARRIER_USER_SESSION_IDLE_SECONDS: '2', CARRIER_USER_SESSION_ABSOLUTE_SECONDS: '5' });
+    service = await TestService.start({
+      CARRIER_USER_SESSION_IDLE_SECONDS: '2',
+      CARRIER_USER_SESSION_ABSOLUTE_SECONDS: '5',
+    });
     login = await service.loginAs();
   });
   afterAll(() => service.close());
@@ -72,7 +77,9 @@ describe('limits of sessions', () => {
       expect(body.refresh_token).not.toBe(user.refresh_token);
     }
     for (const field of ['session_id', 'sid', 'token', 'refresh_token']) {
-      const { status } = await service.post('/auth/login', { body: { login: user.name, password, [field]: user.session_id } });
+      const { status } = await service.post('/auth/login', {
+        body: { login: user.name, password, [field]: user.session_id },
+      });
       expect(status).toBe(400);
     }
     const after = await service.get('/auth/session/list', { token: user.token });
@@ -91,9 +98,14 @@ describe('limits of sessions', () => {
     const replaced = await list('ended_reason=replaced');
     expect(ids(replaced).sort()).toEqual(ids(logins.slice(0, 5)).sort());
     for (const session of replaced) expect([session.active, session.ended_by]).toEqual([false, null]);
-    const answers = await Promise.all(logins.map(async (login) => [await works(service, login), (await refresh(service, login)).status]));
+    const answers = await Promise.all(
+      logins.map(async (login) => [await works(service, login), (await refresh(service, login)).status]),
+    );
     expect(answers).toEqual(logins.map((_, i) => (i < 5 ? [401, 401] : [200, 200])));
-    const { body } = await service.get(`/audit/list?event_type=session.ended&target_id_in=${ids(replaced).join()}`, service.admin);
+    const { body } = await service.get(
+      `/audit/list?event_type=session.ended&target_id_in=${ids(replaced).join()}`,
+      service.admin,
+    );
     expect(body.items).toHaveLength(5);
     for (const event of body.items) {
       expect(event).toMatchObject({
@@ -105,11 +117,17 @@ describe('limits of sessions', () => {
   });
 
   it('S19 administrators end the sessions of one user, of a carrier, and of everybody but themselves', async () => {
-    const [one, two, foreign] = [await service.loginAs(), await service.loginAs(), await service.loginAs({ carrier_id: 'c2' })];
+    const [one, two, foreign] = [
+      await service.loginAs(),
+      await service.loginAs(),
+      await service.loginAs({ carrier_id: 'c2' }),
+    ];
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const auditor = await service.loginAs({ user_type: 'system', roles: ['auditor'] });
-    const alive = () => Promise.all([one, two, foreign, operator, auditor, service.admin].map((login) => works(service, login)));
-    const end = (query: string, { token }: { token: string }) => service.delete(`/auth/session/all?${query}`, { token });
+    const alive = () =>
+      Promise.all([one, two, foreign, operator, auditor, service.admin].map((login) => works(service, login)));
+    const end = (query: string, { token }: { token: string }) =>
+      service.delete(`/auth/session/all?${query}`, { token });
     // reading is not ending
     expect((await end(`user_id=${one.user_id}`, auditor)).body).toEqual({ ended: 0 });
     expect((await end(`user_id=${one.user_id}`, operator)).body).toEqual({ ended: 1 });
@@ -141,7 +159,10 @@ describe('limits of sessions', () => {
     for (const [i, secret] of secrets.entries())
       for (const other of secrets.slice(i + 1)) {
         // of 256 independent bits half differ; 64 or fewer is chance once in 10^15
-        const differing = secret.reduce((sum, byte, at) => sum + (byte ^ (other[at] ?? 0)).toString(2).replaceAll('0', '').length, 0);
+        const differing = secret.reduce(
+          (sum, byte, at) => sum + (byte ^ (other[at] ?? 0)).toString(2).replaceAll('0', '').length,
+          0,
+        );
         expect(differing).toBeGreaterThan(64);
       }
     const id = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -163,7 +184,9 @@ describe('limits of sessions', () => {
       'ended_reason_isnull=true',
     ])
       for (const caller of [manager, plain, scoped]) {
-        const { status, body } = await service.get(`/auth/session/list?per_page=500&count=exact&${query}`, { token: caller.token });
+        const { status, body } = await service.get(`/auth/session/list?per_page=500&count=exact&${query}`, {
+          token: caller.token,
+        });
         expect(status).toBe(200);
         const seen = body.items.filter((item: { user_id: string }) => item.user_id !== caller.user_id);
         for (const item of seen) expect([query, item.carrier_id]).toEqual([query, 'c1']);
@@ -184,7 +207,10 @@ describe('limits of sessions', () => {
       'constructor/1 toString',
     ];
     for (const agent of agents) {
-      const { body } = await service.post('/auth/login', { body: { login: user.name, password }, headers: { 'user-agent': agent } });
+      const { body } = await service.post('/auth/login', {
+        body: { login: user.name, password },
+        headers: { 'user-agent': agent },
+      });
       const answer = await service.post('/auth/check-token', { body: { token: body.access_token } });
       const { browser, os, device, user_agent } = answer.body.session;
       expect(user_agent.length).toBeLessThanOrEqual(512);

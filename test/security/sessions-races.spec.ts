@@ -25,7 +25,9 @@ describe('sessions that are ended in several ways at once', () => {
         service.delete('/auth/session/all?carrier_id=crowd&active=true', { token }),
       ]);
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-      expect(await service.rows('select 1 from sessions where user_id = any($1) and ended_at is null', [ids])).toEqual([]);
+      expect(await service.rows('select 1 from sessions where user_id = any($1) and ended_at is null', [ids])).toEqual(
+        [],
+      );
     }
   });
 });

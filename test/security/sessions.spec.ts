@@ -26,7 +26,8 @@ describe('sessions', () => {
     await until(async () => (await worksThere(login)) !== 200, 1_000).catch(() => undefined);
     return worksThere(login);
   };
-  const refreshes = async ({ refresh_token }: TestLogin) => (await service.post('/auth/check-token', { body: { refresh_token } })).status;
+  const refreshes = async ({ refresh_token }: TestLogin) =>
+    (await service.post('/auth/check-token', { body: { refresh_token } })).status;
   const refreshesThere = async ({ refresh_token }: TestLogin) =>
     (await other.send('POST', '/auth/check-token', { body: { refresh_token } })).status;
   const again = async (): Promise<User> => ({ ...user, ...(await service.login(user.name)) });
@@ -48,7 +49,9 @@ describe('sessions', () => {
     for (const byRefreshToken of [false, true]) {
       const login = await again();
       expect([await works(login), await worksThere(login)]).toEqual([200, 200]);
-      const request = byRefreshToken ? { body: { refresh_token: login.refresh_token } } : { token: login.token, body: {} };
+      const request = byRefreshToken
+        ? { body: { refresh_token: login.refresh_token } }
+        : { token: login.token, body: {} };
       expect((await service.post('/auth/logout', request)).status).toBe(204);
       expect(await soonThere(login)).toBe(401);
       expect([await works(login), await refreshesThere(login), await refreshes(login)]).toEqual([401, 401, 401]);
@@ -63,7 +66,9 @@ describe('sessions', () => {
     expect([await works(first), await works(second), await works(third)]).toEqual([401, 200, 200]);
     const { status, body } = await service.delete('/auth/session/all', { token: second.token });
     expect([status, body.ended]).toEqual([200, 2]);
-    expect([await works(user), await works(second), await works(third), await works(stranger)]).toEqual([401, 200, 401, 200]);
+    expect([await works(user), await works(second), await works(third), await works(stranger)]).toEqual([
+      401, 200, 401, 200,
+    ]);
     expect(await works(service.admin)).toBe(200);
     user = second;
   });
@@ -98,8 +103,12 @@ describe('sessions', () => {
       }
     }
     for (const { token } of [user, manager]) {
-      expect((await service.delete(`/auth/session/all?user_id=${foreign.user_id}`, { token })).body).toEqual({ ended: 0 });
-      expect((await service.delete(`/auth/session/all?session_id_ne=${user.session_id}&user_type=system`, { token })).body).toEqual({
+      expect((await service.delete(`/auth/session/all?user_id=${foreign.user_id}`, { token })).body).toEqual({
+        ended: 0,
+      });
+      expect(
+        (await service.delete(`/auth/session/all?session_id_ne=${user.session_id}&user_type=system`, { token })).body,
+      ).toEqual({
         ended: 0,
       });
     }
@@ -126,9 +135,14 @@ describe('sessions', () => {
       { session_id: ended.session_id, ended_reason: 'logout', ended_by: victim.user_id, events: 1 },
       { session_id: expired.session_id, ended_at: null, ended_reason: null, ended_by: null, events: 0 },
     ]);
-    for (const { session_id } of [ended, expired]) expect((await service.delete(`/auth/session/${session_id}`, admin())).status).toBe(204);
-    const filters = [`session_id_in=${ended.session_id},${expired.session_id}`, `user_id=${victim.user_id}&active=false`];
-    for (const filter of filters) expect((await service.delete(`/auth/session/all?${filter}`, admin())).body).toEqual({ ended: 0 });
+    for (const { session_id } of [ended, expired])
+      expect((await service.delete(`/auth/session/${session_id}`, admin())).status).toBe(204);
+    const filters = [
+      `session_id_in=${ended.session_id},${expired.session_id}`,
+      `user_id=${victim.user_id}&active=false`,
+    ];
+    for (const filter of filters)
+      expect((await service.delete(`/auth/session/all?${filter}`, admin())).body).toEqual({ ended: 0 });
     for (const refresh_token of [ended.refresh_token, expired.refresh_token])
       await service.post('/auth/logout', { body: { refresh_token } });
     await service.patch(`/user/${victim.user_id}`, { ...admin(), body: { status: 'disabled' } });
@@ -175,9 +189,15 @@ describe('sessions', () => {
     expect(await lists()).toBe(200);
     await service.patch(`/user/${manager.user_id}`, { ...admin(), body: { roles: [] } });
     expect(await lists()).toBe(403);
-    await service.patch(`/user/all?user_id=${manager.user_id}`, { ...admin(), body: { roles_add: ['carrier_administrator'] } });
+    await service.patch(`/user/all?user_id=${manager.user_id}`, {
+      ...admin(),
+      body: { roles_add: ['carrier_administrator'] },
+    });
     expect(await lists()).toBe(200);
-    await service.patch(`/user/all?user_id=${manager.user_id}`, { ...admin(), body: { roles_remove: ['carrier_administrator'] } });
+    await service.patch(`/user/all?user_id=${manager.user_id}`, {
+      ...admin(),
+      body: { roles_remove: ['carrier_administrator'] },
+    });
     expect(await lists()).toBe(403);
   });
 
@@ -190,7 +210,10 @@ describe('sessions', () => {
     expect([await works(thief), await refreshes(thief), await soonThere(victim)]).toEqual([401, 401, 401]);
     expect([await works(own), await worksThere(own), await refreshes(own)]).toEqual([200, 200, 200]);
     const later = await service.login(victim.name, next);
-    await service.post('/auth/email', { token: own.token, body: { email: `new-${victim.email}`, current_password: next } });
+    await service.post('/auth/email', {
+      token: own.token,
+      body: { email: `new-${victim.email}`, current_password: next },
+    });
     const { token } = await service.mailbox.take(`new-${victim.email}`, /\/auth\/email\//);
     expect((await service.post(`/auth/email/${token}`, { body: {} })).status).toBe(204);
     expect((await service.delete('/auth/session/all', { token: own.token })).body).toEqual({ ended: 1 });
@@ -223,8 +246,14 @@ describe('sessions', () => {
     const agent = `\u001b[31mEvil\u0007 <script>alert(1)</script>\u0000 \u009b${'x'.repeat(10_000)}`;
     const spoofed = ['x-forwarded-for', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip', 'forwarded'];
     const headers = { 'user-agent': agent, ...Object.fromEntries(spoofed.map((name) => [name, '203.0.113.66'])) };
-    const { body } = await service.post('/auth/login', { body: { login: user.name, password }, headers, ip: '192.0.2.7' });
-    const { body: page } = await service.get(`/auth/session/list?session_id=${body.session_id}`, { token: body.access_token });
+    const { body } = await service.post('/auth/login', {
+      body: { login: user.name, password },
+      headers,
+      ip: '192.0.2.7',
+    });
+    const { body: page } = await service.get(`/auth/session/list?session_id=${body.session_id}`, {
+      token: body.access_token,
+    });
     const [{ ip, user_agent }] = page.items;
     expect(ip).toBe('192.0.2.7');
     expect(user_agent).toHaveLength(512);
@@ -247,7 +276,11 @@ describe('sessions', () => {
     const bytes = [login.refresh_token, refreshed.body.refresh_token, reset ?? ''].map((text) =>
       Buffer.from(text, 'base64url').subarray(16),
     );
-    const spellings = [...bytes, pem].flatMap((raw) => [raw.toString('hex'), raw.toString('base64'), raw.toString('base64url')]);
+    const spellings = [...bytes, pem].flatMap((raw) => [
+      raw.toString('hex'),
+      raw.toString('base64'),
+      raw.toString('base64url'),
+    ]);
     const dump = (await tables()).join('\n').toLowerCase();
     for (const spelling of [...secrets, ...parts, ...spellings]) expect(dump).not.toContain(spelling.toLowerCase());
     expect(dump).toContain(login.session_id);
@@ -260,7 +293,9 @@ describe('sessions', () => {
     );
     const rows: string[] = [];
     for (const { name } of names)
-      rows.push(...(await service.rows<{ text: string }>(`select t::text as text from ${name} t`)).map(({ text }) => text));
+      rows.push(
+        ...(await service.rows<{ text: string }>(`select t::text as text from ${name} t`)).map(({ text }) => text),
+      );
     return rows;
   }
 });

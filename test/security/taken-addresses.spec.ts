@@ -30,20 +30,29 @@ describe('probing for users by creating users', () => {
 
   it.each([
     ['e-mail address', 'user.email_taken', ({ email }: User) => ({ email })],
-    ['e-mail address in another spelling', 'user.email_taken', ({ email }: User) => ({ email: ` ${email.toUpperCase()} ` })],
+    [
+      'e-mail address in another spelling',
+      'user.email_taken',
+      ({ email }: User) => ({ email: ` ${email.toUpperCase()} ` }),
+    ],
     ['login name', 'user.name_taken', ({ name }: User) => ({ name })],
-  ])('responds alike to a taken %s of the same carrier, another carrier or a System User (L3)', async (_title, code, fields) => {
-    const users = await service.rows('select count(*) from users');
-    const inOwnCarrier = await create(administrator.token, fields(own));
-    expect([inOwnCarrier.status, inOwnCarrier.body.code]).toEqual([409, code]);
-    for (const owner of [foreign, system]) {
-      const elsewhere = await create(administrator.token, fields(owner));
-      expect(tellsOf(elsewhere)).toEqual(tellsOf(inOwnCarrier));
-      const told = { ...elsewhere.body, request_id: undefined };
-      expect(JSON.stringify(told)).not.toMatch(new RegExp(`c2|${owner.user_id}|${owner.name}|${owner.email}|Frederic|Foreign|Sybil`, 'i'));
-    }
-    expect(await service.rows('select count(*) from users')).toEqual(users);
-  });
+  ])(
+    'responds alike to a taken %s of the same carrier, another carrier or a System User (L3)',
+    async (_title, code, fields) => {
+      const users = await service.rows('select count(*) from users');
+      const inOwnCarrier = await create(administrator.token, fields(own));
+      expect([inOwnCarrier.status, inOwnCarrier.body.code]).toEqual([409, code]);
+      for (const owner of [foreign, system]) {
+        const elsewhere = await create(administrator.token, fields(owner));
+        expect(tellsOf(elsewhere)).toEqual(tellsOf(inOwnCarrier));
+        const told = { ...elsewhere.body, request_id: undefined };
+        expect(JSON.stringify(told)).not.toMatch(
+          new RegExp(`c2|${owner.user_id}|${owner.name}|${owner.email}|Frederic|Foreign|Sybil`, 'i'),
+        );
+      }
+      expect(await service.rows('select count(*) from users')).toEqual(users);
+    },
+  );
 
   it('answers a caller without user:create with 403, whether the e-mail address or name is free or taken (L3)', async () => {
     const caller = await service.loginAs({ carrier_id: 'c1', roles: ['carrier_user'] });

@@ -61,7 +61,11 @@ describe('one carrier against another', () => {
 
     it('with If-Match tells nothing of their version', async () => {
       for (const version of ['"1"', '"999"', '*']) {
-        const there = await service.patch(`/user/${foreign.user_id}`, { token: own.token, body: {}, headers: { 'if-match': version } });
+        const there = await service.patch(`/user/${foreign.user_id}`, {
+          token: own.token,
+          body: {},
+          headers: { 'if-match': version },
+        });
         expect([there.status, there.body.code]).toEqual([404, 'user.not_found']);
       }
     });
@@ -75,7 +79,8 @@ describe('one carrier against another', () => {
           times.push(performance.now() - began);
         }
       }
-      const later = there.flatMap((time) => nowhere.filter((other) => time > other)).length / there.length / nowhere.length;
+      const later =
+        there.flatMap((time) => nowhere.filter((other) => time > other)).length / there.length / nowhere.length;
       expect(Math.abs(later - 0.5)).toBeLessThan(0.25);
       expect(median(there)).toBeLessThan(median(nowhere) * 2);
     });
@@ -88,7 +93,10 @@ describe('one carrier against another', () => {
     ])('%s reaches one’s own only, and reports the others like ids that do not exist', async (method, body) => {
       const victim = await service.createUser({ carrier_id: 'c1' });
       const ask = (strangers: string[], query = '') =>
-        service.send(method, `/user/all?user_id_in=${[victim.user_id, ...strangers].join()}${query}`, { token: own.token, body });
+        service.send(method, `/user/all?user_id_in=${[victim.user_id, ...strangers].join()}${query}`, {
+          token: own.token,
+          body,
+        });
       const before = await rowOf(foreign.user_id);
       const preview = await ask([foreign.user_id, service.admin.user_id], '&dry_run=true');
       const nobody = await ask([randomUUID(), randomUUID()], '&dry_run=true');
@@ -104,7 +112,13 @@ describe('one carrier against another', () => {
 
     it('sessions of others are not ended by a filter', async () => {
       const { session_id, user_id } = foreign;
-      for (const filter of [`session_id=${session_id}`, `user_id=${user_id}`, 'carrier_id=c2', 'carrier_id_ne=c1', 'user_type=system']) {
+      for (const filter of [
+        `session_id=${session_id}`,
+        `user_id=${user_id}`,
+        'carrier_id=c2',
+        'carrier_id_ne=c1',
+        'user_type=system',
+      ]) {
         const answer = await service.delete(`/auth/session/all?${filter}`, own);
         expect([filter, answer.body.ended]).toEqual([filter, 0]);
       }
@@ -113,11 +127,41 @@ describe('one carrier against another', () => {
 
   describe('Z5 a filter that would widen the scope', () => {
     const filters = () => [
-      ...['carrier_id=c2', 'carrier_id=C1', 'carrier_id_ne=c1', 'carrier_id_in=c1,c2', 'carrier_id_in=c2', 'carrier_id_isnull=true'],
-      ...['carrier_id_isnull=false', 'user_type=system', 'user_type_ne=carrier', 'user_type_in=system,carrier', 'status_ne=invited'],
-      ...[`user_id=${foreign.user_id}`, `user_id_ne=${own.user_id}`, `user_id_in=${foreign.user_id},${service.admin.user_id}`],
-      ...[`name=${foreign.name}`, `name_ne=${own.name}`, `name_like=${foreign.name.slice(0, 4)}`, `email=${foreign.email}`, 'q=ada', 'q=a'],
-      ...['role=administrator', 'role_in=administrator,carrier_user', 'attributes.carrier_id=c1', 'attributes.n=1', 'online=true'],
+      ...[
+        'carrier_id=c2',
+        'carrier_id=C1',
+        'carrier_id_ne=c1',
+        'carrier_id_in=c1,c2',
+        'carrier_id_in=c2',
+        'carrier_id_isnull=true',
+      ],
+      ...[
+        'carrier_id_isnull=false',
+        'user_type=system',
+        'user_type_ne=carrier',
+        'user_type_in=system,carrier',
+        'status_ne=invited',
+      ],
+      ...[
+        `user_id=${foreign.user_id}`,
+        `user_id_ne=${own.user_id}`,
+        `user_id_in=${foreign.user_id},${service.admin.user_id}`,
+      ],
+      ...[
+        `name=${foreign.name}`,
+        `name_ne=${own.name}`,
+        `name_like=${foreign.name.slice(0, 4)}`,
+        `email=${foreign.email}`,
+        'q=ada',
+        'q=a',
+      ],
+      ...[
+        'role=administrator',
+        'role_in=administrator,carrier_user',
+        'attributes.carrier_id=c1',
+        'attributes.n=1',
+        'online=true',
+      ],
       ...[
         'online_ne=false',
         'created_at_gt=2000-01-01T00:00:00Z',
@@ -125,7 +169,13 @@ describe('one carrier against another', () => {
         'last_login_ip=0.0.0.0/0',
         'carrier_id_ne=zz',
       ],
-      ...['carrier_id=c1&carrier_id=c2', 'carrier_id[]=c1&carrier_id[]=c2', 'carrier_id[$ne]=c1', 'carrier_id!=c1', 'carrier_id[not]=c1'],
+      ...[
+        'carrier_id=c1&carrier_id=c2',
+        'carrier_id[]=c1&carrier_id[]=c2',
+        'carrier_id[$ne]=c1',
+        'carrier_id!=c1',
+        'carrier_id[not]=c1',
+      ],
       ...[
         'or[carrier_id]=c2',
         '$or=carrier_id.eq.c2',
@@ -134,8 +184,22 @@ describe('one carrier against another', () => {
         'not=carrier_id',
         'carrier_id=',
       ],
-      ...['carrier_id=null', 'carrier_id=*', 'carrier_id=%25', 'carrier_id_like=%25%25%25', "carrier_id=c1'or'1'='1", 'carrier.id=c2'],
-      ...['scope=all', 'carrier_scope=null', 'carrier_scope_isnull=true', 'as=administrator', 'user.carrier_id=c2', 'everyone=true'],
+      ...[
+        'carrier_id=null',
+        'carrier_id=*',
+        'carrier_id=%25',
+        'carrier_id_like=%25%25%25',
+        "carrier_id=c1'or'1'='1",
+        'carrier.id=c2',
+      ],
+      ...[
+        'scope=all',
+        'carrier_scope=null',
+        'carrier_scope_isnull=true',
+        'as=administrator',
+        'user.carrier_id=c2',
+        'everyone=true',
+      ],
     ];
     const isOwn = (item: { carrier_id: string | null; user_id: string }, login: Login) =>
       item.carrier_id === 'c1' || (login === scoped && item.user_id === login.user_id);
@@ -184,7 +248,11 @@ describe('one carrier against another', () => {
         'x-user-type': 'system',
         'x-admin': 'true',
       },
-      ...{ 'x-original-url': '/health/live', 'x-rewrite-url': '/health/live', cookie: `user_id=${user_id}; role=administrator; token=x` },
+      ...{
+        'x-original-url': '/health/live',
+        'x-rewrite-url': '/health/live',
+        cookie: `user_id=${user_id}; role=administrator; token=x`,
+      },
     };
     const { token } = user;
     expect((await service.get('/user', { token, headers })).body.user_id).toBe(user.user_id);
@@ -196,7 +264,11 @@ describe('one carrier against another', () => {
       ),
     ).toBe(true);
     for (const field of ['user_id', 'userId', 'actor_id', 'carrier_id', 'user_type']) {
-      const answer = await service.patch(`/user/${user.user_id}`, { token, body: { first_name: 'Eve', [field]: user_id }, headers });
+      const answer = await service.patch(`/user/${user.user_id}`, {
+        token,
+        body: { first_name: 'Eve', [field]: user_id },
+        headers,
+      });
       expect([field, answer.status, answer.body.errors[0].code]).toEqual([field, 400, 'field.unknown']);
     }
     expect((await service.get(`/user?user_id=${user_id}`, { token })).status).toBe(400);
@@ -232,7 +304,10 @@ describe('one carrier against another', () => {
         { roles: ['auditor'] },
       ]) {
         const before = await rowOf(user.user_id);
-        expect([body, (await service.patch(`/user/${user.user_id}`, { token: service.admin.token, body })).status]).toEqual([body, 400]);
+        expect([
+          body,
+          (await service.patch(`/user/${user.user_id}`, { token: service.admin.token, body })).status,
+        ]).toEqual([body, 400]);
         const bulk = await service.patch(`/user/all?user_id=${user.user_id}`, { token: service.admin.token, body });
         expect([body, bulk.body.changed ?? 0]).toEqual([body, 0]);
         expect(await rowOf(user.user_id)).toEqual(before);
@@ -258,14 +333,26 @@ describe('one carrier against another', () => {
     );
     for (const mode of ['estimated', 'exact']) {
       expect((await service.get(`/user/list?count=${mode}`, own)).body.total).toEqual({ value: count, relation: 'eq' });
-      expect((await service.get(`/user/list?count=${mode}&carrier_id=c9`, own)).body.total).toEqual({ value: 0, relation: 'eq' });
-      expect((await service.get(`/user/list?count=${mode}`, scoped)).body.total).toEqual({ value: count + 1, relation: 'eq' });
-      expect((await service.get(`/user/list?count=${mode}`, scopedToNone)).body.total).toEqual({ value: 1, relation: 'eq' });
+      expect((await service.get(`/user/list?count=${mode}&carrier_id=c9`, own)).body.total).toEqual({
+        value: 0,
+        relation: 'eq',
+      });
+      expect((await service.get(`/user/list?count=${mode}`, scoped)).body.total).toEqual({
+        value: count + 1,
+        relation: 'eq',
+      });
+      expect((await service.get(`/user/list?count=${mode}`, scopedToNone)).body.total).toEqual({
+        value: 1,
+        relation: 'eq',
+      });
       expect((await service.get(`/auth/session/list?count=${mode}&carrier_id_ne=c1`, own)).body.total.value).toBe(0);
     }
     expect((await service.delete('/user/all?everyone=true&dry_run=true', own)).body.matched).toBe(count);
     const mismatch = await service.delete('/user/all?carrier_id_ne=zz&expected=10050', own);
-    expect([mismatch.body.code, mismatch.body.detail]).toEqual(['bulk.expected_mismatch', expect.stringContaining(` ${count} `)]);
+    expect([mismatch.body.code, mismatch.body.detail]).toEqual([
+      'bulk.expected_mismatch',
+      expect.stringContaining(` ${count} `),
+    ]);
     expect((await service.get('/user/list?count=exact&carrier_id=c9', service.admin)).body.total.value).toBe(10_050);
   });
 });

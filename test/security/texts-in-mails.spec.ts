@@ -25,7 +25,10 @@ describe('what users choose, in mails to them', () => {
   });
   afterAll(() => service.close());
 
-  /** Every mail there is about one user: invitation, password set, reset, proposed address (to both). */
+  /**
+   * Every mail there is about one user: invitation, password set, reset, proposed address (to
+   * both).
+   */
   async function allMails(fields: Record<string, unknown>, index: number): Promise<ReceivedMail[]> {
     const email = `victim${index}@example.com`;
     const { token } = service.admin;
@@ -37,14 +40,22 @@ describe('what users choose, in mails to them', () => {
       attributes: { k: fields['first_name'] },
       ...fields,
     };
-    const created = await service.post('/user/create', { token, body, headers: { 'user-agent': String(fields['first_name']) } });
+    const created = await service.post('/user/create', {
+      token,
+      body,
+      headers: { 'user-agent': String(fields['first_name']) },
+    });
     expect(created.status).toBe(201);
     const invitation = await service.mailbox.take(email);
-    expect(await service.post(`/auth/reset/${invitation.token}`, { body: { password } })).toMatchObject({ status: 204 });
+    expect(await service.post(`/auth/reset/${invitation.token}`, { body: { password } })).toMatchObject({
+      status: 204,
+    });
     const set = await service.mailbox.take(email);
     expect(await service.post('/auth/reset_email', { body: { email } })).toMatchObject({ status: 202 });
     const reset = await service.mailbox.take(email);
-    expect(await service.patch(`/user/${created.body.user_id}`, { token, body: { email: `new-${email}` } })).toMatchObject({ status: 200 });
+    expect(
+      await service.patch(`/user/${created.body.user_id}`, { token, body: { email: `new-${email}` } }),
+    ).toMatchObject({ status: 200 });
     return [invitation, set, reset, await service.mailbox.take(`new-${email}`), await service.mailbox.take(email)];
   }
 
@@ -52,7 +63,9 @@ describe('what users choose, in mails to them', () => {
     const people = payloads
       .filter((_payload, index) => index % 2 === 0)
       .map((first_name, index) => ({ first_name, last_name: payloads[index * 2 + 1] }));
-    const mails = await Promise.all(people.map((names, index) => allMails({ ...names, locale: index % 2 === 0 ? 'en' : 'de' }, index)));
+    const mails = await Promise.all(
+      people.map((names, index) => allMails({ ...names, locale: index % 2 === 0 ? 'en' : 'de' }, index)),
+    );
     expect(mails.flat()).toHaveLength(people.length * 5);
     for (const mail of mails.flat()) {
       const text = decoded(mail.source);
@@ -108,6 +121,8 @@ function decoded(source: string): string {
   const parts = source
     .split(/\r\n\r\n/)
     .map((part) => (/^[A-Za-z0-9+/=\r\n]{40,}$/.test(part) ? Buffer.from(part, 'base64').toString() : part));
-  const bytes = parts.join('\n\n').replace(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  const bytes = parts
+    .join('\n\n')
+    .replace(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(parseInt(hex, 16)));
   return bytes.replace(/<!doctype[^>]*>/gi, '');
 }

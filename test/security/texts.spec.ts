@@ -80,7 +80,9 @@ describe('hostile texts', () => {
       '２０２６-01-01T00:00:00Z',
     ];
     const filters = queryOperations().flatMap(([method, path, names]) =>
-      names.filter((name) => /_at(_|$)/.test(name) && !name.endsWith('_isnull')).map((name) => ({ method, path, name })),
+      names
+        .filter((name) => /_at(_|$)/.test(name) && !name.endsWith('_isnull'))
+        .map((name) => ({ method, path, name })),
     );
     expect(filters.length).toBeGreaterThan(100);
     const probes = filters.flatMap((filter) =>
@@ -99,7 +101,9 @@ describe('hostile texts', () => {
       '2026-01-01T00:00:00.123456789+14:00',
       '2026-01-01T23:59:59-12:00',
     ])
-      expect(await service.get(`/user/list?created_at_gt=${encodeURIComponent(value)}`, { token })).toMatchObject({ status: 200 });
+      expect(await service.get(`/user/list?created_at_gt=${encodeURIComponent(value)}`, { token })).toMatchObject({
+        status: 200,
+      });
   });
 
   it('I14 naughty strings are kept exactly and found again, or refused', async () => {
@@ -135,7 +139,14 @@ describe('hostile texts', () => {
 
   it('I14 naughty strings as keys, names, addresses, ids and search words never break anything', async () => {
     const calm = ({ status }: { status: number }) => status < 500 && status !== 413;
-    const rest = (text: string) => ({ phone: text, locale: text, timezone: text, roles: [text], allowed_ips: [text], status: text });
+    const rest = (text: string) => ({
+      phone: text,
+      locale: text,
+      timezone: text,
+      roles: [text],
+      allowed_ips: [text],
+      status: text,
+    });
     const bodies = allNaughtyStrings.flatMap((text): object[] => [
       { attributes: { [text]: 1 } },
       { attributes: { [text]: null } },
@@ -175,7 +186,11 @@ describe('hostile texts', () => {
       .filter(([method, , names]) => method === 'GET' && names.includes('count'))
       .flatMap(([, path, names]) =>
         names
-          .filter((name) => /^(name|email|first_name|last_name|phone|carrier_id|user_agent|event_type|request_id)(_in|_like)?$/.test(name))
+          .filter((name) =>
+            /^(name|email|first_name|last_name|phone|carrier_id|user_agent|event_type|request_id)(_in|_like)?$/.test(
+              name,
+            ),
+          )
           .map((name) => `${path}?count=none&${name}=`),
       );
     expect(texts.length).toBeGreaterThan(15);
@@ -222,7 +237,9 @@ describe('hostile texts', () => {
     );
     expect(await surprises(probes, JSON.stringify, patch, is400)).toEqual([]);
     for (const character of hidden)
-      expect(await service.post('/auth/login', { body: { login: `admin@example.com${character}`, password } })).toMatchObject({
+      expect(
+        await service.post('/auth/login', { body: { login: `admin@example.com${character}`, password } }),
+      ).toMatchObject({
         status: 400,
       });
   });
@@ -239,11 +256,19 @@ describe('hostile texts', () => {
       attributes: { k: 1, keep: 2 },
       must_change_password: true,
     };
-    expect((await patch({ ...full, attributes: { ...full.attributes, a: null, list: null, deep: null } })).body).toMatchObject(full);
+    expect(
+      (await patch({ ...full, attributes: { ...full.attributes, a: null, list: null, deep: null } })).body,
+    ).toMatchObject(full);
     const absent = await patch({});
     expect(absent.body).toMatchObject(full);
     expect(absent.body.version).toBe((await get()).version);
-    for (const [field, cleared] of Object.entries({ first_name: '', last_name: '', phone: null, locale: null, timezone: null })) {
+    for (const [field, cleared] of Object.entries({
+      first_name: '',
+      last_name: '',
+      phone: null,
+      locale: null,
+      timezone: null,
+    })) {
       const answer = await patch({ [field]: null });
       expect([field, answer.status, answer.body]).toEqual([field, 200, expect.objectContaining({ [field]: cleared })]);
     }
@@ -279,15 +304,28 @@ describe('hostile texts', () => {
     };
     const created = await service.post('/user/create', { token, body });
     expect(created.body).toMatchObject({ email: 'Blanks@example.com', first_name: ' Ada ' });
-    for (const wrong of [secret.trim(), secret.trimStart(), secret.trimEnd(), `${secret} `, secret.replace(/ /g, '\u00a0')])
-      expect(await service.post('/auth/login', { body: { login: 'blanks', password: wrong } })).toMatchObject({ status: 401 });
+    for (const wrong of [
+      secret.trim(),
+      secret.trimStart(),
+      secret.trimEnd(),
+      `${secret} `,
+      secret.replace(/ /g, '\u00a0'),
+    ])
+      expect(await service.post('/auth/login', { body: { login: 'blanks', password: wrong } })).toMatchObject({
+        status: 401,
+      });
     await service.rows('update login_attempts set locked_until = null');
     expect(await service.login('blanks', secret)).toMatchObject({ user_id: created.body.user_id });
-    for (const name of [' blanks2', 'blanks2 ', 'blanks 2', '\u00a0blanks2']) expect(await patch({ name })).toMatchObject({ status: 400 });
-    expect(await service.post('/user/create', { token, body: { ...body, name: 'blanks2', email: 'blanks@example.com ' } })).toMatchObject({
+    for (const name of [' blanks2', 'blanks2 ', 'blanks 2', '\u00a0blanks2'])
+      expect(await patch({ name })).toMatchObject({ status: 400 });
+    expect(
+      await service.post('/user/create', { token, body: { ...body, name: 'blanks2', email: 'blanks@example.com ' } }),
+    ).toMatchObject({
       status: 409,
     });
-    expect(await service.post('/auth/reset_email', { body: { email: ' blanks@example.com ' } })).toMatchObject({ status: 202 });
+    expect(await service.post('/auth/reset_email', { body: { email: ' blanks@example.com ' } })).toMatchObject({
+      status: 202,
+    });
     expect(await service.mailbox.take('Blanks@example.com')).toMatchObject({ token: expect.any(String) });
   });
 });

@@ -16,22 +16,34 @@ describe('tokens in the wrong place', () => {
   });
   afterAll(() => service.close());
 
-  const me = (headers: Record<string, string>, query = ''): Promise<TestAnswer> => service.get(`/user${query}`, { headers });
+  const me = (headers: Record<string, string>, query = ''): Promise<TestAnswer> =>
+    service.get(`/user${query}`, { headers });
 
   it('J8 token confusion: each kind is good for one thing only', async () => {
     const next = `next-${user.email}`;
-    expect((await service.post('/auth/email', { token: user.token, body: { email: next, current_password: password } })).status).toBe(202);
+    expect(
+      (await service.post('/auth/email', { token: user.token, body: { email: next, current_password: password } }))
+        .status,
+    ).toBe(202);
     const email = (await service.mailbox.take(next, /\/auth\/email\//)).token ?? '';
     await service.post('/auth/reset_email', { body: { email: user.email } });
     const reset = (await service.mailbox.take(user.email, /\/auth\/reset\//)).token ?? '';
     const guest = await service.createUser({ password: undefined, must_change_password: undefined });
     const invite = (await service.mailbox.take(guest.email, /\/auth\/reset\//)).token ?? '';
     const { token: access, refresh_token: refresh, session_id } = user;
-    const cursor = (await service.get('/user/list?per_page=1', { token: service.admin.token })).body.next_cursor as string;
+    const cursor = (await service.get('/user/list?per_page=1', { token: service.admin.token })).body
+      .next_cursor as string;
     const { body } = await service.get('/.well-known/jwks.json');
-    const others = { session_id, user_id: user.user_id, jti: String(decode(access)['jti']), cursor, kid: String(body.keys[0].kid) };
+    const others = {
+      session_id,
+      user_id: user.user_id,
+      jti: String(decode(access)['jti']),
+      cursor,
+      kid: String(body.keys[0].kid),
+    };
     const kinds: Record<string, string> = { access, refresh, reset, email, invite, ...others };
-    for (const [kind, text] of Object.entries(kinds)) expect([kind, text]).toEqual([kind, expect.stringMatching(/.{30,}/)]);
+    for (const [kind, text] of Object.entries(kinds))
+      expect([kind, text]).toEqual([kind, expect.stringMatching(/.{30,}/)]);
     const places: Record<string, { good: string[]; use: (token: string) => Promise<TestAnswer> }> = {
       'GET /user': { good: ['access'], use: (token) => service.get('/user', { token }) },
       'X-Auth-Token': { good: ['access'], use: (token) => me({ 'x-auth-token': token }) },
@@ -41,11 +53,17 @@ describe('tokens in the wrong place', () => {
       'check e-mail link': { good: ['email'], use: (token) => service.get(`/auth/email/${token}`) },
     };
     const consuming: typeof places = {
-      reset: { good: [], use: (token) => service.post(`/auth/reset/${token}`, { body: { password: 'some other fine phrase' } }) },
+      reset: {
+        good: [],
+        use: (token) => service.post(`/auth/reset/${token}`, { body: { password: 'some other fine phrase' } }),
+      },
       'confirm e-mail': { good: [], use: (token) => service.post(`/auth/email/${token}`, { body: {} }) },
       refresh: { good: [], use: (refresh_token) => service.post('/auth/check-token', { body: { refresh_token } }) },
       logout: { good: [], use: (token) => service.post('/auth/logout', { token, body: {} }) },
-      'logout by refresh token': { good: [], use: (refresh_token) => service.post('/auth/logout', { body: { refresh_token } }) },
+      'logout by refresh token': {
+        good: [],
+        use: (refresh_token) => service.post('/auth/logout', { body: { refresh_token } }),
+      },
     };
     const rightPlace: Record<string, string[]> = {
       ...{ reset: ['reset', 'invite'], 'confirm e-mail': ['email'], refresh: ['refresh'], logout: ['access'] },
@@ -54,7 +72,11 @@ describe('tokens in the wrong place', () => {
     for (const [kind, token] of Object.entries(kinds)) {
       for (const [place, { good, use }] of Object.entries(places)) {
         const { status } = await use(token);
-        expect([kind, place, good.includes(kind) ? status : isRefusal(status)]).toEqual([kind, place, good.includes(kind) ? 200 : true]);
+        expect([kind, place, good.includes(kind) ? status : isRefusal(status)]).toEqual([
+          kind,
+          place,
+          good.includes(kind) ? 200 : true,
+        ]);
       }
       for (const [place, { use }] of Object.entries(consuming)) {
         if (rightPlace[place]?.includes(kind) === true) continue;
@@ -73,7 +95,10 @@ describe('tokens in the wrong place', () => {
     const { token } = user;
     for (const parameter of ['access_token', 'token', 'jwt', 'auth', 'x-auth-token'])
       expect((await me({}, `?${parameter}=${token}`)).status).toBe(401);
-    expect((await service.post('/auth/password', { body: { access_token: token, token, current_password: password } })).status).toBe(401);
+    expect(
+      (await service.post('/auth/password', { body: { access_token: token, token, current_password: password } }))
+        .status,
+    ).toBe(401);
     for (const cookie of [`token=${token}`, `access_token=${token}`, `Authorization=Bearer ${token}`])
       expect((await me({ cookie })).status).toBe(401);
     const schemes = ['Basic', 'Token', 'JWT', 'Bearer:', 'BearerX', 'DPoP', ''];
@@ -93,7 +118,10 @@ describe('tokens in the wrong place', () => {
         `Authorization: Bearer ${token}\r\nAuthorization: Bearer ${token}`,
         `Authorization: Bearer ${token}\r\nauthorization: Basic eA==`,
       ],
-      ...[`X-Auth-Token: ${token}\r\nX-Auth-Token: ${token}`, `Authorization: Basic eA==\r\nAuthorization: Bearer ${token}`],
+      ...[
+        `X-Auth-Token: ${token}\r\nX-Auth-Token: ${token}`,
+        `Authorization: Basic eA==\r\nAuthorization: Bearer ${token}`,
+      ],
     ];
     for (const headers of twice) expect(await statusOf(port, headers)).toBe(401);
     expect(await statusOf(port, `Authorization: Bearer ${token}`)).toBe(200);
@@ -122,7 +150,9 @@ describe('tokens in the wrong place', () => {
     const claims = decode(user.token);
     const crossed = [forge({ ...header, kid }, claims, older), forge(header, claims, privateKey)];
     for (const token of crossed) expect((await restarted.send('GET', '/user', { token })).status).toBe(401);
-    expect((await restarted.send('GET', '/user', { token: forge({ ...header, kid }, claims, privateKey) })).status).toBe(200);
+    expect(
+      (await restarted.send('GET', '/user', { token: forge({ ...header, kid }, claims, privateKey) })).status,
+    ).toBe(200);
     expect(await restarted.stop()).toBe(0);
   });
 
@@ -131,7 +161,8 @@ describe('tokens in the wrong place', () => {
     expect(Object.keys(decode(service.admin.token)).sort()).toEqual(claims);
     expect(Object.keys(decode(user.token)).sort()).toEqual(['carrier_id', ...claims].sort());
     expect(decode(user.token, 0)).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) });
-    for (const said of [user.name, user.email, 'example.com']) expect(JSON.stringify(decode(user.token))).not.toContain(said);
+    for (const said of [user.name, user.email, 'example.com'])
+      expect(JSON.stringify(decode(user.token))).not.toContain(said);
     expect(Buffer.from(user.refresh_token, 'base64url').toString('latin1')).not.toContain(user.name);
   });
 
@@ -151,7 +182,10 @@ describe('tokens in the wrong place', () => {
         malformed: 'x',
         changed: `${user.token.slice(0, -4)}AAAA`,
       },
-      ...{ expired: forge(header, { ...claims, exp: 2, iat: 1 }, key), audience: forge(header, { ...claims, aud: 'x' }, key) },
+      ...{
+        expired: forge(header, { ...claims, exp: 2, iat: 1 }, key),
+        audience: forge(header, { ...claims, aud: 'x' }, key),
+      },
     };
     const places = [
       (token: string) => service.get('/user', { token }),
@@ -162,7 +196,8 @@ describe('tokens in the wrong place', () => {
       (token: string) => service.post('/auth/check-token', { body: { token } }),
     ];
     const seen = new Set<string>();
-    for (const token of Object.values(tokens)) for (const use of places) seen.add(JSON.stringify(visiblePart(await use(token))));
+    for (const token of Object.values(tokens))
+      for (const use of places) seen.add(JSON.stringify(visiblePart(await use(token))));
     expect(seen.size).toBe(1);
     expect([...seen][0]).toContain('["www-authenticate","Bearer error=\\"invalid_token\\""]');
     expect([...seen][0]).toContain('"status":401');

@@ -8,7 +8,10 @@ import { TestService } from '../support/service';
 import { TokenForger } from '../support/token-forger';
 import { encode, forge } from '../support/tokens';
 
-/** As many different ones at least: the ideas of Wycheproof's vectors and of the playbook of jwt_tool. */
+/**
+ * As many different ones at least: the ideas of Wycheproof's vectors and of the playbook of
+ * jwt_tool.
+ */
 const atLeast = 400;
 
 describe('forged access tokens', () => {
@@ -50,7 +53,10 @@ describe('forged access tokens', () => {
     const { port } = await service.listen();
     for (const length of [100_000, 1_000_000]) {
       const began = performance.now();
-      const answer = await raw(port, `GET /user HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${'A'.repeat(length)}\r\n\r\n`);
+      const answer = await raw(
+        port,
+        `GET /user HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${'A'.repeat(length)}\r\n\r\n`,
+      );
       expect(answer).toMatch(/^HTTP\/1\.1 431 /);
       expect(performance.now() - began).toBeLessThan(2_000);
     }

@@ -34,7 +34,9 @@ describe('users in files', () => {
       ),
       3_000,
     );
-    const cells = await service.rows<{ cell: string }>('select csv_cell(value) as cell from unnest($1::text[]) value', [texts]);
+    const cells = await service.rows<{ cell: string }>('select csv_cell(value) as cell from unnest($1::text[]) value', [
+      texts,
+    ]);
     cells.forEach(({ cell }, index) => {
       const [row] = cell === '' ? [['']] : parse(`${cell},end\r\n`);
       const shown = row?.[0] ?? '';
@@ -76,7 +78,10 @@ describe('users in files', () => {
     expect(hashes.get(user_id)).toMatch(/^\$argon2id\$/);
     expect(hashes.get(service.admin.user_id)).toBeNull();
     const { body } = await service.get('/audit/list?event_type=user.exported&per_page=1', service.admin);
-    expect(body.items[0]).toMatchObject({ actor_id: user_id, changes: { hashes: { after: true }, count: { after: hashes.size } } });
+    expect(body.items[0]).toMatchObject({
+      actor_id: user_id,
+      changes: { hashes: { after: true }, count: { after: hashes.size } },
+    });
   });
 
   it('Z4 other carrier: an export has nobody from outside the scope, and the event belongs to the carrier of who took them out', async () => {

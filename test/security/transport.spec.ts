@@ -16,7 +16,8 @@ async function bomb(mebibytes: number): Promise<Buffer> {
   const gzip = createGzip({ level: constants.Z_BEST_COMPRESSION });
   const chunks: Buffer[] = [];
   gzip.on('data', (chunk: Buffer) => chunks.push(chunk));
-  for (let written = 0; written < mebibytes; written++) if (!gzip.write(Buffer.alloc(mebibyte))) await once(gzip, 'drain');
+  for (let written = 0; written < mebibytes; written++)
+    if (!gzip.write(Buffer.alloc(mebibyte))) await once(gzip, 'drain');
   gzip.end();
   await once(gzip, 'end');
   return Buffer.concat(chunks);
@@ -48,7 +49,13 @@ describe('what a client says about the transport', () => {
     rawRequest(
       port,
       Buffer.concat([
-        Buffer.from(requestHead(method, path, { connection: 'close', 'content-length': String(Buffer.byteLength(body)), ...headers })),
+        Buffer.from(
+          requestHead(method, path, {
+            connection: 'close',
+            'content-length': String(Buffer.byteLength(body)),
+            ...headers,
+          }),
+        ),
         Buffer.from(body),
       ]),
     );
@@ -63,13 +70,17 @@ describe('what a client says about the transport', () => {
         for (const headers of [{}, proxied]) {
           const answer = await ask(method, path, headers);
           const status = statusOf(answer);
-          if (status < 200 || (status >= 300 && status < 400) || /^location:/im.test(answer)) found.push(`${method} ${path} → ${status}`);
+          if (status < 200 || (status >= 300 && status < 400) || /^location:/im.test(answer))
+            found.push(`${method} ${path} → ${status}`);
         }
     expect(found).toEqual([]);
   });
 
   it('closes a connection that begins with a TLS handshake (H14)', async () => {
-    const clientHello = Buffer.from('16030100750100007103030000000000000000000000000000000000000000000000000000000000000000', 'hex');
+    const clientHello = Buffer.from(
+      '16030100750100007103030000000000000000000000000000000000000000000000000000000000000000',
+      'hex',
+    );
     expect([0, 400]).toContain(statusOf(await rawRequest(port, clientHello)));
   });
 
@@ -94,7 +105,12 @@ describe('what a client says about the transport', () => {
   );
 
   it('uses no unknown Host in the Location of a created user or in the mailed link (H15)', async () => {
-    const body = JSON.stringify({ user_type: 'carrier', carrier_id: 'c1', name: 'invited', email: 'invited@example.com' });
+    const body = JSON.stringify({
+      user_type: 'carrier',
+      carrier_id: 'c1',
+      name: 'invited',
+      email: 'invited@example.com',
+    });
     const headers = { ...authorized(), 'content-type': 'application/json', host: 'evil.test' };
     const answer = await ask('POST', '/user/create', headers, body);
     expect(statusOf(answer)).toBe(201);
@@ -105,7 +121,8 @@ describe('what a client says about the transport', () => {
   });
 
   it('never inflates a compressed body, and its memory stays flat under gzip bombs (H16)', async () => {
-    const user = (name: string) => JSON.stringify({ user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com` });
+    const user = (name: string) =>
+      JSON.stringify({ user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com` });
     const csv = (name: string) => `user_type,carrier_id,name,email\ncarrier,c1,${name},${name}@example.com\n`;
     const large = await bomb(bombMebibytes);
     const small = await bomb(Math.floor((bodyMax / large.length) * bombMebibytes * 0.9));
@@ -130,8 +147,14 @@ describe('what a client says about the transport', () => {
         ['/user/import', 'text/csv', large],
         ['/user/create', 'application/json', small],
       ] as const) {
-        const answer = await ask('POST', path, { ...authorized(), 'content-type': type, 'content-encoding': encoding }, body);
-        if (![400, 415].includes(statusOf(answer))) found.push(`${path} ${encoding} ${body.length} → ${answer.slice(0, 300)}`);
+        const answer = await ask(
+          'POST',
+          path,
+          { ...authorized(), 'content-type': type, 'content-encoding': encoding },
+          body,
+        );
+        if (![400, 415].includes(statusOf(answer)))
+          found.push(`${path} ${encoding} ${body.length} → ${answer.slice(0, 300)}`);
       }
     expect(found).toEqual([]);
     expect(await service.rows(`select name from users where name like 'packed%'`)).toEqual([]);
@@ -141,26 +164,32 @@ describe('what a client says about the transport', () => {
 
   it.each([
     ['h2c', { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABkAAQAoAAAAAIAAAAA' }],
-    ['websocket', { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'eA==', 'sec-websocket-version': '13' }],
+    [
+      'websocket',
+      { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'eA==', 'sec-websocket-version': '13' },
+    ],
     ['TLS/1.0', { connection: 'Upgrade', upgrade: 'TLS/1.0' }],
     ['HTTP/3.0', { connection: 'Upgrade', upgrade: 'HTTP/3.0, h2c' }],
-  ])('answers a request for an upgrade to %s as if it had none, on the same connection (H17)', async (_protocol, headers) => {
-    const connection = await RawConnection.open(port);
-    const body = JSON.stringify({ token });
-    const json = { 'content-type': 'application/json', 'content-length': String(body.length) };
-    const requests = [
-      requestHead('GET', '/health/live', headers),
-      requestHead('POST', '/auth/check-token', { ...headers, ...json }) + body,
-      requestHead('GET', '/health/live', { connection: 'close' }),
-    ];
-    for (const [index, request] of requests.entries()) {
-      await connection.send(request);
-      await until(async () => connection.answers > index, 10_000);
-    }
-    await connection.ended;
-    expect(connection.received.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 200']);
-    expect(connection.received).not.toMatch(/^(upgrade|http2-settings):/im);
-  });
+  ])(
+    'answers a request for an upgrade to %s as if it had none, on the same connection (H17)',
+    async (_protocol, headers) => {
+      const connection = await RawConnection.open(port);
+      const body = JSON.stringify({ token });
+      const json = { 'content-type': 'application/json', 'content-length': String(body.length) };
+      const requests = [
+        requestHead('GET', '/health/live', headers),
+        requestHead('POST', '/auth/check-token', { ...headers, ...json }) + body,
+        requestHead('GET', '/health/live', { connection: 'close' }),
+      ];
+      for (const [index, request] of requests.entries()) {
+        await connection.send(request);
+        await until(async () => connection.answers > index, 10_000);
+      }
+      await connection.ended;
+      expect(connection.received.match(/HTTP\/1\.1 \d{3}/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 200']);
+      expect(connection.received).not.toMatch(/^(upgrade|http2-settings):/im);
+    },
+  );
 
   it('refuses HTTP/2 with prior knowledge, CONNECT and unknown versions of HTTP (H17)', async () => {
     for (const bytes of [
@@ -182,14 +211,18 @@ describe('what a client says about the transport', () => {
     const json = { 'content-type': 'application/json', 'content-length': String(body.length) };
     const connection = await RawConnection.open(port);
     const continued = once(connection.socket, 'data');
-    await connection.send(requestHead('POST', '/auth/check-token', { ...json, expect: '100-continue', connection: 'close' }));
+    await connection.send(
+      requestHead('POST', '/auth/check-token', { ...json, expect: '100-continue', connection: 'close' }),
+    );
     await continued;
     expect(connection.received).toMatch(/^HTTP\/1\.1 100 /);
     await connection.send(body);
     await connection.ended;
     expect(connection.received).toMatch(/^HTTP\/1\.1 200 /m);
     for (const expectation of ['200-ok', 'x'.repeat(1_000)])
-      expect([400, 417]).toContain(statusOf(await ask('POST', '/auth/check-token', { ...json, expect: expectation }, body)));
+      expect([400, 417]).toContain(
+        statusOf(await ask('POST', '/auth/check-token', { ...json, expect: expectation }, body)),
+      );
   });
 
   it('ends a request whose body was announced with Expect: 100-continue but never sent (H17)', async () => {

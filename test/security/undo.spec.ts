@@ -16,8 +16,10 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     service.patch(`/user/all?${query}`, { token: by.token, body, ip });
   const undo = async (by: TestLogin, operation_id: string, ip = '127.0.0.1') =>
     (await service.post(`/user/operation/${operation_id}/undo`, { token: by.token, ip })).body;
-  const system = (roles: string[], more: Record<string, unknown> = {}) => service.createUser({ user_type: 'system', roles, ...more });
-  const loginAs = (roles: string[], more: Record<string, unknown> = {}) => service.loginAs({ user_type: 'system', roles, ...more });
+  const system = (roles: string[], more: Record<string, unknown> = {}) =>
+    service.createUser({ user_type: 'system', roles, ...more });
+  const loginAs = (roles: string[], more: Record<string, unknown> = {}) =>
+    service.loginAs({ user_type: 'system', roles, ...more });
 
   it('Z10 an undo would take or give what its caller may not: those users are skipped, the others put back', async () => {
     const operator = await loginAs(['operator']);
@@ -31,7 +33,10 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     const half = await undo(operator, demoted.operation_id);
     // what is undone is not undone in turn
     expect(half).toMatchObject({ undo_until: null });
-    expect(half).toMatchObject({ changed: 1, skipped: [{ user_id: down.user_id, reason: 'access.grant_exceeds_own' }] });
+    expect(half).toMatchObject({
+      changed: 1,
+      skipped: [{ user_id: down.user_id, reason: 'access.grant_exceeds_own' }],
+    });
     expect([(await rowOf(up.user_id))?.['roles'], (await rowOf(down.user_id))?.['roles']]).toEqual([
       ['administrator', 'reader'],
       ['operator'],
@@ -41,15 +46,23 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
   it.each(['name', 'email'])(
     'two deleted users who would come back to the same %s: the first does, the other is told of',
     async (column) => {
-      const [first, second, third] = [await service.createUser(), await service.createUser(), await service.createUser()];
+      const [first, second, third] = [
+        await service.createUser(),
+        await service.createUser(),
+        await service.createUser(),
+      ];
       const query = `user_id_in=${[first, second, third].map(({ user_id }) => user_id).join()}`;
       const { operation_id } = (await service.delete(`/user/all?${query}`, { token: admin.token })).body;
-      await service.rows(`update users set ${column} = upper((select ${column} from users where user_id = $1)) where user_id = $2`, [
-        first.user_id,
-        second.user_id,
-      ]);
+      await service.rows(
+        `update users set ${column} = upper((select ${column} from users where user_id = $1)) where user_id = $2`,
+        [first.user_id, second.user_id],
+      );
       const back = await undo(admin, operation_id);
-      expect(back).toMatchObject({ status: 'done', changed: 2, skipped: [{ user_id: second.user_id, reason: `user.${column}_taken` }] });
+      expect(back).toMatchObject({
+        status: 'done',
+        changed: 2,
+        skipped: [{ user_id: second.user_id, reason: `user.${column}_taken` }],
+      });
       expect((await rowOf(second.user_id))?.['deleted_at']).not.toBeNull();
     },
   );
@@ -64,7 +77,10 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
       const done = await service.send(method, `/user/all?user_id=${victim.user_id}`, { token: admin.token, body });
       const before = await rowOf(victim.user_id);
       const undone = await undo(operator, done.body.operation_id);
-      expect(undone).toMatchObject({ changed: 0, skipped: [{ user_id: victim.user_id, reason: 'access.protected_user' }] });
+      expect(undone).toMatchObject({
+        changed: 0,
+        skipped: [{ user_id: victim.user_id, reason: 'access.protected_user' }],
+      });
       expect(await rowOf(victim.user_id)).toEqual(before);
     }
   });
@@ -89,8 +105,13 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     expect(await undo(operator, operation_id)).toMatchObject({ matched: 2, changed: 1, skipped_count: 1 });
     await service.patch(`/user/${plain.user_id}`, { token: admin.token, body: { timezone: 'Asia/Tokyo' } });
     expect(await undo(admin, operation_id)).toMatchObject({ matched: 1, changed: 1, skipped_count: 0 });
-    expect([(await rowOf(strong.user_id))?.['timezone'], (await rowOf(plain.user_id))?.['timezone']]).toEqual([null, 'Asia/Tokyo']);
-    expect((await service.post(`/user/operation/${operation_id}/undo`, admin)).body.code).toBe('operation.not_undoable');
+    expect([(await rowOf(strong.user_id))?.['timezone'], (await rowOf(plain.user_id))?.['timezone']]).toEqual([
+      null,
+      'Asia/Tokyo',
+    ]);
+    expect((await service.post(`/user/operation/${operation_id}/undo`, admin)).body.code).toBe(
+      'operation.not_undoable',
+    );
   });
 
   it('rejects a second undo while the first one runs, although it will skip users (B24)', async () => {
@@ -99,12 +120,16 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     const query = `user_id_in=${victims.map(({ user_id }) => user_id).join()}`;
     const { operation_id } = (await patch(admin, query, { locale: 'de' })).body;
     const answers = await Promise.all(
-      [operator, admin, admin, operator].map(({ token }) => service.post(`/user/operation/${operation_id}/undo`, { token })),
+      [operator, admin, admin, operator].map(({ token }) =>
+        service.post(`/user/operation/${operation_id}/undo`, { token }),
+      ),
     );
     const changed = answers.filter(({ body }) => body.changed === 2);
     expect(changed).toHaveLength(1);
     expect(
-      await service.rows(`select 1 from users where locale = 'de' and user_id = any($1)`, [victims.map((one) => one.user_id)]),
+      await service.rows(`select 1 from users where locale = 'de' and user_id = any($1)`, [
+        victims.map((one) => one.user_id),
+      ]),
     ).toEqual([]);
   });
 
@@ -115,8 +140,14 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     const demoted = (await patch(deputy, `user_id=${down.user_id}`, { roles: ['reader'] })).body;
     expect([promoted.changed, demoted.changed]).toEqual([1, 1]);
     await service.patch(`/user/${deputy.user_id}`, { token: admin.token, body: { roles: ['operator'] } });
-    expect(await undo(deputy, promoted.operation_id)).toMatchObject({ changed: 0, skipped_reasons: { 'access.protected_user': 1 } });
-    expect(await undo(deputy, demoted.operation_id)).toMatchObject({ changed: 0, skipped_reasons: { 'access.grant_exceeds_own': 1 } });
+    expect(await undo(deputy, promoted.operation_id)).toMatchObject({
+      changed: 0,
+      skipped_reasons: { 'access.protected_user': 1 },
+    });
+    expect(await undo(deputy, demoted.operation_id)).toMatchObject({
+      changed: 0,
+      skipped_reasons: { 'access.grant_exceeds_own': 1 },
+    });
     expect((await rowOf(up.user_id))?.['roles']).toEqual(['administrator']);
     expect((await rowOf(down.user_id))?.['roles']).toEqual(['reader']);
   });
@@ -160,7 +191,10 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     });
     expect(await rowOf(one.user_id)).toEqual(before);
     const { operation_id } = (await patch(admin, query, { roles: ['administrator', 'reader'] })).body;
-    expect(await undo(one, operation_id)).toMatchObject({ changed: 0, skipped: [{ user_id: one.user_id, reason: 'user.self_protected' }] });
+    expect(await undo(one, operation_id)).toMatchObject({
+      changed: 0,
+      skipped: [{ user_id: one.user_id, reason: 'user.self_protected' }],
+    });
     // the control: what is no power, one may
     const harmless = (await patch(one, query, { locale: 'fr' })).body;
     expect(await undo(one, harmless.operation_id)).toMatchObject({ changed: 1 });
@@ -195,7 +229,10 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     expect((await service.post('/user/import', { ...admin, headers, body: JSON.stringify(row) })).body.created).toBe(1);
     await patch(admin, `user_id=${user.user_id}`, { locale: 'fr' });
     expect(await rowOf(user.user_id)).toMatchObject({ version: left, roles: [] });
-    expect(await undo(admin, operation_id)).toMatchObject({ changed: 0, skipped_reasons: { 'user.version_mismatch': 1 } });
+    expect(await undo(admin, operation_id)).toMatchObject({
+      changed: 0,
+      skipped_reasons: { 'user.version_mismatch': 1 },
+    });
     expect((await rowOf(user.user_id))?.['roles']).toEqual([]);
   });
 
@@ -203,9 +240,14 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     const deputy = await loginAs(['deputy']);
     const next = await loginAs(['reader']);
     const { operation_id } = (await patch(deputy, `user_id=${next.user_id}`, { roles: ['administrator'] })).body;
-    await service.rows(`update users set deleted_at = now() where roles && '{administrator}' and user_id <> $1`, [next.user_id]);
+    await service.rows(`update users set deleted_at = now() where roles && '{administrator}' and user_id <> $1`, [
+      next.user_id,
+    ]);
     const undone = await undo(deputy, operation_id);
-    expect(undone).toMatchObject({ changed: 0, skipped: [{ user_id: next.user_id, reason: 'user.last_administrator' }] });
+    expect(undone).toMatchObject({
+      changed: 0,
+      skipped: [{ user_id: next.user_id, reason: 'user.last_administrator' }],
+    });
     for (const body of [{ status: 'disabled' }, { roles: [] }, { carrier_scope: [] }]) {
       const done = (await patch(deputy, 'role=administrator', body)).body;
       expect([body, done]).toEqual([
@@ -216,6 +258,11 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     expect((await service.delete('/user/all?user_type=system', deputy)).body.skipped_reasons).toMatchObject({
       'user.last_administrator': 1,
     });
-    expect(await rowOf(next.user_id)).toMatchObject({ status: 'active', roles: ['administrator'], deleted_at: null, carrier_scope: null });
+    expect(await rowOf(next.user_id)).toMatchObject({
+      status: 'active',
+      roles: ['administrator'],
+      deleted_at: null,
+      carrier_scope: null,
+    });
   });
 });

@@ -13,7 +13,10 @@ const interim = 'HTTP/1.1 100 Continue\r\n\r\n';
 function problemOf(answer: string): { status: number; type: string | undefined; code: unknown; parameter: unknown } {
   const final = answer.replace(interim, '');
   const [head = '', body = ''] = final.split('\r\n\r\n');
-  const problem = (body.startsWith('{') ? JSON.parse(body) : {}) as { code?: string; errors?: { parameter?: string }[] };
+  const problem = (body.startsWith('{') ? JSON.parse(body) : {}) as {
+    code?: string;
+    errors?: { parameter?: string }[];
+  };
   const type = /^content-type: (.+)$/im.exec(head)?.[1];
   return { status: statusOf(final), type, code: problem.code, parameter: problem.errors?.[0]?.parameter };
 }
@@ -29,7 +32,13 @@ describe('requests with unusual methods and headers', () => {
   });
   afterAll(() => service.close());
 
-  const ask = (method: string, path: string, headers: Record<string, string | undefined> = {}, body = '', version = '1.1') => {
+  const ask = (
+    method: string,
+    path: string,
+    headers: Record<string, string | undefined> = {},
+    body = '',
+    version = '1.1',
+  ) => {
     const all = { host: 'x', authorization: `Bearer ${token}`, connection: 'close', ...headers };
     const lines = Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : `${name}: ${value}\r\n`));
     return rawRequest(port, `${method} ${path} HTTP/${version}\r\n${lines.join('')}\r\n${body}`);
@@ -64,9 +73,20 @@ describe('requests with unusual methods and headers', () => {
   it('answers unusual methods over a socket with 405, with and without a body (H10)', async () => {
     const found = [];
     for (const method of methods.filter((one) => !['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'].includes(one)))
-      for (const headers of [{}, { 'content-length': '2' }, { 'content-type': 'application/json', 'content-length': '2' }])
-        found.push({ method, ...problemOf(await ask(method, '/user/list', headers, 'content-length' in headers ? '{}' : '')) });
-    const expected = { status: 405, type: 'application/problem+json; charset=utf-8', code: 'request.method_not_allowed' };
+      for (const headers of [
+        {},
+        { 'content-length': '2' },
+        { 'content-type': 'application/json', 'content-length': '2' },
+      ])
+        found.push({
+          method,
+          ...problemOf(await ask(method, '/user/list', headers, 'content-length' in headers ? '{}' : '')),
+        });
+    const expected = {
+      status: 405,
+      type: 'application/problem+json; charset=utf-8',
+      code: 'request.method_not_allowed',
+    };
     expect(found).toEqual(found.map(({ method }) => ({ method, ...expected, parameter: undefined })));
   });
 
@@ -90,9 +110,18 @@ describe('requests with unusual methods and headers', () => {
   });
 
   it('rejects a body with a Content-Encoding after the guard, on the hot path and on uploads too (H16)', async () => {
-    const user = JSON.stringify({ user_type: 'carrier', carrier_id: 'c1', name: 'encoded', email: 'encoded@example.com' });
+    const user = JSON.stringify({
+      user_type: 'carrier',
+      carrier_id: 'c1',
+      name: 'encoded',
+      email: 'encoded@example.com',
+    });
     const csv = 'user_type,name,email,carrier_id\ncarrier,encoded,encoded@example.com,c1\n';
-    const problem = { status: 415, type: 'application/problem+json; charset=utf-8', code: 'request.unsupported_media_type' };
+    const problem = {
+      status: 415,
+      type: 'application/problem+json; charset=utf-8',
+      code: 'request.unsupported_media_type',
+    };
     for (const encoding of ['gzip', 'deflate', 'br', 'identity, gzip', 'x', '']) {
       for (const [path, type, text] of [
         ['/user/create', 'application/json', user],
@@ -101,15 +130,27 @@ describe('requests with unusual methods and headers', () => {
         for (const body of [text, gzipSync(text).toString('latin1')]) {
           const headers = { 'content-type': type, 'content-encoding': encoding, 'content-length': String(body.length) };
           const answer = await ask('POST', path, headers, body);
-          expect({ path, encoding, ...problemOf(answer) }).toEqual({ path, encoding, ...problem, parameter: undefined });
+          expect({ path, encoding, ...problemOf(answer) }).toEqual({
+            path,
+            encoding,
+            ...problem,
+            parameter: undefined,
+          });
           expect(answer).toMatch(/^accept-encoding: identity\r$/im);
           expect(statusOf(await ask('POST', path, { ...headers, authorization: undefined }, body))).toBe(401);
         }
-      expect({ encoding, ...problemOf(await checkToken({ 'content-encoding': encoding })) }).toMatchObject({ encoding, ...problem });
+      expect({ encoding, ...problemOf(await checkToken({ 'content-encoding': encoding })) }).toMatchObject({
+        encoding,
+        ...problem,
+      });
     }
     expect(await service.rows(`select 1 from users where name = 'encoded'`)).toEqual([]);
     expect(statusOf(await checkToken({ 'content-encoding': 'Identity' }))).toBe(200);
-    const headers = { 'content-type': 'application/json', 'content-encoding': 'identity', 'content-length': String(user.length) };
+    const headers = {
+      'content-type': 'application/json',
+      'content-encoding': 'identity',
+      'content-length': String(user.length),
+    };
     expect(statusOf(await ask('POST', '/user/create', headers, user))).toBe(201);
     // Without a body, `Content-Encoding` is ignored.
     expect(statusOf(await ask('GET', '/user', { 'content-encoding': 'gzip' }))).toBe(200);

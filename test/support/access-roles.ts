@@ -3,7 +3,10 @@ export const relations = ['own', 'same carrier', 'other carrier', 'system user',
 /** One of `relations`. */
 export type Relation = (typeof relations)[number];
 
-/** A row of the matrix, written out by hand: what the role may do, whom it may see, and whose roles it may not give. */
+/**
+ * A row of the matrix, written out by hand: what the role may do, whom it may see, and whose roles
+ * it may not give.
+ */
 export interface Role {
   fields: Record<string, unknown>;
   holds: 'all' | string[];
@@ -13,16 +16,28 @@ export interface Role {
   mustChangePassword?: true;
 }
 
-/** What `operator` and `carrier_administrator` hold of what has routes; operators take users in and out too. */
-const manages = ['user:read', 'user:create', 'user:update', 'user:delete', 'session:read', 'session:revoke', 'role:read'];
+/**
+ * What `operator` and `carrier_administrator` hold of what has routes; operators take users in and
+ * out too.
+ */
+const manages = [
+  'user:read',
+  'user:create',
+  'user:update',
+  'user:delete',
+  'session:read',
+  'session:revoke',
+  'role:read',
+];
 const transfers = [...manages, 'user:import', 'user:export'];
 const everybody: Relation[] = ['own', 'same carrier', 'other carrier', 'system user'];
 const carrierOne: Relation[] = ['own', 'same carrier'];
 const system = { user_type: 'system' };
 
 /**
- * The roles of the matrix. Of those it is about the one of the same carrier (`c1`) is a `carrier_user`, the one of another
- * carrier (`c2`) a `carrier_administrator`, the System User an `administrator`.
+ * The roles of the matrix. Of those it is about the one of the same carrier (`c1`) is a
+ * `carrier_user`, the one of another carrier (`c2`) a `carrier_administrator`, the System User an
+ * `administrator`.
  */
 export const roleRows: Record<string, Role> = {
   administrator: { fields: { ...system, roles: ['administrator'] }, holds: 'all', sees: everybody, spares: [] },
@@ -33,7 +48,12 @@ export const roleRows: Record<string, Role> = {
     spares: [],
   },
   operator: { fields: { ...system, roles: ['operator'] }, holds: transfers, sees: everybody, spares: ['system user'] },
-  'scoped operator': { fields: { ...system, roles: ['operator'], carrier_scope: ['c1'] }, holds: transfers, sees: carrierOne, spares: [] },
+  'scoped operator': {
+    fields: { ...system, roles: ['operator'], carrier_scope: ['c1'] },
+    holds: transfers,
+    sees: carrierOne,
+    spares: [],
+  },
   auditor: {
     fields: { ...system, roles: ['auditor'] },
     holds: ['user:read', 'session:read', 'role:read', 'audit:read'],

@@ -22,7 +22,10 @@ interface Schema {
   required?: string[];
 }
 
-/** Every operation of the document that takes a body; the change of found users works on the user alone. */
+/**
+ * Every operation of the document that takes a body; the change of found users works on the user
+ * alone.
+ */
 export function bodyOperations(user_id: string): BodyOperation[] {
   return Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, operation]) => {
@@ -43,7 +46,9 @@ export function queryOperations(): [method: string, path: string, parameters: st
   return Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { parameters = [] }]) => {
       const names = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name);
-      return names.length === 0 || path.includes('{') ? [] : [[method.toUpperCase(), path, names] as [string, string, string[]]];
+      return names.length === 0 || path.includes('{')
+        ? []
+        : [[method.toUpperCase(), path, names] as [string, string, string[]]];
     }),
   );
 }
@@ -52,6 +57,11 @@ function fieldsOf({ properties = {}, required = [] }: Schema): BodyField[] {
   return Object.entries(properties).map(([name, { type }]) => {
     const types = [type ?? []].flat();
     const [kind] = types.filter((one) => one !== 'null');
-    return { name, type: kind as BodyField['type'], nullable: types.includes('null'), required: required.includes(name) };
+    return {
+      name,
+      type: kind as BodyField['type'],
+      nullable: types.includes('null'),
+      required: required.includes(name),
+    };
   });
 }

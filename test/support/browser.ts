@@ -2,15 +2,25 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-const places = [process.env['CHROMIUM'] ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const places = [
+  process.env['CHROMIUM'] ?? '',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+];
 const find = () => places.find((place) => place !== '' && existsSync(place));
 
-/** A real browser of this machine; on Debian as root (as in CI) it is installed when missing. @throws with the way to get one */
+/**
+ * A real browser of this machine; on Debian as root (as in CI) it is installed when missing.
+ * @throws with the way to get one
+ */
 export async function openBrowser(): Promise<Browser> {
   if (find() === undefined && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) install();
   const executablePath = find();
   if (executablePath === undefined)
-    throw new Error('This test needs Chromium. Install it (Debian, Ubuntu: `apt-get install chromium`), or name its program in CHROMIUM.');
+    throw new Error(
+      'This test needs Chromium. Install it (Debian, Ubuntu: `apt-get install chromium`), or name its program in CHROMIUM.',
+    );
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }
 

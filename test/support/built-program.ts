@@ -12,7 +12,10 @@ export interface ServiceProcess {
   pid: number;
   /** what it has written so far, to both streams */
   output(): string;
-  /** Sends a signal, SIGTERM unless another is named, and waits for the end. Returns the exit code, null after a signal that killed it. */
+  /**
+   * Sends a signal, SIGTERM unless another is named, and waits for the end. Returns the exit code,
+   * null after a signal that killed it.
+   */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   /** kill -9 */
   kill(): Promise<void>;
@@ -76,8 +79,9 @@ export async function runBuilt(program: string, env: Record<string, string>, arg
 let portsTried = 0;
 
 /**
- * A port of 127.0.0.1 on which nobody listens, at or after `first`. Not one of those that the system gives away (Linux: 32,768 and above): between
- * this answer and the start of whoever shall listen there, any connection on the machine could be given it.
+ * A port of 127.0.0.1 on which nobody listens, at or after `first`. Not one of those that the
+ * system gives away (Linux: 32,768 and above): between this answer and the start of whoever shall
+ * listen there, any connection on the machine could be given it.
  */
 export async function freePort(first = 10_000 + (process.pid % 200) * 100): Promise<number> {
   for (;;) {

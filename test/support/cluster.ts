@@ -3,7 +3,10 @@ import { adminEmail, appSecret, password } from './service';
 import { ServiceProcess } from './service-process';
 import { createTestDatabase } from './test-database';
 
-/** One database and the processes that work on it; nothing else does, so that what is done is done by a process that can be killed. */
+/**
+ * One database and the processes that work on it; nothing else does, so that what is done is done
+ * by a process that can be killed.
+ */
 export class Cluster {
   private readonly processes = new Set<ServiceProcess>();
 
@@ -15,7 +18,11 @@ export class Cluster {
 
   static async create(): Promise<Cluster> {
     const { url, drop } = await createTestDatabase();
-    const limits = { LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0', REQUESTS_PER_ADDRESS_PER_MINUTE: '0', ACCESS_TOKEN_TTL_SECONDS: '3600' };
+    const limits = {
+      LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0',
+      REQUESTS_PER_ADDRESS_PER_MINUTE: '0',
+      ACCESS_TOKEN_TTL_SECONDS: '3600',
+    };
     const secrets = { APP_SECRET: appSecret, ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: password };
     const sql = new Pool({ connectionString: url, max: 4 });
     sql.on('error', () => undefined);

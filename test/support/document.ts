@@ -31,14 +31,19 @@ const routes = Object.entries(document.paths)
   }))
   .sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')));
 
-/** Fails unless an answer is one that the document promises: its status, and its body by the schema. */
+/**
+ * Fails unless an answer is one that the document promises: its status, and its body by the schema.
+ */
 export function assertDocumented(method: string, url: string, status: number, contentType: string, body: string): void {
   const path = url.split('?')[0] ?? '';
-  const route = routes.find(({ pattern, operations }) => pattern.test(path) && operations[method.toLowerCase()] !== undefined);
+  const route = routes.find(
+    ({ pattern, operations }) => pattern.test(path) && operations[method.toLowerCase()] !== undefined,
+  );
   if (route === undefined || contentType.startsWith('text/html')) return;
   const where = `${method} ${route.path} ${status}`;
   const response = route.operations[method.toLowerCase()]?.responses[String(status)];
-  if (response === undefined) throw new Error(`${where}: the document does not know this status. Body: ${body.slice(0, 300)}`);
+  if (response === undefined)
+    throw new Error(`${where}: the document does not know this status. Body: ${body.slice(0, 300)}`);
   const media = contentType.split(';')[0] ?? '';
   const documented = response.content?.[media];
   if (documented === undefined) {
@@ -49,7 +54,8 @@ export function assertDocumented(method: string, url: string, status: number, co
   const validate = ajv.getSchema(pointer);
   if (validate === undefined) throw new Error(`${where}: no schema`);
   const parsed: unknown = isJson(media) ? JSON.parse(body) : body;
-  if (validate(parsed) !== true) throw new Error(`${where}: ${ajv.errorsText(validate.errors)}. Body: ${body.slice(0, 500)}`);
+  if (validate(parsed) !== true)
+    throw new Error(`${where}: ${ajv.errorsText(validate.errors)}. Body: ${body.slice(0, 500)}`);
 }
 
 /** Whether a body of this type is one JSON value; lines of JSON are none. */

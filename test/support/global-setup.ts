@@ -9,12 +9,17 @@ declare global {
   var testPostgres: EmbeddedPostgres | undefined;
 }
 
-/** One real PostgreSQL per run: the one that TEST_DATABASE_URL names, else the embedded one. Test files clone its migrated template. */
+/**
+ * One real PostgreSQL per run: the one that TEST_DATABASE_URL names, else the embedded one. Test
+ * files clone its migrated template.
+ */
 export default async function setup(): Promise<void> {
   const given = process.env['TEST_DATABASE_URL'];
   if (given === undefined) {
     const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
-    globalThis.testPostgres = await startEmbeddedPostgres(mkdtempSync(join(tmpdir(), 'carrier-identity-test-')), { settings });
+    globalThis.testPostgres = await startEmbeddedPostgres(mkdtempSync(join(tmpdir(), 'carrier-identity-test-')), {
+      settings,
+    });
   }
   const server = given ?? globalThis.testPostgres?.url ?? '';
   const template = `carrier_identity_template_${process.pid}`;

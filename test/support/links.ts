@@ -21,7 +21,8 @@ export async function mailedResetToken(service: TestService, email: string): Pro
 export async function queueEmpty(service: Pick<TestService, 'rows'>): Promise<void> {
   await until(
     async () =>
-      (await service.rows('select 1 from graphile_worker._private_jobs where run_at <= now() or attempts > 0 limit 1')).length === 0,
+      (await service.rows('select 1 from graphile_worker._private_jobs where run_at <= now() or attempts > 0 limit 1'))
+        .length === 0,
   );
 }
 

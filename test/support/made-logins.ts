@@ -3,7 +3,10 @@ import { hashToken, newId } from '../../src/common/random';
 import { appSecret, type TestService } from './service';
 import type { ServiceProcess } from './service-process';
 
-/** A user and a session that were made in SQL, without a hash; the password is that of the first administrator. */
+/**
+ * A user and a session that were made in SQL, without a hash; the password is that of the first
+ * administrator.
+ */
 export interface MadeLogin {
   user_id: string;
   session_id: string;
@@ -28,7 +31,11 @@ export interface MadeUsers {
 export const refreshTokens = new RefreshTokens(appSecret);
 
 /** Makes users in SQL, each with one live session that was opened from 192.0.2.1. */
-export async function addLogins(target: Pick<TestService, 'rows'>, count: number, made: MadeUsers): Promise<MadeLogin[]> {
+export async function addLogins(
+  target: Pick<TestService, 'rows'>,
+  count: number,
+  made: MadeUsers,
+): Promise<MadeLogin[]> {
   const { prefix, user_type = 'carrier', roles = [], carriers = 1 } = made;
   const users = await target.rows<Omit<MadeLogin, 'session_id' | 'refresh_token'>>(
     `with added as (
@@ -61,7 +68,10 @@ export async function addSession(
 }
 
 /** Rotates a refresh token; fails unless there is a new pair. */
-export async function rotated(instance: ServiceProcess, refresh_token: string): Promise<{ token: string; refresh_token: string }> {
+export async function rotated(
+  instance: ServiceProcess,
+  refresh_token: string,
+): Promise<{ token: string; refresh_token: string }> {
   const { status, body, text } = await instance.send('POST', '/auth/check-token', { body: { refresh_token } });
   if (status !== 200) throw new Error(`refresh: ${status} ${text}`);
   return { token: body.access_token, refresh_token: body.refresh_token };

@@ -57,7 +57,9 @@ export class Mailbox {
       const [mail] = index < 0 ? [] : this.mails.splice(index, 1);
       if (mail !== undefined) return mail;
       if (Date.now() > end)
-        throw new Error(`no mail to ${to} matching ${String(matching)}; there are: ${this.mails.map((m) => m.to.join()).join(' ')}`);
+        throw new Error(
+          `no mail to ${to} matching ${String(matching)}; there are: ${this.mails.map((m) => m.to.join()).join(' ')}`,
+        );
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }

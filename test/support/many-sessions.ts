@@ -11,8 +11,9 @@ const agents = [
 ];
 
 /**
- * Sessions of the users that are there, over 90 days up to now and in that order: of a hundred one lives, one has run out and was not ended, 98 have
- * ended. Every ten thousandth came from a rare address with a rare agent. The same at every run but for the times.
+ * Sessions of the users that are there, over 90 days up to now and in that order: of a hundred one
+ * lives, one has run out and was not ended, 98 have ended. Every ten thousandth came from a rare
+ * address with a rare agent. The same at every run but for the times.
  */
 const sessions = `
   insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, created_at, last_seen_at, expires_at,
@@ -31,7 +32,10 @@ const sessions = `
 
 /** Fills a database that has users, within seconds: indexes are built once the rows are there. */
 export async function fillSessions(client: Client, count: number): Promise<void> {
-  const { rows: indexes } = await client.query<{ indexname: string; indexdef: string }>(`select indexname, indexdef from pg_indexes
+  const { rows: indexes } = await client.query<{
+    indexname: string;
+    indexdef: string;
+  }>(`select indexname, indexdef from pg_indexes
     where tablename = 'sessions' and indexname not in (select conname from pg_constraint)`);
   await client.query('begin');
   for (const { indexname } of indexes) await client.query(`drop index ${indexname}`);

@@ -1,7 +1,15 @@
 import type { TestService } from './service';
 
-/** Makes Carrier Users of one carrier in SQL, `prefix` and a number as name; returns nothing, since there may be many. */
-export async function addManyUsers(service: Pick<TestService, 'rows'>, count: number, carrier: string, prefix = carrier): Promise<void> {
+/**
+ * Makes Carrier Users of one carrier in SQL, `prefix` and a number as name; returns nothing, since
+ * there may be many.
+ */
+export async function addManyUsers(
+  service: Pick<TestService, 'rows'>,
+  count: number,
+  carrier: string,
+  prefix = carrier,
+): Promise<void> {
   await service.rows(
     `insert into users (user_id, user_type, name, email, carrier_id, roles, status, attributes)
      select uuid_v7(), 'carrier', $2 || '-' || i, $2 || '-' || i || '@example.com', $3, '{carrier_user}', 'active', jsonb_build_object('number', i)
@@ -16,7 +24,7 @@ export async function addManyUsers(service: Pick<TestService, 'rows'>, count: nu
 }
 
 /** An operation once it has ended. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- an answer; its shape is checked against the document
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- its shape is checked by ajv
 export async function ended(service: TestService, operation_id: string, token = service.admin.token): Promise<any> {
   for (;;) {
     const { body } = await service.get(`/user/operation/${operation_id}`, { token });

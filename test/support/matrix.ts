@@ -91,10 +91,14 @@ export function roleRows(service: () => TestService): Record<string, MatrixRow> 
     'GET /role/list': read('/role/list'),
     'GET /role/{role}': read('/role/administrator'),
     'POST /role/create': manage(
-      ({ login: { token } }) => service().post('/role/create', { token, body: { name: 'Auditor', user_types: ['system'] } }),
+      ({ login: { token } }) =>
+        service().post('/role/create', { token, body: { name: 'Auditor', user_types: ['system'] } }),
       '409 role.name_taken',
     ),
-    'PATCH /role/{role}': manage(({ login: { token } }) => service().patch('/role/support', { token, body: {} }), '200'),
+    'PATCH /role/{role}': manage(
+      ({ login: { token } }) => service().patch('/role/support', { token, body: {} }),
+      '200',
+    ),
     'DELETE /role/{role}': manage(({ login }) => service().delete('/role/no-such-role', login), '404 role.not_found'),
   };
 }

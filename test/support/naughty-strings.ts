@@ -1,4 +1,7 @@
-/** Texts that break careless code, grouped by what they aim at. None has NUL or lone surrogates: those are refused everywhere. */
+/**
+ * Texts that break careless code, grouped by what they aim at. None has NUL or lone surrogates:
+ * those are refused everywhere.
+ */
 export const naughtyStrings: Record<string, string[]> = {
   emptiness: [
     ' ',
@@ -75,7 +78,20 @@ export const naughtyStrings: Record<string, string[]> = {
     '(╯°□°)╯',
     '\u0360z\u0361a\u0362l\u0363g\u0364o',
   ],
-  emoji: ['😀', '👩‍👩‍👧‍👦', '🇦🇹🇩🇪', '👋🏿', '❤\ufe0f', '1\ufe0f\u20e3', '\u{1d54f}', '\u{10fffd}', '\ue000', '\ufdd0', '\ufffd', '\u{2f81a}'],
+  emoji: [
+    '😀',
+    '👩‍👩‍👧‍👦',
+    '🇦🇹🇩🇪',
+    '👋🏿',
+    '❤\ufe0f',
+    '1\ufe0f\u20e3',
+    '\u{1d54f}',
+    '\u{10fffd}',
+    '\ue000',
+    '\ufdd0',
+    '\ufffd',
+    '\u{2f81a}',
+  ],
   sql: [
     "'",
     "''",

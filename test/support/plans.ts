@@ -15,8 +15,13 @@ export function explaining(client: Client, plans: string[]): Database {
   const run = async (fragment: SqlFragment) => {
     const { text, values } = fragment.toQuery();
     if (!text.startsWith('explain')) {
-      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(`explain (format json, costs off) ${text}`, values);
-      plans.push((rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'].map(({ Plan }) => shapeOf(Plan)).join());
+      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+        `explain (format json, costs off) ${text}`,
+        values,
+      );
+      plans.push(
+        (rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'].map(({ Plan }) => shapeOf(Plan)).join(),
+      );
     }
     return (await client.query(text, values)).rows as object[];
   };
@@ -24,12 +29,22 @@ export function explaining(client: Client, plans: string[]): Database {
   return { ...queries, answers: queries } as unknown as Database;
 }
 
-/** Joins and recheck steps differ between versions of PostgreSQL; what finds and what sorts mostly does not. */
+/**
+ * Joins and recheck steps differ between versions of PostgreSQL; what finds and what sorts mostly
+ * does not.
+ */
 function shapeOf(node: PlanNode): string {
   const below = (node.Plans ?? []).map(shapeOf).filter((shape) => shape !== '');
   const { 'Node Type': type, 'Index Name': index, 'Relation Name': relation } = node;
   // to read all ids of a table any of its indexes will do, and which one is a matter of pages
   if (type === 'Index Only Scan' && relation === 'users' && node['Index Cond'] === undefined) return 'ids of users';
-  const own = type === 'Seq Scan' ? `whole ${relation}` : type === 'Sort' ? 'sort' : type === 'Incremental Sort' ? 'ties' : (index ?? '');
+  const own =
+    type === 'Seq Scan'
+      ? `whole ${relation}`
+      : type === 'Sort'
+        ? 'sort'
+        : type === 'Incremental Sort'
+          ? 'ties'
+          : (index ?? '');
   return [own, ...below].filter((shape) => shape !== '').join(' ');
 }

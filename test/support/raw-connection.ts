@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { statusOf } from './raw-request';
 
-/** A connection over which a test sends what no HTTP client would, or as slowly as it likes; it goes on sending when the other side has said that it will not. */
+/**
+ * A connection over which a test sends what no HTTP client would, or as slowly as it likes; it goes
+ * on sending when the other side has said that it will not.
+ */
 export class RawConnection {
   /** all that came back */
   received = '';
@@ -48,7 +51,10 @@ export class RawConnection {
     await Promise.race([once(this.socket, 'drain').catch(() => undefined), this.closed]);
   }
 
-  /** Sends a text over and over, at these intervals, until the other side ends the connection or it was sent `times`. */
+  /**
+   * Sends a text over and over, at these intervals, until the other side ends the connection or it
+   * was sent `times`.
+   */
   async trickle(text: string, everyMs: number, times = Infinity): Promise<void> {
     for (let sent = 0; sent < times && this.open; sent++) {
       await this.send(text);

@@ -1,9 +1,14 @@
 import { connect } from 'node:net';
 
-/** Bytes over a socket of their own, for what no HTTP client would send. Resolves with all that came back when the server or the answer ends. */
+/**
+ * Bytes over a socket of their own, for what no HTTP client would send. Resolves with all that came
+ * back when the server or the answer ends.
+ */
 export function rawRequest(port: number, bytes: string | Buffer, timeoutMs = 5_000): Promise<string> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes));
+    const socket = connect(port, '127.0.0.1', () =>
+      socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes),
+    );
     let answer = '';
     const done = () => {
       socket.destroy();

@@ -28,7 +28,9 @@ export interface Revocation {
   prepare?: (victim: Victim, scene: Scene) => Promise<void>;
   /** takes it; fails unless that is acknowledged */
   act: (victim: Victim, scene: Scene) => Promise<void>;
-  /** whether an answer of check-token is the state after it; without it the token has to be refused */
+  /**
+   * whether an answer of check-token is the state after it; without it the token has to be refused
+   */
   isAfter?: (answer: TestAnswer) => boolean;
   /** why the session has ended then; null when it lives on */
   reason: string | null;
@@ -52,7 +54,8 @@ async function anotherToken({ user_id }: Victim, { cluster, here }: Scene): Prom
   return (await rotated(here, (await addSession(cluster, user_id)).refresh_token)).token;
 }
 const others = new Map<string, string>();
-const openAnother = async (victim: Victim, scene: Scene) => void others.set(victim.user_id, await anotherToken(victim, scene));
+const openAnother = async (victim: Victim, scene: Scene) =>
+  void others.set(victim.user_id, await anotherToken(victim, scene));
 const byAnother = ({ user_id }: Victim) => others.get(user_id) as string;
 
 /** The one-time token of a mail, in SQL: here nobody reads mails. */
@@ -71,7 +74,9 @@ const roleOf = ({ user_id }: Victim) => `role-${user_id}`;
 
 /** A role of the victim alone, so that its change says who is meant. */
 async function giveOwnRole(victim: Victim, { cluster }: Scene): Promise<void> {
-  await cluster.rows(`insert into roles (name, user_types, permissions) values ($1, '{carrier}', '{user:read}')`, [roleOf(victim)]);
+  await cluster.rows(`insert into roles (name, user_types, permissions) values ($1, '{carrier}', '{user:read}')`, [
+    roleOf(victim),
+  ]);
   await cluster.rows('update users set roles = array[$2] where user_id = $1', [victim.user_id, roleOf(victim)]);
 }
 
@@ -79,9 +84,13 @@ const newPassword = { current_password: password, new_password: 'a quite differe
 
 /** Every way there is, by name. */
 export const revocations: Record<string, Revocation> = {
-  logout: { act: (victim, { here }) => done(here.send('POST', '/auth/logout', { token: victim.token, body: {} })), reason: 'logout' },
+  logout: {
+    act: (victim, { here }) => done(here.send('POST', '/auth/logout', { token: victim.token, body: {} })),
+    reason: 'logout',
+  },
   'logout by refresh token': {
-    act: (victim, { here }) => done(here.send('POST', '/auth/logout', { body: { refresh_token: victim.refresh_token } })),
+    act: (victim, { here }) =>
+      done(here.send('POST', '/auth/logout', { body: { refresh_token: victim.refresh_token } })),
     reason: 'logout',
   },
   'session revoked': { act: remove(({ session_id }) => `/auth/session/${session_id}`), reason: 'revoked' },
@@ -93,7 +102,9 @@ export const revocations: Record<string, Revocation> = {
   },
   'token reused': {
     prepare: async ({ session_id }, { cluster }) => {
-      await cluster.rows(`update sessions set refreshed_at = refreshed_at - interval '10 s' where session_id = $1`, [session_id]);
+      await cluster.rows(`update sessions set refreshed_at = refreshed_at - interval '10 s' where session_id = $1`, [
+        session_id,
+      ]);
     },
     act: async (victim, { here }) => {
       const { status } = await here.send('POST', '/auth/check-token', { body: { refresh_token: victim.predecessor } });
@@ -108,13 +119,16 @@ export const revocations: Record<string, Revocation> = {
   'user purged': { act: remove(({ user_id }) => `/user/${user_id}?purge=true`), reason: 'purged' },
   'password changed': {
     prepare: openAnother,
-    act: (victim, { here }) => done(here.send('POST', '/auth/password', { token: byAnother(victim), body: newPassword })),
+    act: (victim, { here }) =>
+      done(here.send('POST', '/auth/password', { token: byAnother(victim), body: newPassword })),
     reason: 'password_changed',
   },
   'password reset': {
     prepare: putResetToken,
     act: ({ session_id }, { here }) =>
-      done(here.send('POST', `/auth/reset/${others.get(session_id)}`, { body: { password: newPassword.new_password } })),
+      done(
+        here.send('POST', `/auth/reset/${others.get(session_id)}`, { body: { password: newPassword.new_password } }),
+      ),
     reason: 'password_changed',
   },
   'address not allowed': { act: patch({ allowed_ips: ['198.51.100.0/24'] }), reason: 'ip_not_allowed' },
@@ -127,7 +141,8 @@ export const revocations: Record<string, Revocation> = {
   },
   'role edited': {
     prepare: giveOwnRole,
-    act: async (victim, { cluster }) => void (await cluster.rows(`update roles set permissions = '{}' where name = $1`, [roleOf(victim)])),
+    act: async (victim, { cluster }) =>
+      void (await cluster.rows(`update roles set permissions = '{}' where name = $1`, [roleOf(victim)])),
     isAfter: nothingAllowed,
     reason: null,
   },
@@ -142,5 +157,10 @@ export const revocations: Record<string, Revocation> = {
     isAfter: ({ status, body }) => status === 200 && body.user.first_name === 'Another',
     reason: null,
   },
-  'password to be changed': { users: manager, act: patch({ must_change_password: true }), isAfter: nothingAllowed, reason: null },
+  'password to be changed': {
+    users: manager,
+    act: patch({ must_change_password: true }),
+    isAfter: nothingAllowed,
+    reason: null,
+  },
 };

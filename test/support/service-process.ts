@@ -11,7 +11,10 @@ import type { TestAnswer, TestRequest, TestService } from './service';
 const main = join(__dirname, '../../dist/src/main.js');
 const waitMs = 60_000;
 
-/** The built service in a process of its own: another instance, or one that can be killed. Needs `npm run build`. */
+/**
+ * The built service in a process of its own: another instance, or one that can be killed. Needs
+ * `npm run build`.
+ */
 export class ServiceProcess {
   stdout = '';
   stderr = '';
@@ -30,7 +33,11 @@ export class ServiceProcess {
     if (!existsSync(main)) throw new Error('dist/ is missing: npm run build');
     // nothing is inherited: neither the environment nor a .env file of the working directory
     const environment = { PATH: process.env['PATH'], DATA_DIR: this.dataDir, ...env };
-    this.child = spawn(process.execPath, [main], { cwd: this.dataDir, env: environment, stdio: ['ignore', output, output] });
+    this.child = spawn(process.execPath, [main], {
+      cwd: this.dataDir,
+      env: environment,
+      stdio: ['ignore', output, output],
+    });
     this.child.stdout?.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()));
     this.child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
     // a test that fails before it stops its instance leaves none behind
@@ -53,7 +60,10 @@ export class ServiceProcess {
     return this.stdout + this.stderr;
   }
 
-  /** Starts it on a free port without waiting for anything. With `output`, a file descriptor, it writes there what else `stdout` and `stderr` would show. */
+  /**
+   * Starts it on a free port without waiting for anything. With `output`, a file descriptor, it
+   * writes there what else `stdout` and `stderr` would show.
+   */
   static async spawn(env: Record<string, string>, output: number | 'pipe' = 'pipe'): Promise<ServiceProcess> {
     const port = await freePort();
     return new ServiceProcess(`http://127.0.0.1:${port}`, { ...env, PORT: String(port) }, output);
@@ -86,14 +96,19 @@ export class ServiceProcess {
         .then(condition)
         .catch(() => false);
       if (holds) return;
-      if (this.child.exitCode !== null || this.child.signalCode !== null) throw new Error(`the service ended: ${this.output}`);
+      if (this.child.exitCode !== null || this.child.signalCode !== null)
+        throw new Error(`the service ended: ${this.output}`);
       if (performance.now() > deadline) throw new Error(`never came true: ${condition.toString()}: ${this.output}`);
       await delay(30);
     }
   }
 
   /** Sends a request over a real socket; its answer is checked against the document. */
-  async send(method: string, path: string, { token, body, headers = {} }: Omit<TestRequest, 'ip'> = {}): Promise<TestAnswer> {
+  async send(
+    method: string,
+    path: string,
+    { token, body, headers = {} }: Omit<TestRequest, 'ip'> = {},
+  ): Promise<TestAnswer> {
     const response = await fetch(this.url + path, {
       method,
       headers: {

@@ -27,7 +27,7 @@ export interface TestAnswer {
   status: number;
   headers: Record<string, string | string[] | number | undefined>;
   text: string;
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look into answers freely; their shape is checked against the document
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- checked by ajv
   body: any;
 }
 
@@ -43,7 +43,10 @@ export const password = 'correct horse battery staple';
 export const adminEmail = 'admin@example.com';
 export const appSecret = 'test-secret-0123456789-abcdefghijklmnop';
 
-/** The whole service on a database of its own, with a real mail server; every answer is checked against the document. */
+/**
+ * The whole service on a database of its own, with a real mail server; every answer is checked
+ * against the document.
+ */
 export class TestService {
   admin!: TestLogin;
   private count = 0;
@@ -129,7 +132,12 @@ export class TestService {
   async login(login: string, secret = password): Promise<TestLogin> {
     const { status, body, text } = await this.post('/auth/login', { body: { login, password: secret } });
     if (status !== 200) throw new Error(`login of ${login}: ${text}`);
-    return { user_id: body.user.user_id, token: body.access_token, refresh_token: body.refresh_token, session_id: body.session_id };
+    return {
+      user_id: body.user.user_id,
+      token: body.access_token,
+      refresh_token: body.refresh_token,
+      session_id: body.session_id,
+    };
   }
 
   /** Creates a user with a password that need not be changed; any field can be given. */

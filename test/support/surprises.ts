@@ -1,4 +1,7 @@
-/** Sends each probe and lists, as text, those that were not answered as demanded: an empty list is what a test expects. */
+/**
+ * Sends each probe and lists, as text, those that were not answered as demanded: an empty list is
+ * what a test expects.
+ */
 export async function surprises<Probe>(
   probes: Iterable<Probe>,
   label: (probe: Probe) => string,

@@ -13,7 +13,9 @@ export class TcpProxy {
 
   private constructor(private readonly target: URL) {}
 
-  /** @param target URL of the server behind it, such as `postgres://user:password@127.0.0.1:5432/db` */
+  /**
+   * @param target URL of the server behind it, such as `postgres://user:password@127.0.0.1:5432/db`
+   */
   static async start(target: string): Promise<TcpProxy> {
     const proxy = new TcpProxy(new URL(target));
     await proxy.restore();
@@ -37,28 +39,36 @@ export class TcpProxy {
     const { server } = this;
     this.server = null;
     const closed = server === null ? null : once(server.close(), 'close');
-    // A reset amid a shutdown fails in libuv and leaves a handle for which the process then waits at its end, for ever.
+    // A reset amid a shutdown fails in libuv and leaves a handle for which the process then waits
+    // at its end, for ever.
     for (const socket of this.sockets)
       if (socket.writableEnded) socket.destroy();
       else socket.resetAndDestroy();
     await closed;
   }
 
-  /** Lets nothing through any more, but keeps the connections and accepts new ones, as a server does that hangs. */
+  /**
+   * Lets nothing through any more, but keeps the connections and accepts new ones, as a server does
+   * that hangs.
+   */
   freeze(): void {
     this.frozen = true;
     for (const socket of this.sockets) socket.pause();
   }
 
   /**
-   * Lets the next message with this text through to the server, but not its answer, nor anything after it. Resolves when the server has answered.
+   * Lets the next message with this text through to the server, but not its answer, nor anything
+   * after it. Resolves when the server has answered.
    * @param after what the same connection has sent before, so that nobody else's is meant
    */
   holdAnswerTo(text: string, after = ''): Promise<void> {
     return new Promise((held) => (this.awaited = { text, after, held }));
   }
 
-  /** From now on nothing that contains this text comes back from the server, as if a pooler had taken it. */
+  /**
+   * From now on nothing that contains this text comes back from the server, as if a pooler had
+   * taken it.
+   */
   swallow(text: string): void {
     this.swallowed = text;
   }

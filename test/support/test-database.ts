@@ -20,8 +20,11 @@ export async function createTestDatabase({ empty = false } = {}): Promise<TestDa
   const url = new URL(server);
   url.pathname = `/${name}`;
   const drop = async () => {
-    // `force` fails on an autovacuum worker, which belongs to a superuser; without it the server ends these itself
-    await run(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and usename = current_user`);
+    // `force` fails on an autovacuum worker, which belongs to a superuser; without it the server
+    // ends these itself
+    await run(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and usename = current_user`,
+    );
     await run(`drop database if exists ${name}`);
   };
   return { url: url.href, drop };

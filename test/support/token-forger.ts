@@ -9,7 +9,10 @@ export type Forgeries = Record<string, string>;
 /** A table of forged tokens: what the attack is, and how its tokens are made. */
 export type ForgeryTable = [attack: string, make: (forger: TokenForger) => Forgeries | Promise<Forgeries>];
 
-/** Makes forged tokens of a Carrier User, and sees that each is refused wherever a token can be given. */
+/**
+ * Makes forged tokens of a Carrier User, and sees that each is refused wherever a token can be
+ * given.
+ */
 export class TokenForger {
   /** the header of genuine tokens, and the service's own key */
   readonly header: Record<string, string>;
@@ -65,7 +68,9 @@ export class TokenForger {
     return Object.fromEntries(Object.entries(headers).map(([name, header]) => [name, forge(header, this.claims, key)]));
   }
 
-  /** The genuine claims under the genuine header with one member changed, for each of the values. */
+  /**
+   * The genuine claims under the genuine header with one member changed, for each of the values.
+   */
   withHeader(name: string, values: unknown[]): Forgeries {
     const headers = values.map((value, index) => [
       `${name} ${index}: ${JSON.stringify(value)}`.slice(0, 80),
@@ -76,7 +81,9 @@ export class TokenForger {
 
   /** Other claims under the genuine header, signed with the service's own key. */
   claiming(variants: Record<string, unknown>): Forgeries {
-    return Object.fromEntries(Object.entries(variants).map(([name, claims]) => [name, forge(this.header, claims, this.key)]));
+    return Object.fromEntries(
+      Object.entries(variants).map(([name, claims]) => [name, forge(this.header, claims, this.key)]),
+    );
   }
 
   /** The genuine claims without one. */
@@ -84,20 +91,28 @@ export class TokenForger {
     return Object.fromEntries(Object.entries(this.claims).filter(([name]) => name !== claim));
   }
 
-  /** The genuine claims with one claim as this text of JSON: also what no value of JavaScript says. */
+  /**
+   * The genuine claims with one claim as this text of JSON: also what no value of JavaScript says.
+   */
   saying(claim: string, json: string): string {
     return `{${JSON.stringify(this.without(claim)).slice(1, -1)},${JSON.stringify(claim)}:${json}}`;
   }
 
-  /** Fails unless each gets the one refusal everywhere, without delay, while the genuine token is good before and after, in every way, and one made in the same way too. */
+  /**
+   * Fails unless each gets the one refusal everywhere, without delay, while the genuine token is
+   * good before and after, in every way, and one made in the same way too.
+   */
   async assertRefused(forgeries: Forgeries): Promise<void> {
     const wrong: string[] = [];
     await this.assertGood(this.user.token);
     for (const [name, token] of Object.entries(forgeries)) {
       const began = performance.now();
       const answers = await this.tryEverywhere(token);
-      const others = answers.filter(([, answer]) => JSON.stringify(visiblePart(answer)) !== JSON.stringify(this.refusal));
-      for (const [way, answer] of others) if (!isRefusedField(answer)) wrong.push(`${name}, ${way}: ${answer.status} ${answer.text}`);
+      const others = answers.filter(
+        ([, answer]) => JSON.stringify(visiblePart(answer)) !== JSON.stringify(this.refusal),
+      );
+      for (const [way, answer] of others)
+        if (!isRefusedField(answer)) wrong.push(`${name}, ${way}: ${answer.status} ${answer.text}`);
       if (others.length === 0 && answers.length === ways) this.refused.add(token);
       if (performance.now() - began > 2_000) wrong.push(`${name}: slow`);
     }
@@ -121,8 +136,11 @@ export class TokenForger {
 
   private async tryEverywhere(token: string): Promise<[string, TestAnswer][]> {
     const { service } = this;
-    const answers: [string, TestAnswer][] = [['check-token, body', await service.post('/auth/check-token', { body: { token } })]];
-    // bytes of a header as Node reads them: no client can send control characters, nor blanks around the whole
+    const answers: [string, TestAnswer][] = [
+      ['check-token, body', await service.post('/auth/check-token', { body: { token } })],
+    ];
+    // bytes of a header as Node reads them: no client can send control characters, nor blanks
+    // around the whole
     const raw = Buffer.from(token).toString('latin1');
     if (!/^[\x21-\x7e\x80-\xff]+([ \t]+[\x21-\x7e\x80-\xff]+)*$/.test(raw)) return answers;
     const older = { headers: { 'x-auth-token': raw } };
@@ -139,7 +157,10 @@ export class TokenForger {
 /** How many ways there are to give a token. */
 const ways = 5;
 
-/** Texts that are too long, or have control characters, are no tokens at all: the field is refused before (400). */
+/**
+ * Texts that are too long, or have control characters, are no tokens at all: the field is refused
+ * before (400).
+ */
 function isRefusedField({ status, body }: TestAnswer): boolean {
   return status === 400 && body.errors?.[0]?.pointer === '/token';
 }

@@ -18,19 +18,28 @@ export function es256(text: string, key: KeyObject): string {
   return sign('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
 }
 
-/** A token of these parts, rightly signed; texts are taken as they are, so that a part can be malformed JSON. */
+/**
+ * A token of these parts, rightly signed; texts are taken as they are, so that a part can be
+ * malformed JSON.
+ */
 export function forge(header: unknown, payload: unknown, key: KeyObject): string {
   const signed = `${encode(header)}.${encode(payload)}`;
   return `${signed}.${es256(signed, key)}`;
 }
 
-/** The service's own key, and the header of its tokens: what only somebody who has stolen the key can do. */
+/**
+ * The service's own key, and the header of its tokens: what only somebody who has stolen the key
+ * can do.
+ */
 export function ownKey(service: TestService): { key: KeyObject; header: Record<string, string> } {
   const { kid, private_key } = service.app.get(SigningKeysService).signingKey();
   return { key: private_key, header: { alg: 'ES256', typ: 'at+jwt', kid } };
 }
 
-/** All of an answer that a stranger can tell apart: status, headers in their order, body. Only what names the request itself is left out. */
+/**
+ * All of an answer that a stranger can tell apart: status, headers in their order, body. Only what
+ * names the request itself is left out.
+ */
 export function visiblePart({ status, headers, body }: TestAnswer): object {
   const shown = Object.entries(headers).filter(
     ([name]) => !['x-request-id', 'date', 'connection', 'keep-alive', 'content-length'].includes(name),

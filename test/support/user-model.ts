@@ -24,16 +24,31 @@ export interface Condition {
 
 const suffixes = ['ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull', 'like'];
 const paging = ['order_by', 'order_dir', 'per_page', 'page', 'cursor', 'count', 'deleted'];
-const parameters = (document.paths['/user/list']?.['get']?.parameters ?? []) as unknown as { name: string; schema: { enum?: string[] } }[];
+const parameters = (document.paths['/user/list']?.['get']?.parameters ?? []) as unknown as {
+  name: string;
+  schema: { enum?: string[] };
+}[];
 /** Every filter parameter of the document, and two attributes. */
-export const filters = [...parameters.map(({ name }) => name).filter((name) => !paging.includes(name)), 'attributes.a', 'attributes.b'];
+export const filters = [
+  ...parameters.map(({ name }) => name).filter((name) => !paging.includes(name)),
+  'attributes.a',
+  'attributes.b',
+];
 /** Every sort of the document. */
 export const sorts = parameters.find(({ name }) => name === 'order_by')?.schema.enum ?? [];
 const plainFields = filters.filter((name) => !suffixes.some((suffix) => name.endsWith(`_${suffix}`)));
 
-const days = ['2025-12-31T23:59:59.999Z', '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z', '2026-06-01T12:00:00.000Z'];
+const days = [
+  '2025-12-31T23:59:59.999Z',
+  '2026-01-01T00:00:00.000Z',
+  '2026-01-01T00:00:00.001Z',
+  '2026-06-01T12:00:00.000Z',
+];
 const text = fc
-  .array(fc.constantFrom(' ', 'a', 'b', 'A', 'B', 'ä', 'Ä', 'é', '%', '_', '\\', "'", 'ß', '1', ',', ';', ':', '.', '-'), { maxLength: 8 })
+  .array(
+    fc.constantFrom(' ', 'a', 'b', 'A', 'B', 'ä', 'Ä', 'é', '%', '_', '\\', "'", 'ß', '1', ',', ';', ':', '.', '-'),
+    { maxLength: 8 },
+  )
   .map((characters) => characters.join(''));
 const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 2 });
 const time = fc.constantFrom(...days);
@@ -73,7 +88,10 @@ export const modelUser = fc
   }));
 
 const condition: fc.Arbitrary<Condition> = fc.record({
-  parameter: fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...filters) }, fc.constantFrom('q', 'attributes.a', 'attributes.b')),
+  parameter: fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(...filters) },
+    fc.constantFrom('q', 'attributes.a', 'attributes.b'),
+  ),
   seeds: fc.array(fc.nat(), { minLength: 6, maxLength: 6 }),
 });
 /** What a list is asked. */

@@ -10,11 +10,22 @@ const constraintCodes: Record<string, ErrorCode> = {
   operations_confirm_id_key: 'bulk.set_changed',
 };
 
-/** SQLSTATE classes and codes that say "not now": no way in, connection trouble, shutdown, resources, timeouts, conflicts between transactions. */
+/**
+ * SQLSTATE classes and codes that say "not now": no way in, connection trouble, shutdown,
+ * resources, timeouts, conflicts between transactions.
+ */
 const temporaryStates = /^(08|28|3D000|53|55000|57P|57014|55P03|40001|40P01|25006)/;
 /** A serialization failure, a deadlock. */
 const conflictStates = new Set(['40001', '40P01']);
-const connectionFaults = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH', 'EAI_AGAIN']);
+const connectionFaults = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+  'EAI_AGAIN',
+]);
 const poolFaults =
   /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool/i;
 /**
@@ -42,8 +53,8 @@ export function markDriverFault<Fault>(error: Fault): Fault {
 }
 
 /**
- * Translates what the database driver threw: a violated constraint becomes its code, a lost or busy database
- * `service.database_unavailable`.
+ * Translates what the database driver threw: a violated constraint becomes its code, a lost or busy
+ * database `service.database_unavailable`.
  * @returns null when the error is none of these, that is, a fault of ours
  */
 export function fromDatabaseError(error: unknown): AppError | null {
@@ -52,13 +63,20 @@ export function fromDatabaseError(error: unknown): AppError | null {
   const taken = constraintCodes[fault.constraint ?? ''];
   if (fault.code === '23505' && taken !== undefined) return new AppError(taken);
   if (fault.code === '23514' && fault.constraint === 'users_attributes_check')
-    return invalid({ pointer: '/attributes', code: 'field.too_long', detail: 'take too much room once stored; send long numbers as text' });
+    return invalid({
+      pointer: '/attributes',
+      code: 'field.too_long',
+      detail: 'take too much room once stored; send long numbers as text',
+    });
   if (fault.code === '22021' || fault.code === '22P05')
     return invalid({ code: 'field.malformed', detail: 'contains characters that cannot be stored' });
   return isTemporary(fault) ? new AppError('service.database_unavailable') : null;
 }
 
-/** Whether PostgreSQL has aborted a transaction for the sake of another one: the same may work when it is tried again. */
+/**
+ * Whether PostgreSQL has aborted a transaction for the sake of another one: the same may work when
+ * it is tried again.
+ */
 export function isConflict(error: unknown): boolean {
   return conflictStates.has(driverFault(error)?.code ?? '');
 }

@@ -11,8 +11,8 @@ export interface ErrorKind {
 }
 
 /**
- * Every error code of the service. The codes are part of the interface: never renamed, never reused.
- * The document, `/docs/errors` and the tests are made from this table.
+ * Every error code of the service. The codes are part of the interface: never renamed, never
+ * reused. The document, `/docs/errors` and the tests are made from this table.
  */
 export const errorCodes = {
   'request.invalid': {
@@ -20,7 +20,11 @@ export const errorCodes = {
     title: 'The request is not valid',
     meaning: 'One or more fields or parameters are wrong; `errors` names each of them.',
   },
-  'request.malformed_json': { status: 400, title: 'The body is not JSON', meaning: 'The body could not be read as JSON in UTF-8.' },
+  'request.malformed_json': {
+    status: 400,
+    title: 'The body is not JSON',
+    meaning: 'The body could not be read as JSON in UTF-8.',
+  },
   'bulk.filter_required': {
     status: 400,
     title: 'A filter is required',
@@ -69,7 +73,8 @@ export const errorCodes = {
   'access.grant_exceeds_own': {
     status: 403,
     title: 'More than one has oneself',
-    meaning: 'A role, permission or scope can be given or taken only by someone who holds all of it, or whose role may grant it.',
+    meaning:
+      'A role, permission or scope can be given or taken only by someone who holds all of it, or whose role may grant it.',
   },
   'access.protected_user': {
     status: 403,
@@ -92,15 +97,31 @@ export const errorCodes = {
     meaning: 'Change the password with `POST /auth/password`; until then little else works.',
   },
   'request.not_found': { status: 404, title: 'Nothing here', meaning: 'The path leads nowhere.' },
-  'user.not_found': { status: 404, title: 'No such user', meaning: 'There is no such user, or the caller may not see them.' },
-  'session.not_found': { status: 404, title: 'No such session', meaning: 'There is no such session, or the caller may not see it.' },
-  'role.not_found': { status: 404, title: 'No such role', meaning: 'There is no role of this name. Upper and lower case differ.' },
+  'user.not_found': {
+    status: 404,
+    title: 'No such user',
+    meaning: 'There is no such user, or the caller may not see them.',
+  },
+  'session.not_found': {
+    status: 404,
+    title: 'No such session',
+    meaning: 'There is no such session, or the caller may not see it.',
+  },
+  'role.not_found': {
+    status: 404,
+    title: 'No such role',
+    meaning: 'There is no role of this name. Upper and lower case differ.',
+  },
   'operation.not_found': {
     status: 404,
     title: 'No such operation',
     meaning: 'There is no such operation, or the caller may not see it.',
   },
-  'key.not_found': { status: 404, title: 'No such key', meaning: 'There is no such key, or the caller may not see it.' },
+  'key.not_found': {
+    status: 404,
+    title: 'No such key',
+    meaning: 'There is no such key, or the caller may not see it.',
+  },
   'reset.token_invalid': {
     status: 404,
     title: 'The link is not valid',
@@ -116,7 +137,11 @@ export const errorCodes = {
     title: 'Wrong method',
     meaning: 'The path exists, but not with this method; `Allow` lists those that do.',
   },
-  'user.email_taken': { status: 409, title: 'The e-mail address is taken', meaning: 'Another user has this e-mail address.' },
+  'user.email_taken': {
+    status: 409,
+    title: 'The e-mail address is taken',
+    meaning: 'Another user has this e-mail address.',
+  },
   'user.name_taken': { status: 409, title: 'The name is taken', meaning: 'Another user has this name.' },
   'user.last_administrator': {
     status: 409,
@@ -146,12 +171,14 @@ export const errorCodes = {
   'bulk.set_changed': {
     status: 409,
     title: 'Not what was previewed any more',
-    meaning: 'The filter finds other users than the preview showed, or the preview is used or too old. Nothing was changed; preview again.',
+    meaning:
+      'The filter finds other users than the preview showed, or the preview is used or too old. Nothing was changed; preview again.',
   },
   'operation.not_undoable': {
     status: 409,
     title: 'The operation cannot be undone',
-    meaning: 'It is still running, was undone already, is too old, changed nobody, or is of a kind that cannot be undone.',
+    meaning:
+      'It is still running, was undone already, is too old, changed nobody, or is of a kind that cannot be undone.',
   },
   'operation.overlaps': {
     status: 409,
@@ -161,7 +188,8 @@ export const errorCodes = {
   'idempotency.in_progress': {
     status: 409,
     title: 'The first request is still running',
-    meaning: 'A request with this `Idempotency-Key` has not been answered yet. Repeat it after `Retry-After` for its answer.',
+    meaning:
+      'A request with this `Idempotency-Key` has not been answered yet. Repeat it after `Retry-After` for its answer.',
     retry_after_seconds: 2,
   },
   'user.version_mismatch': {
@@ -169,7 +197,11 @@ export const errorCodes = {
     title: 'The user has changed',
     meaning: 'The user is no longer the version that `If-Match` names. Read it again.',
   },
-  'request.too_large': { status: 413, title: 'The body is too large', meaning: 'The body exceeds the limit of the operation.' },
+  'request.too_large': {
+    status: 413,
+    title: 'The body is too large',
+    meaning: 'The body exceeds the limit of the operation.',
+  },
   'request.unsupported_media_type': {
     status: 415,
     title: 'Unsupported media type',

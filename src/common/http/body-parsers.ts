@@ -4,11 +4,17 @@ import { noFile, registerUploads, takesUpload } from './upload';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** what is wrong with the body; thrown after the guards, so that nobody learns of it without access (401 and 403 come before 400) */
+    /**
+     * what is wrong with the body; thrown after the guards, so that nobody learns of it without
+     * access (401 and 403 come before 400)
+     */
     bodyFault?: AppError;
   }
   interface FastifyContextConfig {
-    /** the route takes `application/x-www-form-urlencoded` too: the script-free pages post it; or nothing else, where a standard says so */
+    /**
+     * the route takes `application/x-www-form-urlencoded` too: the script-free pages post it; or
+     * nothing else, where a standard says so
+     */
     form?: true | 'only';
   }
 }
@@ -26,9 +32,9 @@ const colonFollows = /[ \t\n\r]*:/y;
 const contentType = /^application\/(json|x-www-form-urlencoded)(?:[ \t]*;[ \t]*charset="?utf-8"?)?[ \t]*$/i;
 
 /**
- * Reads bodies strictly: one JSON object in UTF-8, no prototype keys, no key twice, no NUL, no lone surrogates, no number that
- * a double cannot hold, bounded depth.
- * All other content types are refused. Faults are kept on the request and thrown after the guards.
+ * Reads bodies strictly: one JSON object in UTF-8, no prototype keys, no key twice, no NUL, no lone
+ * surrogates, no number that a double cannot hold, bounded depth. All other content types are
+ * refused. Faults are kept on the request and thrown after the guards.
  */
 export function registerBodyParsers(fastify: FastifyInstance, uploadMaxBytes: number): void {
   fastify.removeAllContentTypeParsers();
@@ -51,7 +57,9 @@ function readBody(request: FastifyRequest, body: Buffer): Body | undefined {
   const { form: forms } = request.routeOptions.config;
   const form = kind === 'x-www-form-urlencoded' && forms !== undefined;
   if (!form && forms === 'only')
-    throw new AppError('request.unsupported_media_type', { detail: 'Send `Content-Type: application/x-www-form-urlencoded`, in UTF-8.' });
+    throw new AppError('request.unsupported_media_type', {
+      detail: 'Send `Content-Type: application/x-www-form-urlencoded`, in UTF-8.',
+    });
   if (!form && kind !== 'json') throw new AppError('request.unsupported_media_type');
   const text = utf8.decode(body);
   return form ? readForm(text) : readJson(text);
@@ -81,8 +89,9 @@ export function readJson(text: string): Body {
 }
 
 /**
- * Looks at the text before it is parsed. Brackets are counted, so that no recursive code ever meets a deep body
- * (CVE-2026-102281). A repeated key is refused: some readers take the first value and others the last (RFC 8259 §4).
+ * Looks at the text before it is parsed. Brackets are counted, so that no recursive code ever meets
+ * a deep body (CVE-2026-102281). A repeated key is refused: some readers take the first value and
+ * others the last (RFC 8259 §4).
  */
 function assertUnambiguous(text: string): void {
   /** keys so far of each open object; null for a list */
@@ -97,7 +106,8 @@ function assertUnambiguous(text: string): void {
       index = end - 1;
     } else if (character === '{' || character === '[') {
       open.push(character === '{' ? new Set() : null);
-      if (open.length > depthMax) throw invalid({ pointer: '', code: 'field.too_deep', detail: `must be at most ${depthMax} levels deep` });
+      if (open.length > depthMax)
+        throw invalid({ pointer: '', code: 'field.too_deep', detail: `must be at most ${depthMax} levels deep` });
     } else if (character === '}' || character === ']') open.pop();
   }
 }
@@ -123,8 +133,9 @@ function addKey(keys: Set<string>, quoted: string): void {
 }
 
 /**
- * Refuses what PostgreSQL cannot store (NUL), what is not Unicode, keys that reach prototypes (CWE-1321), and numbers that
- * would be altered silently: 1e400 becomes Infinity and then null, 2^53 + 1 another number (RFC 7493 §2.2).
+ * Refuses what PostgreSQL cannot store (NUL), what is not Unicode, keys that reach prototypes
+ * (CWE-1321), and numbers that would be altered silently: 1e400 becomes Infinity and then null,
+ * 2^53 + 1 another number (RFC 7493 §2.2).
  */
 function assertStorable(value: unknown, pointer: string): void {
   if (typeof value === 'string') {
@@ -133,7 +144,11 @@ function assertStorable(value: unknown, pointer: string): void {
     return;
   }
   if (typeof value === 'number' && !(Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)))
-    throw invalid({ pointer, code: 'field.malformed', detail: 'must be a number that a double holds exactly; send larger ones as text' });
+    throw invalid({
+      pointer,
+      code: 'field.malformed',
+      detail: 'must be a number that a double holds exactly; send larger ones as text',
+    });
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     if (forbiddenKeys.includes(key) || key.includes('\0') || !key.isWellFormed()) {

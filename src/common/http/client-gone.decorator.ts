@@ -1,7 +1,10 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
-/** A signal that is aborted when the client goes away before it has the whole answer, as a handler's parameter. */
+/**
+ * A signal that is aborted when the client goes away before it has the whole answer, as a handler's
+ * parameter.
+ */
 export const ClientGone = createParamDecorator((_data: unknown, context: ExecutionContext): AbortSignal => {
   const { raw } = context.switchToHttp().getResponse<FastifyReply>();
   const gone = new AbortController();

@@ -4,9 +4,10 @@ import type { FastifyInstance } from 'fastify';
 const sweepMs = 100;
 
 /**
- * Lets a closing server come to its end: requests under way are answered and their connections closed after the answer, connections that have never
- * sent anything (a load balancer's reserve) do not count, and after `patienceMs` whatever is left is cut.
- * Idle keep-alive connections Node closes by itself.
+ * Lets a closing server come to its end: requests under way are answered and their connections
+ * closed after the answer, connections that have never sent anything (a load balancer's reserve) do
+ * not count, and after `patienceMs` whatever is left is cut. Idle keep-alive connections Node
+ * closes by itself.
  */
 export function addDrain(fastify: FastifyInstance, patienceMs: number): void {
   const { server } = fastify;
@@ -23,7 +24,10 @@ export function addDrain(fastify: FastifyInstance, patienceMs: number): void {
   });
   fastify.addHook('preClose', (done) => {
     closing = true;
-    const sweep = setInterval(() => [...sockets].filter(({ bytesRead }) => bytesRead === 0).forEach((socket) => socket.destroy()), sweepMs);
+    const sweep = setInterval(
+      () => [...sockets].filter(({ bytesRead }) => bytesRead === 0).forEach((socket) => socket.destroy()),
+      sweepMs,
+    );
     const cut = setTimeout(() => server.closeAllConnections(), patienceMs);
     server.once('close', () => {
       clearInterval(sweep);

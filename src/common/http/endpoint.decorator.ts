@@ -3,7 +3,10 @@ import { ApiExtension, ApiExtraModels, ApiOperation, ApiQuery, ApiResponse, getS
 import type { ErrorCode } from '../errors/error-codes';
 import type { ParameterDoc } from '../query/parameters';
 
-/** What a route promises: its text, its answer, its errors, its query parameters. The summary is the docstring of the handler. */
+/**
+ * What a route promises: its text, its answer, its errors, its query parameters. The summary is the
+ * docstring of the handler.
+ */
 export interface EndpointOptions {
   /** more, in Markdown */
   description?: string;
@@ -23,7 +26,9 @@ export interface EndpointOptions {
   errors?: ErrorCode[];
   /** every query parameter it takes; all others are refused */
   query?: ParameterDoc[];
-  /** the handler reads the query by the filter grammar, which refuses unknown parameters by itself */
+  /**
+   * the handler reads the query by the filter grammar, which refuses unknown parameters by itself
+   */
   grammar?: boolean;
   /** takes no body although its method is one that usually does */
   noBody?: boolean;
@@ -36,15 +41,27 @@ export const endpointRules = 'endpoint:rules';
 /** What the guard needs of `EndpointOptions`. */
 export type EndpointRules = Pick<EndpointOptions, 'query' | 'grammar' | 'noBody' | 'optionalBody'>;
 
-/** Declares a route's part of the contract; the document and the strictness about query and body are made from it. */
+/**
+ * Declares a route's part of the contract; the document and the strictness about query and body are
+ * made from it.
+ */
 export function Endpoint(options: EndpointOptions): MethodDecorator {
   const { answer, query = [], grammar = false, noBody = false, optionalBody = false } = options;
   const headers = Object.fromEntries(
-    Object.entries(answer.headers ?? {}).map(([name, description]) => [name, { description, schema: { type: 'string' as const } }]),
+    Object.entries(answer.headers ?? {}).map(([name, description]) => [
+      name,
+      { description, schema: { type: 'string' as const } },
+    ]),
   );
   return applyDecorators(
     ApiOperation({ description: options.description ?? '' }),
-    ApiResponse({ status: answer.status, description: answer.description, headers, ...typeOf(answer.type), ...contentOf(answer.media) }),
+    ApiResponse({
+      status: answer.status,
+      description: answer.description,
+      headers,
+      ...typeOf(answer.type),
+      ...contentOf(answer.media),
+    }),
     ...acceptedResponse(answer.accepted),
     ...(Array.isArray(answer.type) ? [ApiExtraModels(...answer.type)] : []),
     ApiExtension('x-error-codes', options.errors ?? []),
@@ -59,7 +76,9 @@ function typeOf(type: Type | Type[] | undefined): object {
 }
 
 function contentOf(media: string[] | undefined): object {
-  return media === undefined ? {} : { content: Object.fromEntries(media.map((type) => [type, { schema: { type: 'string' } }])) };
+  return media === undefined
+    ? {}
+    : { content: Object.fromEntries(media.map((type) => [type, { schema: { type: 'string' } }])) };
 }
 
 function acceptedResponse(accepted: EndpointOptions['answer']['accepted']): MethodDecorator[] {

@@ -26,7 +26,10 @@ export interface TextOptions extends FieldOptions {
   /** what the pattern wants, for a person */
   form?: string;
   values?: readonly string[];
-  /** further test with what it wants, for a person; `code` where the form is right and the value is not */
+  /**
+   * further test with what it wants, for a person; `code` where the form is right and the value is
+   * not
+   */
   test?: { check: (text: string) => boolean; wants: string; code?: 'field.not_allowed' };
   /** accepts any character but NUL, as in passwords; otherwise `visibleText` decides */
   raw?: boolean;
@@ -36,7 +39,10 @@ export interface TextOptions extends FieldOptions {
 /** Of a double, as JSON writes it. */
 const significantDigits = 17;
 
-/** A text field. Length is counted in code points by ourselves: libraries overlook variation selectors (CVE-2025-12758). */
+/**
+ * A text field. Length is counted in code points by ourselves: libraries overlook variation
+ * selectors (CVE-2025-12758).
+ */
 export function TextField(options: TextOptions): PropertyDecorator {
   return field(options, textSchema(options), textRules(options));
 }
@@ -63,7 +69,10 @@ export function TextListField(options: TextOptions & { minItems?: number; maxIte
       wants: 'must not repeat an item',
       passes: (value) => Array.isArray(value) && new Set(value).size === value.length,
     },
-    ...textRules(options).map((rule) => ({ ...rule, passes: (value: unknown) => Array.isArray(value) && value.every(rule.passes) })),
+    ...textRules(options).map((rule) => ({
+      ...rule,
+      passes: (value: unknown) => Array.isArray(value) && value.every(rule.passes),
+    })),
   ];
   return field(options, schema, listRules);
 }
@@ -91,7 +100,10 @@ export function BooleanField(options: FieldOptions = {}): PropertyDecorator {
   ]);
 }
 
-/** No schema says how deep and large the values are, and how large their numbers: a recursive one breaks generated types. */
+/**
+ * No schema says how deep and large the values are, and how large their numbers: a recursive one
+ * breaks generated types.
+ */
 const jsonObject = { type: 'object', additionalProperties: true, propertyNames: { not: { enum: forbiddenKeys } } };
 
 /** A free JSON object, at most `maxDepth` levels deep. */
@@ -113,30 +125,45 @@ export function JsonObjectField(options: FieldOptions & { maxBytes: number; maxD
       passes: (value) => Buffer.byteLength(JSON.stringify(value, writtenOut)) <= options.maxBytes,
     },
   ];
-  // as it was sent: class-transformer leaves keys out that are called like a method of every object, such as `toString`
+  // as it was sent: class-transformer leaves keys out that are called like a method of every
+  // object, such as `toString`
   const asSent = Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]);
   return applyDecorators(asSent, field(options, jsonObject as ApiPropertyOptions, fits));
 }
 
-function field(options: FieldOptions, schema: ApiPropertyOptions, rules: Rule[], canonical?: FieldRules['canonical']): PropertyDecorator {
+function field(
+  options: FieldOptions,
+  schema: ApiPropertyOptions,
+  rules: Rule[],
+  canonical?: FieldRules['canonical'],
+): PropertyDecorator {
   const { optional = false, nullable = false, example } = options;
-  const skip = ValidateIf((_object, value: unknown) => !(optional && value === undefined) && !(nullable && value === null));
+  const skip = ValidateIf(
+    (_object, value: unknown) => !(optional && value === undefined) && !(nullable && value === null),
+  );
   const documented = {
     ...schema,
     required: !optional,
     ...(nullable ? { nullable } : {}),
     ...(example === undefined ? {} : { example }),
   } as ApiPropertyOptions;
-  const register: PropertyDecorator = (prototype, name) => registerField(prototype, String(name), { optional, nullable, rules, canonical });
+  const register: PropertyDecorator = (prototype, name) =>
+    registerField(prototype, String(name), { optional, nullable, rules, canonical });
   return applyDecorators(ApiProperty(documented), register, skip, ...validators(rules));
 }
 
 function textSchema({ min, max, pattern, values, format, raw }: TextOptions): ApiPropertyOptions {
-  const limits = { ...(min === undefined ? {} : { minLength: min }), maxLength: max, ...(format === undefined ? {} : { format }) };
+  const limits = {
+    ...(min === undefined ? {} : { minLength: min }),
+    maxLength: max,
+    ...(format === undefined ? {} : { format }),
+  };
   return {
     type: 'string',
     ...limits,
-    ...(values === undefined ? { pattern: patternOf(pattern ?? (raw === true ? storableText : visibleText)) } : { enum: [...values] }),
+    ...(values === undefined
+      ? { pattern: patternOf(pattern ?? (raw === true ? storableText : visibleText)) }
+      : { enum: [...values] }),
   };
 }
 
@@ -150,7 +177,11 @@ function textRules(options: TextOptions): Rule[] {
       wants: `must have at most ${max} characters`,
       passes: text((value) => value.length <= max * 2 && [...value].length <= max),
     },
-    { code: 'field.too_short', wants: `must have at least ${min} characters`, passes: text((value) => [...value].length >= min) },
+    {
+      code: 'field.too_short',
+      wants: `must have at least ${min} characters`,
+      passes: text((value) => [...value].length >= min),
+    },
   ];
   found.push({
     code: 'field.malformed',
@@ -164,12 +195,20 @@ function textRules(options: TextOptions): Rule[] {
       passes: text((value) => values.includes(value)),
     });
   if (pattern !== undefined)
-    found.push({ code: 'field.malformed', wants: form ?? 'has the wrong form', passes: text((value) => pattern.test(value)) });
-  if (test !== undefined) found.push({ code: test.code ?? 'field.malformed', wants: test.wants, passes: text(test.check) });
+    found.push({
+      code: 'field.malformed',
+      wants: form ?? 'has the wrong form',
+      passes: text((value) => pattern.test(value)),
+    });
+  if (test !== undefined)
+    found.push({ code: test.code ?? 'field.malformed', wants: test.wants, passes: text(test.check) });
   return found;
 }
 
-/** One validator per rule, in order; the pipe stops at the first that fails. Each has a name of its own, else a later one would take its place. */
+/**
+ * One validator per rule, in order; the pipe stops at the first that fails. Each has a name of its
+ * own, else a later one would take its place.
+ */
 function validators(rules: Rule[]): PropertyDecorator[] {
   return rules.map(({ code, wants, passes }, index) =>
     ValidateBy({ name: `${code}${index}`, validator: { validate: passes } }, { message: wants }),

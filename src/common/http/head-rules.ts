@@ -9,7 +9,9 @@ import { type AppError, invalid } from '../errors/app-error';
  */
 export function addHeadRules(fastify: FastifyInstance): void {
   const { server } = fastify;
-  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+    server.emit('request', request, response),
+  );
   fastify.addHook('onRequest', ({ raw }, _reply, done) => done(hostFault(raw) ?? expectFault(raw)));
 }
 

@@ -8,8 +8,9 @@ const ours = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'
 const all = METHODS.filter((method) => method !== 'CONNECT');
 
 /**
- * Answers a wrong method on a path that exists with 405 and `Allow` (RFC 9110 §15.5.6), and HEAD where there is GET with
- * 405 too: no route is reached by a method it does not name. Call before routes are added, `register` after.
+ * Answers a wrong method on a path that exists with 405 and `Allow` (RFC 9110 §15.5.6), and HEAD
+ * where there is GET with 405 too: no route is reached by a method it does not name. Call before
+ * routes are added, `register` after.
  */
 export function addMethodNotAllowed(fastify: FastifyInstance): { register: () => void } {
   const known = new Map<string, Set<string>>();
@@ -21,7 +22,8 @@ export function addMethodNotAllowed(fastify: FastifyInstance): { register: () =>
   return {
     register: () => {
       // Without `hasBody: false` Fastify rejects a QUERY without a content type before the routing.
-      for (const method of all.filter((one) => !ours.has(one))) fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+      for (const method of all.filter((one) => !ours.has(one)))
+        fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
       for (const [url, methods] of [...known]) {
         if (url.includes('*')) continue;
         const missing = all.filter((method) => !methods.has(method));

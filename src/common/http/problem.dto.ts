@@ -5,8 +5,10 @@ export class FieldErrorResponse {
   /** name of a query parameter or header */
   parameter?: string;
   /**
-   * stable code: `field.` `required`, `unknown`, `wrong_type`, `malformed`, `not_allowed`, `too_short`, `too_long`, `too_few`, `too_many`, `too_deep`;
-   * `parameter.` `unknown`, `malformed`, `not_allowed`, `conflict`, `too_many`; `password.` `too_short`, `too_long`, `common`, `contains_identity`, `unchanged`
+   * stable code: `field.` `required`, `unknown`, `wrong_type`, `malformed`, `not_allowed`,
+   * `too_short`, `too_long`, `too_few`, `too_many`, `too_deep`; `parameter.` `unknown`,
+   * `malformed`, `not_allowed`, `conflict`, `too_many`; `password.` `too_short`, `too_long`,
+   * `common`, `contains_identity`, `unchanged`
    */
   code!: string;
   /** what is wrong, for a person */

@@ -10,7 +10,10 @@ declare module 'fastify' {
   }
 }
 
-/** Answers everything thrown as `application/problem+json`; faults of ours are logged with the request id, but not each one who is turned away in a flood. */
+/**
+ * Answers everything thrown as `application/problem+json`; faults of ours are logged with the
+ * request id, but not each one who is turned away in a flood.
+ */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   /** @param base public URL of the service, for `type` */
@@ -24,7 +27,8 @@ export class ProblemFilter implements ExceptionFilter {
     if (errorKind(error.code).status >= 500 && error.code !== 'service.overloaded')
       request.log.error({ reqId: request.id, err: thrown }, error.code);
     // The access log has no line for a request that the client aborted.
-    if (request.raw.destroyed && !request.raw.complete) request.log.debug({ reqId: request.id, code: error.code }, 'the client broke off');
+    if (request.raw.destroyed && !request.raw.complete)
+      request.log.debug({ reqId: request.id, code: error.code }, 'the client broke off');
     if (reply.sent) return;
     const problem = toProblem(error, this.base, shownPath(request.originalUrl), request.id);
     void reply.status(problem.status).headers(problemHeaders(error)).send(JSON.stringify(problem));

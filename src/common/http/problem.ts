@@ -28,7 +28,10 @@ const frameworkCodes: Record<string, ErrorCode> = {
   '415': 'request.unsupported_media_type',
 };
 
-/** Turns anything thrown into one of our errors; what nobody expected becomes `service.internal_error`. */
+/**
+ * Turns anything thrown into one of our errors; what nobody expected becomes
+ * `service.internal_error`.
+ */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const fromDatabase = fromDatabaseError(error);
@@ -39,7 +42,10 @@ export function toAppError(error: unknown): AppError {
   return new AppError(known ?? 'service.internal_error');
 }
 
-/** The body of a refusal. Only the table's texts and our own details get in: nothing internal can (OWASP ASVS 16.5.1). */
+/**
+ * The body of a refusal. Only the table's texts and our own details get in: nothing internal can
+ * (OWASP ASVS 16.5.1).
+ */
 export function toProblem(error: AppError, base: string, path: string, request_id: string): Problem {
   const { status, title, meaning } = errorKind(error.code);
   const { detail = meaning, errors } = error.extras;
@@ -62,12 +68,17 @@ export function problemHeaders(error: AppError): Record<string, string> {
   return {
     'content-type': 'application/problem+json; charset=utf-8',
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
-    ...(status === 401 ? { 'www-authenticate': error.code === 'auth.token_invalid' ? 'Bearer error="invalid_token"' : 'Bearer' } : {}),
+    ...(status === 401
+      ? { 'www-authenticate': error.code === 'auth.token_invalid' ? 'Bearer error="invalid_token"' : 'Bearer' }
+      : {}),
     ...error.extras.headers,
   };
 }
 
-/** The path as it may be logged and shown: without the query, and without the secret of a link (OWASP ASVS 14.2.1). */
+/**
+ * The path as it may be logged and shown: without the query, and without the secret of a link
+ * (OWASP ASVS 14.2.1).
+ */
 export function shownPath(url: string): string {
   return (url.split('?')[0] ?? '').replace(/\/auth\/(reset|email)\/[^/]+/, '/auth/$1/{token}');
 }

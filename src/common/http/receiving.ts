@@ -31,13 +31,18 @@ interface RateStart {
  * without access must not hold a connection (H21). An opened upload must reach a minimum rate
  * instead.
  */
-export function limitReceiving(fastify: FastifyInstance, limits: ReceivingLimits, refuse: (error: Error, socket: Socket) => void): void {
+export function limitReceiving(
+  fastify: FastifyInstance,
+  limits: ReceivingLimits,
+  refuse: (error: Error, socket: Socket) => void,
+): void {
   // Oldest first. One timer per request would cost more than a short request.
   const receiving = new Map<FastifyRequest, number>();
   const uploads = new Map<FastifyRequest, RateStart>();
   fastify.addHook('onRequest', (request, _reply, done) => {
     const { raw } = request;
-    // `connection: close` was said: what still comes is no request, whatever it looks like (RFC 9112 §9.6)
+    // `connection: close` was said: what still comes is no request, whatever it looks like (RFC
+    // 9112 §9.6)
     if (raw.socket.writableEnded) {
       raw.socket.destroy();
       return;
@@ -74,7 +79,8 @@ export function limitReceiving(fastify: FastifyInstance, limits: ReceivingLimits
     done();
   });
   fastify.addHook('onSend', ({ raw }, reply, _payload, done) => {
-    // what is refused before it is read would have to be read to the end for the next request of the connection
+    // what is refused before it is read would have to be read to the end for the next request of
+    // the connection
     if (raw.complete === false && hasBody(raw.headers)) {
       void reply.header('connection', 'close');
       closeInStages(raw);
@@ -84,7 +90,11 @@ export function limitReceiving(fastify: FastifyInstance, limits: ReceivingLimits
 }
 
 /** Returns the bytes that the connection of an upload must have received by now. */
-function requiredBytes({ since, bytes }: RateStart, now: number, { uploadGraceMs, uploadBytesPerSecond }: ReceivingLimits): number {
+function requiredBytes(
+  { since, bytes }: RateStart,
+  now: number,
+  { uploadGraceMs, uploadBytesPerSecond }: ReceivingLimits,
+): number {
   return bytes + ((now - since - uploadGraceMs) / 1_000) * uploadBytesPerSecond;
 }
 
@@ -94,8 +104,9 @@ export function hasBody(headers: Record<string, unknown>): boolean {
 }
 
 /**
- * A connection that is closed with bytes unread is reset, and whoever still sends may never read the answer. So once the answer is out, the rest of the body
- * is read and thrown away for a while (RFC 9112 §9.6). `destroySoon` is what Node calls after an answer with `connection: close`.
+ * A connection that is closed with bytes unread is reset, and whoever still sends may never read
+ * the answer. So once the answer is out, the rest of the body is read and thrown away for a while
+ * (RFC 9112 §9.6). `destroySoon` is what Node calls after an answer with `connection: close`.
  */
 function closeInStages(raw: IncomingMessage): void {
   const { socket } = raw;
@@ -110,7 +121,10 @@ function closeInStages(raw: IncomingMessage): void {
   };
 }
 
-/** Ends a connection for good, which one side alone cannot: whoever goes on sending would keep it open. */
+/**
+ * Ends a connection for good, which one side alone cannot: whoever goes on sending would keep it
+ * open.
+ */
 export function destroyLater(socket: Socket): void {
   const late = setTimeout(() => socket.destroy(), lingerMs).unref();
   socket.once('close', () => clearTimeout(late));

@@ -9,8 +9,9 @@ import { endpointRules, type EndpointRules } from './endpoint.decorator';
 import { takesUpload } from './upload';
 
 /**
- * Refuses what a route does not take: unknown, repeated or empty query parameters, and bodies that are malformed or
- * not expected. It runs after the guard that asks who calls, so an unauthorised caller learns nothing from it.
+ * Refuses what a route does not take: unknown, repeated or empty query parameters, and bodies that
+ * are malformed or not expected. It runs after the guard that asks who calls, so an unauthorised
+ * caller learns nothing from it.
  */
 @Injectable()
 export class RequestRulesGuard implements CanActivate {
@@ -26,7 +27,8 @@ export class RequestRulesGuard implements CanActivate {
     const takesBody = rules?.noBody !== true && (request.method === 'POST' || request.method === 'PATCH');
     if (takesBody && rules?.optionalBody !== true && isMissing(request))
       throw invalid({ pointer: '', code: 'field.required', detail: 'the operation needs a body' });
-    if (!takesBody && hasFields(request.body)) throw invalid({ pointer: '', code: 'field.unknown', detail: 'the operation takes no body' });
+    if (!takesBody && hasFields(request.body))
+      throw invalid({ pointer: '', code: 'field.unknown', detail: 'the operation takes no body' });
     return true;
   }
 }
@@ -52,7 +54,10 @@ function hasFields(body: unknown): boolean {
   return typeof body === 'object' && body !== null && Object.keys(body).length > 0;
 }
 
-/** An escape that is not UTF-8 would be taken literally, and a filter such as `name_ne` then find everybody. */
+/**
+ * An escape that is not UTF-8 would be taken literally, and a filter such as `name_ne` then find
+ * everybody.
+ */
 function refuseEscapes(url: string): void {
   const mark = url.indexOf('?');
   if (mark < 0) return;
@@ -79,13 +84,18 @@ function refuseQuery(query: RawQuery, known: ParameterDoc[]): void {
   const errors: FieldError[] = [];
   for (const [parameter, value] of Object.entries(query)) {
     const doc = known.find(({ name }) => name === parameter);
-    if (doc === undefined) errors.push({ parameter, code: 'parameter.unknown', detail: 'is not a parameter of this operation' });
+    if (doc === undefined)
+      errors.push({ parameter, code: 'parameter.unknown', detail: 'is not a parameter of this operation' });
     else if (typeof value !== 'string' || value === '')
       errors.push({ parameter, code: 'parameter.malformed', detail: 'must be given once, with a value' });
     else if (doc.schema['type'] === 'boolean' && value !== 'true' && value !== 'false')
       errors.push({ parameter, code: 'parameter.malformed', detail: 'must be true or false' });
     else if (Array.isArray(doc.schema['enum']) && !doc.schema['enum'].includes(value))
-      errors.push({ parameter, code: 'parameter.malformed', detail: `must be one of ${doc.schema['enum'].join(', ')}` });
+      errors.push({
+        parameter,
+        code: 'parameter.malformed',
+        detail: `must be one of ${doc.schema['enum'].join(', ')}`,
+      });
   }
   if (errors.length > 0) throw invalid(...errors);
 }

@@ -58,7 +58,9 @@ export class UploadedFile {
 const formats: Record<string, UploadedFile['format']> = { 'text/csv': 'csv', 'application/x-ndjson': 'ndjson' };
 const charset = /;[ \t]*charset="?([^";\s]*)"?/i;
 
-/** The paths below the base that take files; all others refuse them as an unsupported media type. */
+/**
+ * The paths below the base that take files; all others refuse them as an unsupported media type.
+ */
 const uploadPaths = ['/user/import'];
 
 /** Returns whether a route accepts files. The request itself may lack access or send no file. */
@@ -88,7 +90,9 @@ export const Upload = createParamDecorator((_data: unknown, context: ExecutionCo
 
 /** What is answered to whoever sends something else where a file is taken. */
 export function noFile(): AppError {
-  return new AppError('request.unsupported_media_type', { detail: 'Send `Content-Type: text/csv` or `application/x-ndjson`, in UTF-8.' });
+  return new AppError('request.unsupported_media_type', {
+    detail: 'Send `Content-Type: text/csv` or `application/x-ndjson`, in UTF-8.',
+  });
 }
 
 function tooLarge(maxBytes: number): AppError {

@@ -1,15 +1,18 @@
 import { AppError } from '../errors/app-error';
 import { Signer } from '../signer';
 
-/** Where a page ended: the sort value of its last row as text (null for SQL null), and the row's id. */
+/**
+ * Where a page ended: the sort value of its last row as text (null for SQL null), and the row's id.
+ */
 export interface CursorPosition {
   value: string | null;
   id: string;
 }
 
 /**
- * Makes and reads cursors: opaque, signed, and good only for the caller, filter and sort they were made for.
- * The signature keeps a forged position out of the SQL (compare Ory Hydra GHSA-r9w3-57w2-gch2).
+ * Makes and reads cursors: opaque, signed, and good only for the caller, filter and sort they were
+ * made for. The signature keeps a forged position out of the SQL (compare Ory Hydra
+ * GHSA-r9w3-57w2-gch2).
  */
 export class CursorCodec {
   private readonly signer: Signer;

@@ -1,8 +1,9 @@
 import { rawSql, sql, type SqlFragment } from './sql';
 
 /**
- * A digest of a set of ids that does not depend on their order, as an aggregate: the sums of two 64-bit hashes. The seed makes the hashes different ones
- * each time, so that nobody can look for another set with the same sums beforehand.
+ * A digest of a set of ids that does not depend on their order, as an aggregate: the sums of two
+ * 64-bit hashes. The seed makes the hashes different ones each time, so that nobody can look for
+ * another set with the same sums beforehand.
  * @param column SQL of the id, a uuid
  */
 export function digestSql(column: string, seed: string): SqlFragment {

@@ -18,7 +18,10 @@ const scalarCasts: Record<ValueType, string> = {
 };
 const comparisons: Partial<Record<Operator, string>> = { gt: '>', gte: '>=', lt: '<', lte: '<=' };
 
-/** The conditions as one parameterised SQL expression, joined by AND; `true` when there are none. Those on the same other table are one condition. */
+/**
+ * The conditions as one parameterised SQL expression, joined by AND; `true` when there are none.
+ * Those on the same other table are one condition.
+ */
 export function filterSql(conditions: readonly Condition[]): SqlFragment {
   const reaches = new Set(conditions.map(reachOf));
   const groups = [...reaches].map((reach) => {
@@ -28,14 +31,22 @@ export function filterSql(conditions: readonly Condition[]): SqlFragment {
   return joinSql(groups, ' and ');
 }
 
-/** Text for LIKE in which `%`, `_` and `\` are literal (OWASP ASVS 1.2.4; wildcard denial of service). */
+/**
+ * Text for LIKE in which `%`, `_` and `\` are literal (OWASP ASVS 1.2.4; wildcard denial of
+ * service).
+ */
 export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }
 
-/** Whether the planner has nothing good to tell by how many rows these conditions find: parts of texts, elements of arrays and objects. */
+/**
+ * Whether the planner has nothing good to tell by how many rows these conditions find: parts of
+ * texts, elements of arrays and objects.
+ */
 export function isGuess(conditions: readonly Condition[]): boolean {
-  return conditions.some((condition) => condition.kind !== 'field' || condition.operator === 'like' || condition.field.guessed === true);
+  return conditions.some(
+    (condition) => condition.kind !== 'field' || condition.operator === 'like' || condition.field.guessed === true,
+  );
 }
 
 function reachOf(condition: Condition): Reach | undefined {
@@ -56,7 +67,10 @@ function conditionSql(condition: Condition): SqlFragment {
   }
 }
 
-/** The containment finds by index; of numbers the text decides, since 1.0 contains 1. A condition that the planner takes for none narrows nothing. */
+/**
+ * The containment finds by index; of numbers the text decides, since 1.0 contains 1. A condition
+ * that the planner takes for none narrows nothing.
+ */
 function attributeSql(column: string, key: string, value: string): SqlFragment {
   const contains = (json: string) => sql`${rawSql(column)} @> ${json}::jsonb`;
   const isText = contains(JSON.stringify({ [key]: value }));
@@ -121,6 +135,7 @@ function inSql(field: FilterField, values: readonly unknown[]): SqlFragment {
       ' or ',
     )})`;
   const column = rawSql(field.column);
-  if (field.fold === true) return sql`(lower(${column}) = any(${values.map((value) => String(value).toLowerCase())}::text[]))`;
+  if (field.fold === true)
+    return sql`(lower(${column}) = any(${values.map((value) => String(value).toLowerCase())}::text[]))`;
   return sql`(${column} = any(${values}${rawSql(arrayCasts[field.type])}))`;
 }

@@ -21,11 +21,15 @@ export const textMax = 256;
 /** Minimum length of the value of `_like`, in code points. */
 export const likeMin = 3;
 
-/** Reads the value of one parameter for an operator: a list for `in`, a boolean for `isnull`, else the field's own type. */
+/**
+ * Reads the value of one parameter for an operator: a list for `in`, a boolean for `isnull`, else
+ * the field's own type.
+ */
 export function readValue(text: string, rules: ValueRules, operator: Operator = 'eq'): ReadValue {
   if (operator === 'isnull') return readScalar(text, { type: 'boolean' });
   if (operator === 'in') return readList(text, rules);
-  if (operator === 'like' && [...text].length < likeMin) return { ok: false, detail: `must have at least ${likeMin} characters` };
+  if (operator === 'like' && [...text].length < likeMin)
+    return { ok: false, detail: `must have at least ${likeMin} characters` };
   return readScalar(text, rules);
 }
 
@@ -47,21 +51,28 @@ function readScalar(text: string, rules: ValueRules): ReadValue {
     case 'uuid':
       return uuidForm.test(text) ? { ok: true, value: text.toLowerCase() } : { ok: false, detail: 'must be a UUID' };
     case 'boolean':
-      return text === 'true' || text === 'false' ? { ok: true, value: text === 'true' } : { ok: false, detail: 'must be true or false' };
+      return text === 'true' || text === 'false'
+        ? { ok: true, value: text === 'true' }
+        : { ok: false, detail: 'must be true or false' };
     case 'time':
       return readTime(text);
     case 'address':
-      return addressForm.test(text) ? { ok: true, value: text } : { ok: false, detail: 'must be an IP address or a CIDR' };
+      return addressForm.test(text)
+        ? { ok: true, value: text }
+        : { ok: false, detail: 'must be an IP address or a CIDR' };
     case 'text':
       return readText(text, rules.values);
   }
 }
 
 function readText(text: string, values: readonly string[] | undefined): ReadValue {
-  if (values !== undefined && !values.includes(text)) return { ok: false, detail: `must be one of ${values.join(', ')}` };
+  if (values !== undefined && !values.includes(text))
+    return { ok: false, detail: `must be one of ${values.join(', ')}` };
   // Code points, as `maxLength` of JSON Schema counts them.
-  if (text.length > textMax * 2 || [...text].length > textMax) return { ok: false, detail: `must have at most ${textMax} characters` };
-  if (!storableText.test(text) || !text.isWellFormed()) return { ok: false, detail: 'must be well-formed Unicode without NUL' };
+  if (text.length > textMax * 2 || [...text].length > textMax)
+    return { ok: false, detail: `must have at most ${textMax} characters` };
+  if (!storableText.test(text) || !text.isWellFormed())
+    return { ok: false, detail: 'must be well-formed Unicode without NUL' };
   return { ok: true, value: text };
 }
 

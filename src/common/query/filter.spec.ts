@@ -6,7 +6,13 @@ import { sql } from './sql';
 const reach: Reach = (condition) => sql`t.id in (select id from b where ${condition})`;
 const spec: FilterSpec = {
   fields: {
-    beside: { column: 'b.beside', reach, type: 'text', like: { condition: (value) => sql`b.texts like ${value}`, reach }, meaning: 'text' },
+    beside: {
+      column: 'b.beside',
+      reach,
+      type: 'text',
+      like: { condition: (value) => sql`b.texts like ${value}`, reach },
+      meaning: 'text',
+    },
     name: { column: 't.name', type: 'text', fold: true, meaning: 'name' },
     phone: { column: 't.phone', type: 'text', nullable: true, meaning: 'phone' },
     state: { column: 't.state', type: 'text', values: ['on', 'off'], meaning: 'state' },
@@ -74,6 +80,8 @@ describe('the filter grammar', () => {
 
   it('refuses more than 500 values and more than 3 attributes', () => {
     expect(parse({ state_in: Array(501).fill('on').join(',') }).errors).toHaveLength(1);
-    expect(parse({ 'attributes.a': '1', 'attributes.b': '1', 'attributes.c': '1', 'attributes.d': '1' }).errors).toHaveLength(1);
+    expect(
+      parse({ 'attributes.a': '1', 'attributes.b': '1', 'attributes.c': '1', 'attributes.d': '1' }).errors,
+    ).toHaveLength(1);
   });
 });

@@ -34,7 +34,10 @@ export interface FilterField {
   meaning: string;
 }
 
-/** A parameter with a grammar of its own, such as `q`. Returns null and adds to `errors` when the value is wrong. */
+/**
+ * A parameter with a grammar of its own, such as `q`. Returns null and adds to `errors` when the
+ * value is wrong.
+ */
 export interface SpecialParameter {
   read: (value: string) => SqlFragment | { detail: string };
   /** set when the condition is on another table */
@@ -82,7 +85,10 @@ export function parameterName(field: string, operator: Operator): string {
   return operator === 'eq' ? field : `${field}_${operator}`;
 }
 
-/** Reads filter parameters into typed conditions. What is unknown or malformed goes into `errors`, never out of sight. */
+/**
+ * Reads filter parameters into typed conditions. What is unknown or malformed goes into `errors`,
+ * never out of sight.
+ */
 export function parseFilter(query: RawQuery, spec: FilterSpec, errors: FieldError[]): Condition[] {
   const conditions: Condition[] = [];
   for (const [parameter, value] of Object.entries(query)) {
@@ -100,7 +106,11 @@ export function parseFilter(query: RawQuery, spec: FilterSpec, errors: FieldErro
   return conditions;
 }
 
-function readCondition(parameter: string, value: string, spec: FilterSpec): Condition | { code: string; detail: string } {
+function readCondition(
+  parameter: string,
+  value: string,
+  spec: FilterSpec,
+): Condition | { code: string; detail: string } {
   const key = attributeKey.exec(parameter)?.[1];
   if (spec.attributesColumn !== undefined && key !== undefined) {
     const text = readValue(value, { type: 'text' });
@@ -132,7 +142,10 @@ function findField(parameter: string, spec: FilterSpec): { field: FilterField; o
   return null;
 }
 
-/** Own keys only: a parameter called `constructor` is unknown, not a function (prototype pollution, CWE-1321). */
+/**
+ * Own keys only: a parameter called `constructor` is unknown, not a function (prototype pollution,
+ * CWE-1321).
+ */
 function own<T>(record: Record<string, T>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }

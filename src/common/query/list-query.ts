@@ -9,7 +9,10 @@ export interface SortField {
   /** PostgreSQL type of the expression, to read the cursor's value back */
   type: 'text' | 'timestamptz';
   nullable?: boolean;
-  /** set when `column` is one of another table: how it is joined, and its copy of the listed table's id, so that one index has both */
+  /**
+   * set when `column` is one of another table: how it is joined, and its copy of the listed table's
+   * id, so that one index has both
+   */
   join?: { sql: string; id: string };
 }
 
@@ -22,7 +25,10 @@ export interface ListSpec {
   defaultSort: string;
 }
 
-/** How the total is found: counted up to 10,000 and then estimated, counted whatever it costs, or not at all. */
+/**
+ * How the total is found: counted up to 10,000 and then estimated, counted whatever it costs, or
+ * not at all.
+ */
 export type CountMode = 'estimated' | 'exact' | 'none';
 
 /** A list request that was understood completely. */
@@ -52,11 +58,14 @@ export const cursorMax = 1_024;
 
 /**
  * Reads the query parameters of a list.
- * @throws request.invalid naming each unknown or malformed parameter; page.too_deep; page.cursor_invalid
+ * @throws request.invalid naming each unknown or malformed parameter; page.too_deep;
+ * page.cursor_invalid
  */
 export function parseListQuery(query: RawQuery, spec: ListSpec, callerId: string, cursors: CursorCodec): ListQuery {
   const errors: FieldError[] = [];
-  const filters = Object.fromEntries(Object.entries(query).filter(([parameter]) => !pagingParameters.includes(parameter)));
+  const filters = Object.fromEntries(
+    Object.entries(query).filter(([parameter]) => !pagingParameters.includes(parameter)),
+  );
   const conditions = parseFilter(filters, spec.filter, errors);
   const read = new ParameterReader(query, errors);
   const orderBy = read.oneOf('order_by', Object.keys(spec.sorts), spec.defaultSort);

@@ -41,7 +41,10 @@ export interface ListSource {
   idName: string;
   /** what the caller may see; joined to the filter by AND */
   visible: SqlFragment;
-  /** a table that is only joined: that the planner would read it as a whole tells nothing of how the rows are found */
+  /**
+   * a table that is only joined: that the planner would read it as a whole tells nothing of how the
+   * rows are found
+   */
   joined?: string;
 }
 
@@ -50,8 +53,8 @@ const countedUpTo = 10_000;
 const surelyMore = 5 * countedUpTo;
 
 /**
- * Reads one page. Keyset on `(sort column, id)` with nulls last, so that a deep page costs as much as the first and
- * rows that do not change meanwhile appear exactly once.
+ * Reads one page. Keyset on `(sort column, id)` with nulls last, so that a deep page costs as much
+ * as the first and rows that do not change meanwhile appear exactly once.
  */
 export async function readPage<Row extends object>(
   queries: Queries,
@@ -69,11 +72,16 @@ export async function readPage<Row extends object>(
   const last = kept.at(-1);
   const next_cursor =
     hasMore && last !== undefined
-      ? cursors.encode({ value: last.cursor_value, id: String(last[source.idName as keyof typeof last]) }, query.cursorContext)
+      ? cursors.encode(
+          { value: last.cursor_value, id: String(last[source.idName as keyof typeof last]) },
+          query.cursorContext,
+        )
       : null;
   const seenAll = !hasMore && query.after === undefined && (kept.length > 0 || offset === 0);
   const total =
-    seenAll && query.count !== 'none' ? exactly(offset + kept.length) : await countRows(queries, source, where, query.count, planned?.rows);
+    seenAll && query.count !== 'none'
+      ? exactly(offset + kept.length)
+      : await countRows(queries, source, where, query.count, planned?.rows);
   return { items: kept, per_page: query.per_page, page: query.page, next_cursor, total };
 }
 
@@ -83,18 +91,26 @@ interface Reading {
   source: ListSource;
   query: ListQuery;
   where: SqlFragment;
-  /** find all rows and sort them, instead of walking in order until there are enough: the way that a wrong guess makes no slower than the set is large */
+  /**
+   * find all rows and sort them, instead of walking in order until there are enough: the way that a
+   * wrong guess makes no slower than the set is large
+   */
   findFirst: boolean;
 }
 
 /**
- * The rows of a page and one more. Where the sort column has nulls they are read on their own, after the rest, so that a plain index on
- * `(column, id)` gives both directions.
+ * The rows of a page and one more. Where the sort column has nulls they are read on their own,
+ * after the rest, so that a plain index on `(column, id)` gives both directions.
  */
-async function readRows<Row>({ run, runPrepared }: Queries, reading: Reading, offset: number): Promise<KeyedRow<Row>[]> {
+async function readRows<Row>(
+  { run, runPrepared }: Queries,
+  reading: Reading,
+  offset: number,
+): Promise<KeyedRow<Row>[]> {
   const { source, query, where } = reading;
   const { sort, after, per_page } = query;
-  // few texts, and all that their plans depend on is in them: planned once, a page costs little more than half
+  // few texts, and all that their plans depend on is in them: planned once, a page costs little
+  // more than half
   const isUsual = where.values.length === 0 && per_page === perPageDefault;
   const read = (condition: SqlFragment, limit: number, skip: number) => {
     const page = joinSql([condition, ...afterSql(source, query)], ' and ');
@@ -109,7 +125,9 @@ async function readRows<Row>({ run, runPrepared }: Queries, reading: Reading, of
   const rows = await read(values, per_page + 1, offset);
   if (rows.length > per_page) return rows;
   const before = rows.length > 0 || offset === 0 ? offset : await countUpTo(run, source.from, values, offset);
-  const rest = await run<KeyedRow<Row>>(pageSql(reading, nulls, windowSql(per_page + 1 - rows.length, offset - before)));
+  const rest = await run<KeyedRow<Row>>(
+    pageSql(reading, nulls, windowSql(per_page + 1 - rows.length, offset - before)),
+  );
   return [...rows, ...rest];
 }
 
@@ -123,7 +141,8 @@ function pageSql({ source, query, findFirst }: Reading, where: SqlFragment, wind
   const direction = rawSql(query.descending ? 'desc' : 'asc');
   const from = sql`${source.from} ${rawSql(join?.sql ?? '')}`;
   const row = sql`${source.columns}, (${key})::text as cursor_value`;
-  if (!findFirst) return sql`select ${row} from ${from} where ${where} order by ${key} ${direction}, ${id} ${direction} ${window}`;
+  if (!findFirst)
+    return sql`select ${row} from ${from} where ${where} order by ${key} ${direction}, ${id} ${direction} ${window}`;
   // OFFSET keeps the sort out of the inner query
   return sql`select * from (select ${row}, ${key} as sort_value, ${id} as sort_id from ${from} where ${where} offset 0) found
     order by sort_value ${direction}, sort_id ${direction} ${window}`;
@@ -137,7 +156,10 @@ function afterSql(source: ListSource, { after, sort, descending }: ListQuery): S
   return [sql`(${rawSql(sort.column)}, ${id}) ${beyond} (${after.value}::${rawSql(sort.type)}, ${after.id}::uuid)`];
 }
 
-/** `estimated` never costs more than counting to 10,000, and asks the planner alone where it is sure of many more. */
+/**
+ * `estimated` never costs more than counting to 10,000, and asks the planner alone where it is sure
+ * of many more.
+ */
 async function countRows(
   queries: Queries,
   source: ListSource,
@@ -161,7 +183,10 @@ async function countUpTo(run: RunQuery, from: SqlFragment, where: SqlFragment, l
   return row?.value ?? 0;
 }
 
-/** What the planner thinks of finding all rows: how many they are, and whether no table need be read as a whole. */
+/**
+ * What the planner thinks of finding all rows: how many they are, and whether no table need be read
+ * as a whole.
+ */
 async function planFor(
   { run, estimates }: Queries,
   { columns, from, joined }: ListSource,

@@ -72,7 +72,11 @@ export function listParameters(spec: ListSpec): ParameterDoc[] {
       description: 'Sort by this field; nulls last, the id breaks ties',
       schema: { type: 'string', enum: Object.keys(spec.sorts), default: spec.defaultSort },
     },
-    { name: 'order_dir', description: 'Direction of the sort', schema: { type: 'string', enum: ['asc', 'desc'], default: 'desc' } },
+    {
+      name: 'order_dir',
+      description: 'Direction of the sort',
+      schema: { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
+    },
     {
       name: 'per_page',
       description: 'Rows per page',
@@ -90,7 +94,8 @@ export function listParameters(spec: ListSpec): ParameterDoc[] {
     },
     {
       name: 'count',
-      description: '`estimated` counts up to 10,000 and asks the planner beyond; `exact` counts; `none` leaves `total` null',
+      description:
+        '`estimated` counts up to 10,000 and asks the planner beyond; `exact` counts; `none` leaves `total` null',
       schema: { type: 'string', enum: ['estimated', 'exact', 'none'], default: 'estimated' },
     },
   ];

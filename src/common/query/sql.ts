@@ -1,4 +1,7 @@
-/** A piece of SQL whose values travel apart from its text. Only `sql`, `joinSql` and `identifier` make one. */
+/**
+ * A piece of SQL whose values travel apart from its text. Only `sql`, `joinSql` and `identifier`
+ * make one.
+ */
 export class SqlFragment {
   constructor(
     /** the text between the values; one longer than `values` */
@@ -14,8 +17,8 @@ export class SqlFragment {
 }
 
 /**
- * SQL as a template: each `${value}` becomes a bind parameter, each `${fragment}` is put in place with its own.
- * There is no way to put text from a request into SQL by it (CWE-89).
+ * SQL as a template: each `${value}` becomes a bind parameter, each `${fragment}` is put in place
+ * with its own. There is no way to put text from a request into SQL by it (CWE-89).
  */
 export function sql(strings: TemplateStringsArray, ...inserts: unknown[]): SqlFragment {
   const parts: string[] = [strings[0] ?? ''];
@@ -35,7 +38,10 @@ export function sql(strings: TemplateStringsArray, ...inserts: unknown[]): SqlFr
   return new SqlFragment(parts, values);
 }
 
-/** SQL text written in this code base: a column, an expression. Never give it anything from a request. */
+/**
+ * SQL text written in this code base: a column, an expression. Never give it anything from a
+ * request.
+ */
 export function rawSql(text: string): SqlFragment {
   return new SqlFragment([text], []);
 }

@@ -4,7 +4,10 @@ import type { MailTexts } from '../mail-name';
 export const en: MailTexts = {
   invitation: {
     subject: 'Your invitation',
-    paragraphs: ['A login was created for this e-mail address.', 'Set your password with the link below. It works once, for {duration}.'],
+    paragraphs: [
+      'A login was created for this e-mail address.',
+      'Set your password with the link below. It works once, for {duration}.',
+    ],
     button: 'Set the password',
   },
   reset: {

@@ -61,7 +61,14 @@ function issuers(forger: TokenForger): Forgeries {
     iss.slice(0, -1),
     forger.url,
   ];
-  const strict = [iss.replace('http', 'https'), `${iss}?`, `${iss}#`, iss.replace('localhost', '127.0.0.1'), [iss, 'x'], { iss }];
+  const strict = [
+    iss.replace('http', 'https'),
+    `${iss}?`,
+    `${iss}#`,
+    iss.replace('localhost', '127.0.0.1'),
+    [iss, 'x'],
+    { iss },
+  ];
   const audience = [
     'other',
     aud.toUpperCase(),
@@ -127,7 +134,10 @@ function subjects(forger: TokenForger): Forgeries {
   return forger.claiming(variants);
 }
 
-/** A claim twice: the last counts, everywhere (RFC 8259 leaves it open), so what makes the last one wrong is refused. */
+/**
+ * A claim twice: the last counts, everywhere (RFC 8259 leaves it open), so what makes the last one
+ * wrong is refused.
+ */
 function twice(forger: TokenForger): Forgeries {
   const { claims, service } = forger;
   const wrong: Record<string, string> = {
@@ -144,7 +154,10 @@ function twice(forger: TokenForger): Forgeries {
   for (const [name, value] of Object.entries(wrong)) {
     const text = JSON.stringify(claims);
     variants[`${name} twice`] = text.replace(/}$/, `,"${name}":${value}}`);
-    variants[`${name} twice, by escapes`] = text.replace(/}$/, `,"\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}":${value}}`);
+    variants[`${name} twice, by escapes`] = text.replace(
+      /}$/,
+      `,"\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}":${value}}`,
+    );
     variants[`${name} and null`] = text.replace(/}$/, `,"${name}":null}`);
     variants[`${name} of the prototype`] =
       `{"__proto__":{"${name}":${JSON.stringify(claims[name])}},${JSON.stringify(forger.without(name)).slice(1)}`;

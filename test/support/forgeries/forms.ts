@@ -13,7 +13,12 @@ function otherForms(forger: TokenForger): Forgeries {
   const bomb = deflateRawSync(Buffer.alloc(1_000_000));
   const pbes2 = { alg: 'PBES2-HS512+A256KW', enc: 'A256GCM', p2s: 'salt' };
   return {
-    ...{ flat: JSON.stringify(flat), general: JSON.stringify(general), 'encoded flat': encode(flat), 'encoded general': encode(general) },
+    ...{
+      flat: JSON.stringify(flat),
+      general: JSON.stringify(general),
+      'encoded flat': encode(flat),
+      'encoded general': encode(general),
+    },
     ...{
       'flat with header': JSON.stringify({ ...flat, header: { alg: 'none' } }),
       'flat list': JSON.stringify([flat]),
@@ -81,7 +86,11 @@ function otherForms(forger: TokenForger): Forgeries {
       'payload with more': forge(header, `${JSON.stringify(claims)}{}`, key),
     },
     ...{
-      'payload as query': forge(header, new URLSearchParams({ sub: user.user_id, sid: user.session_id }).toString(), key),
+      'payload as query': forge(
+        header,
+        new URLSearchParams({ sub: user.user_id, sid: user.session_id }).toString(),
+        key,
+      ),
       'payload deep': forge(header, `${'['.repeat(1_000)}${']'.repeat(1_000)}`, key),
     },
   };
@@ -89,7 +98,10 @@ function otherForms(forger: TokenForger): Forgeries {
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** Each part in texts that stand for the same bytes, signed over just these texts where the part is signed. */
+/**
+ * Each part in texts that stand for the same bytes, signed over just these texts where the part is
+ * signed.
+ */
 function encodings(forger: TokenForger): Forgeries {
   const { key, user, claims, parts } = forger;
   const [head, payload, signature] = parts;
@@ -159,7 +171,8 @@ function encodings(forger: TokenForger): Forgeries {
     forgeries[`${spelled} behind header`] = signedOver(`${head}${sign}.${payload}`);
     forgeries[`${spelled} before payload`] = signedOver(`${head}.${sign}${payload}`);
     forgeries[`${spelled} behind payload`] = signedOver(`${head}.${payload}${sign}`);
-    forgeries[`${spelled} inside signature`] = `${head}.${payload}.${signature.slice(0, 40)}${sign}${signature.slice(40)}`;
+    forgeries[`${spelled} inside signature`] =
+      `${head}.${payload}.${signature.slice(0, 40)}${sign}${signature.slice(40)}`;
     if (sign.trim() === sign) forgeries[`${spelled} behind signature`] = `${user.token}${sign}`;
   }
   return forgeries;
@@ -168,13 +181,18 @@ function encodings(forger: TokenForger): Forgeries {
 /** Long ones: the limit of a token is 4 KiB, that of a request's header 64 KiB. */
 function huge(forger: TokenForger): Forgeries {
   const { user, claims, header, key } = forger;
-  const forgeries: Forgeries = { 'many dots': '.'.repeat(4_000), 'more dots': '.'.repeat(32_000), 'one letter': 'A'.repeat(4_096) };
+  const forgeries: Forgeries = {
+    'many dots': '.'.repeat(4_000),
+    'more dots': '.'.repeat(32_000),
+    'one letter': 'A'.repeat(4_096),
+  };
   for (const length of [2_000, 8_000, 32_000]) {
     forgeries[`signature longer by ${length}`] = `${user.token}${'A'.repeat(length)}`;
     forgeries[`header longer by ${length}`] = forge({ ...header, x: 'x'.repeat(length) }, claims, key);
   }
   // rightly signed; only its length is wrong
-  for (const length of [4_000, 8_000]) forgeries[`payload longer by ${length}`] = forge(header, { ...claims, x: 'x'.repeat(length) }, key);
+  for (const length of [4_000, 8_000])
+    forgeries[`payload longer by ${length}`] = forge(header, { ...claims, x: 'x'.repeat(length) }, key);
   return forgeries;
 }
 

@@ -8,7 +8,11 @@ function unsigned(forger: TokenForger): Forgeries {
   const forgeries: Forgeries = {};
   const spellings = ['none', 'None', 'nOnE', 'NONE', 'NoNe', 'none ', ' none', 'none\u0000', 'ｎｏｎｅ', 'null', ''];
   const headers = spellings.map((alg) => JSON.stringify({ ...forger.header, alg }));
-  headers.push(`{"alg":"n\\u006fne","typ":"at+jwt","kid":"${forger.header['kid']}"}`, '{"alg":"none"}', '{"typ":"JWT","alg":"none"}');
+  headers.push(
+    `{"alg":"n\\u006fne","typ":"at+jwt","kid":"${forger.header['kid']}"}`,
+    '{"alg":"none"}',
+    '{"typ":"JWT","alg":"none"}',
+  );
   for (const header of headers) {
     const text = `${encode(header)}.${payload}`;
     Object.assign(forgeries, {
@@ -57,7 +61,10 @@ function algorithms(forger: TokenForger): Forgeries {
   };
 }
 
-/** The same header for a reader, other bytes: a way round what compares bytes, and a second text for one token. */
+/**
+ * The same header for a reader, other bytes: a way round what compares bytes, and a second text for
+ * one token.
+ */
 function spellings(forger: TokenForger): Forgeries {
   const { alg, typ, kid = '' } = forger.header;
   const members = { alg: `"alg":"${alg}"`, typ: `"typ":"${typ}"`, kid: `"kid":"${kid}"` };
@@ -83,7 +90,10 @@ function spellings(forger: TokenForger): Forgeries {
       'escaped value': text.replace('ES256', '\\u0045S256'),
       'byte order mark': `\ufeff${text}`,
     },
-    ...{ 'alg twice': text.replace('{', '{"alg":"none",'), 'alg twice, the other way': text.replace('}', ',"alg":"none"}') },
+    ...{
+      'alg twice': text.replace('{', '{"alg":"none",'),
+      'alg twice, the other way': text.replace('}', ',"alg":"none"}'),
+    },
     ...{
       'kid twice': text.replace('{', '{"kid":"other",'),
       'typ twice': text.replace('{', '{"typ":"JWT",'),
@@ -159,7 +169,10 @@ function extensions(forger: TokenForger): Forgeries {
   };
   const raw = `${encode({ ...header, crit: ['b64'], b64: false })}.${JSON.stringify(claims)}`;
   return {
-    ...forger.signedBy(key, Object.fromEntries(Object.entries(extras).map(([name, extra]) => [name, { ...header, ...extra }]))),
+    ...forger.signedBy(
+      key,
+      Object.fromEntries(Object.entries(extras).map(([name, extra]) => [name, { ...header, ...extra }])),
+    ),
     'b64 with a bare payload': `${raw}.${sign('sha256', Buffer.from(raw), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`,
   };
 }

@@ -112,8 +112,14 @@ function ownKeys(forger: TokenForger): Forgeries {
     [`${name} without kid`, { alg: 'ES256', typ: 'at+jwt', ...extra }],
   ]);
   const signedBy = (key: typeof forger.key, whose: string) =>
-    Object.entries(forger.signedBy(key, Object.fromEntries(headers))).map(([name, token]) => [`${name} ${whose}`, token]);
-  return Object.fromEntries([...signedBy(stranger.privateKey, 'by the stranger'), ...signedBy(forger.key, 'by our key')]);
+    Object.entries(forger.signedBy(key, Object.fromEntries(headers))).map(([name, token]) => [
+      `${name} ${whose}`,
+      token,
+    ]);
+  return Object.fromEntries([
+    ...signedBy(stranger.privateKey, 'by the stranger'),
+    ...signedBy(forger.key, 'by our key'),
+  ]);
 }
 
 /** What is wrong with them is the key that they name, or bring along. */

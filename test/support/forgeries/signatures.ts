@@ -20,7 +20,9 @@ export function numbersOf(signature: string): [bigint, bigint] {
 /** The genuine header and payload under signatures of any bytes. */
 function under(forger: TokenForger, signatures: Record<string, Buffer | string>): Forgeries {
   const text = (signature: Buffer | string) => (typeof signature === 'string' ? signature : encode(signature));
-  return Object.fromEntries(Object.entries(signatures).map(([name, signature]) => [name, `${forger.signed}.${text(signature)}`]));
+  return Object.fromEntries(
+    Object.entries(signatures).map(([name, signature]) => [name, `${forger.signed}.${text(signature)}`]),
+  );
 }
 
 /** Every edge as r with every edge as s: the table of Wycheproof's ECDSA vectors. */
@@ -68,7 +70,8 @@ function lengths(forger: TokenForger): Forgeries {
       signatures[`${more} ${name} before`] = Buffer.concat([Buffer.alloc(more, byte), genuine]);
     }
   }
-  for (const length of [33, 48, 66]) signatures[`numbers of ${length} bytes`] = Buffer.concat([bytesOf(r, length), bytesOf(s, length)]);
+  for (const length of [33, 48, 66])
+    signatures[`numbers of ${length} bytes`] = Buffer.concat([bytesOf(r, length), bytesOf(s, length)]);
   for (const [name, [a, b]] of Object.entries({ 'r+n': [r + order, s], 's+n': [r, s + order] })) {
     signatures[`${name} in 33 bytes`] = Buffer.concat([bytesOf(a as bigint, 33), bytesOf(b as bigint, 33)]);
   }
@@ -84,7 +87,9 @@ function flipped(forger: TokenForger): Forgeries {
     for (let bit = 0; bit < bytes.length * 8; bit += Math.ceil((bytes.length * 8) / 24)) {
       const changed = Buffer.from(bytes);
       changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      forgeries[`part ${which}, bit ${bit}`] = forger.parts.map((each, index) => (index === which ? encode(changed) : each)).join('.');
+      forgeries[`part ${which}, bit ${bit}`] = forger.parts
+        .map((each, index) => (index === which ? encode(changed) : each))
+        .join('.');
     }
   });
   return forgeries;
@@ -103,7 +108,10 @@ function encodings(forger: TokenForger): Forgeries {
     'DER with more behind': Buffer.concat([der, Buffer.alloc(2)]),
     'DER of negative numbers': list(number(r), number(s)),
     'DER of unknown length': Buffer.concat([Buffer.from([0x30, 0x80]), der.subarray(2), Buffer.alloc(2)]),
-    'DER with leading zeros': list(number(Buffer.concat([Buffer.alloc(2), r])), number(Buffer.concat([Buffer.alloc(2), s]))),
+    'DER with leading zeros': list(
+      number(Buffer.concat([Buffer.alloc(2), r])),
+      number(Buffer.concat([Buffer.alloc(2), s])),
+    ),
     'DER in a bit string': Buffer.concat([Buffer.from([3, der.length + 1, 0]), der]),
     'DER of zeros': list(number(Buffer.alloc(1)), number(Buffer.alloc(1))),
     'DER that signs anew': sign('sha256', Buffer.from(forger.signed), { key: forger.key, dsaEncoding: 'der' }),
@@ -123,19 +131,38 @@ function otherwiseSigned(forger: TokenForger): Forgeries {
   const [head, payload] = parts;
   const decoded = (part: string) => Buffer.from(part, 'base64url').toString();
   const texts = {
-    ...{ nothing: '', 'the header': head, 'the payload': payload, 'without the dot': head + payload, exchanged: `${payload}.${head}` },
-    ...{ 'with a last dot': `${signed}.`, 'with a line end': `${signed}\n`, 'in capitals': signed.toUpperCase(), token: forger.user.token },
-    ...{ 'what the parts say': `${decoded(head)}.${decoded(payload)}`, 'its claims': decoded(payload), 'two dots': `${head}..${payload}` },
+    ...{
+      nothing: '',
+      'the header': head,
+      'the payload': payload,
+      'without the dot': head + payload,
+      exchanged: `${payload}.${head}`,
+    },
+    ...{
+      'with a last dot': `${signed}.`,
+      'with a line end': `${signed}\n`,
+      'in capitals': signed.toUpperCase(),
+      token: forger.user.token,
+    },
+    ...{
+      'what the parts say': `${decoded(head)}.${decoded(payload)}`,
+      'its claims': decoded(payload),
+      'two dots': `${head}..${payload}`,
+    },
   };
   const digests = ['sha1', 'sha224', 'sha384', 'sha512', 'sha3-256', 'sha512-256'];
   const signatures: Record<string, Buffer | string> = {};
   for (const [name, text] of Object.entries(texts)) signatures[`of ${name}`] = es256(text, key);
-  for (const digest of digests) signatures[digest] = sign(digest, Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' });
+  for (const digest of digests)
+    signatures[digest] = sign(digest, Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' });
   signatures['digest of the digest'] = es256(Buffer.from(signed).toString('hex'), key);
   signatures['of another token'] = service.admin.token.split('.')[2] as string;
   for (const namedCurve of ['P-256', 'P-384', 'P-521', 'secp256k1']) {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve });
-    signatures[`a stranger on ${namedCurve}`] = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+    signatures[`a stranger on ${namedCurve}`] = sign('sha256', Buffer.from(signed), {
+      key: privateKey,
+      dsaEncoding: 'ieee-p1363',
+    });
   }
   const strangers: Record<string, KeyObject> = {
     RSA: generateKeyPairSync('rsa', { modulusLength: 2_048 }).privateKey,
@@ -161,16 +188,37 @@ async function hmacs(forger: TokenForger): Promise<Forgeries> {
   const [x, y] = [Buffer.from(body.keys[0].x, 'base64url'), Buffer.from(body.keys[0].y, 'base64url')];
   const lines = pem.split('\n').slice(1, -2);
   const secrets: Record<string, string | Buffer> = {
-    ...{ pem, 'leading newline': `\n${pem}`, 'leading space': ` ${pem}`, 'two newlines': `${pem}\n`, 'no newline': pem.trimEnd() },
+    ...{
+      pem,
+      'leading newline': `\n${pem}`,
+      'leading space': ` ${pem}`,
+      'two newlines': `${pem}\n`,
+      'no newline': pem.trimEnd(),
+    },
     ...{
       CRLF: pem.replaceAll('\n', '\r\n'),
       'escaped newlines': pem.replaceAll('\n', '\\n'),
       'pem in base64': Buffer.from(pem).toString('base64'),
     },
-    ...{ 'without header': lines.join('\n'), 'one line': lines.join(''), DER: der, 'DER in hexadecimal': der.toString('hex') },
-    ...{ point: Buffer.concat([x, y]), 'marked point': Buffer.concat([Buffer.from([4]), x, y]), x, y, 'x as text': body.keys[0].x },
+    ...{
+      'without header': lines.join('\n'),
+      'one line': lines.join(''),
+      DER: der,
+      'DER in hexadecimal': der.toString('hex'),
+    },
+    ...{
+      point: Buffer.concat([x, y]),
+      'marked point': Buffer.concat([Buffer.from([4]), x, y]),
+      x,
+      y,
+      'x as text': body.keys[0].x,
+    },
     ...{ 'short point': Buffer.concat([Buffer.from([2 + ((y[31] ?? 0) & 1)]), x]), jwk: JSON.stringify(body.keys[0]) },
-    ...{ 'bare jwk': JSON.stringify(published.export({ format: 'jwk' })), jwks: JSON.stringify(body), kid: forger.header['kid'] ?? '' },
+    ...{
+      'bare jwk': JSON.stringify(published.export({ format: 'jwk' })),
+      jwks: JSON.stringify(body),
+      kid: forger.header['kid'] ?? '',
+    },
     ...{
       nothing: '',
       'a zero': Buffer.alloc(1),
@@ -194,7 +242,10 @@ async function hmacs(forger: TokenForger): Promise<Forgeries> {
 
 /** What is wrong with them is the signature. */
 export const signatureForgeries: ForgeryTable[] = [
-  ['J2 null signature: zeros, the order of the curve and its neighbours, with each other and with the right number', edges],
+  [
+    'J2 null signature: zeros, the order of the curve and its neighbours, with each other and with the right number',
+    edges,
+  ],
   ['J2 null signature: too short, too long, cut, filled up', lengths],
   ['J2 wrong signature: DER, exchanged, turned around', encodings],
   ['J2 wrong signature: of something else, of another kind, by somebody else', otherwiseSigned],
