@@ -6,11 +6,16 @@
 const LAYERS = [
   ['common'],
   ['config'],
+  ['embedded-postgres'],
   ['database', 'access'],
   ['events', 'jobs', 'mail', 'idempotency'],
-  ['sessions', 'roles', 'credentials', 'operations', 'keys', 'rate-limits'],
+  ['roles', 'api-keys', 'rate-limits', 'operations', 'credentials'],
+  ['sessions'],
   ['users'],
-  ['users-bulk', 'users-transfer', 'auth', 'docs', 'health'],
+  ['logins'],
+  ['signing-keys', 'users-bulk', 'users-transfer'],
+  ['auth'],
+  ['recovery', 'docs', 'health'],
   ['cli'],
 ];
 /**
@@ -19,7 +24,7 @@ const LAYERS = [
 const OPEN = ['common', 'config', 'access'];
 /** The one way to the database, for repositories. */
 const DATABASE = '^src/database/database\\.ts$';
-const PUBLIC_FILES = String.raw`\.(module|service|events|dto|decorator|interceptor)\.ts$`;
+const PUBLIC_FILES = String.raw`\.(module|service|events|dto|decorator|interceptor|sql)\.ts$`;
 
 const folders = (names) => `^src/(${names.join('|')})/`;
 const ROOT_FILES = '^src/[^/]+$';
@@ -57,7 +62,7 @@ module.exports = {
     ),
     rule(
       'features-by-their-front-door',
-      'Across features only *.module, *.service, *.events, *.dto, *.decorator and *.interceptor: a repository, entity or controller belongs to its feature alone.',
+      'Across features only *.module, *.service, *.events, *.dto, *.sql, *.decorator and *.interceptor: a repository, entity or controller belongs to its feature alone.',
       { path: '^src/([^/]+)/', pathNot: '^src/cli/' },
       { path: '^src/[^/]+/', pathNot: ['^src/$1/', folders(OPEN), PUBLIC_FILES, DATABASE] },
     ),
@@ -66,6 +71,18 @@ module.exports = {
       'SQL has one place: repositories.',
       { path: '^src/', pathNot: ['^src/database/', String.raw`\.repository\.ts$`] },
       { path: DATABASE },
+    ),
+    rule(
+      'sql-by-repositories',
+      'Only repositories and *.sql.ts render SQL.',
+      { path: '^src/[^/]+/', pathNot: [String.raw`\.(repository|sql)\.ts$`, '^src/(common/query|database)/'] },
+      { path: String.raw`\.sql\.ts$` },
+    ),
+    rule(
+      'embedded-postgres-by-main',
+      'Only the start of the service uses the development database.',
+      { path: '^src/', pathNot: ['^src/embedded-postgres/', ROOT_FILES, '^src/(cli|database)/'] },
+      { path: '^src/embedded-postgres/' },
     ),
     rule(
       'app-by-the-front-door',

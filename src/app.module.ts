@@ -12,9 +12,11 @@ import { DocsModule } from './docs/docs.module';
 import { EventsModule } from './events/events.module';
 import { HealthModule } from './health/health.module';
 import { JobsModule } from './jobs/jobs.module';
-import { KeysModule } from './keys/keys.module';
+import { ApiKeysModule } from './api-keys/api-keys.module';
 import { MailModule } from './mail/mail.module';
 import { OperationsModule } from './operations/operations.module';
+import { RateLimitsModule } from './rate-limits/rate-limits.module';
+import { RecoveryModule } from './recovery/recovery.module';
 import { RolesModule } from './roles/roles.module';
 import { SessionsModule } from './sessions/sessions.module';
 import { UsersModule } from './users/users.module';
@@ -37,11 +39,21 @@ export class AppModule {
           EventsModule,
           JobsModule,
           MailModule,
+          RateLimitsModule,
           RolesModule,
           SessionsModule,
-          KeysModule,
+          ApiKeysModule,
         ],
-        ...[OperationsModule, UsersBulkModule, UsersTransferModule, UsersModule, AuthModule, HealthModule, DocsModule],
+        ...[
+          OperationsModule,
+          UsersBulkModule,
+          UsersTransferModule,
+          UsersModule,
+          AuthModule,
+          RecoveryModule,
+          HealthModule,
+          DocsModule,
+        ],
       ],
       providers: [
         { provide: APP_PIPE, useFactory: createValidationPipe },

@@ -6,7 +6,7 @@ import { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fas
 import { AppModule } from './app.module';
 import { CheckTokenService } from './auth/check-token.service';
 import { answerKnownTokens } from './auth/known-tokens';
-import { PasswordChecksService } from './auth/password-checks.service';
+import { PasswordChecksService } from './logins/password-checks.service';
 import { turnAwayEarly } from './auth/turn-away';
 import { AppError } from './common/errors/app-error';
 import { addHeadRules } from './common/http/head-rules';

@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp, docsUrl } from './app.setup';
-import { FirstAdministrator } from './auth/first-administrator.service';
+import { FirstAdministrator } from './recovery/first-administrator.service';
 import { currentTimeText } from './common/clock';
 import { writeNow } from './common/log-stream';
 import { lowerPoolPriority } from './common/pool-priority';
 import { type Config, loadConfig, serviceUrl, withDatabase } from './config/config';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './database/embedded-postgres';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/embedded-postgres';
 import { migrateDatabase } from './database/migrate';
 import { explainStartFault } from './start-fault';
 

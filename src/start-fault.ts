@@ -1,7 +1,7 @@
 import { AppError } from './common/errors/app-error';
 import { fromDatabaseError, markDriverFault } from './common/errors/database-error';
 import { ConfigError } from './config/config';
-import { EmbeddedPostgresError } from './database/embedded-postgres';
+import { EmbeddedPostgresError } from './embedded-postgres/embedded-postgres';
 
 /**
  * SQLSTATE classes of a refused connection: wrong user or password, no such database, may not do

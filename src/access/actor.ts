@@ -62,7 +62,7 @@ export function actorOf(
 }
 
 /** What is known of a key that acts. */
-export interface ActingKey extends Pick<Actor, 'user_type' | 'carrier_id' | 'carrier_scope' | 'permissions'> {
+export interface ActiveApiKey extends Pick<Actor, 'user_type' | 'carrier_id' | 'carrier_scope' | 'permissions'> {
   key_id: string;
 }
 
@@ -71,7 +71,7 @@ export interface ActingKey extends Pick<Actor, 'user_type' | 'carrier_id' | 'car
  * whose permissions it holds.
  */
 export function keyActorOf(
-  { key_id, user_type, carrier_id, carrier_scope, permissions }: ActingKey,
+  { key_id, user_type, carrier_id, carrier_scope, permissions }: ActiveApiKey,
   origin: Caller,
 ): Actor {
   const { ip, user_agent, request_id } = origin;

@@ -19,7 +19,7 @@ export interface AccessRule {
    * whether keys for machines are admitted, or those that hold a permission; by default where one
    * is demanded of everybody
    */
-  keys?: boolean | Permission;
+  apiKeys?: boolean | Permission;
   /**
    * keys may also come as libraries for OAuth send the credentials of a client: by HTTP Basic,
    * their id and themselves (RFC 6749 §2.3.1)
@@ -40,10 +40,10 @@ export const accessRule = 'access:rule';
  * have something of their own there.
  */
 export function admitsKey(
-  { keys, permission }: Pick<AccessRule, 'keys' | 'permission'>,
+  { apiKeys, permission }: Pick<AccessRule, 'apiKeys' | 'permission'>,
   permissions: readonly string[],
 ): boolean {
-  return typeof keys === 'string' ? holds(permissions, keys) : (keys ?? permission !== undefined);
+  return typeof apiKeys === 'string' ? holds(permissions, apiKeys) : (apiKeys ?? permission !== undefined);
 }
 
 /**
@@ -54,7 +54,7 @@ export function Allow(
   permission?: Permission,
   options: Pick<
     AccessRule,
-    'orSelf' | 'duringPasswordChange' | 'unscoped' | 'limit' | 'keys' | 'clientCredentials'
+    'orSelf' | 'duringPasswordChange' | 'unscoped' | 'limit' | 'apiKeys' | 'clientCredentials'
   > = {},
 ): MethodDecorator {
   const rule: AccessRule = { login: 'required', permission, ...options };

@@ -6,8 +6,8 @@ import { currentTime } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import { newId } from '../common/random';
 import { CONFIG, type Config, serviceUrl } from '../config/config';
-import { clockToleranceSeconds } from './key-times';
-import { SigningKeysService } from './signing-keys.service';
+import { clockToleranceSeconds } from '../common/clock';
+import { SigningKeysService } from '../signing-keys/signing-keys.service';
 
 /** What an access token says (RFC 9068): ids and technical claims only. */
 export interface AccessTokenClaims {
@@ -48,7 +48,7 @@ export class AccessTokens {
 
   constructor(
     private readonly jwt: JwtService,
-    private readonly keys: SigningKeysService,
+    private readonly signingKeys: SigningKeysService,
     @Inject(CONFIG) private readonly config: Config,
   ) {
     this.rules = {
@@ -64,7 +64,7 @@ export class AccessTokens {
     access_token: string;
     expires_in: number;
   } {
-    const { kid, private_key } = this.keys.signingKey();
+    const { kid, private_key } = this.signingKeys.signingKey();
     const expires_in = this.config.ACCESS_TOKEN_TTL_SECONDS;
     const iat = Math.floor(currentTime().getTime() / 1_000);
     const times = { jti: newId(), iat, exp: iat + expires_in };
@@ -97,7 +97,7 @@ export class AccessTokens {
    * @throws auth.token_invalid
    */
   async sessionBesideRefresh(token: string): Promise<string> {
-    const key = token.length > tokenMax ? null : await this.keys.findKey(headerOf(token));
+    const key = token.length > tokenMax ? null : await this.signingKeys.findKey(headerOf(token));
     return this.verifyWith(requireForm(token, key), token, { ignoreExpiration: true }).sid;
   }
 
@@ -106,7 +106,7 @@ export class AccessTokens {
    * not know yet, looks for it.
    */
   async learnKey(token: string): Promise<void> {
-    if (token.length <= tokenMax) await this.keys.learn(headerOf(token));
+    if (token.length <= tokenMax) await this.signingKeys.learn(headerOf(token));
   }
 
   /**
@@ -114,7 +114,7 @@ export class AccessTokens {
    * write. @throws auth.token_invalid
    */
   keyFor(token: string): KeyObject {
-    return requireForm(token, token.length > tokenMax ? null : this.keys.publicKeyFor(headerOf(token)));
+    return requireForm(token, token.length > tokenMax ? null : this.signingKeys.publicKeyFor(headerOf(token)));
   }
 
   /**

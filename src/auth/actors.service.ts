@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, actorOf, type Caller } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
-import { LiveLoginsService } from '../users/live-logins.service';
+import { LiveLoginsService } from '../logins/live-logins.service';
 import type { AccessTokenClaims } from './access-tokens';
 
 /**

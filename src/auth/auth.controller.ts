@@ -7,7 +7,7 @@ import { Allow, Public } from '../access/allow.decorator';
 import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { accessTokenFrom } from './access-token-header';
-import { AddressLimits } from './address-limits';
+import { AddressLimitsService } from '../rate-limits/address-limits.service';
 import {
   ChangePasswordRequest,
   CheckTokenRequest,
@@ -19,7 +19,7 @@ import {
 } from './auth.dto';
 import { AuthService } from './auth.service';
 import { CheckTokenService } from './check-token.service';
-import { SigningKeysService } from './signing-keys.service';
+import { SigningKeysService } from '../signing-keys/signing-keys.service';
 
 /** Logging in, and what a token is worth. */
 @ApiTags('Authentication')
@@ -28,8 +28,8 @@ export class AuthController {
   constructor(
     private readonly auth: AuthService,
     private readonly tokens: CheckTokenService,
-    private readonly keys: SigningKeysService,
-    private readonly limits: AddressLimits,
+    private readonly signingKeys: SigningKeysService,
+    private readonly limits: AddressLimitsService,
   ) {}
 
   /** Log in */
@@ -109,6 +109,6 @@ export class AuthController {
     answer: { status: 200, type: JwksResponse, description: 'The key set' },
   })
   jwks(): JwksResponse {
-    return this.keys.publicKeySet();
+    return this.signingKeys.publicKeySet();
   }
 }

@@ -7,10 +7,10 @@ import { accessRule, type AccessRule, admitsKey } from '../access/allow.decorato
 import { callerOf } from '../access/caller.decorator';
 import { holds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
-import { KeysService } from '../keys/keys.service';
+import { ApiKeysService } from '../api-keys/api-keys.service';
 import { accessTokenFrom, type ClientCredentials, clientCredentialsFrom } from './access-token-header';
 import { ActorsService } from './actors.service';
-import { AddressLimits } from './address-limits';
+import { AddressLimitsService } from '../rate-limits/address-limits.service';
 import { VerifiedTokens } from './verified-tokens';
 
 /**
@@ -22,10 +22,10 @@ import { VerifiedTokens } from './verified-tokens';
 export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
-    private readonly limits: AddressLimits,
+    private readonly limits: AddressLimitsService,
     private readonly verified: VerifiedTokens,
     private readonly actors: ActorsService,
-    private readonly keys: KeysService,
+    private readonly apiKeys: ApiKeysService,
   ) {
     super();
   }
@@ -77,20 +77,20 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
       const credentials = token === null && rule.clientCredentials === true ? clientCredentialsFrom(request.raw) : null;
       if (credentials !== null) return this.clientActor(credentials, request);
       if (token === null) throw new AppError('auth.token_missing');
-      if (this.keys.isKey(token)) return this.keyActor(token, request);
+      if (this.apiKeys.isKey(token)) return this.keyActor(token, request);
       await super.canActivate(context);
       return (request as FastifyRequest & { user: Actor }).user;
     });
   }
 
   private async clientActor({ client_id, client_secret }: ClientCredentials, request: FastifyRequest): Promise<Actor> {
-    const actor = await this.keys.find(client_secret, callerOf(request));
+    const actor = await this.apiKeys.find(client_secret, callerOf(request));
     if (actor?.user_id === client_id) return actor;
     throw new AppError('auth.token_invalid', { headers: { 'www-authenticate': 'Basic realm="carrier-identity"' } });
   }
 
   private async keyActor(token: string, request: FastifyRequest): Promise<Actor> {
-    const actor = await this.keys.find(token, callerOf(request));
+    const actor = await this.apiKeys.find(token, callerOf(request));
     if (actor === null) throw new AppError('auth.token_invalid');
     return actor;
   }
@@ -127,6 +127,8 @@ function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string
     throw new AppError('access.denied', { detail: `The permission ${rule.permission} is missing.` });
 }
 
-function refusalOfKey({ keys }: AccessRule): string {
-  return typeof keys === 'string' ? `The permission ${keys} is missing.` : 'This is for users: no key is admitted.';
+function refusalOfKey({ apiKeys }: AccessRule): string {
+  return typeof apiKeys === 'string'
+    ? `The permission ${apiKeys} is missing.`
+    : 'This is for users: no key is admitted.';
 }

@@ -1,54 +1,50 @@
 import { Module } from '@nestjs/common';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
+import { ApiKeysModule } from '../api-keys/api-keys.module';
 import { CredentialsModule } from '../credentials/credentials.module';
 import { EventsModule } from '../events/events.module';
-import { JobsModule } from '../jobs/jobs.module';
-import { KeysModule } from '../keys/keys.module';
-import { MailModule } from '../mail/mail.module';
+import { LoginsModule } from '../logins/logins.module';
+import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { SessionsModule } from '../sessions/sessions.module';
+import { SigningKeysModule } from '../signing-keys/signing-keys.module';
 import { UsersModule } from '../users/users.module';
 import { AccessTokens } from './access-tokens';
 import { ActorsService } from './actors.service';
-import { AddressLimits } from './address-limits';
 import { AuthController } from './auth.controller';
 import { AuthService } from './auth.service';
 import { CheckTokenService } from './check-token.service';
-import { FirstAdministrator } from './first-administrator.service';
 import { IntrospectionController } from './introspection.controller';
 import { IntrospectionService } from './introspection.service';
 import { JwtStrategy } from './jwt.strategy';
-import { MailJobsService } from './mail-jobs.service';
-import { PasswordChecksService } from './password-checks.service';
-import { RecoveryController } from './recovery.controller';
-import { RecoveryService } from './recovery.service';
 import { RefreshService } from './refresh.service';
-import { ShownLinks } from './shown-links';
-import { SigningKeyRotation } from './signing-key-rotation.service';
-import { SigningKeysRepository } from './signing-keys.repository';
-import { SigningKeysService } from './signing-keys.service';
 import { VerifiedTokens } from './verified-tokens';
 
-/** Logging in, tokens, and the guard before every route. */
+/** Logs users in and out, checks tokens, and guards every route. */
 @Module({
   imports: [
     JwtModule.register({}),
     PassportModule,
+    ApiKeysModule,
     CredentialsModule,
     EventsModule,
-    JobsModule,
-    KeysModule,
-    MailModule,
+    LoginsModule,
+    RateLimitsModule,
     SessionsModule,
+    SigningKeysModule,
     UsersModule,
   ],
-  controllers: [AuthController, IntrospectionController, RecoveryController],
+  controllers: [AuthController, IntrospectionController],
   providers: [
-    ...[AuthService, PasswordChecksService, CheckTokenService, IntrospectionService, RefreshService, RecoveryService],
-    ...[FirstAdministrator, MailJobsService],
-    ...[AccessTokens, ActorsService, AddressLimits, JwtStrategy, ShownLinks, VerifiedTokens],
-    ...[SigningKeysService, SigningKeyRotation, SigningKeysRepository],
+    AccessTokens,
+    ActorsService,
+    AuthService,
+    CheckTokenService,
+    IntrospectionService,
+    JwtStrategy,
+    RefreshService,
+    VerifiedTokens,
   ],
-  exports: [ActorsService, AddressLimits, FirstAdministrator, VerifiedTokens],
+  exports: [ActorsService, AuthService, VerifiedTokens],
 })
 export class AuthModule {}

@@ -5,12 +5,12 @@ import { AppError, invalid } from '../common/errors/app-error';
 import { CredentialsService } from '../credentials/credentials.service';
 import { Notifications } from '../database/notifications.service';
 import { type OpenedSession, SessionsService } from '../sessions/sessions.service';
-import { UserLoginsService } from '../users/user-logins.service';
-import type { VerifiedLogin } from '../users/user-attempts.service';
+import { UserPasswordsService } from '../users/user-passwords.service';
+import type { VerifiedLogin } from '../logins/user-attempts.service';
 import type { UserResponse } from '../users/users.dto';
 import { AccessTokens } from './access-tokens';
 import type { LoginRequest, LoginResponse } from './auth.dto';
-import { PasswordChecksService } from './password-checks.service';
+import { PasswordChecksService } from '../logins/password-checks.service';
 
 interface OpenedLogin {
   answer: LoginResponse;
@@ -23,7 +23,7 @@ interface OpenedLogin {
 export class AuthService {
   constructor(
     private readonly passwords: PasswordChecksService,
-    private readonly logins: UserLoginsService,
+    private readonly logins: UserPasswordsService,
     private readonly credentials: CredentialsService,
     private readonly sessions: SessionsService,
     private readonly notifications: Notifications,

@@ -4,9 +4,9 @@ import { secondsUntil } from '../common/clock';
 import { AppError, invalid } from '../common/errors/app-error';
 import { readFields } from '../common/http/field-rules';
 import { CONFIG, type Config } from '../config/config';
-import { type LiveLogin, LiveLoginsService } from '../users/live-logins.service';
+import { type LiveLogin, LiveLoginsService } from '../logins/live-logins.service';
 import { type AccessTokenClaims, AccessTokens } from './access-tokens';
-import { AddressLimits } from './address-limits';
+import { AddressLimitsService } from '../rate-limits/address-limits.service';
 import { CheckTokenRequest, type CheckTokenResponse } from './auth.dto';
 import { RefreshService } from './refresh.service';
 import { VerifiedTokens } from './verified-tokens';
@@ -28,7 +28,7 @@ export class CheckTokenService {
     private readonly tokens: AccessTokens,
     private readonly logins: LiveLoginsService,
     private readonly refresher: RefreshService,
-    private readonly limits: AddressLimits,
+    private readonly limits: AddressLimitsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 

@@ -17,7 +17,7 @@ export class IntrospectionController {
   /** Introspect a token (RFC 7662) */
   @Post('introspect')
   @HttpCode(200)
-  @Allow(undefined, { keys: 'token:introspect', clientCredentials: true })
+  @Allow(undefined, { apiKeys: 'token:introspect', clientCredentials: true })
   @RouteConfig({ form: 'only', heldBack: 'none' })
   @ApiConsumes('application/x-www-form-urlencoded')
   @Endpoint({

@@ -3,7 +3,7 @@ import { type Actor, isOneself } from '../access/actor';
 import { holds } from '../access/permissions';
 import { mayReach } from '../access/scope';
 import { AppError } from '../common/errors/app-error';
-import { type LiveLogin, LiveLoginsService } from '../users/live-logins.service';
+import { type LiveLogin, LiveLoginsService } from '../logins/live-logins.service';
 import type { UserResponse } from '../users/users.dto';
 import type { AccessTokenClaims } from './access-tokens';
 import type { IntrospectionResponse } from './introspection.dto';

@@ -1,6 +1,6 @@
 import type { FastifyInstance, preValidationHookHandler } from 'fastify';
 import { AppError } from '../common/errors/app-error';
-import type { PasswordChecksService } from './password-checks.service';
+import type { PasswordChecksService } from '../logins/password-checks.service';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { currentTime } from '../common/clock';
 import { type AccessTokenClaims, AccessTokens } from './access-tokens';
-import { SigningKeysService } from './signing-keys.service';
+import { SigningKeysService } from '../signing-keys/signing-keys.service';
 
 /** Tokens whose verification is remembered; about 1.5 kB each. */
 const tokensMax = 20_000;
@@ -20,7 +20,7 @@ export class VerifiedTokens {
 
   constructor(
     private readonly tokens: AccessTokens,
-    private readonly keys: SigningKeysService,
+    private readonly signingKeys: SigningKeysService,
   ) {}
 
   /**
@@ -28,7 +28,7 @@ export class VerifiedTokens {
    * expired; null says nothing.
    */
   find(token: string): AccessTokenClaims | null {
-    if (this.version !== this.keys.version) this.clear();
+    if (this.version !== this.signingKeys.version) this.clear();
     const claims = this.claims.get(token);
     return claims === undefined || claims.exp * 1_000 <= currentTime().getTime() ? null : claims;
   }
@@ -44,12 +44,12 @@ export class VerifiedTokens {
 
   /** Keeps what was verified just now, with the keys of this moment. */
   remember(token: string, claims: AccessTokenClaims): void {
-    if (this.version !== this.keys.version) this.clear();
+    if (this.version !== this.signingKeys.version) this.clear();
     this.claims.set(token, claims);
   }
 
   private clear(): void {
     this.claims.clear();
-    this.version = this.keys.version;
+    this.version = this.signingKeys.version;
   }
 }

@@ -1,4 +1,4 @@
-import { FirstAdministrator } from '../auth/first-administrator.service';
+import { FirstAdministrator } from '../recovery/first-administrator.service';
 import { withApplication } from './application';
 
 /** Prints a one-time link with which an administrator sets a new password. */

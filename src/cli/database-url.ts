@@ -1,5 +1,5 @@
 import { type Config, loadConfig, withDatabase } from '../config/config';
-import { findEmbeddedPostgres, startEmbeddedPostgres } from '../database/embedded-postgres';
+import { findEmbeddedPostgres, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres';
 
 /**
  * The configuration with a database that answers, for a command: the running embedded one, or one

@@ -1,4 +1,4 @@
-import { type Rotation, SigningKeyRotation } from '../auth/signing-key-rotation.service';
+import { type Rotation, SigningKeyRotation } from '../signing-keys/signing-key-rotation.service';
 import { withApplication } from './application';
 
 const flags = ['--now', '--revoke'];

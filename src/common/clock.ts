@@ -36,3 +36,6 @@ export function monotonicMs(): number {
 export function secondsUntil(time: number): number {
   return Math.max(0, Math.floor(time - Date.now() / 1_000));
 }
+
+/** Largest expected difference between the clocks of two instances, in seconds. */
+export const clockToleranceSeconds = 5;

@@ -47,7 +47,7 @@ export class IdempotencyService {
   private readonly key: Buffer;
 
   constructor(
-    private readonly keys: IdempotencyRepository,
+    private readonly records: IdempotencyRepository,
     @Inject(CONFIG) config: Config,
   ) {
     this.key = deriveKey(config.APP_SECRET, 'idempotency');
@@ -63,11 +63,11 @@ export class IdempotencyService {
     const scope = { user_id, actor_type, method, path, key_hash: createKeyedHash(this.key).update(key).digest() };
     const actor_scope = scopeOf(actor);
     const claim: Claim = { claim_id: newId(), scope, fingerprint: new Fingerprint(this.key, query, body) };
-    if (await this.keys.claim(scope, actor_scope, claim.claim_id, claim.fingerprint.known, leaseSeconds)) {
-      await this.keys.sweep();
+    if (await this.records.claim(scope, actor_scope, claim.claim_id, claim.fingerprint.known, leaseSeconds)) {
+      await this.records.sweep();
       return claim;
     }
-    const state = await this.keys.find(scope);
+    const state = await this.records.find(scope);
     if (state === null) throw new AppError('idempotency.in_progress');
     return firstAnswer(state, actor_scope, claim.fingerprint);
   }
@@ -75,7 +75,7 @@ export class IdempotencyService {
   /** Works on a claimed request; the claim is renewed as long as that takes. */
   async during<Result>(claim: Claim, work: () => Promise<Result>): Promise<Result> {
     // missing one renewal does no harm, and losing the claim is noticed by `keep`
-    const renew = () => void this.keys.renew(claim.scope, claim.claim_id, leaseSeconds).catch(() => undefined);
+    const renew = () => void this.records.renew(claim.scope, claim.claim_id, leaseSeconds).catch(() => undefined);
     const timer = setInterval(renew, renewEveryMs).unref();
     try {
       return await this.claims.run(claim, work);
@@ -95,7 +95,7 @@ export class IdempotencyService {
     const claim = this.claims.getStore();
     if (claim === undefined) return;
     const { scope, claim_id, fingerprint } = claim;
-    const kept = await this.keys.keep(scope, claim_id, status, JSON.stringify({ body }), fingerprint.known);
+    const kept = await this.records.keep(scope, claim_id, status, JSON.stringify({ body }), fingerprint.known);
     if (!kept) throw new AppError('idempotency.in_progress');
   }
 
@@ -108,9 +108,9 @@ export class IdempotencyService {
       const request_hash = answer === null ? null : await fingerprint.complete().catch(() => null);
       // what was refused because its body broke off on the way may come again whole
       if (answer === null || (answer.refusal !== undefined && request_hash === null))
-        return await this.keys.release(scope, claim_id);
+        return await this.records.release(scope, claim_id);
       const { status, body, refusal } = answer;
-      await this.keys.settle(scope, claim_id, status, JSON.stringify({ body, refusal }), request_hash);
+      await this.records.settle(scope, claim_id, status, JSON.stringify({ body, refusal }), request_hash);
     } catch (error) {
       // the request was carried out: its caller gets the answer, and the claim ends by itself
       this.logger.warn(`an answer could not be kept: ${(error as Error).message}`);
@@ -119,7 +119,7 @@ export class IdempotencyService {
 
   /** Takes the answers that mention purged users away. */
   async eraseUsers(user_ids: string[]): Promise<void> {
-    await this.keys.eraseUsers(user_ids);
+    await this.records.eraseUsers(user_ids);
   }
 }
 

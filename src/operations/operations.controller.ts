@@ -22,7 +22,7 @@ export class OperationsController {
 
   /** List operations */
   @Get('list')
-  @Allow(undefined, { keys: true })
+  @Allow(undefined, { apiKeys: true })
   @Endpoint({
     description: visibility,
     answer: { status: 200, type: OperationListResponse, description: 'One page of operations' },
@@ -36,7 +36,7 @@ export class OperationsController {
 
   /** Follow an operation */
   @Get(':operation_id')
-  @Allow(undefined, { keys: true })
+  @Allow(undefined, { apiKeys: true })
   @Endpoint({
     description: visibility,
     answer: { status: 200, type: OperationResponse, description: 'How it stands' },
@@ -52,7 +52,7 @@ export class OperationsController {
   /** Cancel an operation */
   @Post(':operation_id/cancel')
   @HttpCode(202)
-  @Allow(undefined, { keys: true })
+  @Allow(undefined, { apiKeys: true })
   @Endpoint({
     description: `It ends before its next batch; what is done stays done, and can be undone. One that has ended stays as it is. ${visibility}`,
     answer: { status: 202, type: OperationResponse, description: 'How it stands' },

@@ -20,7 +20,7 @@ export class SessionsController {
 
   /** List web sessions */
   @Get('list')
-  @Allow(undefined, { keys: 'session:read' })
+  @Allow(undefined, { apiKeys: 'session:read' })
   @Endpoint({
     description:
       "One's own; with `session:read` all that the caller may see. Keys have none of their own, and need it.",
@@ -35,7 +35,7 @@ export class SessionsController {
 
   /** End the sessions that a filter finds */
   @Delete('all')
-  @Allow(undefined, { keys: 'session:revoke' })
+  @Allow(undefined, { apiKeys: 'session:revoke' })
   @Endpoint({
     description:
       "Without a filter one's own other sessions. Those of others need `session:revoke`. The current session is never ended. Thousands are ended one batch after the other; after a fault the same again ends the rest.",
@@ -50,7 +50,7 @@ export class SessionsController {
   /** End one session */
   @Delete(':session_id')
   @HttpCode(204)
-  @Allow(undefined, { keys: 'session:revoke' })
+  @Allow(undefined, { apiKeys: 'session:revoke' })
   @Endpoint({
     description: "One's own; those of others with `session:revoke`. One that has ended already is no error.",
     answer: { status: 204, description: 'The session has ended' },

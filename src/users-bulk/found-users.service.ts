@@ -3,9 +3,9 @@ import type { Actor } from '../access/actor';
 import { sql, type SqlFragment } from '../common/query/sql';
 import { type BatchOutcome, OperationRunner, type OperationRecord } from '../operations/operation-runner.service';
 import { OperationsService } from '../operations/operations.service';
-import { UserActorsService } from '../users/user-actors.service';
+import { RememberedActorsService } from '../logins/remembered-actors.service';
 import { type Deed, type Outcome, UserChangesService } from '../users/user-changes.service';
-import { UserConflictsService } from '../users/user-conflicts.service';
+import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
 import { visibleUsers } from '../users/users.service';
 import { countSkipped, toSkipped } from './users-bulk.dto';
 
@@ -18,9 +18,9 @@ export class FoundUsersService implements OnModuleInit {
   constructor(
     private readonly runner: OperationRunner,
     private readonly operations: OperationsService,
-    private readonly actors: UserActorsService,
+    private readonly actors: RememberedActorsService,
     private readonly changes: UserChangesService,
-    private readonly conflicts: UserConflictsService,
+    private readonly conflicts: ConflictLimitService,
   ) {}
 
   onModuleInit(): void {

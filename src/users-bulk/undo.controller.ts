@@ -18,7 +18,7 @@ export class UndoController {
   /** Undo an operation */
   @Post(':operation_id/undo')
   @HttpCode(202)
-  @Allow(undefined, { keys: true })
+  @Allow(undefined, { apiKeys: true })
   @Endpoint({
     description:
       'Restores every user whose `version` is still the one that the operation left, within 30 days. ' +

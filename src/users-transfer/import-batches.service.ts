@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { CredentialsService } from '../credentials/credentials.service';
 import { type BatchOutcome, type OperationRecord, OperationRunner } from '../operations/operation-runner.service';
 import { OperationsService } from '../operations/operations.service';
-import { UserActorsService } from '../users/user-actors.service';
+import { RememberedActorsService } from '../logins/remembered-actors.service';
 import type { ImportLine } from './import-file';
 import type { ImportOptions } from './import-options';
 import { isMd5 } from './import-rows';
@@ -25,7 +25,7 @@ export class ImportBatchesService implements OnModuleInit {
   constructor(
     private readonly runner: OperationRunner,
     private readonly operations: OperationsService,
-    private readonly actors: UserActorsService,
+    private readonly actors: RememberedActorsService,
     private readonly credentials: CredentialsService,
     private readonly rows: ImportRowsService,
   ) {}

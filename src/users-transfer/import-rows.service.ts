@@ -8,7 +8,7 @@ import { shortHash } from '../common/random';
 import { CredentialsService } from '../credentials/credentials.service';
 import { EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
-import { UserConflictsService } from '../users/user-conflicts.service';
+import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
 import { UserMailsService } from '../users/user-mails.service';
 import { visibleUsers } from '../users/users.service';
 import type { ImportLine } from './import-file';
@@ -53,7 +53,7 @@ export class ImportRowsService {
     private readonly roles: RolesService,
     private readonly events: EventsService,
     private readonly mails: UserMailsService,
-    private readonly conflicts: UserConflictsService,
+    private readonly conflicts: ConflictLimitService,
     private readonly credentials: CredentialsService,
   ) {}
 

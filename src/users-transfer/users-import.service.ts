@@ -11,7 +11,7 @@ import { IdempotencyService } from '../idempotency/idempotency.service';
 import { OperationRunner } from '../operations/operation-runner.service';
 import type { OperationResponse } from '../operations/operations.dto';
 import { OperationsService } from '../operations/operations.service';
-import { UserConflictsService } from '../users/user-conflicts.service';
+import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
 import { faultSize, type ImportLine, readFile } from './import-file';
 import { type ImportOptions, readImportOptions } from './import-options';
 import { isMd5, rowFault, shortFault } from './import-rows';
@@ -43,7 +43,7 @@ export class UsersImportService {
     private readonly rows: ImportRowsService,
     private readonly idempotency: IdempotencyService,
     private readonly events: EventsService,
-    private readonly conflicts: UserConflictsService,
+    private readonly conflicts: ConflictLimitService,
   ) {}
 
   /** @throws request.invalid, request.too_large */

@@ -2,6 +2,8 @@ import { Module } from '@nestjs/common';
 import { CredentialsModule } from '../credentials/credentials.module';
 import { EventsModule } from '../events/events.module';
 import { IdempotencyModule } from '../idempotency/idempotency.module';
+import { LoginsModule } from '../logins/logins.module';
+import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { OperationsModule } from '../operations/operations.module';
 import { RolesModule } from '../roles/roles.module';
 import { UsersModule } from '../users/users.module';
@@ -15,7 +17,16 @@ import { UsersTransferController } from './users-transfer.controller';
 
 /** Users into files and out of them. */
 @Module({
-  imports: [CredentialsModule, EventsModule, IdempotencyModule, OperationsModule, RolesModule, UsersModule],
+  imports: [
+    CredentialsModule,
+    EventsModule,
+    IdempotencyModule,
+    LoginsModule,
+    OperationsModule,
+    RateLimitsModule,
+    RolesModule,
+    UsersModule,
+  ],
   controllers: [UsersTransferController],
   providers: [
     UsersExportService,

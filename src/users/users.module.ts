@@ -3,22 +3,15 @@ import { CredentialsModule } from '../credentials/credentials.module';
 import { EventsModule } from '../events/events.module';
 import { IdempotencyModule } from '../idempotency/idempotency.module';
 import { JobsModule } from '../jobs/jobs.module';
-import { KeysModule } from '../keys/keys.module';
+import { ApiKeysModule } from '../api-keys/api-keys.module';
 import { OperationsModule } from '../operations/operations.module';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { RolesModule } from '../roles/roles.module';
 import { SessionsModule } from '../sessions/sessions.module';
-import { ActivityNotes } from './activity-notes.service';
-import { LiveLoginsRepository } from './live-logins.repository';
-import { LiveLoginsService } from './live-logins.service';
-import { UserActorsService } from './user-actors.service';
-import { UserAttemptsRepository } from './user-attempts.repository';
-import { UserAttemptsService } from './user-attempts.service';
 import { UserChangesRepository } from './user-changes.repository';
 import { UserChangesService } from './user-changes.service';
-import { UserConflictsService } from './user-conflicts.service';
 import { UserCreationService } from './user-creation.service';
-import { UserLoginsService } from './user-logins.service';
+import { UserPasswordsService } from './user-passwords.service';
 import { UserMailsService } from './user-mails.service';
 import { UserPurgeService } from './user-purge.service';
 import { UsersController } from './users.controller';
@@ -32,7 +25,7 @@ import { UsersService } from './users.service';
     EventsModule,
     IdempotencyModule,
     JobsModule,
-    KeysModule,
+    ApiKeysModule,
     OperationsModule,
     RateLimitsModule,
     RolesModule,
@@ -45,26 +38,15 @@ import { UsersService } from './users.service';
     UserCreationService,
     UserChangesService,
     UserChangesRepository,
-    UserConflictsService,
-    ActivityNotes,
-    LiveLoginsService,
-    LiveLoginsRepository,
-    UserActorsService,
-    UserAttemptsService,
-    UserAttemptsRepository,
-    UserLoginsService,
+    UserPasswordsService,
     UserMailsService,
     UserPurgeService,
   ],
   exports: [
-    LiveLoginsService,
-    UserActorsService,
-    UserAttemptsService,
     UsersService,
     UserChangesService,
-    UserConflictsService,
     UserCreationService,
-    UserLoginsService,
+    UserPasswordsService,
     UserMailsService,
     UserPurgeService,
   ],

@@ -1,3 +1,4 @@
+import { administratorsLock } from '../access/administrators';
 import { Injectable } from '@nestjs/common';
 import { CursorCodec } from '../common/query/cursor';
 import type { RawQuery } from '../common/query/filter';
@@ -8,15 +9,10 @@ import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import { networksSql } from './user-change';
 import type { UserEntity } from './user.entity';
-import { onlineSql, userList } from './user-list';
+import { userList } from './user-list';
+import { userColumns } from './user-columns.sql';
 import { isTaken } from './user-rules';
 import type { UserRecord } from './users.dto';
-
-/** Columns of a user, and what is computed. */
-export const userColumns = sql`users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name,
-  users.phone, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes,
-  users.must_change_password, coalesce(${onlineSql(true)}, false) as online, users.created_at, users.created_by, users.updated_at, users.last_login_at,
-  host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version`;
 
 /** A user to be added. */
 export type NewUser = Pick<
@@ -169,8 +165,12 @@ export class UsersRepository {
     return row ?? null;
   }
 
-  /** Whether there is no user at all, deleted ones included. */
+  /**
+   * Returns whether there is no user at all, deleted ones included. Waits for other transactions that
+   * may be creating the first administrator.
+   */
   async isEmpty(): Promise<boolean> {
+    await this.database.run(sql`select pg_advisory_xact_lock(${administratorsLock}::bigint)`);
     const rows = await this.database.run(sql`select 1 from users limit 1`);
     return rows.length === 0;
   }

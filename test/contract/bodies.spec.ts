@@ -14,7 +14,7 @@ import { IntrospectionRequest } from '../../src/auth/introspection.dto';
 import type { AppError } from '../../src/common/errors/app-error';
 import { createValidationPipe } from '../../src/common/http/validation.pipe';
 import { patternOf, visibleText } from '../../src/common/text-forms';
-import { CreateKeyRequest } from '../../src/keys/keys.dto';
+import { CreateKeyRequest } from '../../src/api-keys/api-keys.dto';
 import { ChangeRoleRequest, CreateRoleRequest } from '../../src/roles/roles.dto';
 import { ChangeFoundUsersRequest, ChangeUserRequest, CreateUserRequest } from '../../src/users/users.dto';
 import { document } from '../support/document';

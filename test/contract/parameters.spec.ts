@@ -6,7 +6,7 @@ import { CursorCodec } from '../../src/common/query/cursor';
 import { type FilterSpec, parseFilter } from '../../src/common/query/filter';
 import { type ListSpec, parseListQuery } from '../../src/common/query/list-query';
 import { auditList } from '../../src/events/audit-list';
-import { keyList } from '../../src/keys/key-list';
+import { apiKeyList } from '../../src/api-keys/api-key-list';
 import { operationList } from '../../src/operations/operation-list';
 import { sessionList } from '../../src/sessions/session-list';
 import { parseFound } from '../../src/users-bulk/found-request';
@@ -35,7 +35,7 @@ addFormats(ajv);
 const lists: [string, ListSpec][] = [
   ['/user/list', userList],
   ['/auth/session/list', sessionList],
-  ['/auth/key/list', keyList],
+  ['/auth/key/list', apiKeyList],
   ['/audit/list', auditList],
   ['/user/operation/list', operationList],
 ];

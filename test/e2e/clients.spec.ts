@@ -11,8 +11,8 @@ import {
   introspectionRequest,
   processIntrospectionResponse,
 } from 'oauth4webapi';
-import { SigningKeyRotation } from '../../src/auth/signing-key-rotation.service';
-import { SigningKeysService } from '../../src/auth/signing-keys.service';
+import { SigningKeyRotation } from '../../src/signing-keys/signing-key-rotation.service';
+import { SigningKeysService } from '../../src/signing-keys/signing-keys.service';
 import { createKey } from '../support/keys';
 import { adminEmail, password, type TestLogin, TestService } from '../support/service';
 

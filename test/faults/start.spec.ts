@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { findEmbeddedPostgres } from '../../src/database/embedded-postgres';
+import { findEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres';
 import { openBrowser } from '../support/browser';
 import { isAlive, killServer, serverProcesses, until } from '../support/embedded-postgres-sandbox';
 import { password } from '../support/service';

@@ -1,4 +1,4 @@
-import { ActivityNotes } from '../../src/users/activity-notes.service';
+import { ActivityNotes } from '../../src/logins/activity-notes.service';
 import { type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
 

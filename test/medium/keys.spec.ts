@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { KeysRepository } from '../../src/keys/keys.repository';
+import { ApiKeysRepository } from '../../src/api-keys/api-keys.repository';
 import { createKey, inSeconds, type TestKey } from '../support/keys';
 import { until } from '../support/links';
 import { type TestLogin, TestService } from '../support/service';
@@ -227,7 +227,7 @@ describe('keys for machines', () => {
     const use = (ip: string) => service.get('/user/list?count=none', { token: key, ip });
     const noted = async () =>
       (await service.get(`/auth/key/list?key_id=${key_id}`, admin)).body.items[0] as Record<string, unknown>;
-    const repository = service.app.get(KeysRepository, { strict: false });
+    const repository = service.app.get(ApiKeysRepository, { strict: false });
     await service.rows(`create table writes (key_id uuid); create function count_writes() returns trigger language plpgsql as $$ begin
         insert into writes values (new.key_id); return new; end $$;
       create trigger count_writes after update of last_used_ip on keys for each row execute function count_writes()`);

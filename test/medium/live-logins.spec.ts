@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Notifications } from '../../src/database/notifications.service';
-import { LiveLoginsRepository } from '../../src/users/live-logins.repository';
-import { LiveLoginsService } from '../../src/users/live-logins.service';
+import { LiveLoginsRepository } from '../../src/logins/live-logins.repository';
+import { LiveLoginsService } from '../../src/logins/live-logins.service';
 import { until } from '../support/links';
 import { type TestLogin, TestService } from '../support/service';
 

@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
-import { SigningKeyRotation } from '../../src/auth/signing-key-rotation.service';
+import { SigningKeyRotation } from '../../src/signing-keys/signing-key-rotation.service';
 import { EventsService } from '../../src/events/events.service';
-import { SigningKeysRepository } from '../../src/auth/signing-keys.repository';
-import { SigningKeysService } from '../../src/auth/signing-keys.service';
+import { SigningKeysRepository } from '../../src/signing-keys/signing-keys.repository';
+import { SigningKeysService } from '../../src/signing-keys/signing-keys.service';
 import { until } from '../support/links';
 import { TestService } from '../support/service';
 import { decode, forge, ownKey } from '../support/tokens';

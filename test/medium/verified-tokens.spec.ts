@@ -1,6 +1,6 @@
 import type { AccessTokenClaims } from '../../src/auth/access-tokens';
-import { SigningKeyRotation } from '../../src/auth/signing-key-rotation.service';
-import { SigningKeysService } from '../../src/auth/signing-keys.service';
+import { SigningKeyRotation } from '../../src/signing-keys/signing-key-rotation.service';
+import { SigningKeysService } from '../../src/signing-keys/signing-keys.service';
 import { VerifiedTokens } from '../../src/auth/verified-tokens';
 import { TestService } from '../support/service';
 import { decode } from '../support/tokens';

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { SigningKeyRotation } from '../../src/auth/signing-key-rotation.service';
-import { SigningKeysService } from '../../src/auth/signing-keys.service';
+import { SigningKeyRotation } from '../../src/signing-keys/signing-key-rotation.service';
+import { SigningKeysService } from '../../src/signing-keys/signing-keys.service';
 import { TestService } from '../support/service';
 import { decode, forge, ownKey, visiblePart } from '../support/tokens';
 

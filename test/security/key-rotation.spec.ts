@@ -4,7 +4,7 @@ import { runBuilt } from '../support/built-program';
 import { Cluster } from '../support/cluster';
 import { adminEmail, appSecret, password, TestService } from '../support/service';
 import { markDriverFault } from '../../src/common/errors/database-error';
-import { SigningKeysRepository } from '../../src/auth/signing-keys.repository';
+import { SigningKeysRepository } from '../../src/signing-keys/signing-keys.repository';
 import type { ServiceProcess } from '../support/service-process';
 import { decode, forge, ownKey } from '../support/tokens';
 

@@ -1,4 +1,4 @@
-import { FirstAdministrator } from '../../src/auth/first-administrator.service';
+import { FirstAdministrator } from '../../src/recovery/first-administrator.service';
 import { TestService } from '../support/service';
 
 const perMinute = 20;

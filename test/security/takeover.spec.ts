@@ -1,5 +1,5 @@
 import { Notifications } from '../../src/database/notifications.service';
-import { FirstAdministrator } from '../../src/auth/first-administrator.service';
+import { FirstAdministrator } from '../../src/recovery/first-administrator.service';
 import { password, type TestLogin, TestService } from '../support/service';
 
 const another = 'quite another long password';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Pool } from 'pg';
 import { type BodyLimits, createApp } from '../../src/app.setup';
-import { FirstAdministrator } from '../../src/auth/first-administrator.service';
+import { FirstAdministrator } from '../../src/recovery/first-administrator.service';
 import { type Config, loadConfig } from '../../src/config/config';
 import { Notifications } from '../../src/database/notifications.service';
 import { assertDocumented, isJson } from './document';

@@ -1,5 +1,5 @@
 import { type KeyObject, sign } from 'node:crypto';
-import { SigningKeysService } from '../../src/auth/signing-keys.service';
+import { SigningKeysService } from '../../src/signing-keys/signing-keys.service';
 import type { TestAnswer, TestService } from './service';
 
 /** base64url of a text, of bytes, or of the JSON of anything else. */

@@ -1,0 +1,65 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Actor } from '../access/actor';
+import { Allow } from '../access/allow.decorator';
+import { CurrentActor } from '../access/caller.decorator';
+import { Endpoint } from '../common/http/endpoint.decorator';
+import type { RawQuery } from '../common/query/filter';
+import { listParameters } from '../common/query/parameters';
+import { apiKeyList } from './api-key-list';
+import { CreatedKeyResponse, CreateKeyRequest, KeyListResponse } from './api-keys.dto';
+import { ApiKeysService } from './api-keys.service';
+
+/** Keys for machines. */
+@ApiTags('Keys')
+@Controller('auth/key')
+export class KeysController {
+  constructor(private readonly apiKeys: ApiKeysService) {}
+
+  /** Make a key for a machine */
+  @Post('create')
+  // a stolen key must not outlive its expiry by making others
+  @Allow('key:manage', { apiKeys: false })
+  @Endpoint({
+    description:
+      'Used as `Authorization: Bearer …` or `X-Auth-Token: …` wherever a permission is demanded. It acts in its own name, with these permissions and within this scope, until it expires or is revoked: also when its maker is disabled or deleted. A Carrier User makes keys of their own carrier.',
+    answer: { status: 201, type: CreatedKeyResponse, description: 'The key, shown this once' },
+    errors: ['access.grant_exceeds_own'],
+  })
+  create(@CurrentActor() actor: Actor, @Body() request: CreateKeyRequest): Promise<CreatedKeyResponse> {
+    return this.apiKeys.create(actor, request);
+  }
+
+  /** List keys */
+  @Get('list')
+  @Allow('key:manage')
+  @Endpoint({
+    description:
+      'Revoked and expired keys too. Keys of Carrier Users within the scope, and of System Users: all without a scope, else those that one has made.',
+    answer: { status: 200, type: KeyListResponse, description: 'One page of keys' },
+    errors: ['page.too_deep', 'page.cursor_invalid'],
+    query: listParameters(apiKeyList),
+    grammar: true,
+  })
+  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<KeyListResponse> {
+    return this.apiKeys.list(actor, query);
+  }
+
+  /** Revoke a key */
+  @Delete(':key_id')
+  @HttpCode(204)
+  @Allow('key:manage')
+  @Endpoint({
+    description:
+      'Takes effect on the next request with the key, on other instances within milliseconds, and on the next batch ' +
+      'of an operation that the key requested. Revoking a key again is not an error.',
+    answer: { status: 204, description: 'The key is revoked' },
+    errors: ['key.not_found', 'access.grant_exceeds_own'],
+  })
+  revoke(
+    @CurrentActor() actor: Actor,
+    @Param('key_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) key_id: string,
+  ): Promise<void> {
+    return this.apiKeys.revoke(actor, key_id);
+  }
+}

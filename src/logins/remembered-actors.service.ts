@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { type Actor, actorOf, type Caller } from '../access/actor';
+import { holds } from '../access/permissions';
+import { AppError } from '../common/errors/app-error';
+import { ApiKeysService } from '../api-keys/api-keys.service';
+import { LiveLoginsRepository } from './live-logins.repository';
+
+/**
+ * Work that goes on after the request: who asked for it, from where, and the permission that it
+ * takes.
+ */
+export interface AskedWork {
+  actor_type: 'user' | 'key';
+  actor_id: string;
+  session_id: string | null;
+  ip: string | null;
+  request_id: string | null;
+  permission: string;
+}
+
+/**
+ * Users and keys as actors without a request of theirs: whoever asked for work that goes on after
+ * the request, and after they have logged out.
+ */
+@Injectable()
+export class RememberedActorsService {
+  constructor(
+    private readonly logins: LiveLoginsRepository,
+    private readonly apiKeys: ApiKeysService,
+  ) {}
+
+  /**
+   * Returns the actor who requested the work, with its current permissions.
+   * @throws access.denied
+   */
+  async of({ actor_type, actor_id, session_id, ip, request_id, permission }: AskedWork): Promise<Actor> {
+    const origin: Caller = { ip, user_agent: null, request_id };
+    const isKey = actor_type === 'key';
+    const actor = isKey ? await this.apiKeys.findById(actor_id, origin) : await this.user(actor_id, session_id, origin);
+    if (actor === null || !holds(actor.permissions, permission)) throw new AppError('access.denied');
+    return actor;
+  }
+
+  private async user(user_id: string, session_id: string | null, origin: Caller): Promise<Actor | null> {
+    const user = await this.logins.findActing(user_id);
+    if (user === null) return null;
+    const { permissions, may_grant } = user;
+    return actorOf({ user, permissions, may_grant }, session_id, origin);
+  }
+}

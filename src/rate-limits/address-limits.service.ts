@@ -1,0 +1,81 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { AppError } from '../common/errors/app-error';
+import type { ErrorCode } from '../common/errors/error-codes';
+import { addressKey } from '../common/ip';
+import { CONFIG, type Config } from '../config/config';
+
+const windowSeconds = 60;
+
+interface Limit {
+  name: string;
+  points: number;
+  code: ErrorCode;
+  limiter: RateLimiterMemory;
+}
+
+/**
+ * Limits per address, in memory of this instance. Requests with a good token never count (contract
+ * §3, Throttling).
+ */
+@Injectable()
+export class AddressLimitsService {
+  private readonly logins: Limit;
+  private readonly requests: Limit;
+
+  constructor(@Inject(CONFIG) config: Config) {
+    this.logins = createLimit('login', config.LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE, 'auth.too_many_attempts');
+    this.requests = createLimit('requests', config.REQUESTS_PER_ADDRESS_PER_MINUTE, 'request.rate_limited');
+  }
+
+  /** Counts a login or reset. @throws auth.too_many_attempts */
+  countLogin(ip: string): Promise<void> {
+    return count(this.logins, ip);
+  }
+
+  /**
+   * Does what finds out whether a token is good; a refusal counts. @throws request.rate_limited
+   * instead, when there were too many
+   */
+  async countFailure<Result>(ip: string | null, work: () => Promise<Result>): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof AppError) await this.countRequest(ip ?? '');
+      throw error;
+    }
+  }
+
+  /** Counts a request without a good token. @throws request.rate_limited */
+  countRequest(ip: string): Promise<void> {
+    return count(this.requests, ip);
+  }
+}
+
+function createLimit(name: string, points: number, code: ErrorCode): Limit {
+  return {
+    name,
+    points,
+    code,
+    limiter: new RateLimiterMemory({ points: Math.max(points, 1), duration: windowSeconds }),
+  };
+}
+
+/**
+ * Adds one hit. A limit of 0 means no limit.
+ * @throws the code of the limit, with the headers of draft-ietf-httpapi-ratelimit-headers
+ */
+async function count({ name, points, code, limiter }: Limit, ip: string): Promise<void> {
+  if (points === 0) return;
+  try {
+    await limiter.consume(addressKey(ip));
+  } catch (refusal) {
+    if (!(refusal instanceof RateLimiterRes)) throw refusal;
+    const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1_000));
+    const headers = {
+      'ratelimit-policy': `"${name}";q=${points};w=${windowSeconds}`,
+      ratelimit: `"${name}";r=0;t=${seconds}`,
+    };
+    throw new AppError(code, { retry_after_seconds: seconds, headers });
+  }
+}

@@ -1,0 +1,99 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import { systemActorFor } from '../access/actor';
+import { CredentialsService } from '../credentials/credentials.service';
+import { EventsService } from '../events/events.service';
+import { JobsService } from '../jobs/jobs.service';
+import { MailService, type Recipient } from '../mail/mail.service';
+import { UserPasswordsService } from '../users/user-passwords.service';
+import { mailJob, type MailJob, UserMailsService } from '../users/user-mails.service';
+import type { UserResponse } from '../users/users.dto';
+
+/** Name of the job that a wish to reset a password becomes. */
+export const resetJob = 'request-reset';
+
+/**
+ * The jobs that send mail. The token of a link is minted here, when the mail is sent: none lies in
+ * the queue, none arrives expired.
+ */
+@Injectable()
+export class MailJobsService implements OnModuleInit {
+  constructor(
+    private readonly jobs: JobsService,
+    private readonly logins: UserPasswordsService,
+    private readonly credentials: CredentialsService,
+    private readonly mails: UserMailsService,
+    private readonly mail: MailService,
+    private readonly events: EventsService,
+  ) {}
+
+  onModuleInit(): void {
+    this.jobs.handle(resetJob, ({ email, ip, request_id }) =>
+      this.requestReset(String(email), (ip ?? null) as string | null, (request_id ?? null) as string | null),
+    );
+    this.jobs.handle(mailJob, (job) => this.send(job as unknown as MailJob));
+  }
+
+  /** Invited = a new invitation; disabled or unknown = nothing. */
+  @Transactional()
+  private async requestReset(email: string, ip: string | null, request_id: string | null): Promise<void> {
+    const user = email.includes('@') ? await this.logins.findByLogin(email) : null;
+    if (user === null || user.status === 'disabled') return;
+    if (!(await this.mails.requestReset(user))) return;
+    const actor = systemActorFor({ ip, request_id, user_agent: null });
+    await this.events.record(actor, 'password.reset_requested', {
+      type: 'user',
+      id: user.user_id,
+      carrier_id: user.carrier_id,
+    });
+  }
+
+  private async send({ user_id, mail, email, delayed }: MailJob): Promise<void> {
+    const user = await this.logins.find(user_id);
+    if (user === null || user.status === 'disabled') return;
+    const to: Recipient = { email: email ?? user.email, locale: user.locale };
+    switch (mail) {
+      case 'invitation':
+        return user.status === 'invited'
+          ? this.sendLink(user_id, 'invite', to, (token) => this.mail.sendInvitation(to, token))
+          : undefined;
+      case 'reset':
+        return user.status === 'active'
+          ? this.sendLink(user_id, 'reset', to, (token) => this.mail.sendReset(to, token))
+          : undefined;
+      case 'email-confirmation':
+        return delayed === true ? this.confirmDelayed(user) : this.sendConfirmation(user);
+      case 'email-change-notice':
+        return this.mail.sendEmailChangeNotice(to);
+      case 'password-changed':
+        return this.mail.sendPasswordChanged(to);
+      case 'token-reuse':
+        return this.mail.sendTokenReuse(to);
+    }
+  }
+
+  @Transactional()
+  private async confirmDelayed({ user_id, email_pending }: UserResponse): Promise<void> {
+    if (email_pending !== null) await this.mails.confirm(user_id, email_pending);
+  }
+
+  private async sendConfirmation({ user_id, email_pending, locale }: UserResponse): Promise<void> {
+    if (email_pending === null) return;
+    const to = { email: email_pending, locale };
+    await this.sendLink(user_id, 'email', to, (token) => this.mail.sendEmailConfirmation(to, token));
+  }
+
+  /**
+   * No mail goes out whose link would be dead: the user was disabled, or the address given up,
+   * while the job was waiting.
+   */
+  private async sendLink(
+    user_id: string,
+    purpose: 'invite' | 'reset' | 'email',
+    to: Recipient,
+    send: (token: string) => Promise<void>,
+  ): Promise<void> {
+    const token = await this.credentials.mintToken(user_id, purpose, to.email);
+    if (token !== null) await send(token);
+  }
+}

@@ -1,0 +1,110 @@
+import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { Actor, Caller } from '../access/actor';
+import { Allow, Public } from '../access/allow.decorator';
+import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
+import { Endpoint } from '../common/http/endpoint.decorator';
+import { AcceptedResponse, ChangeEmailRequest, LinkResponse, ResetEmailRequest, ResetRequest } from '../auth/auth.dto';
+import { Page } from './pages';
+import { RecoveryService } from './recovery.service';
+
+const asPage = 'With `Accept: text/html` a small script-free page; its form posts back here.';
+
+/** Passwords and addresses by mailed link. */
+@ApiTags('Passwords and addresses')
+@Controller('auth')
+export class RecoveryController {
+  constructor(private readonly recovery: RecoveryService) {}
+
+  /** Reset a password by e-mail */
+  @Post('reset_email')
+  @HttpCode(202)
+  @Public('login')
+  @Endpoint({
+    description:
+      'Always returns the same response in the same time, whether the address is known or not. ' +
+      'Mails at most one link per address in 5 minutes, 3 an hour and 10 a day; invitations at most 3 an hour.',
+    answer: { status: 202, type: AcceptedResponse, description: 'If somebody has this address, a mail is on its way' },
+    errors: ['auth.too_many_attempts'],
+  })
+  async requestReset(@Body() request: ResetEmailRequest, @CurrentCaller() caller: Caller): Promise<AcceptedResponse> {
+    await this.recovery.requestReset(request.email, caller);
+    return {};
+  }
+
+  /** Check a link to set a password */
+  @Get('reset/:token')
+  @Public()
+  @Page('reset-form')
+  @Endpoint({
+    description: `Uses nothing up, so mail scanners do no harm. ${asPage}`,
+    answer: { status: 200, type: LinkResponse, description: 'The link is good' },
+    errors: ['reset.token_invalid'],
+  })
+  checkReset(@Param('token') token: string): Promise<LinkResponse> {
+    return this.recovery.checkReset(token);
+  }
+
+  /** Reset using a token */
+  @Post('reset/:token')
+  @HttpCode(204)
+  @Public('login')
+  @RouteConfig({ form: true })
+  @Page('reset-done')
+  @Endpoint({
+    description:
+      'Sets the password. The link works once. All sessions of the user end, the user gets a mail, and an invited user ' +
+      'becomes active. A rejected password does not use up the link. ' +
+      'At most 8 new passwords of a user are processed at the same time; further requests return 429. ' +
+      asPage,
+    answer: { status: 204, description: 'The password is set' },
+    errors: ['reset.token_invalid', 'auth.too_many_attempts', 'service.overloaded'],
+  })
+  reset(@Param('token') token: string, @Body() request: ResetRequest, @CurrentCaller() caller: Caller): Promise<void> {
+    return this.recovery.reset(token, request.password, caller);
+  }
+
+  /** Change the own e-mail address */
+  @Post('email')
+  @HttpCode(202)
+  @Allow(undefined, { limit: 'login' })
+  @Endpoint({
+    description: 'The new address counts once its owner confirms it by mail within 24 h; the old one is told.',
+    answer: { status: 202, type: AcceptedResponse, description: 'A mail is on its way to the new address' },
+    errors: ['auth.wrong_current_password', 'auth.too_many_attempts', 'service.overloaded'],
+  })
+  async changeEmail(@CurrentActor() actor: Actor, @Body() request: ChangeEmailRequest): Promise<AcceptedResponse> {
+    await this.recovery.proposeEmail(actor, request.email, request.current_password);
+    return {};
+  }
+
+  /** Check a link to confirm an address */
+  @Get('email/:token')
+  @Public()
+  @Page('email-form')
+  @Endpoint({
+    description: `Uses nothing up. ${asPage}`,
+    answer: { status: 200, type: LinkResponse, description: 'The link is good' },
+    errors: ['email.token_invalid'],
+  })
+  checkEmail(@Param('token') token: string): Promise<LinkResponse> {
+    return this.recovery.checkEmail(token);
+  }
+
+  /** Confirm an e-mail address */
+  @Post('email/:token')
+  @HttpCode(204)
+  @Public('login')
+  @RouteConfig({ form: true })
+  @Page('email-done')
+  @Endpoint({
+    description: `Confirms exactly the address the link was mailed to; works once. ${asPage}`,
+    answer: { status: 204, description: 'The address is in force' },
+    errors: ['email.token_invalid', 'user.email_taken', 'auth.too_many_attempts'],
+    noBody: true,
+  })
+  confirmEmail(@Param('token') token: string, @CurrentCaller() caller: Caller): Promise<void> {
+    return this.recovery.confirmEmail(token, caller);
+  }
+}

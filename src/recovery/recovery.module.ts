@@ -1,0 +1,22 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module';
+import { CredentialsModule } from '../credentials/credentials.module';
+import { EventsModule } from '../events/events.module';
+import { JobsModule } from '../jobs/jobs.module';
+import { MailModule } from '../mail/mail.module';
+import { RateLimitsModule } from '../rate-limits/rate-limits.module';
+import { UsersModule } from '../users/users.module';
+import { FirstAdministrator } from './first-administrator.service';
+import { MailJobsService } from './mail-jobs.service';
+import { RecoveryController } from './recovery.controller';
+import { RecoveryService } from './recovery.service';
+import { ShownLinks } from './shown-links';
+
+/** Sets passwords and confirms e-mail addresses by mailed link. */
+@Module({
+  imports: [AuthModule, CredentialsModule, EventsModule, JobsModule, MailModule, RateLimitsModule, UsersModule],
+  controllers: [RecoveryController],
+  providers: [FirstAdministrator, MailJobsService, RecoveryService, ShownLinks],
+  exports: [FirstAdministrator],
+})
+export class RecoveryModule {}

@@ -1,0 +1,95 @@
+import { Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import { type Actor, type Caller, systemActorFor } from '../access/actor';
+import { AppError } from '../common/errors/app-error';
+import { CredentialsService } from '../credentials/credentials.service';
+import { JobsService } from '../jobs/jobs.service';
+import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
+import { UserPasswordsService } from '../users/user-passwords.service';
+import { UsersService } from '../users/users.service';
+import type { LinkResponse } from '../auth/auth.dto';
+import { AuthService } from '../auth/auth.service';
+import { resetJob } from './mail-jobs.service';
+
+/** Setting a password and confirming an address by a mailed link. */
+@Injectable()
+export class RecoveryService {
+  constructor(
+    private readonly credentials: CredentialsService,
+    private readonly logins: UserPasswordsService,
+    private readonly users: UsersService,
+    private readonly auth: AuthService,
+    private readonly jobs: JobsService,
+    private readonly conflicts: ConflictLimitService,
+  ) {}
+
+  /**
+   * Takes note of the wish and looks for the user later, in a job: known or unknown, the same
+   * answer after the same work (OWASP Forgot Password; ASVS 6.3.8).
+   */
+  async requestReset(email: string, { ip, request_id }: Caller): Promise<void> {
+    await this.jobs.enqueue(resetJob, { email, ip, request_id });
+  }
+
+  /** Whether a link to set a password is good; uses nothing up. @throws reset.token_invalid */
+  async checkReset(token: string): Promise<LinkResponse> {
+    const link = await this.credentials.findToken(token, ['reset', 'invite']);
+    if (link === null) throw new AppError('reset.token_invalid');
+    return { expires_at: link.expires_at };
+  }
+
+  /**
+   * Sets the password of the user of a link. A rejected password does not use up the link.
+   * @throws reset.token_invalid, request.invalid, request.rate_limited
+   */
+  async reset(token: string, password: string, caller: Caller): Promise<void> {
+    const link = await this.credentials.findToken(token, ['reset', 'invite']);
+    const user = link === null ? null : await this.logins.find(link.user_id);
+    if (user === null) throw new AppError('reset.token_invalid');
+    // The hash takes a place in the share of the link's user: one link cannot fill the queue (L21).
+    const actor = { actor_type: 'user' as const, user_id: user.user_id };
+    const password_hash = await this.credentials.hashNewPassword(password, user, actor);
+    await this.useReset(token, password_hash, caller);
+  }
+
+  /** Whether a link to confirm an address is good; uses nothing up. @throws email.token_invalid */
+  async checkEmail(token: string): Promise<LinkResponse> {
+    const link = await this.credentials.findToken(token, ['email']);
+    if (link === null) throw new AppError('email.token_invalid');
+    return { expires_at: link.expires_at };
+  }
+
+  /**
+   * Confirms exactly the address the link was mailed to (Devise CVE-2026-32700). @throws
+   * email.token_invalid, user.email_taken
+   */
+  async confirmEmail(token: string, caller: Caller): Promise<void> {
+    const link = await this.credentials.findToken(token, ['email']);
+    if (link === null) throw new AppError('email.token_invalid');
+    const holder: Actor = { ...systemActorFor(caller), actor_type: 'user', user_id: link.user_id, permissions: [] };
+    await this.conflicts.limit(holder, () => this.useConfirmation(token, caller));
+  }
+
+  /** Proposes a new address for oneself. @throws auth.wrong_current_password */
+  async proposeEmail(actor: Actor, email: string, current_password: string): Promise<void> {
+    const verified = await this.auth.verifyOwn(actor, current_password);
+    await this.users.proposeEmail(actor, email, verified.password_changed_at);
+  }
+
+  @Transactional()
+  private async useConfirmation(token: string, caller: Caller): Promise<void> {
+    const link = await this.credentials.consumeToken(token, ['email']);
+    if (link === null) throw new AppError('email.token_invalid');
+    await this.logins.confirmEmail(systemActorFor(caller), link.user_id, link.email);
+  }
+
+  @Transactional()
+  private async useReset(token: string, password_hash: string, caller: Caller): Promise<void> {
+    const link = await this.credentials.consumeToken(token, ['reset', 'invite']);
+    if (link === null) throw new AppError('reset.token_invalid');
+    await this.logins.setPassword(systemActorFor(caller), link.user_id, password_hash, {
+      event: 'password.reset',
+      proven_email: link.email,
+    });
+  }
+}
