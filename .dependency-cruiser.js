@@ -73,12 +73,6 @@ module.exports = {
       { path: DATABASE },
     ),
     rule(
-      'sql-by-repositories',
-      'Only repositories and *.sql.ts render SQL.',
-      { path: '^src/[^/]+/', pathNot: [String.raw`\.(repository|sql)\.ts$`, '^src/(common/query|database)/'] },
-      { path: String.raw`\.sql\.ts$` },
-    ),
-    rule(
       'embedded-postgres-by-main',
       'Only the start of the service uses the development database.',
       { path: '^src/', pathNot: ['^src/embedded-postgres/', ROOT_FILES, '^src/(cli|database)/'] },

@@ -6,7 +6,8 @@ import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
-import { activeKey, apiKeyList } from './api-key-list';
+import { apiKeyList } from './api-key-list';
+import { activeKey, apiKeyListSql } from './api-key-list.sql';
 import type { ApiKeyEntity } from './api-key.entity';
 import type { ApiKeyRecord } from './api-keys.dto';
 
@@ -97,12 +98,7 @@ export class ApiKeysRepository {
   /** One page of what the condition shows and the caller's query finds. */
   async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<ApiKeyRecord>> {
     const parsed = parseListQuery(query, apiKeyList, caller_id, this.cursors);
-    return readPage<ApiKeyRecord>(
-      this.database,
-      { columns, from: rawSql('keys'), id: 'keys.key_id', idName: 'key_id', visible },
-      parsed,
-      this.cursors,
-    );
+    return readPage<ApiKeyRecord>(this.database, { ...apiKeyListSql, columns, visible }, parsed, this.cursors);
   }
 
   /** Revokes a key; false when it was revoked before. */

@@ -3,7 +3,7 @@ import { type Actor, identityOf } from '../access/actor';
 import { CursorCodec } from '../common/query/cursor';
 import type { RawQuery } from '../common/query/filter';
 import { parseListQuery } from '../common/query/list-query';
-import { type Page, readPage } from '../common/query/page';
+import { type ListSource, type Page, readPage } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { Answered } from '../common/times';
 import { Database } from '../database/database';
@@ -57,8 +57,14 @@ export class EventsRepository {
   /** Returns one page of the events that the reader may see and the query finds. */
   async list(reader: Actor, query: RawQuery): Promise<Page<Answered<EventEntity>>> {
     const parsed = parseListQuery(query, auditList, identityOf(reader), this.cursors);
-    const [from, visible] = [eventsFor(reader), visibleEvents(reader)];
-    const source = { columns, from, id: 'events.event_id', idName: 'event_id', visible };
+    const source: ListSource = {
+      list: auditList,
+      filter: { spec: auditList.filter, table: 'events' },
+      from: eventsFor(reader),
+      id: 'events.event_id',
+      columns,
+      visible: visibleEvents(reader),
+    };
     return readPage<Answered<EventEntity>>(this.database.answers, source, parsed, this.cursors);
   }
 

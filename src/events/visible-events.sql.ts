@@ -1,5 +1,5 @@
 import type { Actor } from '../access/actor';
-import { visibleTo } from '../access/scope';
+import { visibleTo } from '../access/scope.sql';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 
 /**

@@ -9,6 +9,7 @@ import { Database } from '../database/database';
 import { OperationBatchEntity } from './operation-batch.entity';
 import { OperationEntity, type OperationKind } from './operation.entity';
 import { operationList } from './operation-list';
+import { operationListSql } from './operation-list.sql';
 
 const columns =
   rawSql(`operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
@@ -136,13 +137,7 @@ export class OperationsRepository {
   /** One page of what the condition shows and the caller's query finds. */
   async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<OperationRecord>> {
     const parsed = parseListQuery(query, operationList, caller_id, this.cursors);
-    const source = {
-      columns,
-      from: rawSql('operations'),
-      id: 'operations.operation_id',
-      idName: 'operation_id',
-      visible,
-    };
+    const source = { ...operationListSql, columns, visible };
     return readPage<OperationRecord>(this.database, source, parsed, this.cursors);
   }
 

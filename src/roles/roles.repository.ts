@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { UserType } from '../access/actor';
-import { administratorsLock, isAdministrator } from '../access/administrators';
+import { administratorsLock, isAdministrator } from '../access/administrators.sql';
 import { sql } from '../common/query/sql';
 import { Database } from '../database/database';
 import { RoleEntity } from './role.entity';

@@ -1,22 +1,22 @@
 import { Injectable } from '@nestjs/common';
 import { CursorCodec } from '../common/query/cursor';
 import type { Condition, RawQuery } from '../common/query/filter';
-import { escapeLike } from '../common/query/filter-sql';
+import { escapeLike } from '../common/query/filter.sql';
 import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import type { SessionEntity } from './session.entity';
-import { liveSession, sessionList } from './session-list';
+import { sessionList } from './session-list';
+import { liveSession, sessionListSql } from './session-list.sql';
 import type { SessionRecord } from './sessions.dto';
 
 const columns = sql`sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id, sessions.created_at, sessions.last_seen_at,
   sessions.expires_at, host(sessions.ip) as ip, sessions.user_agent, ${liveSession} as active, sessions.ended_at,
   sessions.ended_reason, sessions.ended_by`;
-const from = rawSql('sessions join users on users.user_id = sessions.user_id');
+const { from } = sessionListSql;
 
-const agentField = sessionList.filter.fields['user_agent'];
 /** Agents that are looked at (50 ms), and that are asked for by name. */
 const agentsSeenMax = 5_000;
 const agentsFoundMax = 500;
@@ -109,7 +109,7 @@ export class SessionsRepository {
     const parsed = { ...read, conditions: await this.withAgents(read.conditions) };
     return readPage<Answered<SessionRecord>>(
       this.database.answers,
-      { columns, from, id: 'sessions.session_id', idName: 'session_id', visible, joined: 'users' },
+      { ...sessionListSql, columns, visible },
       parsed,
       this.cursors,
     );
@@ -124,7 +124,7 @@ export class SessionsRepository {
   async withAgents(conditions: Condition[]): Promise<Condition[]> {
     return Promise.all(
       conditions.map(async (condition) => {
-        if (condition.kind !== 'field' || condition.operator !== 'like' || condition.field !== agentField)
+        if (condition.kind !== 'field' || condition.operator !== 'like' || condition.field !== 'user_agent')
           return condition;
         const agents = await this.agentsLike(String(condition.value));
         return agents === null ? condition : { ...condition, operator: 'in', value: agents };

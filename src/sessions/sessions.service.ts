@@ -2,10 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, type Caller, identityOf, systemActorFor, type UserType } from '../access/actor';
 import { holds } from '../access/permissions';
-import { isOwn, visibleTo } from '../access/scope';
+import { isOwn, visibleTo } from '../access/scope.sql';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { parseFilter, type RawQuery } from '../common/query/filter';
-import { filterSql } from '../common/query/filter-sql';
+import { filterSql } from '../common/query/filter.sql';
 import type { Page } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { hashToken, newId } from '../common/random';
@@ -16,6 +16,7 @@ import { RolesService } from '../roles/roles.service';
 import { RefreshTokens } from './refresh-token';
 import type { EndedReason } from './session.entity';
 import { sessionList } from './session-list';
+import { sessionFilterSql } from './session-list.sql';
 import { type EndedSessionsResponse, type SessionResponse, toSessionResponse } from './sessions.dto';
 import {
   type EarlierRotation,
@@ -198,7 +199,7 @@ export class SessionsService {
     const reach = conditions.length === 0 ? this.own(actor) : this.visible(actor, 'session:revoke');
     const notCurrent = sql`sessions.session_id is distinct from ${actor.session_id}::uuid`;
     const first = this.sessions.firstOf(
-      [filterSql(conditions), reach, notCurrent, await this.unprotected(actor)],
+      [filterSql(conditions, sessionFilterSql), reach, notCurrent, await this.unprotected(actor)],
       endedAtOnce,
     );
     let ended = 0;

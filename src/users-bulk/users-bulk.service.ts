@@ -4,7 +4,7 @@ import type { Actor } from '../access/actor';
 import type { Permission } from '../access/permissions';
 import { AppError, invalid } from '../common/errors/app-error';
 import type { RawQuery } from '../common/query/filter';
-import { filterSql } from '../common/query/filter-sql';
+import { filterSql } from '../common/query/filter.sql';
 import { sql, type SqlFragment } from '../common/query/sql';
 import { CONFIG, type Config } from '../config/config';
 import { IdempotencyService } from '../idempotency/idempotency.service';
@@ -13,6 +13,7 @@ import type { OperationResponse } from '../operations/operations.dto';
 import { OperationsService } from '../operations/operations.service';
 import { type Deed, UserChangesService } from '../users/user-changes.service';
 import type { ChangeFoundUsersRequest } from '../users/users.dto';
+import { userFilterSql } from '../users/user-list.sql';
 import { UsersService, visibleUsers } from '../users/users.service';
 import { type Confirmation, ConfirmTokens, type FoundSet } from './confirm-tokens';
 import { type FoundRequest, parseFound } from './found-request';
@@ -107,7 +108,7 @@ export class UsersBulkService {
   }
 
   private async answer(actor: Actor, asked: Asked, deed: Deed): Promise<BulkAnswer> {
-    const condition: SqlFragment = sql`users.deleted_at is null and ${visibleUsers(actor)} and ${filterSql(asked.conditions)}`;
+    const condition: SqlFragment = sql`users.deleted_at is null and ${visibleUsers(actor)} and ${filterSql(asked.conditions, userFilterSql)}`;
     return asked.dry_run ? this.preview(actor, asked, condition, deed) : this.carryOut(actor, asked, condition);
   }
 

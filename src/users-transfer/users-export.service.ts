@@ -4,10 +4,11 @@ import { holds } from '../access/permissions';
 import { currentTime } from '../common/clock';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { parseFilter, type RawQuery } from '../common/query/filter';
-import { filterSql } from '../common/query/filter-sql';
+import { filterSql } from '../common/query/filter.sql';
 import { sql } from '../common/query/sql';
 import { EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
+import { userFilterSql } from '../users/user-list.sql';
 import { userFilter, visibleUsers } from '../users/users.service';
 import { exportPace, paced } from './paced';
 import { transferColumns, type TransferFormat } from './transfer-columns';
@@ -112,6 +113,6 @@ function parseExport(query: RawQuery): ParsedExport {
     format: format as TransferFormat,
     hashes: hashes === 'true',
     fields: Object.keys(filters).sort(),
-    condition: filterSql(conditions),
+    condition: filterSql(conditions, userFilterSql),
   };
 }

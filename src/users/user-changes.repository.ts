@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
-import { administratorsLock, isAdministrator } from '../access/administrators';
+import { administratorsLock, isAdministrator } from '../access/administrators.sql';
 import { digestSql } from '../common/query/digest';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';

@@ -1,5 +1,5 @@
 import { sql } from '../common/query/sql';
-import { onlineSql } from './user-list';
+import { onlineSql } from './user-list.sql';
 
 /** Columns of a `UserRecord`. */
 export const userColumns = sql`

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
-import { permitsAll } from '../access/administrators';
+import { permitsAll } from '../access/administrators.sql';
 import { AppError } from '../common/errors/app-error';
 import { sql } from '../common/query/sql';
 import { CredentialsService } from '../credentials/credentials.service';

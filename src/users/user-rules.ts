@@ -1,5 +1,5 @@
 import type { Actor } from '../access/actor';
-import { isOwn } from '../access/scope';
+import { isOwn } from '../access/scope.sql';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { Grants } from '../roles/roles.service';
 import { type Assignment, differsSql, touchesPower, type UserChange, valueAfter } from './user-change';

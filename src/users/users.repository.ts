@@ -1,4 +1,4 @@
-import { administratorsLock } from '../access/administrators';
+import { administratorsLock } from '../access/administrators.sql';
 import { Injectable } from '@nestjs/common';
 import { CursorCodec } from '../common/query/cursor';
 import type { RawQuery } from '../common/query/filter';
@@ -10,6 +10,7 @@ import { Database } from '../database/database';
 import { networksSql } from './user-change';
 import type { UserEntity } from './user.entity';
 import { userList } from './user-list';
+import { userListSql } from './user-list.sql';
 import { userColumns } from './user-columns.sql';
 import { isTaken } from './user-rules';
 import type { UserRecord } from './users.dto';
@@ -81,10 +82,8 @@ export class UsersRepository {
     );
     const state = rawSql(deleted ? 'users.deleted_at is not null' : 'users.deleted_at is null');
     const source = {
+      ...userListSql,
       columns: userColumns,
-      from: rawSql('users'),
-      id: 'users.user_id',
-      idName: 'user_id',
       visible: sql`${state} and ${visible}`,
     };
     return readPage<Answered<UserRecord>>(this.database.answers, source, parsed, this.cursors);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, identityOf, isOneself } from '../access/actor';
 import { holds } from '../access/permissions';
-import { visibleTo } from '../access/scope';
+import { visibleTo } from '../access/scope.sql';
 import { AppError, invalid } from '../common/errors/app-error';
 import type { ErrorCode } from '../common/errors/error-codes';
 import type { RawQuery } from '../common/query/filter';

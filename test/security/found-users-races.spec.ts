@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { administratorsLock } from '../../src/access/administrators';
+import { administratorsLock } from '../../src/access/administrators.sql';
 import { addManyUsers, ended } from '../support/many-users';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
 

@@ -1,32 +1,33 @@
 import type { FieldError } from '../errors/app-error';
-import { type FilterSpec, parseFilter, type Reach } from './filter';
-import { escapeLike, filterSql } from './filter-sql';
+import { type FilterSpec, parseFilter } from './filter';
+import { escapeLike, filterSql, type FilterSql, type Reach } from './filter.sql';
 import { sql } from './sql';
 
 const reach: Reach = (condition) => sql`t.id in (select id from b where ${condition})`;
 const spec: FilterSpec = {
   fields: {
-    beside: {
-      column: 'b.beside',
-      reach,
-      type: 'text',
-      like: { condition: (value) => sql`b.texts like ${value}`, reach },
-      meaning: 'text',
-    },
-    name: { column: 't.name', type: 'text', fold: true, meaning: 'name' },
-    phone: { column: 't.phone', type: 'text', nullable: true, meaning: 'phone' },
-    state: { column: 't.state', type: 'text', values: ['on', 'off'], meaning: 'state' },
-    at: { column: 't.at', type: 'time', nullable: true, meaning: 'time' },
-    id: { column: 't.id', type: 'uuid', meaning: 'id' },
-    ip: { column: 't.ip', type: 'address', meaning: 'address' },
+    beside: { type: 'text', meaning: 'text' },
+    name: { type: 'text', fold: true, meaning: 'name' },
+    phone: { type: 'text', nullable: true, meaning: 'phone' },
+    state: { type: 'text', values: ['on', 'off'], meaning: 'state' },
+    at: { type: 'time', nullable: true, meaning: 'time' },
+    id: { type: 'uuid', meaning: 'id' },
+    ip: { type: 'address', meaning: 'address' },
   },
-  attributesColumn: 't.attributes',
+  attributes: true,
+};
+const filter: FilterSql = {
+  spec,
+  table: 't',
+  fields: {
+    beside: { column: 'b.beside', reach, like: { condition: (value) => sql`b.texts like ${value}`, reach } },
+  },
 };
 
 function parse(query: Record<string, string | string[]>): { text: string; values: unknown[]; errors: FieldError[] } {
   const errors: FieldError[] = [];
   const conditions = parseFilter(query, spec, errors);
-  return { ...filterSql(conditions).toQuery(), errors };
+  return { ...filterSql(conditions, filter).toQuery(), errors };
 }
 
 describe('the filter grammar', () => {

@@ -2,23 +2,15 @@ import { AppError, type FieldError, invalid } from '../errors/app-error';
 import type { CursorCodec, CursorPosition } from './cursor';
 import { type Condition, type FilterSpec, parseFilter, type RawQuery } from './filter';
 
-/** A column that a list can be sorted by. */
+/** A field that a list can be sorted by. */
 export interface SortField {
-  /** SQL expression, written in this code base */
-  column: string;
-  /** PostgreSQL type of the expression, to read the cursor's value back */
-  type: 'text' | 'timestamptz';
+  type: 'text' | 'time';
   nullable?: boolean;
-  /**
-   * set when `column` is one of another table: how it is joined, and its copy of the listed table's
-   * id, so that one index has both
-   */
-  join?: { sql: string; id: string };
 }
 
-/** All that a list understands. */
+/** Describes what a list accepts, for the parser and for the OpenAPI document. */
 export interface ListSpec {
-  /** name of the list, part of what a cursor is bound to */
+  /** name of the list; a cursor is bound to it */
   name: string;
   filter: FilterSpec;
   sorts: Record<string, SortField>;
@@ -26,15 +18,16 @@ export interface ListSpec {
 }
 
 /**
- * How the total is found: counted up to 10,000 and then estimated, counted whatever it costs, or
- * not at all.
+ * How the total is computed: counted up to 10,000 and estimated beyond, always counted, or not
+ * computed.
  */
 export type CountMode = 'estimated' | 'exact' | 'none';
 
-/** A list request that was understood completely. */
+/** A parsed list request. */
 export interface ListQuery {
   conditions: Condition[];
-  sort: SortField;
+  /** name of the sort field */
+  sort: string;
   descending: boolean;
   per_page: number;
   /** set in page mode only */
@@ -42,12 +35,12 @@ export interface ListQuery {
   /** set when a cursor was given */
   after?: CursorPosition;
   count: CountMode;
-  /** everything a cursor of this list is bound to */
+  /** values that a cursor of this list is bound to */
   cursorContext: string;
 }
 
 const pagingParameters = ['order_by', 'order_dir', 'per_page', 'page', 'cursor', 'count'];
-/** Rows per page unless told otherwise. */
+/** Default number of rows per page. */
 export const perPageDefault = 50;
 /** Maximum number of rows per page. */
 export const perPageMax = 500;
@@ -57,9 +50,9 @@ export const depthMax = 10_000;
 export const cursorMax = 1_024;
 
 /**
- * Reads the query parameters of a list.
- * @throws request.invalid naming each unknown or malformed parameter; page.too_deep;
- * page.cursor_invalid
+ * Parses the query parameters of a list.
+ * @throws request.invalid with each unknown or malformed parameter
+ * @throws page.too_deep, page.cursor_invalid
  */
 export function parseListQuery(query: RawQuery, spec: ListSpec, callerId: string, cursors: CursorCodec): ListQuery {
   const errors: FieldError[] = [];
@@ -76,15 +69,14 @@ export function parseListQuery(query: RawQuery, spec: ListSpec, callerId: string
   const cursor = read.text('cursor', cursorMax);
   if (page !== undefined && cursor !== undefined)
     errors.push({ parameter: 'page', code: 'parameter.conflict', detail: 'give page or cursor, not both' });
-  const sort = spec.sorts[orderBy];
-  if (errors.length > 0 || sort === undefined) throw invalid(...errors);
+  if (errors.length > 0) throw invalid(...errors);
   if (page !== undefined && page * per_page > depthMax) throw new AppError('page.too_deep');
   const cursorContext = JSON.stringify([spec.name, callerId, orderBy, descending, Object.entries(filters).sort()]);
   const after = cursor === undefined ? undefined : cursors.decode(cursor, cursorContext);
-  return { conditions, sort, descending, per_page, page, after, count, cursorContext };
+  return { conditions, sort: orderBy, descending, per_page, page, after, count, cursorContext };
 }
 
-/** Reads single parameters and notes what is wrong with them. */
+/** Reads single parameters and collects their errors. */
 class ParameterReader {
   constructor(
     private readonly query: RawQuery,

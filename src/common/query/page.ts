@@ -1,20 +1,20 @@
 import type { CursorCodec } from './cursor';
-import { filterSql, isGuess } from './filter-sql';
-import { type CountMode, type ListQuery, perPageDefault } from './list-query';
+import { filterSql, type FilterSql, isGuess } from './filter.sql';
+import { type CountMode, type ListQuery, type ListSpec, perPageDefault, type SortField } from './list-query';
 import { joinSql, rawSql, sql, type SqlFragment } from './sql';
 
 type RunQuery = <Row>(query: SqlFragment) => Promise<Row[]>;
 
-/** Where queries are run. */
+/** Runs the queries of a list. */
 export interface Queries {
   run: RunQuery;
-  /** for a query whose text comes again and again, and whose plan does not depend on its values */
+  /** for a query with few different texts and a plan that does not depend on its values */
   runPrepared: RunQuery;
-  /** what the planner said of sets too large to be counted, for as long as it may be said again */
+  /** cached row estimates of the planner, for sets that are too large to count */
   estimates: { get(key: string): number | undefined; set(key: string, value: number): unknown };
 }
 
-/** One page of rows, with what the answer needs besides. */
+/** One page of rows. */
 export interface Page<Row> {
   items: Row[];
   per_page: number;
@@ -23,32 +23,46 @@ export interface Page<Row> {
   total: PageTotal | null;
 }
 
-/** How many rows the filter finds: exactly, or as the planner believes. */
+/** Number of matching rows: exact (`eq`) or estimated by the planner (`approx`). */
 export interface PageTotal {
   value: number;
   relation: 'eq' | 'approx';
 }
 
-/** Where the rows come from. */
-export interface ListSource {
-  /** columns of a row */
-  columns: SqlFragment;
+/** Renders a sort field that is not a plain column of the list's table. */
+export interface SortSql {
+  /** SQL expression, by default the column with the name of the field */
+  column?: string;
+  /**
+   * set when `column` belongs to another table: the join, and the copy of the id in that table, so
+   * that one index holds both
+   */
+  join?: { sql: string; id: string };
+}
+
+/** Renders a list as SQL. */
+export interface ListSql {
+  list: ListSpec;
+  filter: FilterSql;
   /** table expression after FROM */
   from: SqlFragment;
-  /** unique column that breaks ties */
+  /** unique column that breaks ties, such as `users.user_id` */
   id: string;
-  /** name under which the unique column appears in a row */
-  idName: string;
-  /** what the caller may see; joined to the filter by AND */
-  visible: SqlFragment;
-  /**
-   * a table that is only joined: that the planner would read it as a whole tells nothing of how the
-   * rows are found
-   */
+  sorts?: Record<string, SortSql>;
+  /** joined table; a sequential scan of it says nothing about how the listed rows are found */
   joined?: string;
 }
 
+/** A list as one caller sees it. */
+export interface ListSource extends ListSql {
+  /** columns of a row, the id included */
+  columns: SqlFragment;
+  /** condition for the rows that the caller may see */
+  visible: SqlFragment;
+}
+
 const countedUpTo = 10_000;
+const cursorCasts = { text: 'text', time: 'timestamptz' };
 /** The planner may be wrong by five times before a set of fewer than 10,000 is not counted. */
 const surelyMore = 5 * countedUpTo;
 
@@ -62,9 +76,9 @@ export async function readPage<Row extends object>(
   query: ListQuery,
   cursors: CursorCodec,
 ): Promise<Page<Row>> {
-  const where = joinSql([source.visible, filterSql(query.conditions)], ' and ');
+  const where = joinSql([source.visible, filterSql(query.conditions, source.filter)], ' and ');
   const offset = query.page === undefined ? 0 : (query.page - 1) * query.per_page;
-  const planned = isGuess(query.conditions) ? await planFor(queries, source, where) : undefined;
+  const planned = isGuess(query.conditions, source.filter) ? await planFor(queries, source, where) : undefined;
   const findFirst = planned !== undefined && planned.rows <= countedUpTo && planned.byIndex;
   const rows = await readRows<Row>(queries, { source, query, where, findFirst }, offset);
   const hasMore = rows.length > query.per_page;
@@ -73,7 +87,7 @@ export async function readPage<Row extends object>(
   const next_cursor =
     hasMore && last !== undefined
       ? cursors.encode(
-          { value: last.cursor_value, id: String(last[source.idName as keyof typeof last]) },
+          { value: last.cursor_value, id: String(last[source.id.split('.').at(-1) as keyof typeof last]) },
           query.cursorContext,
         )
       : null;
@@ -108,7 +122,8 @@ async function readRows<Row>(
   offset: number,
 ): Promise<KeyedRow<Row>[]> {
   const { source, query, where } = reading;
-  const { sort, after, per_page } = query;
+  const { after, per_page } = query;
+  const sort = sortOf(source, query);
   // few texts, and all that their plans depend on is in them: planned once, a page costs little
   // more than half
   const isUsual = where.values.length === 0 && per_page === perPageDefault;
@@ -131,12 +146,18 @@ async function readRows<Row>(
   return [...rows, ...rest];
 }
 
+function sortOf({ list, filter, sorts }: ListSource, { sort }: ListQuery): SortField & SortSql & { column: string } {
+  const field = list.sorts[sort];
+  if (field === undefined) throw new Error(`the list has no sort field ${sort}`);
+  return { column: `${filter.table}.${sort}`, ...field, ...sorts?.[sort] };
+}
+
 function windowSql(limit: number, offset: number): SqlFragment {
   return offset === 0 ? sql`limit ${limit}` : sql`limit ${limit} offset ${offset}`;
 }
 
 function pageSql({ source, query, findFirst }: Reading, where: SqlFragment, window: SqlFragment): SqlFragment {
-  const { column, join } = query.sort;
+  const { column, join } = sortOf(source, query);
   const [key, id] = [rawSql(column), rawSql(join?.id ?? source.id)];
   const direction = rawSql(query.descending ? 'desc' : 'asc');
   const from = sql`${source.from} ${rawSql(join?.sql ?? '')}`;
@@ -148,12 +169,16 @@ function pageSql({ source, query, findFirst }: Reading, where: SqlFragment, wind
     order by sort_value ${direction}, sort_id ${direction} ${window}`;
 }
 
-function afterSql(source: ListSource, { after, sort, descending }: ListQuery): SqlFragment[] {
+function afterSql(source: ListSource, query: ListQuery): SqlFragment[] {
+  const { after, descending } = query;
   if (after === undefined) return [];
+  const sort = sortOf(source, query);
   const id = rawSql(sort.join?.id ?? source.id);
   const beyond = rawSql(descending ? '<' : '>');
   if (after.value === null) return [sql`${id} ${beyond} ${after.id}::uuid`];
-  return [sql`(${rawSql(sort.column)}, ${id}) ${beyond} (${after.value}::${rawSql(sort.type)}, ${after.id}::uuid)`];
+  return [
+    sql`(${rawSql(sort.column)}, ${id}) ${beyond} (${after.value}::${rawSql(cursorCasts[sort.type])}, ${after.id}::uuid)`,
+  ];
 }
 
 /**

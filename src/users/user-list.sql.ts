@@ -1,0 +1,84 @@
+import type { FieldSql, FilterSql, Reach } from '../common/query/filter.sql';
+import type { ListSql } from '../common/query/page';
+import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { userFilter, userList } from './user-list';
+
+/** A user is online if seen within this time. */
+const onlineWithin = rawSql(`interval '5 minutes'`);
+
+/**
+ * `user_search` holds the searched columns that bulk changes leave alone (ADR 7). The planner turns
+ * the subquery into a join.
+ */
+const inSearch: Reach = (condition) =>
+  sql`users.user_id in (select user_search.user_id from user_search where ${condition})`;
+
+/** Matches text within the part of `names` or `others` that lies between two delimiters. */
+function partLike(column: 'names' | 'others', start: string, end: string): FieldSql['like'] {
+  const condition = (value: string) => sql`
+    user_search.${rawSql(column)} like ${`${start}%`}::text || search_text(${value}) || ${`%${end}`}::text`;
+  return { condition, reach: inSearch };
+}
+
+/** Fields that are not plain columns of `users`. */
+const fields: Record<string, FieldSql> = {
+  // Equivalent by the constraint users_carrier_check, and indexed.
+  user_type: {
+    equals: (value) => rawSql(value === 'system' ? 'users.carrier_id is null' : 'users.carrier_id is not null'),
+  },
+  name: { like: partLike('names', ' ', ',%') },
+  email: { like: partLike('names', '%, ', ';%') },
+  first_name: { column: 'user_search.first_name', reach: inSearch, like: partLike('names', '%; ', ':%') },
+  last_name: { column: 'user_search.last_name', reach: inSearch, like: partLike('names', '%: ', '.') },
+  phone: { column: 'user_search.phone', reach: inSearch, like: partLike('others', ' ', ',%') },
+  locale: { column: 'user_search.locale', reach: inSearch, like: partLike('others', '%; ', ':%') },
+  timezone: { column: 'user_search.timezone', reach: inSearch, like: partLike('others', '%: ', '.') },
+  carrier_id: { like: partLike('others', '%, ', ';%') },
+  role: {
+    guessed: true,
+    equals: (value) => sql`users.roles @> array[${value}::text]`,
+    equalsAny: (values) => sql`users.roles && ${values}::text[]`,
+  },
+  online: { column: 'users.last_seen_at', equals: (value) => onlineSql(value === true) },
+};
+
+/** Renders the filters of users. */
+export const userFilterSql: FilterSql = {
+  spec: userFilter,
+  table: 'users',
+  fields,
+  specials: { q: { condition: searchSql, reach: inSearch } },
+};
+
+/** Renders user lists. */
+export const userListSql: ListSql = {
+  list: userList,
+  filter: userFilterSql,
+  from: rawSql('users'),
+  id: 'users.user_id',
+  sorts: {
+    name: { column: 'lower(users.name)' },
+    email: { column: 'lower(users.email)' },
+    last_name: {
+      column: 'lower(user_search.last_name)',
+      join: { sql: 'join user_search on user_search.user_id = users.user_id', id: 'user_search.user_id' },
+    },
+  },
+};
+
+/** Renders whether a user was seen within 5 minutes, or the opposite. */
+export function onlineSql(online: boolean): SqlFragment {
+  return online
+    ? sql`users.last_seen_at > now() - ${onlineWithin}`
+    : sql`(users.last_seen_at is null or users.last_seen_at <= now() - ${onlineWithin})`;
+}
+
+/** `names` has a space before each part, so a pattern that starts with one matches beginnings. */
+function searchSql(text: string): SqlFragment {
+  const words = text.trim().split(/\s+/);
+  const conditions = words.map((word) => {
+    const start = [...word].length < 3 ? '% ' : '%';
+    return sql`user_search.names like ${start}::text || search_text(${word}) || '%'`;
+  });
+  return joinSql(conditions, ' and ');
+}
