@@ -1,7 +1,7 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
 /** What takes longest, in this order: begun last, it would add its whole length to the run. */
-const long = ['/test/faults/operations.', '/test/security/key-rotation.', '/test/faults/', '/test/e2e/'];
+const long = ['/test/faults/operations.', '/test/security/tokens/key-rotation.', '/test/faults/', '/test/e2e/'];
 
 /**
  * Starts the known long files first, also in a fresh clone, where Jest has not measured anything

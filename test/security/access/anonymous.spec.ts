@@ -1,0 +1,88 @@
+import { randomUUID } from 'node:crypto';
+import { document } from '../../support/document';
+import { TestService } from '../../support/service';
+
+/**
+ * Everything that anybody may call. Whoever makes a route public adds it here, with the reason in
+ * the review.
+ */
+const publicOperations = [
+  'GET /.well-known/jwks.json',
+  'GET /auth/email/{token}',
+  'GET /auth/reset/{token}',
+  'GET /health/live',
+  'GET /health/ready',
+  'POST /auth/check-token',
+  'POST /auth/email/{token}',
+  'POST /auth/login',
+  'POST /auth/logout',
+  'POST /auth/reset/{token}',
+  'POST /auth/reset_email',
+];
+
+describe('without a login', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await TestService.start();
+  });
+  afterAll(() => service.close());
+
+  const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { 'x-permission': permission }]) => ({
+      operation: `${method.toUpperCase()} ${path}`,
+      permission,
+    })),
+  );
+
+  it('Z1 missing authentication: every operation of the document refuses the anonymous, but for the public ones written out here', async () => {
+    const open = documented.filter(({ permission }) => permission === 'none').map(({ operation }) => operation);
+    expect(open.sort()).toEqual(publicOperations);
+    for (const { operation } of documented.filter(({ permission }) => permission !== 'none')) {
+      const [method = '', path = ''] = operation.split(' ');
+      const url = path.replace(/\{[^}]+\}/g, randomUUID());
+      for (const request of [
+        {},
+        { body: { a: 1 } },
+        { headers: { authorization: 'Basic YWRtaW46YWRtaW4=', cookie: 'token=1' } },
+      ]) {
+        const { status, body } = await service.send(method, `${url}?nothing=1`, request);
+        // there alone Basic is a scheme, and these are no key's
+        const code =
+          operation === 'POST /auth/introspect' && 'headers' in request ? 'auth.token_invalid' : 'auth.token_missing';
+        expect(`${operation} ${status} ${body.code}`).toBe(`${operation} 401 ${code}`);
+      }
+    }
+  });
+
+  it('Z1 missing authentication: every route that the router knows is in the document, or refuses', async () => {
+    const routes = routesOf(service.app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false })).filter(
+      (path) => !path.startsWith('/docs'),
+    );
+    expect(routes.length).toBeGreaterThanOrEqual(Object.keys(document.paths).length);
+    for (const route of routes) {
+      const path = route.replace(/:(\w+)/g, '{$1}');
+      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+        if (publicOperations.includes(`${method} ${path}`)) continue;
+        const { statusCode: status } = await service.app.inject({
+          method: method as 'GET',
+          url: route.replace(/:\w+/g, randomUUID()),
+        });
+        const known = document.paths[path]?.[method.toLowerCase()] !== undefined;
+        expect(`${method} ${path} ${status}`).toBe(`${method} ${path} ${known ? 401 : 405}`);
+      }
+    }
+  });
+});
+
+/** Paths of the tree that the router prints. */
+function routesOf(tree: string): string[] {
+  const parents: string[] = [];
+  return tree.split('\n').flatMap((line) => {
+    const [, indent = '', part = ''] = /^([│ ]*)[├└]── (\S+) \(/.exec(line) ?? [];
+    if (part === '') return [];
+    const depth = indent.length / 4;
+    parents[depth] = (parents[depth - 1] ?? '') + part;
+    parents.length = depth + 1;
+    return [parents[depth] ?? ''];
+  });
+}

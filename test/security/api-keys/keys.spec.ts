@@ -1,0 +1,322 @@
+import { randomUUID } from 'node:crypto';
+import { document } from '../../support/document';
+import { createKey, inSeconds, type TestKey } from '../../support/keys';
+import { tellsOf } from '../../support/links';
+import { type TestAnswer, type TestLogin, TestService } from '../../support/service';
+
+/**
+ * Made for users: everything that demands a login and refuses every key. Whoever closes or opens a
+ * route to keys changes this.
+ */
+const closedToKeys = ['GET /user', 'POST /auth/email', 'POST /auth/key/create', 'POST /auth/password'];
+
+describe('keys for machines', () => {
+  let service: TestService;
+  let admin: TestLogin;
+  beforeAll(async () => {
+    service = await TestService.start();
+    ({ admin } = service);
+    await service.rows(`insert into roles (name, user_types, permissions, may_grant) values
+      ('key_maker', '{system,carrier}', '{user:read,user:update,key:manage}', '{carrier_administrator}'),
+      ('key_user', '{system,carrier}', '{user:read}', '{}')`);
+  });
+  afterAll(() => service.close());
+
+  const code = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();
+  const make = (by: Pick<TestLogin, 'token'>, fields: Record<string, unknown>) =>
+    service.post('/auth/key/create', {
+      token: by.token,
+      body: { name: 'machine', permissions: ['user:read'], expires_at: inSeconds(3_600), ...fields },
+    });
+  const count = async () => Number((await service.rows<{ count: string }>('select count(*) from keys'))[0]?.count);
+  const sees = async (token: string) =>
+    ((await service.get('/user/list?per_page=500', { token })).body.items as { user_id: string }[]).map(
+      (u) => u.user_id,
+    );
+
+  describe('Z10 more power than one has', () => {
+    it('nobody makes a key with a permission that they lack', async () => {
+      const maker = await service.loginAs({ user_type: 'system', roles: ['key_maker'] });
+      const carrier = await service.loginAs({ roles: ['key_maker'] });
+      const before = await count();
+      for (const by of [maker, carrier])
+        for (const permissions of [
+          ['*'],
+          ['user:delete'],
+          ['user:read', '*'],
+          ['user:read', 'user:update', 'audit:read'],
+          ['voip:call'],
+        ])
+          expect([permissions, code(await make(by, { permissions }))]).toEqual([
+            permissions,
+            '403 access.grant_exceeds_own',
+          ]);
+      expect(await count()).toBe(before);
+      // the control
+      for (const by of [maker, carrier])
+        expect(code(await make(by, { permissions: ['user:read', 'user:update', 'key:manage'] }))).toBe('201');
+      expect(code(await make(admin, { permissions: ['*', 'voip:call'] }))).toBe('201');
+      // what no role can hold no key can either, and the other way round
+      for (const permission of [
+        'User:read',
+        'user.x:read',
+        'user:',
+        'user:*',
+        `${'a'.repeat(65)}:b`,
+        `${'a'.repeat(64)}:${'b'.repeat(64)}`,
+      ]) {
+        const named = { name: `as.${randomUUID()}`, user_types: ['system'], permissions: [permission] };
+        const role = await service.post('/role/create', { token: admin.token, body: named });
+        const key = await make(admin, { permissions: [permission] });
+        expect([permission, key.status]).toEqual([permission, role.status]);
+      }
+    });
+
+    it('nobody makes a key beyond their own scope', async () => {
+      const scoped = await service.loginAs({ user_type: 'system', roles: ['key_maker'], carrier_scope: ['c1', 'c2'] });
+      const none = await service.loginAs({ user_type: 'system', roles: ['key_maker'], carrier_scope: [] });
+      const carrier = await service.loginAs({ roles: ['key_maker'] });
+      for (const [by, fields, wanted] of [
+        [scoped, {}, '403 access.grant_exceeds_own'],
+        [scoped, { carrier_scope: null }, '403 access.grant_exceeds_own'],
+        [scoped, { carrier_scope: ['c1', 'c3'] }, '403 access.grant_exceeds_own'],
+        [scoped, { carrier_scope: ['C1'] }, '403 access.grant_exceeds_own'],
+        [none, { carrier_scope: ['c1'] }, '403 access.grant_exceeds_own'],
+        [none, {}, '403 access.grant_exceeds_own'],
+        [carrier, { carrier_scope: ['c1'] }, '400 request.invalid'],
+        [carrier, { carrier_scope: null }, '400 request.invalid'],
+        [carrier, { carrier_scope: [] }, '400 request.invalid'],
+        [carrier, { carrier_id: 'c2' }, '400 request.invalid'],
+        [carrier, { user_type: 'system' }, '400 request.invalid'],
+        [scoped, { carrier_scope: ['c2'] }, '201'],
+        [scoped, { carrier_scope: [] }, '201'],
+        [none, { carrier_scope: [] }, '201'],
+        [carrier, {}, '201'],
+      ] as const)
+        expect([fields, code(await make(by, fields))]).toEqual([fields, wanted]);
+    });
+
+    it('who must change the password makes none, nor does who may not make any', async () => {
+      const fresh = await service.loginAs({
+        user_type: 'system',
+        roles: ['administrator'],
+        must_change_password: true,
+      });
+      expect(code(await make(fresh, {}))).toBe('403 auth.password_change_required');
+      for (const roles of [['operator'], ['auditor'], ['key_user'], []])
+        expect(code(await make(await service.loginAs({ user_type: 'system', roles }), {}))).toBe('403 access.denied');
+    });
+
+    it('a key makes no key, whatever it may do, and whatever the body', async () => {
+      const { key } = await createKey(service, ['*', 'key:manage']);
+      const before = await count();
+      for (const fields of [{}, { permissions: ['*'] }, { permissions: [] }, { expires_at: 'never' }])
+        expect(code(await make({ token: key }, fields))).toBe('403 access.denied');
+      expect(await count()).toBe(before);
+      // what it may with key:manage
+      const other = await createKey(service, ['user:read']);
+      expect((await service.get(`/auth/key/list?key_id=${other.key_id}`, { token: key })).body.items).toHaveLength(1);
+      expect((await service.delete(`/auth/key/${other.key_id}`, { token: key })).status).toBe(204);
+      const [row] = await service.rows('select revoked_by from keys where key_id = $1', [other.key_id]);
+      expect(row?.['revoked_by']).not.toBe(admin.user_id);
+    });
+
+    it('a key gives only roles whose permissions it holds, and touches nobody who has another one', async () => {
+      // its maker may grant carrier_administrator by a role of theirs; the key has none
+      const maker = await service.loginAs({ user_type: 'system', roles: ['key_maker'] });
+      const made = await createKey(service, ['user:read', 'user:update'], {}, maker);
+      const somebody = await service.createUser({ roles: ['carrier_user'] });
+      const raise = (token: string) =>
+        service.patch(`/user/${somebody.user_id}`, { token, body: { roles: ['carrier_administrator'] } });
+      expect(code(await raise(made.key))).toBe('403 access.grant_exceeds_own');
+      expect(code(await raise(maker.token))).toBe('200');
+      expect(code(await service.patch(`/user/${somebody.user_id}`, { token: made.key, body: { locale: 'de' } }))).toBe(
+        '403 access.protected_user',
+      );
+      const { key } = await createKey(service, ['user:read', 'user:create', 'user:update', 'user:delete']);
+      const name = `k-${randomUUID()}`;
+      const create = (fields: object) =>
+        service.post('/user/create', {
+          token: key,
+          body: { name, email: `${name}@example.com`, user_type: 'system', ...fields },
+        });
+      for (const roles of [['administrator'], ['operator'], ['key_maker'], ['key_user', 'auditor']])
+        expect(code(await create({ roles }))).toBe('403 access.grant_exceeds_own');
+      const victim = await service.createUser({ user_type: 'system', roles: ['operator'] });
+      for (const [method, body] of [
+        ['PATCH', { locale: 'de' }],
+        ['DELETE', undefined],
+      ] as const)
+        expect(code(await service.send(method, `/user/${victim.user_id}`, { token: key, body }))).toBe(
+          '403 access.protected_user',
+        );
+      // its maker, the administrator, neither
+      expect(code(await service.patch(`/user/${admin.user_id}`, { token: key, body: { status: 'disabled' } }))).toBe(
+        '403 access.protected_user',
+      );
+      expect(code(await create({ roles: ['key_user'] }))).toBe('201');
+    });
+
+    it('the last administrator is safe from keys', async () => {
+      const { key } = await createKey(service, ['*']);
+      await service.rows(`update users set status = 'disabled' where 'administrator' = any(roles) and user_id <> $1`, [
+        admin.user_id,
+      ]);
+      for (const [method, body] of [
+        ['PATCH', { status: 'disabled' }],
+        ['PATCH', { roles: [] }],
+        ['PATCH', { carrier_scope: ['c1'] }],
+        ['DELETE', undefined],
+      ] as const)
+        expect(code(await service.send(method, `/user/${admin.user_id}`, { token: key, body }))).toBe(
+          '409 user.last_administrator',
+        );
+    });
+  });
+
+  describe('Z3 keys of others', () => {
+    let scoped: TestLogin;
+    let carrier: TestLogin;
+    let keys: Record<'unscoped' | 'scoped' | 'c1' | 'c2', TestKey>;
+    beforeAll(async () => {
+      scoped = await service.loginAs({ user_type: 'system', roles: ['key_maker'], carrier_scope: ['c1'] });
+      carrier = await service.loginAs({ roles: ['key_maker'] });
+      const stranger = await service.loginAs({ roles: ['key_maker'], carrier_id: 'c2' });
+      keys = {
+        unscoped: await createKey(service, ['user:read']),
+        scoped: await createKey(service, ['user:read'], { carrier_scope: ['c1'] }, scoped),
+        c1: await createKey(service, ['user:read'], {}, carrier),
+        c2: await createKey(service, ['user:read'], {}, stranger),
+      };
+    });
+
+    it('are in no list and in no total, and cannot be revoked: as if there were none', async () => {
+      const colleague = await service.loginAs({ user_type: 'system', roles: ['key_maker'], carrier_scope: ['c1'] });
+      const machine = await createKey(service, ['key:manage'], { carrier_scope: ['c1'] });
+      for (const [by, visible] of [
+        [admin, ['unscoped', 'scoped', 'c1', 'c2']],
+        [scoped, ['scoped', 'c1']],
+        [colleague, ['c1']],
+        [{ token: machine.key }, ['c1']],
+        [carrier, ['c1']],
+      ] as const) {
+        const ids = Object.values(keys).map(({ key_id }) => key_id);
+        const { body } = await service.get(`/auth/key/list?key_id_in=${ids.join()}&count=exact`, by);
+        expect((body.items as TestKey[]).map(({ key_id }) => key_id).sort()).toEqual(
+          visible.map((name) => keys[name].key_id).sort(),
+        );
+        expect(body.total.value).toBe(visible.length);
+        for (const name of Object.keys(keys) as (keyof typeof keys)[]) {
+          if ((visible as readonly string[]).includes(name)) continue;
+          const refused = await service.delete(`/auth/key/${keys[name].key_id}`, by);
+          expect(tellsOf(refused)).toEqual(tellsOf(await service.delete(`/auth/key/${randomUUID()}`, by)));
+          expect(code(refused)).toBe('404 key.not_found');
+        }
+      }
+      expect(
+        await service.rows('select 1 from keys where key_id = any($1) and revoked_at is not null', [
+          Object.values(keys).map(({ key_id }) => key_id),
+        ]),
+      ).toEqual([]);
+    });
+
+    it('a key sees what its maker’s kind and its own scope allow, and no more', async () => {
+      const [one, two, system] = [
+        await service.createUser({ carrier_id: 'c1' }),
+        await service.createUser({ carrier_id: 'c2' }),
+        await service.createUser({ user_type: 'system' }),
+      ].map(({ user_id }) => user_id) as [string, string, string];
+      const none = await createKey(service, ['user:read'], { carrier_scope: [] });
+      for (const [{ key }, visible] of [
+        [keys.unscoped, [one, two, system]],
+        [keys.scoped, [one]],
+        [keys.c1, [one]],
+        [keys.c2, [two]],
+        [none, []],
+      ] as const) {
+        const found = await sees(key);
+        for (const id of [one, two, system]) {
+          const status = (await service.get(`/user/${id}`, { token: key })).status;
+          expect([found.includes(id), status]).toEqual(
+            (visible as readonly string[]).includes(id) ? [true, 200] : [false, 404],
+          );
+        }
+        // its maker is not its own self
+        if (key === keys.scoped.key) expect(found).not.toContain(scoped.user_id);
+      }
+    });
+
+    it('the maker’s scope of later does not widen a key, and other carriers are out of reach of a Carrier User’s', async () => {
+      const { key } = await createKey(service, ['user:read', 'user:update'], {}, carrier);
+      const foreign = await service.createUser({ carrier_id: 'c2' });
+      expect(code(await service.patch(`/user/${foreign.user_id}`, { token: key, body: { locale: 'de' } }))).toBe(
+        '404 user.not_found',
+      );
+      expect(
+        (await service.patch('/user/all?carrier_id=c2', { token: key, body: { locale: 'de' } })).body.matched,
+      ).toBe(0);
+      await service.patch(`/user/${scoped.user_id}`, { token: admin.token, body: { carrier_scope: ['c1', 'c2'] } });
+      expect(await sees(keys.scoped.key)).not.toContain(foreign.user_id);
+    });
+  });
+
+  describe('Z2 routes that are made for users', () => {
+    const closed = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).flatMap(([method, operation]) =>
+        operation['x-permission'] === 'none'
+          ? []
+          : [{ name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase(), path, operation }],
+      ),
+    );
+
+    it('refuse a key that may do everything; all others admit it; the document says which', async () => {
+      const { key } = await createKey(service, ['*']);
+      const refused: string[] = [];
+      for (const { name, method, path } of closed) {
+        // what it asks for is wrong: nothing is done where it is admitted
+        const answer = await service.send(method, `${path.replace(/\{[^}]+\}/g, randomUUID())}?nothing=1`, {
+          token: key,
+        });
+        if (answer.status === 403) refused.push(name);
+        expect([name, code(answer)]).not.toEqual([name, '401 auth.token_invalid']);
+      }
+      expect(refused.sort()).toEqual(closedToKeys);
+      const documented = closed
+        .filter(({ operation }) => (operation as { 'x-keys'?: boolean })['x-keys'] === false)
+        .map(({ name }) => name);
+      expect(documented.sort()).toEqual(closedToKeys);
+    });
+
+    it('all of them refuse a key that may do nothing here', async () => {
+      const { key } = await createKey(service, ['voip:call']);
+      for (const { name, method, path, operation } of closed) {
+        const body = 'requestBody' in operation ? {} : undefined;
+        const answer = await service.send(method, path.replace(/\{[^}]+\}/g, randomUUID()), { token: key, body });
+        expect([name, code(answer)]).toEqual([name, '403 access.denied']);
+      }
+    });
+
+    it('nothing is a key’s own, even were its id that of a user', async () => {
+      const { user_id } = await service.loginAs();
+      const { key, key_id } = await createKey(service, ['voip:call']);
+      await service.rows('update keys set key_id = $1 where key_id = $2', [user_id, key_id]);
+      expect(code(await service.get(`/user/${user_id}`, { token: key }))).toBe('403 access.denied');
+      expect(code(await service.patch(`/user/${user_id}`, { token: key, body: { locale: 'de' } }))).toBe(
+        '403 access.denied',
+      );
+      expect(code(await service.get('/auth/session/list', { token: key }))).toBe('403 access.denied');
+    });
+  });
+
+  it('Z14 one that is stronger than oneself is seen, and not revoked', async () => {
+    const { key_id } = await createKey(service, ['*']);
+    const maker = await service.loginAs({ user_type: 'system', roles: ['key_maker'] });
+    const { key: weak } = await createKey(service, ['key:manage']);
+    for (const token of [maker.token, weak])
+      expect(code(await service.delete(`/auth/key/${key_id}`, { token }))).toBe('403 access.grant_exceeds_own');
+    expect(await service.rows('select revoked_at from keys where key_id = $1', [key_id])).toEqual([
+      { revoked_at: null },
+    ]);
+    expect((await service.delete(`/auth/key/${key_id}`, { token: admin.token })).status).toBe(204);
+  });
+});

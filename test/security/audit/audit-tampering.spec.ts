@@ -1,0 +1,105 @@
+import { document } from '../../support/document';
+import { TestService } from '../../support/service';
+
+const refusal = 'events are append-only';
+
+describe('tampering with the audit log', () => {
+  let service: TestService;
+  let user_id: string;
+
+  beforeAll(async () => {
+    service = await TestService.start();
+    ({ user_id } = await service.createUser({ first_name: 'Ada' }));
+    await service.patch(`/user/${user_id}`, { token: service.admin.token, body: { first_name: 'Grace' } });
+  });
+  afterAll(() => service.close());
+
+  const log = () => service.rows('select * from events order by event_id');
+
+  /** Runs a statement as the role of the service while the session erases a purged user. */
+  async function whileErasing(statement: string): Promise<void> {
+    const client = await service.sql.connect();
+    try {
+      await client.query('begin');
+      await client.query(`select set_config('carrier_identity.erasing', 'on', true)`);
+      await client.query(statement);
+      await client.query('commit');
+    } catch (error) {
+      await client.query('rollback');
+      throw error;
+    } finally {
+      client.release();
+    }
+  }
+
+  it('offers no method that changes or deletes an event (O13)', async () => {
+    const audit = Object.entries(document.paths).filter(([path]) => path.startsWith('/audit'));
+    expect(audit.map(([path, methods]) => [path, Object.keys(methods)])).toEqual([['/audit/list', ['get']]]);
+    const before = await log();
+    const [{ event_id } = {}] = before;
+    const { token } = service.admin;
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
+      for (const [url, status] of [
+        ['/audit/list', 405],
+        [`/audit/list?event_id=${String(event_id)}`, 405],
+        [`/audit/${String(event_id)}`, 404],
+        ['/audit/all?everyone=true', 404],
+        ['/audit', 404],
+      ] as const) {
+        const { statusCode } = await service.app.inject({
+          method: method as 'POST',
+          url,
+          headers: { authorization: `Bearer ${token}` },
+          payload: { event_type: 'user.created' },
+        });
+        expect([method, url, statusCode]).toEqual([method, url, status]);
+      }
+    expect(await log()).toEqual(before);
+  });
+
+  it.each([
+    `update events set event_type = 'user.created'`,
+    `update events set actor_id = null, changes = '{}'`,
+    `update events set occurred_at = occurred_at - interval '1 day'`,
+    `delete from events`,
+    `truncate events`,
+    `truncate events cascade`,
+    `with gone as (delete from events returning 1) select count(*) from gone`,
+    `insert into events select * from events on conflict (event_id) do update set event_type = 'forged'`,
+    `merge into events using (select 1) one on true when matched then delete`,
+  ])('rejects as the role of the service: %s (O13)', async (statement) => {
+    const before = await log();
+    expect(before.length).toBeGreaterThan(3);
+    await expect(service.rows(statement)).rejects.toThrow(refusal);
+    expect(await log()).toEqual(before);
+  });
+
+  it.each([
+    `delete from events`,
+    `truncate events`,
+    `update events set event_type = 'user.created'`,
+    `update events set occurred_at = now()`,
+    `update events set actor_id = target_id`,
+    `update events set request_id = 'other'`,
+    `update events set ip = '192.0.2.1'`,
+    `update events set changes = '{"first_name": {"before": "Eve", "after": "Eve"}}'`,
+    `update events set target_version = 99`,
+  ])('rejects even while a purged user is erased: %s (O13)', async (statement) => {
+    const before = await log();
+    await expect(whileErasing(statement)).rejects.toThrow(refusal);
+    expect(await log()).toEqual(before);
+  });
+
+  it('keeps each event of a purged user and removes only personal values (O13)', async () => {
+    const { token } = service.admin;
+    const before = await log();
+    expect((await service.delete(`/user/${user_id}?purge=true`, { token })).status).toBe(204);
+    const after = await log();
+    const kept = after.filter(({ event_id }) => before.some((event) => event['event_id'] === event_id));
+    const lasting = (events: Record<string, unknown>[]) =>
+      events.map((event) => ({ ...event, ip: undefined, changes: undefined, target_version: undefined }));
+    expect(lasting(kept)).toEqual(lasting(before));
+    expect(JSON.stringify(after)).not.toMatch(/Ada|Grace/);
+    expect(after.map(({ event_type }) => event_type)).toContain('user.purged');
+  });
+});

@@ -1,0 +1,319 @@
+import { randomUUID } from 'node:crypto';
+import { TestService } from '../../support/service';
+
+describe('changes of all that a filter finds', () => {
+  let service: TestService;
+  let token: string;
+  beforeAll(async () => {
+    service = await TestService.start();
+    ({ token } = service.admin);
+    for (let index = 0; index < 3; index++) await service.createUser({ carrier_id: 'c1', roles: ['carrier_user'] });
+    for (let index = 0; index < 3; index++) await service.createUser({ carrier_id: 'c2', roles: ['carrier_user'] });
+  });
+  afterAll(() => service.close());
+
+  const state = () => service.rows('select * from users order by user_id');
+  const json = { 'content-type': 'application/json' };
+  const send = (method: string, query: string, body?: unknown, headers: Record<string, string> = {}) =>
+    service.send(method, `/user/all${query}`, { token, body, headers });
+  const change = { locale: 'fr' };
+
+  describe.each([['PATCH'], ['DELETE']])('%s', (method) => {
+    const body = method === 'PATCH' ? change : undefined;
+
+    it('B1 an empty filter finds everybody: no filter, an emptied one, or one in the wrong place does nothing', async () => {
+      const before = await state();
+      const queries = [
+        ...[
+          '',
+          '?',
+          '?&',
+          '?&&&',
+          '?=',
+          '?=&=',
+          '?everyone=false',
+          '?everyone=',
+          '?everyone',
+          '?everyone=1',
+          '?everyone=yes',
+          '?everyone=TRUE',
+        ],
+        ...[
+          '?everyone=true&everyone=true',
+          '?everyone[]=true',
+          '?dry_run=true',
+          '?dry_run=false',
+          '?expected=7',
+          '?dry_run=false&expected=7',
+        ],
+        ...[
+          '?email=',
+          '?user_id_in=',
+          '?user_id_in=,',
+          '?status',
+          '?carrier_id=&status=',
+          '?q=',
+          '?q=%20',
+          '?q=%20%20%09',
+          '?attributes.=a',
+        ],
+        ...[
+          '?attributes.tier=',
+          '?filter=',
+          '?filter={}',
+          '?filter=null',
+          '?where=[]',
+          '?user_id_in=undefined',
+          '?user_id=null',
+          '?user_id=undefined',
+        ],
+        ...[
+          '?carrier_id=c1&everyone=true',
+          '?all=true',
+          '?per_page=1',
+          '?order_by=name&order_dir=asc',
+          '?page=1',
+          '?cursor=a',
+          '?count=none',
+        ],
+      ];
+      for (const query of queries) {
+        const answer = await send(method, query, body);
+        expect([query, answer.status]).toEqual([query, 400]);
+      }
+      const wrongPlace: [unknown, Record<string, string>][] = [
+        [{ carrier_id: 'c1' }, json],
+        [{ filter: { carrier_id: 'c1' } }, json],
+        [{ everyone: true }, json],
+        [{ ...body, user_id_in: [] }, json],
+        ['null', json],
+        ['[]', json],
+        ['{}', json],
+        ['""', json],
+        ['', json],
+        [undefined, json],
+        [undefined, { ...json, 'content-length': '0' }],
+        ['everyone=true', { 'content-type': 'application/x-www-form-urlencoded' }],
+      ];
+      for (const [payload, headers] of wrongPlace) {
+        const answer = await send(method, '', payload, headers);
+        expect([payload, [400, 415].includes(answer.status)]).toEqual([payload, true]);
+      }
+      expect((await send(method, '', body)).body.code).toBe('bulk.filter_required');
+      expect(await state()).toEqual(before);
+    });
+
+    it('B2 a misspelt filter is ignored and widens the set: it is named and refused, alone and beside a right one', async () => {
+      const before = await state();
+      const misspelt = [
+        'emial',
+        'Status',
+        'status_',
+        'statuses',
+        'carrierId',
+        'carrier-id',
+        'user_ids',
+        'id',
+        'ids',
+        'created_after',
+        'role_ne',
+        'email_eq',
+      ];
+      for (const parameter of [
+        ...misspelt,
+        'email_starts',
+        'q_like',
+        'attribute.a',
+        'attributes',
+        'toString',
+        '__proto__',
+        'constructor',
+        'If-Match',
+      ]) {
+        for (const rest of ['', '&carrier_id=c1']) {
+          const answer = await send(method, `?${parameter}=c1${rest}`, body);
+          expect([parameter, answer.status, answer.body.errors]).toEqual([
+            parameter,
+            400,
+            [expect.objectContaining({ parameter })],
+          ]);
+        }
+      }
+      expect(await state()).toEqual(before);
+    });
+
+    it('B3 of several conditions the bad one is dropped: one that is wrong refuses all, and all that are wrong are named', async () => {
+      const before = await state();
+      const bad = [
+        ...[
+          'status=activ',
+          'created_at_gt=yesterday',
+          'created_at_gt=2026-02-30T00:00:00Z',
+          'user_id=1',
+          'user_id_in=1',
+          'online=1',
+          'last_login_ip=300.1.1.1',
+        ],
+        ...[
+          'phone_isnull=',
+          'phone_isnull=maybe',
+          'name_like=ab',
+          'user_type=',
+          'must_change_password=TRUE',
+          'role_in=,',
+          'name=%00',
+          'expected=-1',
+        ],
+        ...[
+          'expected=1e3',
+          'dry_run=1',
+          'attributes.a=1&attributes.b=1&attributes.c=1&attributes.d=1',
+          'q=a%20b%20c%20d%20e%20f',
+          'user_id_isnull=true',
+        ],
+      ];
+      for (const condition of bad) {
+        const answer = await send(method, `?carrier_id=c1&${condition}`, body);
+        expect([condition, answer.status, answer.body.code]).toEqual([condition, 400, 'request.invalid']);
+      }
+      const many = await send(method, '?carrier_id=c1&status=activ&emial=a&user_id=1', body);
+      expect(many.body.errors.map(({ parameter }: { parameter: string }) => parameter).sort()).toEqual([
+        'emial',
+        'status',
+        'user_id',
+      ]);
+      expect(await state()).toEqual(before);
+    });
+
+    it('B5 more are found than meant: the answer says how many, expected and dry_run change nothing, If-Match is refused', async () => {
+      const before = await state();
+      for (const expected of [0, 2, 4, 999_999_999]) {
+        const answer = await send(method, `?carrier_id=c1&expected=${expected}`, body);
+        expect([answer.status, answer.body.code]).toEqual([409, 'bulk.expected_mismatch']);
+      }
+      const preview = await send(method, '?carrier_id=c1&dry_run=true', body);
+      expect(preview.body).toMatchObject({ matched: 3, would_change: 3, confirm_token: expect.any(String) });
+      expect((await send(method, '?carrier_id=c1&dry_run=true&expected=2', body)).status).toBe(409);
+      for (const tag of ['"1"', '*', 'W/"1"'])
+        expect((await send(method, '?carrier_id=c1', body, { 'if-match': tag })).status).toBe(400);
+      expect(await state()).toEqual(before);
+      const nobody = await send(method, `?user_id=${randomUUID()}`, body);
+      expect(nobody.status).toBe(200);
+      expect(nobody.body).toMatchObject({ matched: 0, changed: 0, unchanged: 0, skipped_count: 0 });
+      const changes = `select 1 from events where operation_id = $1 and event_type <> 'operation.accepted'`;
+      expect(await service.rows(changes, [nobody.body.operation_id])).toEqual([]);
+    });
+
+    it('B20 a parameter given twice: refused, whichever comes first', async () => {
+      const before = await state();
+      for (const query of [
+        ...[
+          '?carrier_id=c1&carrier_id=c2',
+          '?carrier_id=c2&carrier_id=c1',
+          '?carrier_id=c1&carrier_id=c1',
+          '?carrier_id[]=c1',
+          '?carrier_id[0]=c1',
+        ],
+        ...[
+          '?carrier_id=c1&dry_run=true&dry_run=false',
+          '?carrier_id=c1&expected=3&expected=3',
+          '?carrier_id=c1;status=active',
+          '?carrier_id=c1&carrier%5Fid=c2',
+        ],
+      ]) {
+        const status = (await send(method, query, body)).status;
+        const found = query.includes(';') ? 200 : 400;
+        expect([query, status]).toEqual([query, found]);
+      }
+      for (const query of [
+        'per_page=10&per_page=100',
+        'page=1&page=2',
+        'order_by=name&order_by=email',
+        'carrier_id=c1&carrier_id=c2',
+        'count=none&count=exact',
+      ]) {
+        expect([query, (await service.get(`/user/list?${query}`, { token })).status]).toEqual([query, 400]);
+      }
+      expect(await state()).toEqual(before);
+    });
+  });
+
+  it.each([
+    ['a change', 'PATCH', change],
+    ['a deletion', 'DELETE', undefined],
+    ['disabling', 'PATCH', { status: 'disabled' }],
+  ])(
+    'B14 half a bulk: when one row of %s fails, none is changed, no session ended, no event written',
+    async (_title, method, body) => {
+      const logins = [];
+      for (let index = 0; index < 4; index++) logins.push(await service.loginAs({ carrier_id: 'c14' }));
+      const ids = logins.map(({ user_id }) => user_id);
+      const all = async () => [
+        await state(),
+        await service.rows('select * from sessions order by session_id'),
+        await service.rows('select count(*) from events'),
+      ];
+      // the third one cannot be written, as when another transaction wins; or its event cannot,
+      // after all four were written
+      for (const write of ['users update user_id', 'events insert target_id']) {
+        const [table, deed, column] = write.split(' ');
+        await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin
+        if new.${column} = '${ids[2]}' then raise exception 'no' using errcode = '40001'; end if; return new; end $$`);
+        await service.rows(`create trigger refuse before ${deed} on ${table} for each row execute function refuse()`);
+        const before = await all();
+        const failed = await send(method, '?carrier_id=c14', body);
+        expect([table, failed.status, failed.body.code]).toEqual([table, 503, 'service.database_unavailable']);
+        expect(await all()).toEqual(before);
+        for (const login of logins) expect((await service.get('/user', login)).status).toBe(200);
+        await service.rows(`drop trigger refuse on ${table}; drop function refuse()`);
+      }
+      expect((await send(method, '?carrier_id=c14', body)).body.changed).toBe(4);
+      if (method === 'PATCH') await send('DELETE', '?carrier_id=c14');
+    },
+  );
+
+  it('B16 a lost update: the second of two who read the same version is refused, without If-Match the last one wins', async () => {
+    const { user_id } = await service.createUser();
+    const read = await service.get(`/user/${user_id}`, { token });
+    const etag = String(read.headers['etag']);
+    const patch = (first_name: string, headers: Record<string, string> = {}) =>
+      service.patch(`/user/${user_id}`, { token, body: { first_name }, headers });
+    const both = await Promise.all(
+      ['Ada', 'Eve', 'Bob', 'Joe', 'Ann'].map((name) => patch(name, { 'if-match': etag })),
+    );
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412, 412]);
+    const winner = both.find(({ status }) => status === 200);
+    expect((await service.get(`/user/${user_id}`, { token })).body.first_name).toBe(winner?.body.first_name);
+    expect((await service.delete(`/user/${user_id}`, { token, headers: { 'if-match': etag } })).body.code).toBe(
+      'user.version_mismatch',
+    );
+    for (const tag of ['"0"', 'W/"2"', '2', '"x"', '', '"', ','])
+      expect([tag, (await patch('Max', { 'if-match': tag })).status]).toEqual([tag, 412]);
+    expect((await patch('Max', { 'if-match': `"99", ${String(winner?.headers['etag'])}` })).status).toBe(200);
+    expect((await patch('Eva', { 'if-match': '*' })).status).toBe(200);
+    expect((await patch('Leo')).body).toMatchObject({ first_name: 'Leo', version: 5 });
+    expect((await service.get(`/user/${user_id}`, { token })).headers['etag']).toBe('"5"');
+  });
+
+  it('B17 sessions that outlive a bulk: those of a thousand users end in the same transaction', async () => {
+    await service.rows(`with new as (insert into users (user_id, user_type, name, email, carrier_id, status)
+        select gen_random_uuid(), 'carrier', 'many' || n, 'many' || n || '@example.com', 'c17', 'active' from generate_series(1, 1000) n returning *)
+      insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)
+      select gen_random_uuid(), user_id, user_type, carrier_id, '', now(), now() + interval '1 hour', now() + interval '1 hour' from new, generate_series(1, 2)`);
+    const login = await service.loginAs({ carrier_id: 'c17' });
+    const live = () => service.rows(`select 1 from sessions where carrier_id = 'c17' and ended_at is null`);
+    expect(await live()).toHaveLength(2_001);
+    const answer = await send('PATCH', '?carrier_id=c17', { status: 'disabled' });
+    expect(answer.body).toMatchObject({ matched: 1_001, changed: 1_001 });
+    expect(await live()).toEqual([]);
+    expect((await service.get('/user', login)).body.code).toBe('auth.token_invalid');
+    expect((await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } })).status).toBe(
+      401,
+    );
+    const end =
+      'select distinct ended_at, users.updated_at from sessions join users using (user_id) where sessions.carrier_id = $1';
+    const times = await service.rows(end, ['c17']);
+    expect(times).toHaveLength(1);
+    expect(times[0]?.['ended_at']).toEqual(times[0]?.['updated_at']);
+  });
+});

@@ -1,0 +1,316 @@
+import { randomUUID } from 'node:crypto';
+import { ConfirmTokens, type Confirmation, type Previewed } from '../../../src/users-bulk/confirm-tokens';
+import { appSecret, type TestLogin, TestService } from '../../support/service';
+
+const change = { locale: 'fr' };
+
+describe('found users: confirm tokens, limits, counts and repetitions', () => {
+  let service: TestService;
+  let token: string;
+  let operator: TestLogin;
+  let carrierAdministrator: TestLogin;
+  let scoped: TestLogin;
+  beforeAll(async () => {
+    service = await TestService.start();
+    ({ token } = service.admin);
+    for (let index = 0; index < 4; index++) await service.createUser({ carrier_id: 'c1', roles: ['carrier_user'] });
+    for (let index = 0; index < 3; index++) await service.createUser({ carrier_id: 'c2', roles: ['carrier_user'] });
+    operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+    scoped = await service.loginAs({ user_type: 'system', roles: ['operator'], carrier_scope: ['c2'] });
+    carrierAdministrator = await service.loginAs({ carrier_id: 'c1', roles: ['carrier_administrator'] });
+  });
+  afterAll(() => service.close());
+
+  const state = () => service.rows('select * from users order by user_id');
+  const send = (
+    method: string,
+    query: string,
+    body?: unknown,
+    by: { token: string } = service.admin,
+    headers: Record<string, string> = {},
+  ) => service.send(method, `/user/all?${query}`, { token: by.token, body, headers });
+  const preview = async (method: string, query: string, body?: unknown, by?: { token: string }): Promise<string> =>
+    (await send(method, `${query}&dry_run=true`, body, by)).body.confirm_token;
+
+  describe('confirm tokens', () => {
+    it('a token of which one character is another one is refused, and nothing is done', async () => {
+      const before = await state();
+      const good = await preview('PATCH', 'carrier_id=c1', change);
+      const other = (character: string) => (character === 'A' ? 'B' : 'A');
+      const altered = [...good].map(
+        (character, place) => good.slice(0, place) + other(character) + good.slice(place + 1),
+      );
+      const missing = [0, 1, good.indexOf('.'), good.length - 1].map(
+        (place) => good.slice(0, place) + good.slice(place + 1),
+      );
+      const odd = ['a', '.', 'a.b', `${good}.`, `${good}A`, `${good}.${good}`, good.toUpperCase(), 'A'.repeat(513)];
+      for (const confirm_token of [...altered, ...missing, ...odd]) {
+        const answer = await send('PATCH', `carrier_id=c1&confirm_token=${confirm_token}`, change);
+        expect([confirm_token, answer.status, answer.body.code]).toEqual([confirm_token, 400, 'request.invalid']);
+      }
+      expect(await state()).toEqual(before);
+    });
+
+    it('a token of another caller, method, filter or body is refused, and nothing is done', async () => {
+      const before = await state();
+      const patch = await preview('PATCH', 'carrier_id=c1', change);
+      const erase = await preview('DELETE', 'carrier_id=c1');
+      const everyone = await preview('PATCH', 'everyone=true', change);
+      const nested = await preview('PATCH', 'carrier_id=c1', { attributes: { x: { a: 1 } } });
+      for (const [method, query, body, by] of [
+        ['PATCH', `carrier_id=c1&confirm_token=${patch}`, change, operator],
+        ['PATCH', `carrier_id=c1&confirm_token=${patch}`, change, carrierAdministrator],
+        ['DELETE', `carrier_id=c1&confirm_token=${erase}`, undefined, operator],
+        ['DELETE', `carrier_id=c1&confirm_token=${patch}`, undefined, service.admin],
+        ['PATCH', `carrier_id=c1&confirm_token=${erase}`, change, service.admin],
+        ['PATCH', `carrier_id=c2&confirm_token=${patch}`, change, service.admin],
+        ['PATCH', `carrier_id_in=c1&confirm_token=${patch}`, change, service.admin],
+        ['PATCH', `carrier_id=c1&status=active&confirm_token=${patch}`, change, service.admin],
+        ['PATCH', `everyone=true&confirm_token=${patch}`, change, service.admin],
+        ['PATCH', `carrier_id=c1&confirm_token=${everyone}`, change, service.admin],
+        ['PATCH', `carrier_id=c1&confirm_token=${patch}`, { locale: 'de' }, service.admin],
+        ['PATCH', `carrier_id=c1&confirm_token=${patch}`, { locale: null }, service.admin],
+        ['PATCH', `carrier_id=c1&confirm_token=${patch}`, { ...change, status: 'disabled' }, service.admin],
+        ['PATCH', `carrier_id=c1&confirm_token=${patch}`, { attributes: change }, service.admin],
+        ['PATCH', `carrier_id=c1&confirm_token=${nested}`, { attributes: { x: [['a', 1]] } }, service.admin],
+      ] as const) {
+        const answer = await send(method, query, body, by);
+        expect([method, query, answer.status, answer.body.errors?.[0].parameter]).toEqual([
+          method,
+          query,
+          400,
+          'confirm_token',
+        ]);
+      }
+      expect(await state()).toEqual(before);
+    });
+
+    it('a token that is over, or was made with another secret, is refused; the same one in its time is good', async () => {
+      const before = await state();
+      const [confirm_id, , count, digest] = payloadOf(await preview('PATCH', 'carrier_id=c1', change));
+      const actor = { actor_type: 'user', user_id: service.admin.user_id } as Previewed['actor'];
+      const mint = (secret: string, confirmation: Partial<Confirmation>) =>
+        new ConfirmTokens(secret).mint(
+          { confirm_id, expires_at: Date.now() + 60_000, count, digest, ...confirmation },
+          { actor, kind: 'change', filters: { carrier_id: 'c1' }, change },
+        );
+      const confirm = (confirm_token: string) => send('PATCH', `carrier_id=c1&confirm_token=${confirm_token}`, change);
+      for (const expires_at of [Date.now() - 1, 0, -1]) {
+        const late = await confirm(mint(appSecret, { expires_at }));
+        expect([late.status, late.body.code]).toEqual([409, 'bulk.set_changed']);
+      }
+      for (const wrong of [{ count: count + 1 }, { digest: `${digest}1` }, { confirm_id: randomUUID() }])
+        expect([wrong, (await confirm(mint(appSecret, wrong))).body.code]).toEqual([wrong, 'bulk.set_changed']);
+      expect((await confirm(mint('another-secret-0123456789-abcdefghijklmnop', {}))).status).toBe(400);
+      expect(await state()).toEqual(before);
+      const done = await confirm(mint(appSecret, {}));
+      expect([done.status, done.body.matched]).toEqual([200, count]);
+      await service.post(`/user/operation/${done.body.operation_id}/undo`, { token });
+    });
+
+    it('a preview tells its time, and no more than its caller may see', async () => {
+      const { body } = await send('DELETE', 'carrier_id=c1&dry_run=true', undefined, carrierAdministrator);
+      const until = Date.parse(body.expires_at) - Date.now();
+      expect(until).toBeGreaterThan(590_000);
+      expect(until).toBeLessThanOrEqual(600_000);
+      expect(body.skipped).toEqual([{ user_id: carrierAdministrator.user_id, reason: 'user.self_protected' }]);
+    });
+  });
+
+  describe.each([['PATCH'], ['DELETE']])('%s', (method) => {
+    const body = method === 'PATCH' ? change : undefined;
+
+    it('B5 more or fewer are found than expected: refused together with a confirm token too', async () => {
+      const before = await state();
+      const confirm_token = await preview(method, 'carrier_id=c2', body);
+      for (const expected of [0, 2, 4]) {
+        const answer = await send(method, `carrier_id=c2&expected=${expected}&confirm_token=${confirm_token}`, body);
+        expect([expected, answer.status, answer.body.code]).toEqual([expected, 409, 'bulk.expected_mismatch']);
+      }
+      expect(await state()).toEqual(before);
+      // what was refused has not used the token up
+      const done = await send(method, `carrier_id=c2&expected=3&confirm_token=${confirm_token}`, body);
+      expect(done.body).toMatchObject({ matched: 3, changed: 3, skipped_count: 0 });
+      await service.post(`/user/operation/${done.body.operation_id}/undo`, { token });
+    });
+
+    it('B6 more ids than allowed: refused before anything is done', async () => {
+      const before = await state();
+      const ids = (count: number) => Array.from({ length: count }, () => randomUUID()).join();
+      expect((await send(method, `user_id_in=${ids(500)}`, body)).body).toMatchObject({ matched: 0 });
+      for (const query of [
+        `user_id_in=${ids(501)}`,
+        `user_id_in=${ids(1_500)}`,
+        `carrier_id=c1&user_id_ne=${ids(2)}`,
+      ]) {
+        const answer = await send(method, query, body);
+        expect([query.length, answer.status, answer.body.code]).toEqual([query.length, 400, 'request.invalid']);
+      }
+      expect(await state()).toEqual(before);
+    });
+
+    it('B19 counts across carriers: whoever is limited finds, counts and is told of their own only', async () => {
+      const before = await state();
+      for (const [by, own, other, all] of [
+        [carrierAdministrator, 'c1', 'c2', 5],
+        [scoped, 'c2', 'c1', 4],
+      ] as const) {
+        const strangers = before
+          .filter(({ carrier_id, user_id }) => carrier_id !== own && user_id !== by.user_id)
+          .map(({ user_id }) => user_id);
+        for (const query of [
+          `carrier_id=${other}`,
+          `user_id_in=${strangers.join()}`,
+          'user_type=system&user_id_ne=' + by.user_id,
+          'role=administrator',
+        ])
+          for (const end of ['&dry_run=true', '', '&expected=0']) {
+            const answer = await send(method, query + end, body, by);
+            expect([query, answer.body]).toEqual([
+              query,
+              expect.objectContaining({ matched: 0, skipped_count: 0, skipped: [], skipped_reasons: {} }),
+            ]);
+          }
+        const everyone = await send(method, 'everyone=true&dry_run=true', body, by);
+        expect(everyone.body.matched).toBe(all);
+        const told = everyone.text.replace(/"created_by":"[^"]*"/g, '');
+        for (const stranger of strangers) expect(told).not.toContain(stranger);
+        const mismatch = await send(method, 'everyone=true&expected=7', body, by);
+        expect([mismatch.status, mismatch.body.detail]).toEqual([409, `The filter finds ${all} users, not 7.`]);
+      }
+      expect(await state()).toEqual(before);
+    });
+
+    it('B19 operations of others: a limited caller neither sees nor lists nor cancels nor undoes them', async () => {
+      const { body: mine } = await send(method, 'carrier_id=c1&role=carrier_user', body);
+      const { operation_id } = mine;
+      expect(mine.changed).toBe(4);
+      for (const by of [carrierAdministrator, scoped]) {
+        for (const [verb, path] of [
+          ['GET', ''],
+          ['POST', '/undo'],
+          ['POST', '/cancel'],
+        ] as const) {
+          const answer = await service.send(verb, `/user/operation/${operation_id}${path}`, by);
+          expect([path, answer.status, answer.body.code]).toEqual([path, 404, 'operation.not_found']);
+        }
+        for (const query of [
+          '',
+          '?count=exact',
+          `?operation_id=${operation_id}`,
+          `?actor_id=${service.admin.user_id}`,
+        ]) {
+          const list = await service.get(`/user/operation/list${query}`, by);
+          expect(list.text).not.toContain(operation_id);
+          expect(list.body.items.filter(({ actor_id }: { actor_id: string }) => actor_id !== by.user_id)).toEqual([]);
+        }
+      }
+      // the control: a System User without scope does
+      expect((await service.get(`/user/operation/${operation_id}`, operator)).body.actor_id).toBe(
+        service.admin.user_id,
+      );
+      const undone = await service.post(`/user/operation/${operation_id}/undo`, operator);
+      expect([undone.status, undone.body.changed]).toEqual([202, 4]);
+    });
+
+    it('B22 a bulk that is sent again with its key: the first answer, done once, and 20 at once are one', async () => {
+      const headers = { 'idempotency-key': randomUUID() };
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => send(method, 'carrier_id=c2', body, service.admin, headers)),
+      );
+      const first = answers.find(({ status }) => status === 200);
+      expect(first?.body).toMatchObject({ matched: 3, changed: 3 });
+      for (const answer of answers)
+        expect([first?.text, 'idempotency.in_progress']).toContain(
+          answer.status === 409 ? answer.body.code : answer.text,
+        );
+      const operations = `select 1 from operations where actor_id = $1 and changed = 3 and request -> 'filters' = '{"carrier_id":"c2"}' and undone_by is null and kind <> 'undo'`;
+      expect(await service.rows(operations, [service.admin.user_id])).toHaveLength(1);
+      for (const [query, other] of [
+        ['carrier_id=c1', body],
+        ['carrier_id=c2&dry_run=true', body],
+        ...(body === undefined ? [] : [['carrier_id=c2', { locale: 'de' }] as const]),
+      ] as const)
+        expect((await send(method, query, other, service.admin, headers)).body.code).toBe('idempotency.key_reused');
+      expect((await send(method, 'carrier_id=c2', body, service.admin, headers)).text).toBe(first?.text);
+      const undone = await service.post(`/user/operation/${first?.body.operation_id}/undo`, { token });
+      expect(undone.body.changed).toBe(3);
+    });
+  });
+
+  it('a change that contradicts itself: a role to be given and taken, or given besides all roles, is refused, and nothing is done', async () => {
+    const before = await state();
+    const wrong: [Record<string, string[]>, string][] = [
+      [
+        { roles_add: ['carrier_user', 'carrier_administrator'], roles_remove: ['carrier_administrator'] },
+        '/roles_remove',
+      ],
+      [{ roles: ['carrier_user'], roles_add: ['carrier_administrator'] }, '/roles'],
+      [{ roles: ['carrier_user'], roles_remove: [] }, '/roles'],
+    ];
+    for (const [body, pointer] of wrong)
+      for (const query of ['carrier_id=c1', 'carrier_id=c1&dry_run=true']) {
+        const answer = await send('PATCH', query, body);
+        expect([answer.status, answer.body.errors]).toEqual([
+          400,
+          [expect.objectContaining({ pointer, code: 'field.not_allowed' })],
+        ]);
+      }
+    expect(await state()).toEqual(before);
+    expect(
+      (await send('PATCH', 'carrier_id=c1', { roles_add: ['carrier_user'], roles_remove: ['carrier_administrator'] }))
+        .status,
+    ).toBe(200);
+  });
+
+  it('B18 fields of one user alone, or of nobody: refused by name, whatever stands beside them', async () => {
+    const before = await state();
+    for (const [field, value] of Object.entries({
+      ...{
+        email: 'one@example.com',
+        name: 'one',
+        first_name: 'One',
+        last_name: 'One',
+        phone: '+4312345678',
+        password: 'correct horse battery staple',
+      },
+      ...{
+        user_id: randomUUID(),
+        user_type: 'system',
+        carrier_id: 'c2',
+        version: 1,
+        deleted_at: null,
+        email_verified_at: null,
+        locked_until: null,
+      },
+      ...{
+        permissions: ['*'],
+        password_hash: 'x',
+        created_at: '2026-01-01T00:00:00Z',
+        everyone: true,
+        confirm_token: 'a',
+        dry_run: false,
+      },
+    })) {
+      for (const body of [{ [field]: value }, { ...change, [field]: value }]) {
+        const answer = await send('PATCH', 'carrier_id=c1', body);
+        expect([field, answer.status, answer.body.errors]).toEqual([
+          field,
+          400,
+          [expect.objectContaining({ pointer: `/${field}` })],
+        ]);
+      }
+    }
+    expect(await state()).toEqual(before);
+  });
+});
+
+/** What a token says: it is signed, not hidden. */
+function payloadOf(confirm_token: string): [string, number, number, string] {
+  return JSON.parse(Buffer.from(confirm_token.split('.')[0] ?? '', 'base64url').toString()) as [
+    string,
+    number,
+    number,
+    string,
+  ];
+}

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import { until } from '../../support/links';
+import { password, type TestAnswer, TestService } from '../../support/service';
+
+describe('requests with an Idempotency-Key', () => {
+  let service: TestService;
+  let token: string;
+  beforeAll(async () => {
+    service = await TestService.start();
+    ({ token } = service.admin);
+  });
+  afterAll(() => service.close());
+  beforeEach(() => service.rows('delete from idempotency_keys'));
+
+  const person = () => {
+    const name = `p-${randomUUID().slice(0, 13)}`;
+    return { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com`, password };
+  };
+  const create = (key: string, body: object, by = token) =>
+    service.post('/user/create', { token: by, body, headers: { 'idempotency-key': key } });
+  const named = (name: string) => service.rows('select user_id from users where name = $1', [name]);
+  const keys = () => service.rows('select * from idempotency_keys');
+  const pass = (interval: string) =>
+    service.rows(
+      `update idempotency_keys set created_at = created_at - $1::interval, claimed_until = claimed_until - $1::interval`,
+      [interval],
+    );
+  const brief = ({ status, body }: TestAnswer) => [status, body.code];
+
+  it('F12 20 parallel creates with one key: one user, and everybody else gets the same answer or is told to wait', async () => {
+    const body = person();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => create('one', body)));
+    const made = answers.filter(({ status }) => status === 201);
+    expect(made.length).toBeGreaterThan(0);
+    expect(new Set(made.map(({ text }) => text)).size).toBe(1);
+    const waiting = answers.filter(({ status }) => status !== 201);
+    expect(waiting.length).toBeGreaterThan(0);
+    for (const answer of waiting)
+      expect([...brief(answer), answer.headers['retry-after']]).toEqual([409, 'idempotency.in_progress', '2']);
+    expect(await named(body.name)).toHaveLength(1);
+    expect(
+      await service.rows(`select 1 from events where event_type = 'user.created' and target_id = $1`, [
+        made[0]!.body.user_id,
+      ]),
+    ).toHaveLength(1);
+  });
+
+  it('F12 a repetition: the first answer to the letter, with its headers, however the body is written, and whatever happened since', async () => {
+    const body = { ...person(), password: undefined };
+    const first = await create('again', { ...body, attributes: { b: 1, a: [{ d: 1, c: 2 }] } });
+    expect(first.status).toBe(201);
+    await service.mailbox.take(body.email);
+    await service.patch(`/user/${first.body.user_id}`, { token, body: { first_name: 'Changed' } });
+    const second = await create('again', { attributes: { a: [{ c: 2, d: 1 }], b: 1 }, ...body });
+    expect(second.text).toBe(first.text);
+    for (const name of ['etag', 'location', 'content-type', 'cache-control'])
+      expect(second.headers[name]).toBe(first.headers[name]);
+    expect([second.status, second.headers['location']]).toEqual([201, `/user/${first.body.user_id}`]);
+    expect(second.headers['x-request-id']).not.toBe(first.headers['x-request-id']);
+    expect(service.mailbox.mails.filter(({ to }) => to.includes(body.email))).toHaveLength(0);
+  });
+
+  it('F12 one key for two requests: 422, and nothing is done', async () => {
+    const body = person();
+    expect((await create('mine', body)).status).toBe(201);
+    const other = person();
+    for (const wrong of [
+      other,
+      { ...body, first_name: '' },
+      { ...body, attributes: {} },
+      { ...body, password: `${password}.` },
+    ])
+      expect(brief(await create('mine', wrong))).toEqual([422, 'idempotency.key_reused']);
+    expect(await named(other.name)).toEqual([]);
+    expect((await create('mine', body)).status).toBe(201);
+  });
+
+  it('F12 the key of somebody else: everybody has their own', async () => {
+    const deputy = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+    const [mine, theirs] = [person(), person()];
+    const first = await create('1', mine);
+    const second = await create('1', theirs, deputy.token);
+    expect([first.status, second.status]).toEqual([201, 201]);
+    // the same body too is another request: it finds the name taken, and does not get the answer
+    // that was meant for somebody else
+    expect(brief(await create('2', mine, deputy.token))).toEqual([
+      409,
+      expect.stringMatching(/^user\.(name|email)_taken$/),
+    ]);
+    expect((await create('1', mine)).text).toBe(first.text);
+    expect((await create('1', theirs, deputy.token)).text).toBe(second.text);
+  });
+
+  it('F12 a repetition by who lost the permission: refused like any other request', async () => {
+    const deputy = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+    const body = person();
+    expect((await create('k', body, deputy.token)).status).toBe(201);
+    await service.patch(`/user/${deputy.user_id}`, { token, body: { roles: ['auditor'] } });
+    expect(brief(await create('k', body, deputy.token))).toEqual([403, 'access.denied']);
+  });
+
+  it('F12 a day later the key is new, and what is older is removed bit by bit', async () => {
+    const body = person();
+    const first = await create('old', body);
+    for (let n = 0; n < 12; n++) await create(`swept-${n}`, {});
+    expect(await keys()).toHaveLength(13);
+    await pass('23 hours 59 minutes');
+    expect((await create('old', body)).text).toBe(first.text);
+    expect(await keys()).toHaveLength(13);
+    await pass('1 minute 1 second');
+    expect(brief(await create('old', body))).toEqual([409, expect.stringMatching(/^user\.(name|email)_taken$/)]);
+    expect(await keys()).toHaveLength(3);
+    await create('next', {});
+    expect(await keys()).toHaveLength(2);
+  });
+
+  it('F12 refusals are kept: what was refused stays refused under its key', async () => {
+    const body = person();
+    const { user_id } = await service.createUser(body);
+    const first = await create('taken', body);
+    expect(brief(first)).toEqual([409, expect.stringMatching(/^user\.(name|email)_taken$/)]);
+    const invalid = await create('invalid', { ...body, email: 'no address' });
+    expect(brief(invalid)).toEqual([400, 'request.invalid']);
+    await service.delete(`/user/${user_id}`, { token });
+    const again = await create('taken', body);
+    expect(again.body).toEqual({ ...first.body, request_id: again.headers['x-request-id'] });
+    expect(again.headers['content-type']).toBe(first.headers['content-type']);
+    expect((await create('invalid', { ...body, email: 'no address' })).body.errors).toEqual(invalid.body.errors);
+    expect((await create('another', body)).status).toBe(201);
+  });
+
+  it('F12 a fault is not kept: the same key succeeds later', async () => {
+    const body = person();
+    await service.rows('alter table events rename to events_away');
+    try {
+      expect((await create('fault', body)).status).toBe(500);
+      expect(await keys()).toEqual([]);
+    } finally {
+      await service.rows('alter table events_away rename to events');
+    }
+    expect((await create('fault', body)).status).toBe(201);
+  });
+
+  it.each([
+    ['empty', ''],
+    ['blanks', '   '],
+    ['a blank inside', 'a b'],
+    ['given twice', 'a, b'],
+    ['256 characters', 'x'.repeat(256)],
+    ['300 characters', 'x'.repeat(300)],
+    ['letters beyond ASCII', '\u00e4'],
+    ['a control character', 'a\u007f'],
+  ])('I a key that is no key, %s: 400 names the header, and nothing is done', async (_title, key) => {
+    const body = person();
+    const answer = await create(key, body);
+    expect(brief(answer)).toEqual([400, 'request.invalid']);
+    expect(answer.body.errors).toEqual([
+      expect.objectContaining({ parameter: 'Idempotency-Key', code: 'parameter.malformed' }),
+    ]);
+    expect([await named(body.name), await keys()]).toEqual([[], []]);
+  });
+
+  it('keys of one and of 255 characters work, and without a key nothing is kept', async () => {
+    expect((await create('!', person())).status).toBe(201);
+    expect((await create('~'.repeat(255), person())).status).toBe(201);
+    expect(await keys()).toHaveLength(2);
+    const body = person();
+    expect((await service.post('/user/create', { token, body })).status).toBe(201);
+    expect(brief(await service.post('/user/create', { token, body }))).toEqual([409, expect.stringMatching(/taken$/)]);
+    expect(await keys()).toHaveLength(2);
+  });
+
+  it('F3 a claim whose process died is taken over once its lease is over, and the first one cannot commit any more', async () => {
+    const blocker = new Client({ connectionString: service.config.DATABASE_URL });
+    await blocker.connect();
+    const body = person();
+    try {
+      // both requests come as far as the event, and wait there in their transactions
+      await blocker.query('begin; lock table events in exclusive mode');
+      const waiting = async () =>
+        (
+          await service.rows(
+            `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+          )
+        ).length;
+      const first = create('lease', body);
+      await until(async () => (await waiting()) === 1);
+      expect(brief(await create('lease', body))).toEqual([409, 'idempotency.in_progress']);
+      await service.rows(`update idempotency_keys set claimed_until = now() - interval '1 second'`);
+      expect(brief(await create('lease', person()))).toEqual([422, 'idempotency.key_reused']);
+      const second = create('lease', body);
+      await until(async () => (await waiting()) === 2);
+      await blocker.query('rollback');
+      expect(brief(await first)).toEqual([409, 'idempotency.in_progress']);
+      const made = await second;
+      expect(made.status).toBe(201);
+      expect(await named(body.name)).toEqual([{ user_id: made.body.user_id }]);
+      expect((await create('lease', body)).text).toBe(made.text);
+    } finally {
+      await blocker.end();
+    }
+  });
+
+  it('Z19 a purged user: no kept answer mentions them, nor does a key, and nothing is done a second time', async () => {
+    const body = { ...person(), first_name: 'Unmistakable' };
+    const [made, other] = [await create(`create:${body.email}`, body), await create('other', person())];
+    expect((await service.delete(`/user/${made.body.user_id}?purge=true`, { token })).status).toBe(204);
+    const rows = JSON.stringify(await service.rows('select t::text from idempotency_keys t'));
+    expect(rows).toContain(other.body.user_id);
+    for (const value of [made.body.user_id, body.name, 'Unmistakable', password]) expect(rows).not.toContain(value);
+    expect(brief(await create(`create:${body.email}`, body))).toEqual([422, 'idempotency.key_reused']);
+    expect(await named(body.name)).toEqual([]);
+
+    const deputy = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+    await create('k', person(), deputy.token);
+    await service.delete(`/user/${deputy.user_id}?purge=true`, { token });
+    expect(await service.rows('select 1 from idempotency_keys where user_id = $1', [deputy.user_id])).toEqual([]);
+  });
+});

@@ -1,0 +1,300 @@
+import { request } from 'node:http';
+import { bodyOperations } from '../../support/body-operations';
+import { document } from '../../support/document';
+import { rawRequest, statusOf } from '../../support/raw-request';
+import { TestService } from '../../support/service';
+import { surprises } from '../../support/surprises';
+
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
+/** Wrong in its content: whoever takes it has not looked into it. */
+const wrongBody = '{"nobody_knows":true}';
+/** Paths at which services often leave something open. */
+const leftovers =
+  'admin api api-docs api-json api/docs actuator actuator/env actuator/health app backup backup.sql config config.json console debug debug/pprof dist dump env error errors favicon.ico graphiql graphql health heapdump index.html info install internal jmx log logs manage management metrics node_modules old openapi.json openapi.yaml package.json package-lock.json phpinfo.php ping private prometheus readyz livez healthz robots.txt root secret server-status server-info setup sitemap.xml src stats status static swagger swagger-ui swagger.json swagger-ui.html system temp test tmp trace users user/exports user/import user/me user/search user/count auth auth/me auth/register auth/signup auth/token auth/refresh auth/introspect/x auth/session auth/session/current auth/reset auth/admin auth/impersonate oauth/token oauth2/token .env .git/config .git/HEAD .well-known/openid-configuration .well-known/security.txt .DS_Store .npmrc main.js main.js.map wp-login.php version v1 v2 ws socket.io telemetry'
+    .split(' ')
+    .map((path) => `/${path}`);
+
+describe('methods, media types and leftovers', () => {
+  let service: TestService;
+  let port: number;
+  let user_id: string;
+  let token: string;
+  beforeAll(async () => {
+    service = await TestService.start();
+    ({ token } = service.admin);
+    ({ user_id } = await service.createUser());
+    ({ port } = await service.listen());
+  });
+  afterAll(() => service.close());
+
+  const post = (type: string | null, body: string, method = 'POST', path = '/user/create') => {
+    const lines = [
+      `${method} ${path} HTTP/1.1`,
+      'Host: x',
+      `Authorization: Bearer ${token}`,
+      ...(type === null ? [] : type.split('\n').map((one) => `Content-Type: ${one}`)),
+    ];
+    return rawRequest(
+      port,
+      `${lines.join('\r\n')}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  };
+
+  it('H1 content types: JSON in UTF-8 however it is spelt, validated in full; everything else 415', async () => {
+    const right = [
+      'application/json',
+      'APPLICATION/JSON',
+      'Application/Json; Charset=UTF-8',
+      'application/json;charset=utf-8',
+      'application/json ; charset="utf-8"',
+      'application/json\t',
+      ' application/json ',
+      'application/json\ntext/plain',
+    ];
+    const wrong = [
+      'application/jsonx',
+      'application/json-patch+json',
+      'application/merge-patch+json',
+      'application/vnd.api+json',
+      'application/problem+json',
+      'text/json',
+      'json',
+      'application/json garbage',
+      'application/json, text/plain',
+      'text/plain, application/json',
+      'application/json;charset=utf-16',
+      'application/json;charset=utf-8;charset=utf-16',
+      'application/json; boundary=x',
+      'application/json;',
+      'application',
+      '/',
+      '*/*',
+      'application/*',
+      ' ',
+      'text/plain\napplication/json',
+      'application/json\u00a0',
+      'multipart/form-data; boundary=application/json',
+      'application/octet-stream',
+      'a'.repeat(5_000),
+    ];
+    for (const type of right) expect([type, statusOf(await post(type, wrongBody))]).toEqual([type, 400]);
+    for (const type of wrong)
+      expect([type, [400, 415].includes(statusOf(await post(type, wrongBody)))]).toEqual([type, true]);
+    const whole = JSON.stringify({
+      user_type: 'carrier',
+      carrier_id: 'c1',
+      name: 'smuggled',
+      email: 'smuggled@example.com',
+    });
+    for (const type of [...wrong, null]) expect([type, statusOf(await post(type, whole))]).toEqual([type, 415]);
+    expect(await service.rows(`select 1 from users where name = 'smuggled'`)).toEqual([]);
+    expect(await post('text/plain', whole)).toMatch(/^content-type: application\/problem\+json; charset=utf-8\r$/m);
+  });
+
+  it('H2 forms, multipart, XML and binary bodies are refused where JSON is meant', async () => {
+    const bodies = [
+      ['application/x-www-form-urlencoded', 'first_name=x'],
+      [
+        'multipart/form-data; boundary=b',
+        '--b\r\nContent-Disposition: form-data; name="first_name"\r\n\r\nx\r\n--b--\r\n',
+      ],
+      ['application/xml', '<first_name>x</first_name>'],
+      ['text/xml', '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><x>&e;</x>'],
+      ['application/yaml', 'first_name: x'],
+      ['application/x-ndjson', '{"first_name":"x"}\n{"first_name":"y"}'],
+      ['application/octet-stream', '{"first_name":"x"}'],
+      ['application/graphql', '{ user { name } }'],
+    ] as const;
+    const isForm = (url: string, type: string) => url.startsWith('/auth/reset/') && type.includes('urlencoded');
+    const probes = bodyOperations(user_id).flatMap(({ method, url }) =>
+      bodies.filter(([type]) => !isForm(url, type)).map(([type, body]) => ({ method, url, type, body })),
+    );
+    const send = ({ method, url, type, body }: (typeof probes)[number]) =>
+      service.send(method, url, { token, body, headers: { 'content-type': type } });
+    expect(
+      await surprises(
+        probes,
+        ({ url, type }) => `${url} ${type}`,
+        send,
+        ({ status }) => status === 415,
+      ),
+    ).toEqual([]);
+    for (const url of [`/auth/reset/${'A'.repeat(43)}`])
+      for (const body of [
+        'password=a&password=b',
+        'password[]=x',
+        '__proto__=x&password=y',
+        'password=x&is_admin=1',
+        'password=%00',
+        '',
+      ])
+        expect([
+          body,
+          (await service.post(url, { body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })).status,
+        ]).toEqual([body, 400]);
+  });
+
+  it('H10 every method that a path does not have: 405 with Allow, TRACE and HEAD too; CONNECT and inventions are refused', async () => {
+    const found: string[] = [];
+    for (const [path, operations] of Object.entries(document.paths)) {
+      const own = Object.keys(operations)
+        .map((method) => method.toUpperCase())
+        .sort();
+      const url = path.replace('{token}', 'x').replace(/\{[^}]+\}/, user_id);
+      for (const method of methods.filter((one) => !own.includes(one)))
+        for (const secret of [undefined, token]) {
+          const answer = await service.app.inject({
+            method: method as 'GET',
+            url,
+            headers: secret === undefined ? {} : { authorization: `Bearer ${secret}` },
+          });
+          if (answer.statusCode !== 405 || answer.headers.allow !== own.join(', '))
+            found.push(`${method} ${url} → ${answer.statusCode} ${answer.headers.allow}`);
+        }
+    }
+    expect(found).toEqual([]);
+    for (const method of ['CONNECT', 'FOO', 'get', 'GET_', 'PATCH\t']) {
+      const status = statusOf(
+        await rawRequest(
+          port,
+          `${method} /user/${user_id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`,
+        ),
+      );
+      expect([method, [0, 400, 404, 405, 501].includes(status)]).toEqual([method, true]);
+    }
+    for (const header of ['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override'])
+      expect(await service.post(`/user/${user_id}`, { token, headers: { [header]: 'DELETE' } })).toMatchObject({
+        status: 405,
+      });
+    expect(await service.get(`/user/${user_id}`, { token })).toMatchObject({ status: 200 });
+  });
+
+  it('H11 large headers and addresses: refused, and the next request is served', async () => {
+    const ask = (line: string, headers = '') =>
+      rawRequest(port, `${line} HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`);
+    const big = (length: number) => `X-Big: ${'x'.repeat(length)}\r\n`;
+    expect(statusOf(await ask('GET /health/live', big(16_000)))).toBe(200);
+    expect(statusOf(await ask('GET /health/live', big(100_000)))).toBe(431);
+    expect([400, 431]).toContain(
+      statusOf(
+        await ask(
+          'GET /health/live',
+          Array.from({ length: 1_000 }, (_, index) => `X-${index}: ${'y'.repeat(80)}\r\n`).join(''),
+        ),
+      ),
+    );
+    expect(statusOf(await ask(`GET /user/list?name=${'x'.repeat(10_000)}`, `Authorization: Bearer ${token}\r\n`))).toBe(
+      400,
+    );
+    expect(statusOf(await ask(`GET /health/live?${'x'.repeat(100_000)}`))).toBe(431);
+    for (const refusal of [await ask('GET /health/live', big(100_000)), await ask('GET /health live')]) {
+      const [head = '', body = ''] = refusal.split('\r\n\r\n');
+      expect(head).toMatch(/^content-type: application\/problem\+json; charset=utf-8\r?$/m);
+      expect(head).toMatch(/^cache-control: no-store\r?$/m);
+      expect(JSON.parse(body)).toMatchObject({
+        status: statusOf(refusal),
+        type: expect.stringContaining('/docs/errors/request.'),
+        request_id: expect.any(String),
+      });
+    }
+    expect(statusOf(await ask('GET /health/live'))).toBe(200);
+  });
+
+  it('H12 requests that a foreign page can send without asking change nothing', async () => {
+    const body = JSON.stringify({ first_name: 'forged' });
+    for (const type of [
+      'text/plain',
+      'text/plain;charset=utf-8',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+    ]) {
+      const cookie = {
+        'content-type': type,
+        cookie: `token=${token}; access_token=${token}; authorization=Bearer ${token}`,
+        origin: 'https://evil.test',
+      };
+      expect(await service.post('/user/create', { body, headers: cookie })).toMatchObject({ status: 401 });
+      expect(await service.patch(`/user/${user_id}`, { body, headers: cookie })).toMatchObject({ status: 401 });
+      expect(
+        await service.post('/auth/logout', {
+          body: `{"refresh_token":"${service.admin.refresh_token}"}`,
+          headers: { 'content-type': type },
+        }),
+      ).toMatchObject({ status: 415 });
+    }
+    expect((await service.get(`/user/${user_id}`, { token })).body.first_name).toBe('');
+  });
+
+  it('H13 no GET changes anything but when one was last seen, and the audit log that an export was taken', async () => {
+    const invited = await service.post('/user/create', {
+      token,
+      body: { user_type: 'carrier', carrier_id: 'c1', name: 'invited', email: 'invited@example.com' },
+    });
+    const mail = await service.mailbox.take('invited@example.com');
+    const tables = (
+      await service.rows<{ name: string }>(
+        `select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
+      )
+    ).map(({ name }) => name);
+    expect(tables).toEqual(expect.arrayContaining(['users', 'sessions', 'credentials', 'one_time_tokens', 'events']));
+    const state = async () =>
+      Object.fromEntries(
+        await Promise.all(
+          tables.map(
+            async (name) =>
+              [
+                name,
+                await service.rows(
+                  `select md5(coalesce(string_agg((to_jsonb(t) - 'last_seen_at')::text, '|' order by (to_jsonb(t) - 'last_seen_at')::text), '')) as sum
+                   from ${name} t where to_jsonb(t) ->> 'event_type' is distinct from 'user.exported'`,
+                ),
+              ] as const,
+          ),
+        ),
+      );
+    const before = await state();
+    const gets = Object.entries(document.paths)
+      .filter(([, operations]) => operations['get'] !== undefined)
+      .map(([path]) => path.replace('{token}', mail.token ?? '').replace(/\{[^}]+\}/, invited.body.user_id));
+    expect(gets.length).toBeGreaterThan(8);
+    for (const url of [...gets, '/docs', '/docs/errors'])
+      for (const accept of ['application/json', 'text/html'])
+        for (const secret of [token, undefined])
+          await service.get(url, { headers: { accept }, ...(secret === undefined ? {} : { token: secret }) });
+    expect(await state()).toEqual(before);
+  });
+
+  it('H20 nothing is left open beside the documented paths', async () => {
+    const found: string[] = [];
+    for (const url of leftovers)
+      for (const secret of [undefined, token]) {
+        const { statusCode, payload } = await service.app.inject({
+          method: 'GET',
+          url,
+          headers: secret === undefined ? {} : { authorization: `Bearer ${secret}` },
+        });
+        if (![401, 404, 405].includes(statusCode) || /\/node_modules\/|SELECT|postgres:\/\//.test(payload))
+          found.push(`GET ${url} → ${statusCode}`);
+      }
+    expect(found).toEqual([]);
+    expect(leftovers.length).toBeGreaterThan(100);
+    const upgraded = await new Promise<number>((resolve, reject) => {
+      const asking = request({
+        port,
+        path: '/health/live',
+        headers: {
+          connection: 'Upgrade',
+          upgrade: 'websocket',
+          'sec-websocket-key': 'eA==',
+          'sec-websocket-version': '13',
+        },
+      });
+      asking
+        .on('upgrade', () => resolve(101))
+        .on('response', (answer) => resolve(answer.resume().statusCode ?? 0))
+        .on('error', reject)
+        .end();
+    });
+    expect(upgraded).not.toBe(101);
+  });
+});

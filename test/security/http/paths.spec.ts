@@ -1,0 +1,283 @@
+import { document } from '../../support/document';
+import { rawRequest, statusOf } from '../../support/raw-request';
+import { TestService } from '../../support/service';
+
+type Variant = (path: string) => string;
+const last = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+const parent = (path: string) => path.slice(0, path.lastIndexOf('/'));
+
+const hex = (text: string) => [...text].map((character) => `%${character.charCodeAt(0).toString(16)}`).join('');
+
+const cases: Variant[] = [
+  (path) => path.toUpperCase(),
+  (path) => `/${path.charAt(1).toUpperCase()}${path.slice(2)}`,
+  (path) => path.replace(/[a-z](?=[^a-z]*$)/, (letter) => letter.toUpperCase()),
+  (path) => path.replace(/\/[a-z]/g, (start) => start.toUpperCase()),
+];
+
+const slashes: Variant[] = [
+  ...[
+    '/',
+    '//',
+    '/.',
+    '/./',
+    '/..',
+    '/../',
+    ';',
+    ';x=1',
+    '/;',
+    '/;/',
+    '\\',
+    '\\x',
+    '/*',
+    ':',
+    '*',
+    '~',
+    '!',
+    ',',
+    '.',
+    '.json',
+    '.html',
+    '..;/',
+    '/..;/',
+    '@',
+    '&',
+    '=',
+    '|',
+    '^',
+  ].map(
+    (end): Variant =>
+      (path) =>
+        path + end,
+  ),
+  ...[
+    '/',
+    '//',
+    '/.',
+    '/..',
+    '/;',
+    '/x/..',
+    '/docs/..',
+    '/health/live/..',
+    '/health/live/..;',
+    '/auth/login/../..',
+    '//evil.test',
+    '\\',
+    '/\\',
+    '/api',
+    '/v1',
+    '/.well-known/..',
+    '/.well-known',
+  ].map(
+    (start): Variant =>
+      (path) =>
+        start + path,
+  ),
+  (path) => `${parent(path)}//${last(path)}`,
+  (path) => `${parent(path)}/./${last(path)}`,
+  (path) => `${parent(path)}/x/../${last(path)}`,
+  (path) => `${parent(path)}/;/${last(path)}`,
+  (path) => `${parent(path)}\\${last(path)}`,
+  (path) => path.replace(/\//g, '\\'),
+  (path) => path.slice(1),
+  (path) => hex(path),
+];
+
+const escapes: Variant[] = [
+  (path) => `/${hex(path.charAt(1))}${path.slice(2)}`,
+  (path) => `/${hex(path.charAt(1)).toUpperCase()}${path.slice(2)}`,
+  (path) => `${path.slice(0, -1)}${hex(path.slice(-1))}`,
+  (path) => `/${hex(path.slice(1))}`,
+  (path) => `${parent(path) || '/x'}%2f${last(path)}`,
+  (path) => `${parent(path)}/%2e/${last(path)}`,
+  (path) => `${parent(path)}/x/%2e%2e/${last(path)}`,
+  (path) => `/${hex(path.charAt(1)).replace('%', '%25')}${path.slice(2)}`,
+  (path) => `/%u00${path.charCodeAt(1).toString(16)}${path.slice(2)}`,
+  (path) => `/%c1%${(path.charCodeAt(1) | 0x80).toString(16)}${path.slice(2)}`,
+  ...[
+    '%',
+    '%zz',
+    '%2',
+    '%00',
+    '%20',
+    '%09',
+    '%0a',
+    '%0d%0aX:y',
+    '%2f',
+    '%2F',
+    '%5c',
+    '%3b',
+    '%3f',
+    '%3Fx=1',
+    '%23',
+    '%2523',
+    '%2e',
+    '%2e%2e',
+    '%2e%2e%2f',
+    '%252e',
+    '%c0%ae',
+    '%c0%af',
+    '%e2%80%ae',
+    '%ff',
+    '%ed%a0%80',
+  ].flatMap((text): Variant[] => [(path) => path + text, (path) => `/${text}${path}`]),
+];
+
+const unicode: Variant[] = [
+  (path) => path.replace('s', '\u017f'),
+  (path) => path.replace('u', '\uff55'),
+  (path) => path.replace('/', '\uff0f'),
+  (path) => `/${path.replace('/', '\u2215')}`,
+  (path) => `${path}\u0301`,
+  (path) => `${path}\u200b`,
+  (path) => `${path}\ufeff`,
+  (path) => `${path}\u3002`,
+  (path) => `${path}\u{1F600}`,
+  (path) => path + 'a'.repeat(10_000),
+  (path) => `${path}/${'a/'.repeat(5_000)}`,
+];
+
+describe('paths that almost lead somewhere', () => {
+  let service: TestService;
+  let port: number;
+  let user_id: string;
+  let routes: { method: string; path: string; closed: boolean }[];
+
+  beforeAll(async () => {
+    service = await TestService.start();
+    ({ user_id } = await service.createUser());
+    ({ port } = await service.listen());
+    routes = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations).map(([method, operation]) => ({
+        method: method.toUpperCase(),
+        path: path.replace(/\{[^}]+\}/g, path.includes('{token}') ? 'A'.repeat(43) : user_id),
+        closed: operation['x-permission'] !== 'none',
+      })),
+    );
+    expect(routes.filter(({ closed }) => closed).length).toBeGreaterThan(14);
+  });
+  afterAll(() => service.close());
+
+  const send = async (method: string, target: string, token?: string) => {
+    const authorization = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`;
+    const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\n${authorization}Content-Length: 0\r\nConnection: close\r\n\r\n`;
+    return statusOf(await rawRequest(port, Buffer.from(head)));
+  };
+
+  /**
+   * Sends every variant of every route with the token of an administrator, and what then is not 404
+   * without any; lists what leads somewhere.
+   */
+  async function strays(variants: Variant[], refusals: number[]): Promise<string[]> {
+    const probes = new Map(
+      routes.flatMap((route) =>
+        variants.map((vary) => [`${route.method} ${vary(route.path)}`, { ...route, target: vary(route.path) }]),
+      ),
+    );
+    // an id is the same id in capitals
+    const own = new Set(routes.map(({ method, path }) => `${method} ${path}`));
+    const work = [...probes].filter(([key]) => !own.has(key.replace(new RegExp(user_id, 'i'), user_id)));
+    const found: string[] = [];
+    await inParallel(work, async ([key, { method, target, closed }]) => {
+      const administrator = closed ? await send(method, target, service.admin.token) : null;
+      const nobody = administrator === 404 ? 404 : await send(method, target);
+      if (![...refusals, 401].includes(nobody) || (administrator !== null && !refusals.includes(administrator)))
+        found.push(`${key} → ${nobody}, ${administrator}`);
+    });
+    expect(work.length).toBeGreaterThan(90);
+    return found;
+  }
+
+  it('H3 other case', async () => {
+    // 400: a missing body is rejected before the id is read
+    expect(await strays(cases, [400, 404, 405])).toEqual([]);
+  });
+
+  it('H4 slashes, dots, semicolons and backslashes', async () => {
+    expect(await strays(slashes, [400, 404, 405])).toEqual([]);
+  });
+
+  it('H5 percent-encoding: no path with an escape reaches a handler', async () => {
+    expect(await strays(escapes, [404])).toEqual([]);
+    expect((await service.get(`/user/${user_id}`, { token: service.admin.token })).status).toBe(200);
+  });
+
+  it('H6 absolute, authority and asterisk targets meet the same guard', async () => {
+    const found: string[] = [];
+    for (const { method, path } of routes.filter(({ closed }) => closed))
+      for (const target of [
+        `http://localhost${path}`,
+        `http://evil.test${path}`,
+        `https://localhost:${port}${path}`,
+        `HTTP://x${path}`,
+        `//localhost${path}`,
+        `localhost${path}`,
+        `localhost:${port}`,
+        '*',
+        `http://localhost/auth/login@${path}`,
+        `file://${path}`,
+      ]) {
+        const status = await send(method, target);
+        if (![400, 401, 404, 405].includes(status)) found.push(`${method} ${target} → ${status}`);
+      }
+    expect(found).toEqual([]);
+    for (const target of [`localhost:${port}`, 'evil.test:443', '/user'])
+      expect([0, 400, 404, 405]).toContain(await send('CONNECT', target));
+    expect([404, 405]).toContain(await send('OPTIONS', '*'));
+    expect(await send('GET', '/health/live')).toBe(200);
+  });
+
+  it('H7 queries and fragments do not open a closed path', async () => {
+    const ends = [
+      '?',
+      '?x=/auth/login',
+      '?/auth/login',
+      '?/../../health/live',
+      '?%2fhealth%2flive',
+      '#',
+      '#/auth/login',
+      '#?x',
+      '?#',
+      '%3f/health/live',
+      '?token=x',
+      '?access_token=x',
+      '?x-auth-token=x',
+      '?_method=GET',
+      '?format=json',
+      '??',
+      '?%',
+      '?%zz=%',
+    ];
+    const found: string[] = [];
+    for (const { method, path } of routes.filter(({ closed }) => closed))
+      for (const end of ends) {
+        const status = await send(method, path + end);
+        if (![401, 404, 400].includes(status)) found.push(`${method} ${path}${end} → ${status}`);
+      }
+    expect(found).toEqual([]);
+    for (const token of ['token', 'access_token', 'authorization'])
+      expect(await send('GET', `/user?${token}=${service.admin.token}`)).toBe(401);
+  });
+
+  it('H8 look-alike letters and endless paths', async () => {
+    expect(await strays(unicode, [400, 404, 405])).toEqual([]);
+    const latin1 = await rawRequest(
+      port,
+      Buffer.from('GET /us\xe9r HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 'latin1'),
+    );
+    expect([400, 404]).toContain(statusOf(latin1));
+    expect(await send('GET', `/user/${'a'.repeat(60_000)}`, service.admin.token)).toBe(404);
+    expect(await send('GET', `/user/${'a'.repeat(100_000)}`)).toBe(431);
+    expect(await send('GET', '/health/live')).toBe(200);
+  });
+});
+
+/** Eight at a time. */
+async function inParallel<Item>(items: Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (let item = waiting.pop(); item !== undefined; item = waiting.pop()) await work(item);
+    }),
+  );
+}

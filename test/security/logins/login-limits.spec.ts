@@ -1,0 +1,339 @@
+import * as argon2 from '@node-rs/argon2';
+import { Client } from 'pg';
+import { LoginAttemptsService } from '../../../src/credentials/login-attempts.service';
+import { mailedResetToken } from '../../support/links';
+import { adminEmail, password, type TestAnswer, TestService } from '../../support/service';
+import { visiblePart } from '../../support/tokens';
+
+// the real function, counted
+jest.mock('@node-rs/argon2', () => {
+  const real = jest.requireActual<typeof argon2>('@node-rs/argon2');
+  return { ...real, verify: jest.fn(real.verify) };
+});
+const evaluations = jest.mocked(argon2.verify).mock.calls;
+
+const wrong = `${password}!`;
+const home = '127.0.0.1';
+const strange = '203.0.113.9';
+
+describe('guessing passwords', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await TestService.start();
+  });
+  afterAll(() => service.close());
+
+  const attempt = (login: string, secret = wrong, ip = strange): Promise<TestAnswer> =>
+    service.post('/auth/login', { body: { login, password: secret }, ip });
+
+  /** Lets the lock that is in force pass. */
+  const elapse = () =>
+    service.rows(
+      `update login_attempts set locked_until = now() where locked_until < now() + interval '2 hours' and locked_until > now()`,
+    );
+
+  const failTimes = async (times: number, login: string, ip?: string): Promise<TestAnswer[]> => {
+    const answers: TestAnswer[] = [];
+    while (answers.length < times) answers.push(await attempt(login, wrong, ip));
+    return answers;
+  };
+
+  const failuresOf = async (user_id: string): Promise<number> => {
+    const [row] = await service.rows<{ n: number }>(
+      `select count(*)::integer as n from events where event_type = 'login.failed' and target_id = $1`,
+      [user_id],
+    );
+    return row?.n ?? 0;
+  };
+
+  it('L5 150 wrong ones after another: five are looked at, and inside the window the right one is not', async () => {
+    const user = await service.createUser();
+    const before = evaluations.length;
+    const statuses = (await failTimes(150, user.name)).map(({ status }) => status);
+    expect(statuses).toEqual([...Array<number>(5).fill(401), ...Array<number>(145).fill(429)]);
+    const refused = await attempt(user.name, password);
+    expect([refused.status, refused.body.code]).toEqual([429, 'auth.too_many_attempts']);
+    expect([evaluations.length - before, await failuresOf(user.user_id)]).toEqual([5, 5]);
+    const locked = await service.rows<{ changes: object }>(
+      `select changes from events where event_type = 'login.locked' and target_id = $1`,
+      [user.user_id],
+    );
+    expect(locked).toEqual([{ changes: { failures: { after: 5 }, locked_until: { after: expect.any(String) } } }]);
+  });
+
+  it('L6 what is said of the wait is true: after it exactly one more is looked at, and the waits double to an hour', async () => {
+    const user = await service.createUser();
+    await failTimes(4, user.name);
+    for (const pause of [30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]) {
+      expect((await attempt(user.name)).status).toBe(401);
+      const { status, headers } = await attempt(user.name, password);
+      const wait = Number(headers['retry-after']);
+      expect([status, headers['ratelimit-policy'], headers['ratelimit']]).toEqual([
+        429,
+        `"account";q=1;w=${pause}`,
+        `"account";r=0;t=${wait}`,
+      ]);
+      expect(wait).toBeGreaterThan(pause - 10);
+      expect(wait).toBeLessThanOrEqual(pause);
+      const [row] = await service.rows<{ seconds: number }>(
+        `select extract(epoch from locked_until - now())::float8 as seconds from login_attempts where account = $1`,
+        [user.user_id],
+      );
+      expect(Math.abs((row?.seconds ?? 0) - wait)).toBeLessThan(5);
+      await elapse();
+    }
+    expect((await attempt(user.name, password)).status).toBe(200);
+    expect((await failTimes(5, user.name)).map(({ status }) => status)).toEqual(Array<number>(5).fill(401));
+  });
+
+  it('L5 at the hundredth in a row only a new password helps, and then logging in works again', async () => {
+    const user = await service.createUser();
+    await attempt(user.name);
+    await service.rows(`update login_attempts set failures = 98 where account = $1`, [user.user_id]);
+    expect((await attempt(user.name)).status).toBe(401);
+    await elapse();
+    expect((await attempt(user.name)).status).toBe(401);
+    await elapse();
+    const refused = await attempt(user.name, password);
+    expect([refused.status, refused.headers['retry-after'], refused.body.detail]).toEqual([
+      429,
+      '86400',
+      expect.stringContaining('Only a new password helps'),
+    ]);
+    expect(await failuresOf(user.user_id)).toBe(3);
+    const token = await mailedResetToken(service, user.email);
+    const fresh = 'another horse battery staple';
+    expect((await service.post(`/auth/reset/${token}`, { body: { password: fresh } })).status).toBe(204);
+    expect((await attempt(user.name, fresh)).status).toBe(200);
+  });
+
+  it('responds alike to users and missing logins, twenty times, at an address without earlier logins (L4)', async () => {
+    const [unused, other] = ['198.51.100.4', '198.51.100.5'];
+    const user = await service.createUser();
+    const invited = await service.createUser({ password: undefined, must_change_password: undefined });
+    const seen = async (login: string) =>
+      (await failTimes(20, login, unused)).map((answer) => {
+        const { 'retry-after': wait, ratelimit, ...headers } = answer.headers;
+        return [JSON.stringify(visiblePart({ ...answer, headers })), wait === undefined, ratelimit === undefined];
+      });
+    const known = await seen(user.name);
+    for (const login of ['nobody-at-all', 'nobody@example.com', invited.email])
+      expect(await seen(login)).toEqual(known);
+    expect((await attempt('nobody-at-all', wrong, other)).status).toBe(429);
+  });
+
+  it('L10 names of one and the same user: whatever is typed, five are looked at', async () => {
+    const user = await service.createUser();
+    const before = evaluations.length;
+    const names = [
+      user.name,
+      user.name.toUpperCase(),
+      user.email,
+      user.email.toUpperCase(),
+      user.email.replace('@', '@'.toUpperCase()),
+    ];
+    for (let round = 0; round < 4; round++) for (const login of names) await attempt(login);
+    expect([evaluations.length - before, await failuresOf(user.user_id)]).toEqual([5, 5]);
+    for (const login of ['Nobody-Else', 'nobody-else', 'NOBODY-ELSE', 'nobody-ELSE', 'nobody-elsE', 'nobody-else'])
+      await attempt(login);
+    expect(evaluations.length - before).toBe(10);
+  });
+
+  it('L10 look-alikes of a login are no way around: they name nobody', async () => {
+    const { name, email } = await service.createUser();
+    const likes = [
+      ` ${name}`,
+      `${name} `,
+      ` ${email}`,
+      `${email}.`,
+      email.replace('e', 'ｅ'),
+      `K${name.slice(1)}`,
+      name.replace('s', 'ſ'),
+    ];
+    for (const login of likes) expect([200]).not.toContain((await attempt(login, password)).status);
+  });
+
+  it('L11 lock-out by strangers: the owner goes on where they have logged in before, and reset works', async () => {
+    const owner = await service.loginAs();
+    await failTimes(6, owner.name);
+    expect((await attempt(owner.name, password)).status).toBe(429);
+    expect((await attempt(owner.name, password, home)).status).toBe(200);
+    expect((await service.get('/user', { token: owner.token })).status).toBe(200);
+    // that the owner came in says nothing of the strangers
+    expect((await attempt(owner.name, password)).status).toBe(429);
+    const token = await mailedResetToken(service, owner.email);
+    expect(
+      (await service.post(`/auth/reset/${token}`, { body: { password: 'another horse battery staple' } })).status,
+    ).toBe(204);
+    expect((await attempt(owner.name, 'another horse battery staple')).status).toBe(200);
+  });
+
+  it('L11 an address is known for 30 days, its /64 with it, and is limited like any other', async () => {
+    const owner = await service.createUser();
+    expect((await attempt(owner.name, password, '2001:db8:0:7::1')).status).toBe(200);
+    await failTimes(5, owner.name);
+    expect((await attempt(owner.name, password, '2001:db8:0:8::1')).status).toBe(429);
+    expect((await attempt(owner.name, password, '2001:db8:0:7:ffff::2')).status).toBe(200);
+    expect((await failTimes(6, owner.name, '2001:db8:0:7::3')).map(({ status }) => status)).toEqual([
+      401, 401, 401, 401, 401, 429,
+    ]);
+    await service.rows(
+      `update login_attempts set locked_until = null, failures = 0 where account = $1 and address <> ''`,
+      [owner.user_id],
+    );
+    await service.rows(`update login_attempts set known_until = known_until - interval '30 days' where account = $1`, [
+      owner.user_id,
+    ]);
+    expect((await attempt(owner.name, password, '2001:db8:0:7::1')).status).toBe(429);
+  });
+
+  it('L12 a right password clears its own counter and no other', async () => {
+    const [one, other] = [await service.createUser(), await service.createUser()];
+    await failTimes(4, one.name);
+    await failTimes(4, other.name);
+    expect((await attempt(other.name, password)).status).toBe(200);
+    expect((await failTimes(2, one.name)).map(({ status }) => status)).toEqual([401, 429]);
+    expect((await failTimes(5, other.name)).map(({ status }) => status)).toEqual(Array<number>(5).fill(401));
+  });
+
+  it.each([
+    ['/auth/password', { new_password: 'another horse battery staple' }],
+    ['/auth/email', { email: 'new@example.net' }],
+  ])('L17 other ways to try a password: %s shares the limit with the login', async (path, body) => {
+    const owner = await service.loginAs();
+    const change = (current_password: string) =>
+      service.post(path, { token: owner.token, body: { ...body, current_password }, ip: strange });
+    await failTimes(2, owner.email);
+    const answers = [
+      await change(wrong),
+      await change(wrong),
+      await change(wrong),
+      await change(wrong),
+      await change(password),
+    ];
+    expect(answers.map((answer) => answer.body.code)).toEqual([
+      ...Array<string>(3).fill('auth.wrong_current_password'),
+      ...Array<string>(2).fill('auth.too_many_attempts'),
+    ]);
+    expect((await attempt(owner.name, password)).status).toBe(429);
+    expect(await failuresOf(owner.user_id)).toBe(5);
+    await elapse();
+    expect((await change(password)).status).toBeLessThan(300);
+  });
+
+  it('shows the lock of strangers to operators, and takes the version for untouched', async () => {
+    const user = await service.createUser();
+    const seen = async () => (await service.get(`/user/${user.user_id}`, { token: service.admin.token })).body;
+    const before = await seen();
+    await failTimes(5, user.name);
+    const during = await seen();
+    expect([during.version, during.updated_at]).toEqual([before.version, before.updated_at]);
+    expect(Date.parse(during.locked_until) - Date.parse(before.created_at)).toBeGreaterThan(29_000);
+    await elapse();
+    await attempt(user.name, password);
+    expect((await seen()).locked_until).toBeNull();
+    // their own address has a lock of its own, which keeps nobody else out
+    await failTimes(6, user.name);
+    expect((await failTimes(1, user.name, home))[0]?.status).toBe(401);
+    expect((await attempt(user.name, password, '203.0.113.99')).status).toBe(200);
+    expect((await seen()).locked_until).toBeNull();
+  });
+
+  it('L18 the limiter cannot be asked: nothing is looked at', async () => {
+    const user = await service.createUser();
+    const client = new Client({ connectionString: service.config.DATABASE_URL });
+    await client.connect();
+    try {
+      await client.query('begin; lock table login_attempts in access exclusive mode');
+      const before = evaluations.length;
+      const { status, headers } = await attempt(user.name, password);
+      expect([status, headers['retry-after'], evaluations.length - before]).toEqual([503, '2', 0]);
+    } finally {
+      await client.end();
+    }
+    expect((await attempt(user.name, password)).status).toBe(200);
+  });
+
+  it('L18 a failure that cannot be recorded counts all the same', async () => {
+    const user = await service.createUser();
+    const client = new Client({ connectionString: service.config.DATABASE_URL });
+    await client.connect();
+    try {
+      await client.query('begin');
+      await client.query('select 1 from users where user_id = $1 for update', [user.user_id]);
+      expect((await failTimes(1, user.name)).map(({ status }) => status)).toEqual([503]);
+    } finally {
+      await client.end();
+    }
+    await service.rows(
+      `update login_attempts set pending = (select jsonb_object_agg(key, value::float8 - 15) from jsonb_each_text(pending)) where account = $1`,
+      [user.user_id],
+    );
+    expect((await failTimes(5, user.name)).map(({ status }) => status)).toEqual([401, 401, 401, 401, 429]);
+  });
+
+  it('what a process left when it died counts as failures, from 15 seconds on', async () => {
+    const user = await service.createUser();
+    const left = (seconds: number) =>
+      service.rows(
+        `insert into login_attempts (account, address, used_on, pending)
+          select $1, '', current_date, jsonb_object_agg(n::text, extract(epoch from now()) - $2::integer) from generate_series(1, 5) n
+          on conflict (account, address) do update set pending = excluded.pending, failures = 0, locked_until = null`,
+        [user.user_id, seconds],
+      );
+    await left(20);
+    const before = evaluations.length;
+    const { status, headers } = await attempt(user.name, password);
+    expect([status, evaluations.length - before]).toEqual([429, 0]);
+    expect(Number(headers['retry-after'])).toBeLessThanOrEqual(25);
+    await left(14);
+    const later = await attempt(user.name, password);
+    expect([later.status, evaluations.length - before]).toEqual([429, 0]);
+  });
+
+  it('a refusal that says nothing of the password counts for nothing', async () => {
+    const user = await service.createUser({ allowed_ips: ['198.51.100.0/24'] });
+    for (let round = 0; round < 7; round++)
+      expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
+    // and yet it is told: somebody has the password where nobody should
+    const refused = `select ip::text from events where event_type = 'login.failed' and target_id = $1 and changes -> 'reason' ->> 'after' = $2`;
+    expect(await service.rows(refused, [user.user_id, 'auth.ip_not_allowed'])).toHaveLength(7);
+    await failTimes(4, user.name);
+    expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
+    expect((await failTimes(5, user.name)).map(({ status }) => status)).toEqual(Array<number>(5).fill(401));
+    expect(
+      await service.rows(`select 1 from login_attempts where account = $1 and (address <> '' or pending <> '{}')`, [
+        user.user_id,
+      ]),
+    ).toEqual([]);
+  });
+
+  it('whoever is removed for good is forgotten here too', async () => {
+    const user = await service.loginAs();
+    await failTimes(2, user.name);
+    const counters = () =>
+      service.rows(`select address from login_attempts where account = $1 order by address`, [user.user_id]);
+    expect(await counters()).toEqual([{ address: '' }, { address: home }]);
+    expect((await service.delete(`/user/${user.user_id}?purge=true`, { token: service.admin.token })).status).toBe(204);
+    expect(await counters()).toEqual([]);
+  });
+
+  it('old counters are forgotten, but not the lock of a user that only a reset ends', async () => {
+    const [gone, stays] = [await service.createUser(), await service.createUser()];
+    for (const login of [gone.name, stays.name, 'nobody-old']) await attempt(login);
+    await service.rows(`update login_attempts set failures = 100 where account = $1 or length(account) = 43`, [
+      stays.user_id,
+    ]);
+    const attempts = service.app.get(LoginAttemptsService, { strict: false });
+    const count = async () =>
+      (await service.rows<{ n: number }>(`select count(*)::integer as n from login_attempts`))[0]?.n;
+    const before = await count();
+    await attempts.forgetOld();
+    expect(await count()).toBe(before);
+    await service.rows(`update login_attempts set used_on = current_date - 31`);
+    await attempts.forgetOld();
+    expect(await service.rows(`select account from login_attempts`)).toEqual([{ account: stays.user_id }]);
+    expect((await attempt(adminEmail, password)).status).toBe(200);
+  });
+});

@@ -1,0 +1,128 @@
+import { type ReceivedMail } from '../../support/mailbox';
+import { password, TestService } from '../../support/service';
+
+/** 1337 × 1337: nothing else in a mail is called that. */
+const evaluated = '1787569';
+const payloads = [
+  '{{1337*1337}}',
+  '{{{1337*1337}}}',
+  '${1337*1337}',
+  '#{1337*1337}',
+  '<%= 1337*1337 %>',
+  '{{#with "s" as |x|}}{{lookup x "constructor"}}{{/with}}',
+  '<a href=//evil.test>Set your password</a>',
+  '<img src="https://evil.test/x.png">',
+  'evil.test/reset now',
+  'Your account is locked, call +43 666, https://evil.test',
+  '=?utf-8?q?evil.test?=',
+  '{link} {token} {hours} {minutes}',
+];
+
+describe('what users choose, in mails to them', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await TestService.start({ PUBLIC_URL: 'https://identity.example.net' });
+  });
+  afterAll(() => service.close());
+
+  /**
+   * Every mail there is about one user: invitation, password set, reset, proposed address (to
+   * both).
+   */
+  async function allMails(fields: Record<string, unknown>, index: number): Promise<ReceivedMail[]> {
+    const email = `victim${index}@example.com`;
+    const { token } = service.admin;
+    const body = {
+      user_type: 'carrier',
+      carrier_id: 'evil.test',
+      name: `victim${index}`,
+      email,
+      attributes: { k: fields['first_name'] },
+      ...fields,
+    };
+    const created = await service.post('/user/create', {
+      token,
+      body,
+      headers: { 'user-agent': String(fields['first_name']) },
+    });
+    expect(created.status).toBe(201);
+    const invitation = await service.mailbox.take(email);
+    expect(await service.post(`/auth/reset/${invitation.token}`, { body: { password } })).toMatchObject({
+      status: 204,
+    });
+    const set = await service.mailbox.take(email);
+    expect(await service.post('/auth/reset_email', { body: { email } })).toMatchObject({ status: 202 });
+    const reset = await service.mailbox.take(email);
+    expect(
+      await service.patch(`/user/${created.body.user_id}`, { token, body: { email: `new-${email}` } }),
+    ).toMatchObject({ status: 200 });
+    return [invitation, set, reset, await service.mailbox.take(`new-${email}`), await service.mailbox.take(email)];
+  }
+
+  it('I16 I17 names full of markup, templates and links: nothing of them is in any mail', async () => {
+    const people = payloads
+      .filter((_payload, index) => index % 2 === 0)
+      .map((first_name, index) => ({ first_name, last_name: payloads[index * 2 + 1] }));
+    const mails = await Promise.all(
+      people.map((names, index) => allMails({ ...names, locale: index % 2 === 0 ? 'en' : 'de' }, index)),
+    );
+    expect(mails.flat()).toHaveLength(people.length * 5);
+    for (const mail of mails.flat()) {
+      const text = decoded(mail.source);
+      expect(text).not.toContain(evaluated);
+      expect(text).not.toContain('evil');
+      expect(text).not.toMatch(/\{\{|\$\{|<%|\{link\}|\{token\}|\[object|undefined/);
+      const links = [...text.matchAll(/(?:https?:)?\/\/[^\s"'<>/?#]+/g)].map(([link]) => link);
+      expect(links.length).toBeGreaterThan(0);
+      expect(new Set(links)).toEqual(new Set(['https://identity.example.net']));
+    }
+  });
+
+  it('I16 an address that looks like a template is written to as it is', async () => {
+    for (const local of ['{{1337*1337}}', '${1337*1337}', '{token}', '`id`', "o'neil", 'a+{{x}}']) {
+      const email = `${local}@example.com`;
+      await service.createUser({ email, password: undefined, must_change_password: undefined });
+      const mail = await service.mailbox.take(email);
+      expect(mail.to).toEqual([email]);
+      expect(decoded(mail.source)).not.toContain(evaluated);
+      expect(mail.token).not.toBeNull();
+    }
+  });
+
+  it('I17 an address with line breaks, angle brackets, lists or a display name is refused', async () => {
+    const mean = [
+      'a@example.com\r\nBcc: evil@evil.test',
+      'a@example.com\nSubject: x',
+      'a@example.com,evil@evil.test',
+      'a@example.com;evil@evil.test',
+      '<a@example.com>',
+      'Ada <a@example.com>',
+      '"a b"@example.com',
+      'a@example.com (x)',
+      'a@example.com>\r\nRCPT TO:<evil@evil.test',
+      'a\u2028b@example.com',
+      'a@[127.0.0.1]',
+      '@evil.test:a@example.com',
+    ];
+    for (const email of mean) {
+      const answer = await service.post('/user/create', {
+        token: service.admin.token,
+        body: { user_type: 'carrier', carrier_id: 'c1', name: 'mean', email },
+      });
+      expect([email, answer.status, answer.body.errors?.[0].pointer]).toEqual([email, 400, '/email']);
+      expect([email, (await service.post('/auth/reset_email', { body: { email } })).status]).toEqual([email, 400]);
+    }
+    expect(service.mailbox.mails).toEqual([]);
+  });
+});
+
+/** A message with its encoded parts and header words read. */
+function decoded(source: string): string {
+  const parts = source
+    .split(/\r\n\r\n/)
+    .map((part) => (/^[A-Za-z0-9+/=\r\n]{40,}$/.test(part) ? Buffer.from(part, 'base64').toString() : part));
+  const bytes = parts
+    .join('\n\n')
+    .replace(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  return bytes.replace(/<!doctype[^>]*>/gi, '');
+}

@@ -1,0 +1,139 @@
+import { mailedResetToken } from '../../support/links';
+import { password, type TestAnswer, TestService } from '../../support/service';
+
+const html = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' };
+const form = { ...html, 'content-type': 'application/x-www-form-urlencoded' };
+
+describe('the pages behind mailed links', () => {
+  let service: TestService;
+  let user: { user_id: string; name: string; email: string };
+  let token: string;
+
+  beforeAll(async () => {
+    service = await TestService.start();
+    user = await service.createUser();
+  });
+  beforeEach(async () => {
+    token = await mailedResetToken(service, user.email);
+  });
+  afterAll(() => service.close());
+
+  const postForm = (secret: string, link = token) =>
+    service.post(`/auth/reset/${link}`, { headers: form, body: new URLSearchParams({ password: secret }).toString() });
+
+  /** A page that runs nothing, loads nothing, may not be framed, kept or named to others. */
+  function expectInert({ headers, text }: TestAnswer): void {
+    expect(headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy':
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      vary: 'Accept',
+    });
+    expect(text).not.toMatch(
+      /<(script|img|link|iframe|object|embed|base)\b|\son\w+=|javascript:|https?:|url\(|@import/i,
+    );
+    expect(text).not.toContain(token);
+    expect(text).not.toContain(user.name);
+  }
+
+  it('R11 a form that is opened and posted by a browser without scripts sets the password exactly as typed', async () => {
+    const page = await service.get(`/auth/reset/${token}`, { headers: html });
+    expect(page.status).toBe(200);
+    expectInert(page);
+    expect(page.text).toMatch(/<form method="post">[^]*name="password" type="password"[^]*autocomplete="new-password"/);
+    const secret = ' a+b & c=d %41 é 🦊 "<b>" ';
+    const done = await postForm(secret);
+    expect(done.status).toBe(200);
+    expectInert(done);
+    expect(done.text).toContain('Your password is set');
+    expect(done.text).not.toContain('<form');
+    expect((await service.login(user.name, secret)).token).toBeTruthy();
+  });
+
+  it('R22 a weak password posted by form: the form is shown again with the reason, and the link still works', async () => {
+    const weak = '<script>x()';
+    const refused = await postForm(weak);
+    expect(refused.status).toBe(400);
+    expectInert(refused);
+    expect(refused.text).toContain('role="alert">The password must have at least 15 characters.</p>');
+    expect(refused.text).toContain('<form method="post">');
+    expect(refused.text).not.toContain('x()');
+    expect((await service.post(`/auth/reset/${token}`, { headers: form, body: '' })).text).toContain(
+      'The password is required.',
+    );
+    expect((await postForm('another phrase of mine')).status).toBe(200);
+  });
+
+  it('R9 a used link opened and posted as a page says so, without a form', async () => {
+    expect((await postForm('yet another phrase of mine')).status).toBe(200);
+    for (const page of [
+      await service.get(`/auth/reset/${token}`, { headers: html }),
+      await postForm('some more words of mine'),
+    ]) {
+      expect(page.status).toBe(404);
+      expectInert(page);
+      expect(page.text).toContain('The link is used, replaced, expired or not one of ours. Ask for a new one.');
+      expect(page.text).not.toContain('<form');
+    }
+  });
+
+  it.each([
+    ['a field of another user', `password=a+good+long+phrase&user_id=x`],
+    ['the password twice', 'password=a+good+long+phrase&password=a+good+long+phrase'],
+    ['a prototype key', 'password=a+good+long+phrase&__proto__=x'],
+    ['a NUL', 'password=a+good+long+phrase%00'],
+  ])('R15 a form with %s is refused and the link not used up', async (_name, body) => {
+    const refused = await service.post(`/auth/reset/${token}`, { headers: form, body });
+    expect(refused.status).toBe(400);
+    expect((await service.get(`/auth/reset/${token}`)).status).toBe(200);
+  });
+
+  it('R15 forms are taken at the links only, and by no other operation', async () => {
+    const body = new URLSearchParams({ login: user.name, password, email: user.email }).toString();
+    for (const url of ['/auth/login', '/auth/reset_email', '/auth/check-token', '/auth/logout'])
+      expect((await service.post(url, { headers: form, body })).status).toBe(415);
+    for (const url of ['/auth/email', '/auth/password', '/user/create'])
+      expect((await service.post(url, { headers: form, body, token: service.admin.token })).status).toBe(415);
+    for (const type of ['text/plain', 'multipart/form-data; boundary=x'])
+      expect((await service.post(`/auth/reset/${token}`, { headers: { 'content-type': type }, body })).status).toBe(
+        415,
+      );
+  });
+
+  it('E5 a page to confirm an address, which opening it does not confirm', async () => {
+    const carrierUser = await service.loginAs();
+    const email = `new-${carrierUser.email}`;
+    await service.post('/auth/email', { token: carrierUser.token, body: { email, current_password: password } });
+    const link = `/auth/email/${(await service.mailbox.take(email)).token}`;
+    const page = await service.get(link, { headers: html });
+    expectInert(page);
+    expect(page.text).toMatch(/<form method="post">[^]*Confirm the address<\/button>/);
+    expect((await service.get('/user', { token: carrierUser.token })).body).toMatchObject({
+      email: carrierUser.email,
+      email_pending: email,
+    });
+    const done = await service.post(link, { headers: form, body: '' });
+    expect(done.status).toBe(200);
+    expectInert(done);
+    expect(done.text).toContain('Your e-mail address is confirmed');
+    expect((await service.get('/user', { token: carrierUser.token })).body).toMatchObject({
+      email,
+      email_pending: null,
+    });
+    const again = await service.post(link, { headers: form, body: '' });
+    expect(again.status).toBe(404);
+    expect(again.text).not.toContain('<form');
+  });
+
+  it('R17 a caller that does not ask for a page gets none', async () => {
+    for (const accept of ['*/*', 'application/json', 'text/plain']) {
+      const answer = await service.get(`/auth/reset/${token}`, { headers: { accept } });
+      expect(answer.headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8' });
+      expect(answer.headers['content-security-policy']).toBe("default-src 'none'; frame-ancestors 'none'");
+    }
+  });
+});

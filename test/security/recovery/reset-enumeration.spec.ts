@@ -1,0 +1,128 @@
+import { SMTPServer } from 'smtp-server';
+import { endPause, queueEmpty, tellsOf, until } from '../../support/links';
+import { password, TestService } from '../../support/service';
+import { likelihoodOfMore } from '../../support/timing';
+
+describe('a wish for a reset tells nobody who exists', () => {
+  let service: TestService;
+  let known: string;
+
+  beforeAll(async () => {
+    service = await TestService.start();
+    known = (await service.createUser()).email;
+  });
+  afterAll(() => service.close());
+
+  const ask = (email: string) => service.post('/auth/reset_email', { body: { email } });
+
+  it('R4 enumeration by answer: known, unknown, disabled, deleted, locked, invited, without carrier', async () => {
+    const { token } = service.admin;
+    const disabled = await service.createUser();
+    await service.patch(`/user/${disabled.user_id}`, { token, body: { status: 'disabled' } });
+    const deleted = await service.createUser();
+    await service.delete(`/user/${deleted.user_id}`, { token });
+    const locked = await service.createUser();
+    await service.rows(`update users set locked_until = now() + interval '1 hour' where user_id = $1`, [
+      locked.user_id,
+    ]);
+    const invited = await service.createUser({ password: undefined, must_change_password: undefined });
+    await service.mailbox.take(invited.email);
+    const system = await service.createUser({ user_type: 'system' });
+    await endPause(service);
+
+    const unknown = 'nobody@example.com';
+    const answer = await ask(unknown);
+    expect(answer).toMatchObject({ status: 202, text: '{}' });
+    for (const email of [known, disabled.email, deleted.email, locked.email, invited.email, system.email])
+      expect(tellsOf(await ask(email))).toEqual(tellsOf(answer));
+    await queueEmpty(service);
+    const mailed = service.mailbox.mails
+      .splice(0)
+      .map(({ to: [to], source }) => `${to} ${/^Subject: (.*)$/m.exec(source)?.[1]}`);
+    expect(mailed.sort()).toEqual(
+      [
+        `${known} Set a new password`,
+        `${locked.email} Set a new password`,
+        `${system.email} Set a new password`,
+        `${invited.email} Your invitation`,
+      ].sort(),
+    );
+  });
+
+  it('R5 enumeration by time: known and unknown addresses cannot be told apart', async () => {
+    const timed = async (email: string) => {
+      const start = performance.now();
+      await service.app.inject({ method: 'POST', url: '/auth/reset_email', payload: { email } });
+      return performance.now() - start;
+    };
+    for (let round = 0; round < 20; round++) await timed(round % 2 === 0 ? known : 'nobody@example.com');
+    const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] };
+    for (let round = 0; round < 250; round++) {
+      // each kind comes first as often as second, so that the job of the one does not slow down
+      // only the other
+      const order = (['known', 'unknown', 'unknown', 'known'] as const).slice(round % 2 === 0 ? 0 : 2).slice(0, 2);
+      for (const kind of order) times[kind].push(await timed(kind === 'known' ? known : 'nobody@example.com'));
+    }
+    await queueEmpty(service);
+    service.mailbox.mails.splice(0);
+    // chance that a known address takes longer than an unknown one; its standard error at 250 and
+    // 250 is 0.026
+    const share = likelihoodOfMore(times.known, times.unknown);
+    expect(share).toBeGreaterThan(0.4);
+    expect(share).toBeLessThan(0.6);
+  });
+
+  describe('R6 enumeration by the failure of the mail server', () => {
+    /** The mails that wait are tried again now, not after the growing pause. */
+    const tryAgain = () =>
+      service.rows('update graphile_worker._private_jobs set run_at = now() where locked_at is null');
+    const triedInVain = async () =>
+      (await service.rows('select 1 from graphile_worker._private_jobs where attempts > 0 and last_error is not null'))
+        .length > 0;
+
+    async function expectNothingTold(): Promise<void> {
+      await endPause(service);
+      const answer = await ask('nobody@example.com');
+      expect(tellsOf(await ask(known))).toEqual(tellsOf(answer));
+      expect(answer.status).toBe(202);
+      await until(triedInVain);
+      expect(tellsOf(await ask(known))).toEqual(tellsOf(answer));
+    }
+
+    async function expectDelivered(): Promise<void> {
+      await tryAgain();
+      const { token } = await service.mailbox.take(known);
+      expect((await service.get(`/auth/reset/${token}`)).status).toBe(200);
+      await queueEmpty(service);
+      expect(service.mailbox.mails).toEqual([]);
+    }
+
+    it('while it is down, the answer is the same and the mail arrives once it is back', async () => {
+      await service.mailbox.stop();
+      await expectNothingTold();
+      const queued = await service.rows<{ job: string }>(
+        'select jobs::text as job from graphile_worker._private_jobs jobs',
+      );
+      expect(queued.map(({ job }) => job).join()).not.toMatch(/[A-Za-z0-9_-]{43}/);
+      await service.mailbox.start();
+      await expectDelivered();
+    });
+
+    it('while it refuses recipients, likewise', async () => {
+      await service.mailbox.stop();
+      const refusing = new SMTPServer({
+        authOptional: true,
+        disabledCommands: ['STARTTLS', 'AUTH'],
+        onRcptTo: (_address, _session, done) => done(Object.assign(new Error('no such user'), { responseCode: 550 })),
+      });
+      await new Promise<void>((resolve) =>
+        refusing.listen(Number(new URL(service.mailbox.url).port), '127.0.0.1', resolve),
+      );
+      await expectNothingTold();
+      await new Promise<void>((resolve) => refusing.close(resolve));
+      await service.mailbox.start();
+      await expectDelivered();
+      expect((await service.login(known, password)).token).toBeTruthy();
+    });
+  });
+});

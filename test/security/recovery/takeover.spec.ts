@@ -1,0 +1,159 @@
+import { Notifications } from '../../../src/database/notifications.service';
+import { FirstAdministrator } from '../../../src/recovery/first-administrator.service';
+import { password, type TestLogin, TestService } from '../../support/service';
+
+const another = 'quite another long password';
+
+describe('attempts to keep or take over somebody’s login', () => {
+  let service: TestService;
+  let admin: TestLogin;
+  beforeAll(async () => {
+    service = await TestService.start();
+    ({ admin } = service);
+  });
+  afterAll(() => service.close());
+
+  async function resetLink(email: string): Promise<string> {
+    expect((await service.post('/auth/reset_email', { body: { email } })).status).toBe(202);
+    return `/auth/reset/${(await service.mailbox.take(email, /auth\/reset/)).token}`;
+  }
+
+  it('S12 a password change that is under way when the owner resets: the reset wins', async () => {
+    for (let round = 0; round < 8; round++) {
+      const user = await service.loginAs({ roles: ['carrier_user'] });
+      const link = await resetLink(user.email);
+      const change = service.post('/auth/password', {
+        token: user.token,
+        body: { current_password: password, new_password: another },
+      });
+      await new Promise((resolve) => setTimeout(resolve, round * 3));
+      const [changed, reset] = await Promise.all([
+        change,
+        service.post(link, { body: { password: 'the owner has it again' } }),
+      ]);
+      const works = (secret: string) => service.post('/auth/login', { body: { login: user.email, password: secret } });
+      // either the change was there first and its link died, or the reset was, and the change did
+      // nothing
+      expect([changed.status, reset.status].sort()).toEqual(changed.status === 204 ? [204, 404] : [204, 401]);
+      expect((await works(another)).status).toBe(changed.status === 204 ? 200 : 401);
+      expect((await works('the owner has it again')).status).toBe(reset.status === 204 ? 200 : 401);
+    }
+  });
+
+  it('E1 a proposed address does not outlive a reset: its link is dead', async () => {
+    const user = await service.loginAs({ roles: ['carrier_user'] });
+    const body = { email: 'evil1@example.com', current_password: password };
+    expect((await service.post('/auth/email', { token: user.token, body })).status).toBe(202);
+    const { token } = await service.mailbox.take('evil1@example.com');
+    expect((await service.post(await resetLink(user.email), { body: { password: another } })).status).toBe(204);
+    expect((await service.post(`/auth/email/${token}`)).status).toBe(404);
+    expect((await service.get(`/user/${user.user_id}`, { token: admin.token })).body).toMatchObject({
+      email: user.email,
+      email_pending: null,
+    });
+  });
+
+  it('Z10 an address proposed for somebody without power is not confirmed into more of it', async () => {
+    const user = await service.createUser({ user_type: 'system' });
+    const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+    const proposal = await service.patch(`/user/${user.user_id}`, {
+      token: operator.token,
+      body: { email: 'evil2@example.com' },
+    });
+    expect(proposal.status).toBe(200);
+    const { token } = await service.mailbox.take('evil2@example.com');
+    const given = await service.patch(`/user/${user.user_id}`, {
+      token: admin.token,
+      body: { roles: ['administrator'] },
+    });
+    expect(given.body).toMatchObject({ roles: ['administrator'], email_pending: null });
+    expect((await service.post(`/auth/email/${token}`)).status).toBe(404);
+  });
+
+  it('E2 one’s own address with a stolen token: not without the password', async () => {
+    const refused = await service.patch(`/user/${admin.user_id}`, {
+      token: admin.token,
+      body: { email: 'evil3@example.com' },
+    });
+    expect([refused.status, refused.body.code]).toEqual([403, 'user.self_protected']);
+    const same = await service.patch(`/user/${admin.user_id}`, {
+      token: admin.token,
+      body: { email: 'ADMIN@example.com' },
+    });
+    expect(same.status).toBe(200);
+  });
+
+  it('L11 shutting oneself out: addresses without one’s own are refused, and recovery opens the way again', async () => {
+    const body = { allowed_ips: ['203.0.113.0/24'] };
+    const refused = await service.patch(`/user/${admin.user_id}`, { token: admin.token, body });
+    expect([refused.status, refused.body.code]).toEqual([403, 'user.self_protected']);
+    const found = await service.patch('/user/all?user_type=system&name=administrator', { token: admin.token, body });
+    expect(found.body).toMatchObject({
+      changed: 0,
+      skipped: [{ user_id: admin.user_id, reason: 'user.self_protected' }],
+    });
+    await service.rows('update users set allowed_ips = $1 where user_id = $2', [body.allowed_ips, admin.user_id]);
+    const link = new URL(await service.app.get(FirstAdministrator).recover('administrator')).pathname;
+    expect((await service.post(link, { body: { password: another } })).status).toBe(204);
+    await service.login('administrator', another).then((login) => Object.assign(admin, login));
+  });
+
+  it('L11 recovery is for whoever counts as administrator, by whatever role: with one like theirs alone nobody is shut out for good', async () => {
+    const recover = (login: string) => service.app.get(FirstAdministrator).recover(login);
+    await service.rows(
+      `insert into roles (name, user_types, permissions) values ('owner', '{system}', '{*}'), ('most', '{system}', '{user:read}')`,
+    );
+    const [owner, other] = [
+      await service.createUser({ user_type: 'system', carrier_id: undefined, roles: ['owner'] }),
+      await service.createUser({ user_type: 'system', carrier_id: undefined, roles: ['most'] }),
+    ];
+    const link = new URL(await recover(owner.name)).pathname;
+    expect((await service.post(link, { body: { password: 'quite another phrase, found again' } })).status).toBe(204);
+    await service.login(owner.name, 'quite another phrase, found again');
+    for (const login of [other.name, 'nobody.at.all'])
+      await expect(recover(login)).rejects.toMatchObject({ code: 'user.not_found' });
+  });
+
+  it('S4 activity that meets a change of the same user waits for nothing and never deadlocks', async () => {
+    const user = await service.loginAs({ roles: ['carrier_user'] });
+    await service.rows(`update sessions set last_seen_at = now() - interval '5 minutes' where user_id = $1`, [
+      user.user_id,
+    ]);
+    const other = await service.sql.connect();
+    try {
+      await other.query('begin');
+      await other.query('select 1 from users where user_id = $1 for update', [user.user_id]);
+      expect((await service.get('/user', { token: user.token })).status).toBe(200);
+      await other.query(`update sessions set ended_at = now(), ended_reason = 'revoked' where user_id = $1`, [
+        user.user_id,
+      ]);
+      await other.query('commit');
+    } finally {
+      other.release();
+    }
+    await service.app.get(Notifications).caughtUp();
+    expect((await service.get('/user', { token: user.token })).status).toBe(401);
+  });
+});
+
+describe('addresses behind a proxy', () => {
+  it.each([
+    ['1.2.3.4:5678', '1.2.3.4'],
+    ['[2001:db8::1]:443', '2001:db8::1'],
+    ['fe80::1%eth0', 'fe80::1'],
+    ['::ffff:10.0.0.1', '10.0.0.1'],
+    ['unknown', null],
+  ])('S18 %s is no fault', async (forwarded, ip) => {
+    const service = await TestService.start({ TRUST_PROXY: '127.0.0.0/8' });
+    try {
+      const headers = { 'x-forwarded-for': forwarded };
+      const { status, body } = await service.post('/auth/login', {
+        body: { login: 'administrator', password },
+        headers,
+      });
+      expect([status, body.user?.last_login_ip]).toEqual([200, ip]);
+    } finally {
+      await service.close();
+    }
+  });
+});

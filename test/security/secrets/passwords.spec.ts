@@ -1,0 +1,336 @@
+import * as argon2 from '@node-rs/argon2';
+import { dictionary } from '@zxcvbn-ts/language-common';
+import { passwordFault } from '../../../src/credentials/password-policy';
+import { password, type TestAnswer, type TestLogin, TestService } from '../../support/service';
+import { ServiceProcess } from '../../support/service-process';
+
+// the real function, counted
+jest.mock('@node-rs/argon2', () => {
+  const real = jest.requireActual<typeof argon2>('@node-rs/argon2');
+  return { ...real, hash: jest.fn(real.hash), verify: jest.fn(real.verify) };
+});
+const computations = () => jest.mocked(argon2.hash).mock.calls.length + jest.mocked(argon2.verify).mock.calls.length;
+
+describe('passwords', () => {
+  let service: TestService;
+  let user: TestLogin & { name: string; email: string };
+  /** the password in force of `user` */
+  let current = password;
+
+  beforeAll(async () => {
+    service = await TestService.start();
+    user = await service.loginAs({ carrier_id: 'acmecarrier' });
+  });
+  afterAll(() => service.close());
+
+  const change = (new_password: unknown, current_password: unknown = current): Promise<TestAnswer> =>
+    service.post('/auth/password', { token: user.token, body: { current_password, new_password } });
+  const login = async (secret: string) =>
+    (await service.post('/auth/login', { body: { login: user.name, password: secret } })).status;
+
+  async function accept(secret: string): Promise<void> {
+    const answer = await change(secret);
+    expect([secret, answer.status]).toEqual([secret, 204]);
+    current = secret;
+  }
+
+  async function refuse(secret: string, code: string): Promise<void> {
+    const answer = await change(secret);
+    expect([secret, answer.status, answer.body?.errors?.[0]]).toMatchObject([
+      secret,
+      400,
+      { pointer: '/new_password', code },
+    ]);
+  }
+
+  it('P1 short: counted in code points, spaces too', async () => {
+    await refuse('k7#Qz!m2Wp9$xR', 'password.too_short');
+    await refuse('🂡🎲🚀🌵🍄🎻🦉🐙🧊🪐🎯🗿🧵🥨', 'password.too_short');
+    await accept('k7#Qz!m2Wp9$xRv');
+    await accept('🂡🎲🚀🌵🍄🎻🦉🐙🧊🪐🎯🗿🧵🥨🛶');
+    await accept(' a b c d e f g ');
+    expect(await login(current)).toBe(200);
+    expect(await login(current.trim())).toBe(401);
+  });
+
+  it('P2 truncation: every character counts, and NUL is refused', async () => {
+    const long = `${'0123456789 abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ .-_'.padEnd(78, '#')}Yz`;
+    expect(long).toHaveLength(80);
+    await accept(long);
+    for (const near of [long.slice(0, 72), long.slice(0, 79), `${long.slice(0, 79)}y`, `${long}x`])
+      expect(await login(near)).toBe(401);
+    expect(await login(long)).toBe(200);
+    expect((await change('abcdefgh\u0000ijklmnopqr')).status).toBe(400);
+    expect(await login(`${long}\u0000`)).toBe(400);
+    const longest = 'é'.repeat(128) + 'ñ'.repeat(128);
+    await accept(longest);
+    expect(await login(longest.slice(0, 255))).toBe(401);
+    expect(await login(longest)).toBe(200);
+  });
+
+  it('P3 composition rules: there are none', async () => {
+    for (const free of [
+      'correct horse battery',
+      'onlylowercaseletters',
+      'пароль без правил',
+      '8302749165720938',
+      'ẞßﬁ ﬂuent 文字列です',
+    ]) {
+      await accept(free);
+    }
+    expect(await login(current)).toBe(200);
+  });
+
+  it('P4 common passwords: all of the list, and what everybody tries at this length', async () => {
+    const context = { name: 'ada', email: 'ada@example.com', carrier_id: null };
+    const listed = dictionary['passwords-common'].filter((word) => word.length >= 8);
+    expect(listed.length).toBeGreaterThanOrEqual(3_000);
+    const faults = await Promise.all(listed.map((word) => passwordFault(word, 8, context, '/password')));
+    expect(listed.filter((_word, index) => faults[index]?.code !== 'password.common')).toEqual([]);
+    const tried = [
+      '1q2w3e4r5t6y7u8i9o0p',
+      'qwertyuiopasdfghjklzxcvbnm',
+      '123456789012345',
+      'passwordpassword',
+      '1qaz2wsx3edc4rfv',
+    ];
+    const more = [
+      'aaaaaaaaaaaaaaa',
+      '123123123123123',
+      'abcdefghijklmno',
+      '987654321098765',
+      'PASSWORDpassword',
+      'Qwertyuiopasdfg',
+    ];
+    for (const word of [...listed.filter(({ length }) => length >= 15), ...tried, ...more])
+      await refuse(word, 'password.common');
+  });
+
+  it('P5 context words: name, address, carrier and product, in any case', async () => {
+    const words = [
+      user.name,
+      user.email.split('@')[0] ?? '',
+      'acmecarrier',
+      'ACMEcarrier',
+      'carrier-identity',
+      'CarrierIdentity',
+    ];
+    for (const word of words) await refuse(`${word}2026!!xyzzy`, 'password.contains_identity');
+  });
+
+  it('P6 long-password flood: refused before anything is computed', async () => {
+    const before = computations();
+    const secrets = Array.from({ length: 20 }, (_, index) =>
+      String(index % 10).repeat(index < 10 ? 1_048_576 : 60_000),
+    );
+    const { name } = user;
+    const answers = await Promise.all(
+      secrets.flatMap((secret) => [
+        change(secret),
+        change('x', secret),
+        service.post('/auth/login', { body: { login: name, password: secret } }),
+      ]),
+    );
+    for (const { status } of answers) expect([400, 413]).toContain(status);
+    expect(new Set(answers.map(({ status }) => status)).size).toBe(2);
+    await refuse('aZ4'.repeat(85) + 'xy', 'password.too_long');
+    expect(computations() - before).toBe(1); // the right current password of the last one
+  });
+
+  it('P7 change without the current password: refused, and counts as a failed login', async () => {
+    const failures = async () => {
+      const [row] = await service.rows<{ n: number }>(
+        `select count(*)::integer as n from events where event_type = 'login.failed' and target_id = $1`,
+        [user.user_id],
+      );
+      return row?.n ?? 0;
+    };
+    const before = await failures();
+    const next = 'another fine phrase here';
+    expect((await change(next, 'not the current one')).body.code).toBe('auth.wrong_current_password');
+    expect(await failures()).toBe(before + 1);
+    for (const body of [
+      { new_password: next },
+      { new_password: next, current_password: null },
+      { new_password: next, current_password: '' },
+    ]) {
+      expect((await service.post('/auth/password', { token: user.token, body })).status).toBe(400);
+    }
+    const by = { token: service.admin.token, body: { password: next } };
+    expect((await service.patch(`/user/${user.user_id}`, by)).status).toBe(400);
+    expect((await service.patch(`/user/${user.user_id}`, { ...by, token: user.token })).status).toBe(400);
+    expect((await service.patch(`/user/all?user_id=${user.user_id}`, by)).status).toBe(400);
+    expect(await login(next)).toBe(401);
+    expect(await login(current)).toBe(200);
+  });
+
+  it('P8 sessions after a change: all others end, the current one goes on', async () => {
+    const other = await service.login(user.name, current);
+    await accept('yet another fine phrase');
+    expect((await service.get('/user', { token: other.token })).status).toBe(401);
+    expect((await service.post('/auth/check-token', { body: { refresh_token: other.refresh_token } })).status).toBe(
+      401,
+    );
+    expect((await service.get('/user', { token: user.token })).status).toBe(200);
+    const { body } = await service.post('/auth/check-token', { body: { refresh_token: user.refresh_token } });
+    user = { ...user, token: body.access_token, refresh_token: body.refresh_token };
+    const [row] = await service.rows('select ended_reason from sessions where session_id = $1', [other.session_id]);
+    expect(row).toEqual({ ended_reason: 'password_changed' });
+  });
+
+  it('P9 unchanged: refused', () => refuse(current, 'password.unchanged'));
+
+  it('P10 password in any output: not in answers, audit, mails, tables or logs', async () => {
+    const instance = await ServiceProcess.beside(service, { LOG_LEVEL: 'trace' });
+    const canaries = [
+      'Zx9!CANARY-one-8841',
+      'Zx9!CANARY-two-8842',
+      'Zx9!CANARY-three-8843',
+      'CANARY-short',
+      'Zx9!CANARY-wrong-8845',
+    ];
+    const [first = '', second = '', third = '', short = '', wrong = ''] = canaries;
+    const seen: string[] = [];
+    const send = async (method: string, path: string, request: Parameters<ServiceProcess['send']>[2]) => {
+      const answer = await instance.send(method, path, request);
+      seen.push(answer.text, JSON.stringify(answer.headers));
+      return answer;
+    };
+    const { token } = service.admin;
+    const canary = {
+      name: 'yellowbird',
+      email: 'yellowbird@example.com',
+      user_type: 'carrier',
+      carrier_id: 'c1',
+      must_change_password: false,
+    };
+    const created = await send('POST', '/user/create', { token, body: { ...canary, password: first } });
+    expect(created.status).toBe(201);
+    await send('POST', '/user/create', { token, body: { ...canary, password: second } });
+    await send('POST', '/user/create', { token, body: { ...canary, name: 'other', password: short } });
+    await send('POST', '/auth/login', { body: { login: 'yellowbird', password: wrong } });
+    await send('POST', '/auth/login', { body: { login: wrong, password: wrong } });
+    await send('POST', '/auth/login', {
+      headers: { 'content-type': 'text/plain' },
+      body: { login: 'yellowbird', password: wrong },
+    });
+    await send('POST', `/auth/login?password=${encodeURIComponent(wrong)}`, {
+      body: { login: 'yellowbird', password: wrong },
+    });
+    const login = await instance.send('POST', '/auth/login', { body: { login: 'yellowbird', password: first } });
+    expect(login.status).toBe(200);
+    const own = { token: login.body.access_token };
+    const changed = await send('POST', '/auth/password', {
+      ...own,
+      body: { current_password: first, new_password: second },
+    });
+    expect(changed.status).toBe(204);
+    await send('POST', '/auth/reset_email', { body: { email: 'yellowbird@example.com' } });
+    const mail = await service.mailbox.take('yellowbird@example.com', /\/auth\/reset\//);
+    expect((await send('POST', `/auth/reset/${mail.token}`, { body: { password: third } })).status).toBe(204);
+    await send('GET', `/user/${created.body.user_id}`, { token });
+    await send('GET', '/user/list?name=yellowbird', { token });
+    await send('GET', '/audit/list?per_page=500', { token });
+    seen.push(mail.source, (await service.mailbox.take('yellowbird@example.com')).source);
+    seen.push(...service.mailbox.mails.map(({ source }) => source), await dump(service));
+    expect(await instance.stop()).toBe(0);
+    expect(instance.output).toContain('"route":"/auth/login"');
+    for (const hidden of [...canaries, mail.token ?? '-', login.body.access_token, login.body.refresh_token]) {
+      expect(instance.output).not.toContain(hidden);
+    }
+    for (const hidden of canaries.slice(0, 3).concat(wrong)) expect(seen.join('\n')).not.toContain(hidden);
+  });
+
+  it('P11 hash leaks: no answer has one, whatever is asked for', async () => {
+    const { token } = service.admin;
+    const asked = [
+      'fields=password_hash',
+      'select=password_hash',
+      'expand=credentials',
+      'include=credentials',
+      'password_hash=x',
+      'order_by=password_hash',
+    ];
+    const more = [
+      'password_hash_like=argon',
+      'credentials.password_hash_isnull=false',
+      'search_text_like=argon',
+      'attributes.password_hash=x',
+    ];
+    const paths = [
+      '/user',
+      `/user/${user.user_id}`,
+      '/user/list?per_page=500',
+      '/auth/session/list?per_page=500',
+      '/audit/list?per_page=500',
+    ];
+    const queries = [...asked, ...more].flatMap((query) => [
+      `/user/list?${query}`,
+      `/user/${user.user_id}?${query}`,
+      `/auth/session/list?${query}`,
+    ]);
+    for (const path of [...paths, ...queries]) {
+      const { text, status } = await service.get(path, { token });
+      expect([path, text]).not.toEqual([
+        path,
+        expect.stringMatching(/argon2|\$m=|"[a-z_]*(hash|salt|secret|refresh_token)[a-z_]*":/),
+      ]);
+      expect([path, paths.includes(path) || path.includes('attributes.') ? [200, 400] : [400]]).toEqual([
+        path,
+        expect.arrayContaining([status]),
+      ]);
+    }
+  });
+
+  it('P12 hash upgrade: old parameters are replaced at login, and a failure of that does not matter', async () => {
+    const weak = await argon2.hash(current, { algorithm: 2, memoryCost: 4_096, timeCost: 1, parallelism: 1 });
+    const stored = async () => {
+      const [row] = await service.rows<{ password_hash: string }>(
+        'select password_hash from credentials where user_id = $1',
+        [user.user_id],
+      );
+      return row?.password_hash ?? '';
+    };
+    await service.rows('update credentials set password_hash = $2 where user_id = $1', [user.user_id, weak]);
+    await service.rows(
+      `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$`,
+    );
+    await service.rows(
+      'create trigger refuse before update of password_hash on credentials for each row execute function refuse()',
+    );
+    expect(await login(current)).toBe(200);
+    expect(await stored()).toBe(weak);
+    await service.rows('drop trigger refuse on credentials');
+    expect(await login(`${current}!`)).toBe(401);
+    expect(await stored()).toBe(weak);
+    expect(await login(current)).toBe(200);
+    expect(await stored()).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect(await login(current)).toBe(200);
+  });
+
+  it('P13 Unicode equivalence: exactly as it was sent, nothing folded', async () => {
+    const wide = 'Ｆｕｌｌｗｉｄｔｈ ｐａｓｓｗｏｒｄ';
+    await accept(wide);
+    expect(await login(wide.normalize('NFKC'))).toBe(401);
+    expect(await login(wide)).toBe(200);
+    const composed = 'Ångström café naïve Ω'.normalize('NFC');
+    await accept(composed);
+    for (const other of [composed.normalize('NFD'), composed.toLowerCase(), composed.toUpperCase()])
+      expect(await login(other)).toBe(401);
+    expect(await login(composed)).toBe(200);
+  });
+});
+
+/** Every row of every table, as text. */
+async function dump(service: TestService): Promise<string> {
+  const tables = await service.rows<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
+  );
+  const rows = await Promise.all(
+    tables.map(({ name }) => service.rows<{ text: string }>(`select t::text as text from ${name} t`)),
+  );
+  return rows
+    .flat()
+    .map(({ text }) => text)
+    .join('\n');
+}

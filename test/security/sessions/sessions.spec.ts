@@ -1,0 +1,301 @@
+import { until } from '../../support/links';
+import { password, type TestLogin, TestService } from '../../support/service';
+import { ServiceProcess } from '../../support/service-process';
+import { forge, decode, ownKey } from '../../support/tokens';
+
+type User = TestLogin & { name: string; email: string };
+
+describe('sessions', () => {
+  let service: TestService;
+  let other: ServiceProcess;
+  let user: User;
+  beforeAll(async () => {
+    service = await TestService.start();
+    other = await ServiceProcess.beside(service);
+    user = await service.loginAs({ roles: ['carrier_user'] });
+  });
+  afterAll(async () => {
+    await other.kill();
+    await service.close();
+  });
+
+  const works = async ({ token }: { token: string }) => (await service.get('/user', { token })).status;
+  const worksThere = async ({ token }: { token: string }) => (await other.send('GET', '/user', { token })).status;
+  /** The status there once the notification is: a matter of milliseconds, a second at most. */
+  const soonThere = async (login: { token: string }) => {
+    await until(async () => (await worksThere(login)) !== 200, 1_000).catch(() => undefined);
+    return worksThere(login);
+  };
+  const refreshes = async ({ refresh_token }: TestLogin) =>
+    (await service.post('/auth/check-token', { body: { refresh_token } })).status;
+  const refreshesThere = async ({ refresh_token }: TestLogin) =>
+    (await other.send('POST', '/auth/check-token', { body: { refresh_token } })).status;
+  const again = async (): Promise<User> => ({ ...user, ...(await service.login(user.name)) });
+  const admin = () => ({ token: service.admin.token });
+
+  /** Seconds from now on the clock of the database. */
+  async function ends({ session_id }: TestLogin): Promise<{ idle: number; absolute: number }> {
+    const [row] = await service.rows<{ idle: number; absolute: number }>(
+      `select extract(epoch from expires_at - now())::float as idle, extract(epoch from absolute_expires_at - now())::float as absolute
+      from sessions where session_id = $1`,
+      [session_id],
+    );
+    return row ?? { idle: NaN, absolute: NaN };
+  }
+  const move = ({ session_id }: TestLogin, columns: string) =>
+    service.rows(`update sessions set ${columns} where session_id = $1`, [session_id]);
+
+  it('S2 logout that is none: both tokens are bad at once, here and on the other instance', async () => {
+    for (const byRefreshToken of [false, true]) {
+      const login = await again();
+      expect([await works(login), await worksThere(login)]).toEqual([200, 200]);
+      const request = byRefreshToken
+        ? { body: { refresh_token: login.refresh_token } }
+        : { token: login.token, body: {} };
+      expect((await service.post('/auth/logout', request)).status).toBe(204);
+      expect(await soonThere(login)).toBe(401);
+      expect([await works(login), await refreshesThere(login), await refreshes(login)]).toEqual([401, 401, 401]);
+      expect((await service.post('/auth/logout', request)).status).not.toBe(200);
+    }
+  });
+
+  it('S3 logout ends this session only, `all` the others of the same user only', async () => {
+    const [first, second, third] = [await again(), await again(), await again()];
+    const stranger = await service.loginAs();
+    await service.post('/auth/logout', { token: first.token, body: {} });
+    expect([await works(first), await works(second), await works(third)]).toEqual([401, 200, 200]);
+    const { status, body } = await service.delete('/auth/session/all', { token: second.token });
+    expect([status, body.ended]).toEqual([200, 2]);
+    expect([await works(user), await works(second), await works(third), await works(stranger)]).toEqual([
+      401, 200, 401, 200,
+    ]);
+    expect(await works(service.admin)).toBe(200);
+    user = second;
+  });
+
+  it('S4 idle timeout: refused after it; activity moves it, and never beyond the absolute end', async () => {
+    const login = await again();
+    await move(login, `last_seen_at = now() - interval '23 hours', expires_at = now() + interval '1 hour'`);
+    expect(await works(login)).toBe(200);
+    await until(async () => (await ends(login)).idle > 86_000);
+    expect((await ends(login)).idle).toBeLessThanOrEqual(86_400);
+    await move(
+      login,
+      `last_seen_at = now() - interval '1 hour', absolute_expires_at = now() + interval '60 s', expires_at = now() + interval '50 s'`,
+    );
+    expect(await works(login)).toBe(200);
+    await until(async () => (await ends(login)).idle > 55);
+    expect((await ends(login)).idle).toBeLessThanOrEqual(60);
+    await move(login, `expires_at = now() - interval '1 ms'`);
+    expect([await works(login), await refreshes(login), await soonThere(login)]).toEqual([401, 401, 401]);
+    expect((await ends(login)).idle).toBeLessThan(0);
+    const { body } = await service.get(`/auth/session/list?session_id=${login.session_id}`, admin());
+    expect(body.items[0]).toMatchObject({ active: false, ended_reason: 'expired' });
+  });
+
+  it('S5 ending the session of somebody else: not there, and nothing happens to it', async () => {
+    const foreign = await service.loginAs({ carrier_id: 'c2' });
+    const manager = await service.loginAs({ roles: ['carrier_administrator'] });
+    for (const id of [foreign.session_id, service.admin.session_id, '01940000-0000-7000-8000-000000000000']) {
+      for (const { token } of [user, manager]) {
+        const answer = await service.delete(`/auth/session/${id}`, { token });
+        expect([answer.status, answer.body.code]).toEqual([404, 'session.not_found']);
+      }
+    }
+    for (const { token } of [user, manager]) {
+      expect((await service.delete(`/auth/session/all?user_id=${foreign.user_id}`, { token })).body).toEqual({
+        ended: 0,
+      });
+      expect(
+        (await service.delete(`/auth/session/all?session_id_ne=${user.session_id}&user_type=system`, { token })).body,
+      ).toEqual({
+        ended: 0,
+      });
+    }
+    expect([await works(foreign), await works(service.admin)]).toEqual([200, 200]);
+    const own = await again();
+    expect((await service.delete(`/auth/session/${own.session_id}`, { token: user.token })).status).toBe(204);
+    expect((await service.delete(`/auth/session/${own.session_id}`, { token: user.token })).status).toBe(204);
+    expect(await works(own)).toBe(401);
+  });
+
+  it('S5 what is over stays as it ended, whoever ends it again in whatever way', async () => {
+    const victim = await service.loginAs();
+    const [ended, expired] = [await service.login(victim.name), await service.login(victim.name)];
+    await service.post('/auth/logout', { token: ended.token, body: {} });
+    await move(expired, `expires_at = now() - interval '1 ms'`);
+    const rows = () =>
+      service.rows(
+        `select session_id, ended_at, ended_reason, ended_by, (select count(*)::integer from events where target_id = sessions.session_id) as events
+         from sessions where session_id = any($1) order by session_id`,
+        [[ended.session_id, expired.session_id]],
+      );
+    const before = await rows();
+    expect(before).toMatchObject([
+      { session_id: ended.session_id, ended_reason: 'logout', ended_by: victim.user_id, events: 1 },
+      { session_id: expired.session_id, ended_at: null, ended_reason: null, ended_by: null, events: 0 },
+    ]);
+    for (const { session_id } of [ended, expired])
+      expect((await service.delete(`/auth/session/${session_id}`, admin())).status).toBe(204);
+    const filters = [
+      `session_id_in=${ended.session_id},${expired.session_id}`,
+      `user_id=${victim.user_id}&active=false`,
+    ];
+    for (const filter of filters)
+      expect((await service.delete(`/auth/session/all?${filter}`, admin())).body).toEqual({ ended: 0 });
+    for (const refresh_token of [ended.refresh_token, expired.refresh_token])
+      await service.post('/auth/logout', { body: { refresh_token } });
+    await service.patch(`/user/${victim.user_id}`, { ...admin(), body: { status: 'disabled' } });
+    expect(await rows()).toEqual(before);
+    expect(await works(victim)).toBe(401);
+  });
+
+  it('S6 absolute timeout: no refresh passes it', async () => {
+    const login = await again();
+    await move(login, `absolute_expires_at = now() + interval '100 s'`);
+    let { refresh_token } = login;
+    for (let round = 0; round < 5; round++) {
+      const { body } = await service.post('/auth/check-token', { body: { refresh_token } });
+      refresh_token = body.refresh_token;
+      const { idle, absolute } = await ends(login);
+      expect(idle).toBeLessThanOrEqual(absolute);
+      expect(absolute).toBeLessThanOrEqual(100);
+    }
+    const past = `now() - interval '1 ms'`;
+    await move(login, `absolute_expires_at = ${past}, expires_at = ${past}`);
+    expect([await works(login), await refreshes({ ...login, refresh_token })]).toEqual([401, 401]);
+  });
+
+  it('S7 disabled, deleted, demoted, one by one or in bulk: with the next request, on the other instance too', async () => {
+    const body = { status: 'disabled' };
+    const deeds: [string, (id: string) => Promise<{ status: number }>][] = [
+      ['disabled', (id) => service.patch(`/user/${id}`, { ...admin(), body })],
+      ['disabled in bulk', (id) => service.patch(`/user/all?user_id=${id}`, { ...admin(), body })],
+      ['deleted', (id) => service.delete(`/user/${id}`, admin())],
+      ['deleted in bulk', (id) => service.delete(`/user/all?user_id=${id}`, admin())],
+    ];
+    for (const [deed, act] of deeds) {
+      const victim = await service.loginAs();
+      expect([await works(victim), await worksThere(victim)]).toEqual([200, 200]);
+      expect([200, 204]).toContain((await act(victim.user_id)).status);
+      const after = [await soonThere(victim), await works(victim), await refreshesThere(victim)];
+      expect([deed, ...after]).toEqual([deed, 401, 401, 401]);
+      // enabling again brings no session back
+      await service.patch(`/user/${victim.user_id}`, { ...admin(), body: { status: 'active' } });
+      expect([await works(victim), await refreshes(victim)]).toEqual([401, 401]);
+    }
+    const manager = await service.loginAs({ roles: ['carrier_administrator'] });
+    const lists = async () => (await other.send('GET', '/user/list', { token: manager.token })).status;
+    expect(await lists()).toBe(200);
+    await service.patch(`/user/${manager.user_id}`, { ...admin(), body: { roles: [] } });
+    expect(await lists()).toBe(403);
+    await service.patch(`/user/all?user_id=${manager.user_id}`, {
+      ...admin(),
+      body: { roles_add: ['carrier_administrator'] },
+    });
+    expect(await lists()).toBe(200);
+    await service.patch(`/user/all?user_id=${manager.user_id}`, {
+      ...admin(),
+      body: { roles_remove: ['carrier_administrator'] },
+    });
+    expect(await lists()).toBe(403);
+  });
+
+  it('S12 new password, new address: other sessions end with the one and can be ended with the other', async () => {
+    const victim = await service.loginAs();
+    const [own, thief] = [await service.login(victim.name), await service.login(victim.name)];
+    const next = 'a quite different phrase';
+    const change = { token: own.token, body: { current_password: password, new_password: next } };
+    expect((await other.send('POST', '/auth/password', change)).status).toBe(204);
+    expect([await works(thief), await refreshes(thief), await soonThere(victim)]).toEqual([401, 401, 401]);
+    expect([await works(own), await worksThere(own), await refreshes(own)]).toEqual([200, 200, 200]);
+    const later = await service.login(victim.name, next);
+    await service.post('/auth/email', {
+      token: own.token,
+      body: { email: `new-${victim.email}`, current_password: next },
+    });
+    const { token } = await service.mailbox.take(`new-${victim.email}`, /\/auth\/email\//);
+    expect((await service.post(`/auth/email/${token}`, { body: {} })).status).toBe(204);
+    expect((await service.delete('/auth/session/all', { token: own.token })).body).toEqual({ ended: 1 });
+    expect([await works(own), await works(later)]).toEqual([200, 401]);
+  });
+
+  it('S17 leaks of the list: own sessions, or those one may see; no token, no hash, and an id is no token', async () => {
+    const foreign = await service.loginAs({ carrier_id: 'c2' });
+    const manager = await service.loginAs({ roles: ['carrier_administrator'] });
+    const list = async ({ token }: { token: string }, query = '') =>
+      (await service.get(`/auth/session/list?per_page=500${query}`, { token })).body.items;
+    for (const { user_id } of await list(user)) expect(user_id).toBe(user.user_id);
+    expect(await list(user, `&user_id=${manager.user_id}`)).toEqual([]);
+    const seen = await list(manager);
+    expect(new Set(seen.map(({ carrier_id }: { carrier_id: string }) => carrier_id))).toEqual(new Set(['c1']));
+    expect(seen.map(({ session_id }: TestLogin) => session_id)).toContain(user.session_id);
+    expect(await list(manager, `&user_id=${foreign.user_id}`)).toEqual([]);
+    const all = await list(service.admin);
+    const ids = all.map(({ session_id }: TestLogin) => session_id);
+    for (const { session_id } of [user, manager, foreign, service.admin]) expect(ids).toContain(session_id);
+    for (const item of all) expect(Object.keys(item).filter((name) => /token|hash|secret/.test(name))).toEqual([]);
+    for (const text of [user.session_id, user.session_id.replaceAll('-', '')]) {
+      expect((await service.get('/user', { token: text })).status).toBe(401);
+      expect((await service.post('/auth/check-token', { body: { refresh_token: text } })).status).toBe(401);
+    }
+    expect(JSON.stringify(all)).not.toContain(user.refresh_token.slice(30));
+  });
+
+  it('S18 session metadata: cut, without control characters, and the address is that of the connection', async () => {
+    const agent = `\u001b[31mEvil\u0007 <script>alert(1)</script>\u0000 \u009b${'x'.repeat(10_000)}`;
+    const spoofed = ['x-forwarded-for', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip', 'forwarded'];
+    const headers = { 'user-agent': agent, ...Object.fromEntries(spoofed.map((name) => [name, '203.0.113.66'])) };
+    const { body } = await service.post('/auth/login', {
+      body: { login: user.name, password },
+      headers,
+      ip: '192.0.2.7',
+    });
+    const { body: page } = await service.get(`/auth/session/list?session_id=${body.session_id}`, {
+      token: body.access_token,
+    });
+    const [{ ip, user_agent }] = page.items;
+    expect(ip).toBe('192.0.2.7');
+    expect(user_agent).toHaveLength(512);
+    expect(user_agent).toMatch(/^\[31mEvil <script>/);
+    // eslint-disable-next-line no-control-regex -- what must not be there
+    expect(user_agent).not.toMatch(/[\x00-\x1f\x7f-\x9f]/);
+    const [row] = await service.rows('select host(last_login_ip) as ip from users where user_id = $1', [user.user_id]);
+    expect(row).toEqual({ ip: '192.0.2.7' });
+  });
+
+  it('S22 tokens at rest: no table has one, in any spelling', async () => {
+    const login = await again();
+    const refreshed = await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } });
+    await service.post('/auth/reset_email', { body: { email: user.email } });
+    const { token: reset } = await service.mailbox.take(user.email, /\/auth\/reset\//);
+    const { key } = ownKey(service);
+    const secrets = [login.refresh_token, refreshed.body.refresh_token, reset, login.token, password] as string[];
+    const parts = [login.token.split('.')[2] ?? '', forge({}, decode(login.token), key).split('.')[1] ?? ''];
+    const pem = key.export({ type: 'pkcs8', format: 'der' });
+    const bytes = [login.refresh_token, refreshed.body.refresh_token, reset ?? ''].map((text) =>
+      Buffer.from(text, 'base64url').subarray(16),
+    );
+    const spellings = [...bytes, pem].flatMap((raw) => [
+      raw.toString('hex'),
+      raw.toString('base64'),
+      raw.toString('base64url'),
+    ]);
+    const dump = (await tables()).join('\n').toLowerCase();
+    for (const spelling of [...secrets, ...parts, ...spellings]) expect(dump).not.toContain(spelling.toLowerCase());
+    expect(dump).toContain(login.session_id);
+    expect(dump).toContain('argon2id');
+  });
+
+  async function tables(): Promise<string[]> {
+    const names = await service.rows<{ name: string }>(
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
+    );
+    const rows: string[] = [];
+    for (const { name } of names)
+      rows.push(
+        ...(await service.rows<{ text: string }>(`select t::text as text from ${name} t`)).map(({ text }) => text),
+      );
+    return rows;
+  }
+});

@@ -1,0 +1,306 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { runBuilt } from '../../support/built-program';
+import { Cluster } from '../../support/cluster';
+import { adminEmail, appSecret, password, TestService } from '../../support/service';
+import { markDriverFault } from '../../../src/common/errors/database-error';
+import { SigningKeysRepository } from '../../../src/signing-keys/signing-keys.repository';
+import type { ServiceProcess } from '../../support/service-process';
+import { decode, forge, ownKey } from '../../support/tokens';
+
+jest.setTimeout(180_000);
+
+const newSecret = 'another-secret-9876543210-zyxwvutsrqp';
+const verifiesForSeconds = 3_650;
+
+/** A token with a header that could be ours, and a key that is not. */
+function forgedKid(claims: object): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return forge({ alg: 'ES256', typ: 'at+jwt', kid: randomBytes(32).toString('base64url') }, claims, privateKey);
+}
+
+const kidOf = (token: string) => decode(token, 0)['kid'] as string;
+
+describe('key rotation', () => {
+  let cluster: Cluster;
+  beforeEach(async () => {
+    cluster = await Cluster.create();
+  });
+  afterEach(() => cluster.close());
+
+  const cli = (...args: string[]) =>
+    runBuilt('src/cli/cli.js', { DATABASE_URL: cluster.databaseUrl, APP_SECRET: appSecret }, args);
+  const works = async (instance: ServiceProcess, token: string) =>
+    (await instance.send('GET', '/user', { token })).status;
+  const login = async (instance: ServiceProcess) =>
+    (await instance.send('POST', '/auth/login', { body: { login: adminEmail, password } })).body as Record<
+      'access_token' | 'refresh_token',
+      string
+    >;
+  const refresh = (instance: ServiceProcess, refresh_token: string) =>
+    instance.send('POST', '/auth/check-token', { body: { refresh_token } });
+  const published = async (instance: ServiceProcess): Promise<string[]> =>
+    (await instance.send('GET', '/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid);
+
+  it('J20 F33 rotation under load on two instances: no good token is ever refused, old ones until their time, and not after it', async () => {
+    // who logs in again and again would end the session of the oldest token
+    const many = { SESSIONS_PER_USER_MAX: '1000' };
+    const instances = await Promise.all([cluster.start(many), cluster.start(many)]);
+    const [a, b] = instances;
+    const old = (await login(a)).access_token;
+    const kids = new Set([kidOf(old)]);
+    let asked = 0;
+    const refused: string[] = [];
+    let done = false;
+    const work = async (here: ServiceProcess, there: ServiceProcess) => {
+      let { refresh_token } = await login(here);
+      while (!done) {
+        const { status, text, body } = await refresh(here, refresh_token);
+        if (status !== 200) return void refused.push(`refresh ${status} ${text}`);
+        refresh_token = body.refresh_token as string;
+        kids.add(kidOf(body.access_token));
+        // a new token is good at once on the other instance, and so is the oldest on both
+        for (const [instance, token] of [
+          [there, body.access_token],
+          [here, old],
+          [there, old],
+        ] as const) {
+          asked++;
+          if ((await works(instance, token)) !== 200) refused.push(`${kidOf(token)} on ${instance === a ? 'a' : 'b'}`);
+        }
+      }
+    };
+    const load = Promise.all([work(a, b), work(b, a), work(a, a), work(b, b)]);
+    const { code, stdout, stderr } = await cli('rotate-keys', '--now');
+    expect([code, stdout]).toEqual([
+      0,
+      expect.stringMatching(/^The new key \S{43} signs from \S+Z on\. Older tokens stay good/),
+    ]);
+    expect(stderr).toBe('');
+    const after = / key (\S{43}) /.exec(stdout)?.[1] ?? '';
+    await a.until(async () => (await Promise.all(instances.map(published))).every((list) => list.includes(after)));
+    expect(kids).toEqual(new Set([kidOf(old)]));
+    // 45 s after it was made it signs (test/medium/signing-keys.spec.ts): its moment is moved, and
+    // the instances are told as of any change
+    await cluster.rows(`update signing_keys set signs_from = now() + interval '3 s' where kid = $1`, [after]);
+    const signsThere = async (instance: ServiceProcess) => kidOf((await login(instance)).access_token) === after;
+    await a.until(async () => (await Promise.all(instances.map(signsThere))).every(Boolean));
+    const before = asked;
+    await a.until(() => refused.length > 0 || (asked > before + 200 && asked > 500));
+    done = true;
+    await load;
+    expect(refused).toEqual([]);
+    expect(kids).toEqual(new Set([kidOf(old), after]));
+
+    const age = async (seconds: number) => {
+      const more = `make_interval(secs => $1) - (now() - (select signs_from from signing_keys where kid = $2))`;
+      await cluster.rows(`update signing_keys set signs_from = signs_from - (${more})`, [seconds, after]);
+      // unknown headers make an instance look, at most once a second
+      for (const instance of instances) expect(await works(instance, forgedKid(decode(old)))).toBe(401);
+    };
+    await delay(1_000);
+    await age(verifiesForSeconds - 30);
+    for (const instance of instances) expect(await works(instance, old)).toBe(200);
+    await delay(1_000);
+    await age(verifiesForSeconds);
+    for (const instance of instances)
+      expect([await works(instance, old), await published(instance)]).toEqual([401, [after]]);
+    for (const instance of instances) expect(await works(instance, (await login(a)).access_token)).toBe(200);
+    expect(instances.map(({ output }) => output).join('')).not.toMatch(/"level":(50|60)/);
+  });
+
+  it('J20 stolen key: after --revoke its tokens are refused on every instance, genuine or not, and the sessions go on', async () => {
+    const instances = await Promise.all([cluster.start(), cluster.start()]);
+    const [a, b] = instances;
+    const { access_token, refresh_token } = await login(a);
+    expect((await cli('rotate-keys')).stdout).toMatch(/^The new key \S{43} signs from /);
+    expect((await cli('rotate-keys')).stdout).toMatch(/^Nothing to do: the key \S{43} is scheduled already/);
+    expect((await cli('rotate-keys', '--now', '--revoke')).stdout).toMatch(
+      /^The new key \S{43} signs\. 2 others are revoked/,
+    );
+    await a.until(async () =>
+      (await Promise.all(instances.map((instance) => works(instance, access_token)))).every((status) => status === 401),
+    );
+    // a token of a revoked key proves nothing: the refresh token has to come alone
+    expect((await a.send('POST', '/auth/check-token', { token: access_token, body: { refresh_token } })).status).toBe(
+      401,
+    );
+    const refreshed = (await refresh(a, refresh_token)).body;
+    for (const instance of instances) expect(await works(instance, refreshed.access_token)).toBe(200);
+    expect((await Promise.all(instances.map(published))).flat()).toEqual([
+      kidOf(refreshed.access_token),
+      kidOf(refreshed.access_token),
+    ]);
+    // the other way round too: who learns of the key by a token only
+    const { stdout } = await cli('rotate-keys', '--revoke');
+    await a.until(async () => kidOf((await login(a)).access_token) === / key (\S{43}) /.exec(stdout)?.[1]);
+    const next = (await login(a)).access_token;
+    expect(await works(b, next)).toBe(200);
+  });
+
+  it('J20 three instances that start when a key is due make one successor', async () => {
+    await (await cluster.start()).stop();
+    await cluster.rows(`update signing_keys set signs_from = signs_from - interval '29 days'`);
+    const instances = await Promise.all([1, 2, 3].map(() => cluster.start()));
+    expect(await cluster.rows('select count(*)::integer as count from signing_keys')).toEqual([{ count: 2 }]);
+    expect(await cluster.rows(`select actor_type from events where event_type = 'signing_key.rotated'`)).toEqual([
+      { actor_type: 'system' },
+    ]);
+    const lists = await Promise.all(instances.map(published));
+    expect(new Set(lists.map((list) => list.join())).size).toBe(1);
+  });
+
+  it('the command says what it knows, and ends with status 1 when it is asked for something else', async () => {
+    const refused = [[], ['toString'], ['rotate-keys', '--nwo']];
+    const ends = await Promise.all(refused.map((args) => cli(...args)));
+    expect(await cli('rotate-keys', '--help')).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^Commands:/),
+      stderr: '',
+    });
+    const message = expect.stringMatching(
+      /^(Commands:\n {2}admin-recover.*\n.*migrate.*\n.*rotate-keys|rotate-keys does not know)/,
+    );
+    expect(ends).toEqual(refused.map(() => ({ code: 1, stdout: '', stderr: message })));
+    expect(await cluster.rows('select 1 from signing_keys')).toEqual([]);
+  });
+
+  it('J13 change of APP_SECRET: sessions and access tokens go on, the keys are encrypted anew, and the old secret opens nothing any more', async () => {
+    const stored = async () =>
+      (await cluster.rows<{ private_key: Buffer }>('select private_key from signing_keys'))[0]!.private_key.toString(
+        'hex',
+      );
+    const before = await cluster.start();
+    const [first, kept] = [await login(before), await login(before)];
+    const r1 = (await refresh(before, first.refresh_token)).body;
+    const sealed = await stored();
+    expect(await before.stop()).toBe(0);
+
+    const during = await cluster.start({ APP_SECRET: newSecret, APP_SECRET_PREVIOUS: appSecret });
+    expect(await stored()).not.toBe(sealed);
+    expect(await works(during, first.access_token)).toBe(200);
+    // within the grace the predecessor still gets the successor that the old secret made
+    await cluster.rows('update sessions set refreshed_at = now()');
+    expect((await refresh(during, first.refresh_token)).body.refresh_token).toBe(r1.refresh_token);
+    const r2 = (await refresh(during, r1.refresh_token)).body;
+    const keptOn = (await refresh(during, kept.refresh_token)).body;
+    // reuse is still found
+    await cluster.rows(`update sessions set refreshed_at = now() - interval '1 hour'`);
+    expect((await refresh(during, first.refresh_token)).status).toBe(401);
+    expect((await refresh(during, r2.refresh_token)).status).toBe(401);
+    expect(await during.stop()).toBe(0);
+
+    const after = await cluster.start({ APP_SECRET: newSecret });
+    expect(await works(after, kept.access_token)).toBe(200);
+    expect((await refresh(after, keptOn.refresh_token)).status).toBe(200);
+    expect((await refresh(after, kept.refresh_token)).status).toBe(401);
+    expect(await after.stop()).toBe(0);
+    const others: Record<string, string>[] = [
+      {},
+      { APP_SECRET: [...newSecret].reverse().join(''), APP_SECRET_PREVIOUS: appSecret },
+    ];
+    const refusing = await Promise.all(others.map((env) => cluster.spawn(env)));
+    for (const instance of refusing) {
+      expect(await instance.exit).toBe(1);
+      expect(instance.output).toContain(
+        'APP_SECRET: is not the one with which the signing key in this database was encrypted',
+      );
+    }
+  });
+
+  it('S9 change of APP_SECRET, tabs on two instances that make tokens with different secrets: the same successor for all, one line', async () => {
+    const a = await cluster.start({ APP_SECRET_PREVIOUS: newSecret });
+    const b = await cluster.start({ APP_SECRET: newSecret, APP_SECRET_PREVIOUS: appSecret });
+    let { refresh_token } = await login(a);
+    for (let round = 0; round < 20; round++) {
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => refresh((index + round) % 2 === 0 ? a : b, refresh_token)),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+      expect(new Set(answers.map(({ body }) => body.refresh_token)).size).toBe(1);
+      refresh_token = answers[0]!.body.refresh_token as string;
+    }
+    expect(await cluster.rows(`select ended_reason from sessions where ended_at is not null`)).toEqual([]);
+    // whoever does not know the secret of the stored successor says no, and ends nothing
+    const c = await cluster.start({ APP_SECRET: newSecret });
+    const { refresh_token: ofA } = await login(a);
+    const { refresh_token: ofB } = await login(b);
+    const byA = (await refresh(a, ofB)).body.refresh_token as string;
+    expect([(await refresh(c, ofA)).status, (await refresh(c, ofB)).status]).toEqual([401, 401]);
+    expect((await refresh(b, ofB)).body.refresh_token).toBe(byA);
+    expect((await refresh(b, ofA)).status).toBe(200);
+  });
+});
+
+describe('keys and their ids', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await TestService.start();
+  });
+  afterAll(() => service.close());
+
+  it('J5 a flood of forged ids loads the keys at most once a second, and texts that are no header of ours never', async () => {
+    const loads = jest.spyOn(service.app.get(SigningKeysRepository), 'list');
+    const claims = decode(service.admin.token);
+    const began = performance.now();
+    let sent = 0;
+    while (performance.now() - began < 2_500 || sent < 60) {
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, index) => {
+          const token = forgedKid(claims);
+          return index % 2 === 0
+            ? service.get('/user', { token })
+            : service.post('/auth/check-token', { body: { token } });
+        }),
+      );
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+      sent += answers.length;
+    }
+    expect(loads.mock.calls.length).toBeGreaterThan(0);
+    expect(loads.mock.calls.length).toBeLessThanOrEqual(1 + Math.floor((performance.now() - began) / 1_000));
+    await delay(1_000);
+    loads.mockClear();
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const header = { alg: 'ES256', typ: 'at+jwt', kid: randomBytes(32).toString('base64url') };
+    const strange = [
+      { ...header, alg: 'none' },
+      { ...header, typ: 'JWT' },
+      { ...header, kid: 'x' },
+      { ...header, jku: 'http://127.0.0.1' },
+      'garbage',
+      '',
+    ];
+    for (const other of strange)
+      expect((await service.get('/user', { token: forge(other, claims, privateKey) })).status).toBe(401);
+    expect((await service.get('/user', { token: 'garbage' })).status).toBe(401);
+    expect(loads).not.toHaveBeenCalled();
+    loads.mockRestore();
+  });
+
+  it('a load that fails does not make a token bad: the answer is that of a database that is not there', async () => {
+    const failure = markDriverFault(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+    for (const ask of [
+      (token: string) => service.get('/user', { token }),
+      (token: string) => service.post('/auth/check-token', { body: { token } }),
+    ]) {
+      await delay(1_000);
+      const list = jest.spyOn(service.app.get(SigningKeysRepository), 'list').mockRejectedValueOnce(failure);
+      const { status, body } = await ask(forgedKid(decode(service.admin.token)));
+      expect([status, body.code, list.mock.calls.length]).toEqual([503, 'service.database_unavailable', 1]);
+      list.mockRestore();
+    }
+  });
+
+  it('private keys are encrypted at rest', async () => {
+    const [row] = await service.rows<{ everything: string; private_key: Buffer }>(
+      'select private_key, signing_keys::text as everything from signing_keys',
+    );
+    const { key } = ownKey(service);
+    const { d = '' } = key.export({ format: 'jwk' });
+    const der = key.export({ format: 'der', type: 'pkcs8' });
+    expect(row!.private_key.includes(Buffer.from(d, 'base64url'))).toBe(false);
+    expect(row!.private_key.includes(der.subarray(0, 26))).toBe(false);
+    for (const text of [d, Buffer.from(d, 'base64url').toString('hex'), der.toString('base64')])
+      expect(row!.everything).not.toContain(text);
+  });
+});

@@ -1,0 +1,92 @@
+import { TestService } from '../../support/service';
+
+describe('deleted users', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await TestService.start();
+  });
+  afterAll(() => service.close());
+
+  it('Z19 a deleted user’s data: seen by nobody, and nothing of theirs passes to whoever takes their name and address', async () => {
+    const { token } = service.admin;
+    const first = await service.loginAs({ roles: ['carrier_administrator'] });
+    expect((await service.delete(`/user/${first.user_id}`, { token })).status).toBe(204);
+
+    expect((await service.get(`/user/${first.user_id}`, { token })).body.code).toBe('user.not_found');
+    expect((await service.patch(`/user/${first.user_id}`, { token, body: { first_name: 'x' } })).status).toBe(404);
+    for (const query of [`user_id=${first.user_id}`, `name=${first.name}`, `q=${first.name}`])
+      expect((await service.get(`/user/list?${query}`, { token })).body.total.value).toBe(0);
+    expect(
+      (await service.patch(`/user/all?user_id=${first.user_id}`, { token, body: { status: 'disabled' } })).body.matched,
+    ).toBe(0);
+    expect((await service.get(`/auth/session/list?user_id=${first.user_id}`, { token })).body.items).toEqual([]);
+    expect((await service.get(`/user/list?deleted=true&user_id=${first.user_id}`, { token })).body.items).toHaveLength(
+      1,
+    );
+
+    const second = await service.loginAs({ name: first.name, email: first.email });
+    expect(second.user_id).not.toBe(first.user_id);
+    expect((await service.get('/user', { token: second.token })).body).toMatchObject({ roles: [], permissions: [] });
+    for (const old of [
+      { token: first.token, body: {} },
+      { body: { token: first.token } },
+      { body: { refresh_token: first.refresh_token } },
+    ])
+      expect((await service.post('/auth/check-token', old)).status).toBe(401);
+    const restored = await service.post(`/user/${first.user_id}/restore`, { token });
+    expect([restored.status, restored.body.code]).toEqual([409, expect.stringMatching(/^user\.(name|email)_taken$/)]);
+  });
+
+  it('Z19 a purged user’s data: no value of theirs is left in the database, ids and event types stay', async () => {
+    const { token } = service.admin;
+    const user = await service.loginAs({ first_name: 'İlke Unmistakable', attributes: { note: 'unmistakable' } });
+    await service.patch(`/user/${user.user_id}`, { token, body: { last_name: 'Unmistakable' } });
+    await service.post('/auth/reset_email', { body: { email: user.email } });
+    await service.mailbox.take(user.email, /auth\/reset/);
+    const before = user.email.split('@')[0];
+    const filters = [
+      `email=${user.email}`,
+      `name_in=somebody,${user.name.toUpperCase()}`,
+      'q=Unmistakable+x',
+      'last_name=unmistakable',
+      `email_like=${before}@`,
+      `attributes.mail=${user.email}`,
+      `first_name_in=${encodeURIComponent('x,İlke Unmistakable')}`,
+    ];
+    for (const filter of [...filters, 'carrier_id=unrelated', 'first_name=Some'])
+      expect((await service.patch(`/user/all?${filter}`, { token, body: { locale: 'de' } })).status).toBe(200);
+    expect((await service.delete(`/user/${user.user_id}?purge=true`, { token })).status).toBe(204);
+
+    const tables = await service.rows<{ name: string }>(
+      `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
+    );
+    const left: string[] = [];
+    for (const { name } of tables) {
+      const found = await service.rows(`select 1 from ${name} t where t::text ilike any($1)`, [
+        [`%${user.name}%`, `%${user.email}%`, '%unmistakable%'],
+      ]);
+      if (found.length > 0) left.push(name);
+    }
+    expect(left).toEqual([]);
+    const asked = (await service.get('/user/operation/list?per_page=9', { token })).body.items.reverse();
+    const kept = asked.map(
+      ({ request }: { request: { filters: Record<string, string> } }) => Object.values(request.filters)[0],
+    );
+    expect(kept).toEqual([...filters.map(() => '(erased)'), 'unrelated', 'Some']);
+    const bo = await service.createUser({ name: 'bo.1', email: 'bo@example.com', first_name: 'Bo', last_name: 'Li' });
+    const others = ['q=bobby', 'last_name=Lim', 'name_in=bob.12,xbo.1', 'email_like=bo1@'];
+    const theirs = ['q=x,bo', 'last_name=li', 'name_in=a,bo.1', 'email_like=bo@'];
+    for (const filter of [...others, ...theirs])
+      expect((await service.patch(`/user/all?${filter}`, { token, body: { locale: 'fr' } })).status).toBe(200);
+    expect((await service.delete(`/user/${bo.user_id}?purge=true`, { token })).status).toBe(204);
+    const last = (await service.get('/user/operation/list?per_page=8', { token })).body.items.reverse();
+    expect(last.map(({ request }: { request: { filters: object } }) => Object.values(request.filters)[0])).toEqual([
+      ...others.map((filter) => filter.split('=')[1]),
+      ...theirs.map(() => '(erased)'),
+    ]);
+    const events = await service.get(`/audit/list?target_id=${user.user_id}`, { token });
+    expect(events.body.items.map(({ event_type }: { event_type: string }) => event_type)).toEqual(
+      expect.arrayContaining(['user.created', 'user.purged']),
+    );
+  });
+});

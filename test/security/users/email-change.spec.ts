@@ -1,0 +1,274 @@
+import { mailedResetToken, queueEmpty, tellsOf, until } from '../../support/links';
+import { password, type TestLogin, TestService } from '../../support/service';
+
+describe('a change of the e-mail address', () => {
+  let service: TestService;
+  let user: TestLogin & { name: string; email: string };
+  let next: string;
+  let count = 0;
+
+  beforeAll(async () => {
+    service = await TestService.start();
+  });
+  beforeEach(async () => {
+    user = await service.loginAs({ roles: ['carrier_user'] });
+    next = `next${++count}@example.org`;
+  });
+  afterAll(() => service.close());
+
+  const propose = (email: string, by: TestLogin = user) =>
+    service.post('/auth/email', { token: by.token, body: { email, current_password: password } });
+  const patch = (email: string, user_id = user.user_id) =>
+    service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email } });
+  const confirm = (token: string | null) => service.post(`/auth/email/${token}`);
+  const stored = async (user_id = user.user_id) =>
+    (await service.get(`/user/${user_id}`, { token: service.admin.token })).body;
+  const loginStatus = async (login: string) =>
+    (await service.post('/auth/login', { body: { login, password } })).status;
+  const confirmationTo = async (email: string) => (await service.mailbox.take(email, /\/auth\/email\//)).token ?? '';
+  const mailsTo = (email: string) => service.mailbox.mails.filter(({ to }) => to.includes(email));
+
+  /** The one answer to every link that is not good. */
+  async function expectDead(token: string): Promise<void> {
+    const never = tellsOf(await confirm('A'.repeat(43)));
+    expect(never).toMatchObject({ status: 404, text: expect.stringContaining('"email.token_invalid"') });
+    expect(tellsOf(await confirm(token))).toEqual(never);
+    expect(tellsOf(await service.get(`/auth/email/${token}`))).toEqual(never);
+  }
+
+  it.each([
+    ['by an administrator', () => patch(next)],
+    ['by the user', () => propose(next)],
+  ])('E1 takeover by a change that nobody confirmed, %s', async (_name, change) => {
+    const { email_verified_at } = await stored();
+    expect((await change()).status).toBeLessThan(300);
+    expect(await stored()).toMatchObject({ email: user.email, email_pending: next, email_verified_at });
+    expect([await loginStatus(user.email), await loginStatus(next)]).toEqual([200, 401]);
+    await service.post('/auth/reset_email', { body: { email: next } });
+    await service.post('/auth/reset_email', { body: { email: user.email } });
+    expect((await service.mailbox.take(user.email, /\/auth\/reset\//)).to).toEqual([user.email]);
+    const token = await confirmationTo(next);
+    await queueEmpty(service);
+    expect(mailsTo(next)).toEqual([]);
+    expect((await confirm(token)).status).toBe(204);
+    expect(await stored()).toMatchObject({ email: next, email_pending: null, email_verified_at: expect.any(String) });
+    expect([await loginStatus(user.email), await loginStatus(next)]).toEqual([401, 200]);
+  });
+
+  it('E3 a change without a notice to the old address', async () => {
+    await propose(next);
+    const notice = await service.mailbox.take(user.email, /Subject: A new e-mail address was proposed/);
+    const token = await confirmationTo(next);
+    expect(notice.to).toEqual([user.email]);
+    expect(notice.source).not.toContain(token);
+    expect(notice.source).not.toContain(next);
+    expect(notice.source).not.toMatch(/\/auth\//);
+  });
+
+  describe('E4 a link that confirms another address than the one it was mailed to', () => {
+    it('when two changes come at once, 10 times over', async () => {
+      for (let round = 0; round < 10; round++) {
+        const [attacker, victim] = [`attacker${round}@example.org`, `victim${round}@example.org`];
+        const answers = await Promise.all([patch(attacker), patch(victim)]);
+        expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+        const { email_pending } = await stored();
+        await queueEmpty(service);
+        const tokens = mailsTo(attacker).map(({ token }) => token);
+        for (const token of tokens) await confirm(token);
+        expect((await stored()).email).toBe(email_pending === attacker ? attacker : user.email);
+        if (email_pending === attacker) user = { ...user, email: attacker };
+        service.mailbox.mails.splice(0);
+      }
+    });
+
+    it('when the change comes while the first link is followed, 10 times over', async () => {
+      for (let round = 0; round < 10; round++) {
+        const [attacker, victim] = [`first${round}@example.org`, `second${round}@example.org`];
+        await patch(attacker);
+        const token = await confirmationTo(attacker);
+        const [{ status }] = await Promise.all([confirm(token), patch(victim)]);
+        expect([204, 404]).toContain(status);
+        const after = await stored();
+        if (status === 204) user = { ...user, email: attacker };
+        expect(after).toMatchObject({ email: user.email, email_pending: victim });
+        await expectDead(token);
+      }
+    });
+
+    it('when the change comes between reading the address and minting its token', async () => {
+      await propose(next);
+      await confirmationTo(next);
+      expect(
+        await tokenMailedDuring('email-confirmation', next, 'email_pending = $2', 'victim@example.org'),
+      ).toBeNull();
+      expect(await stored()).toMatchObject({ email: user.email, email_pending: 'victim@example.org' });
+    });
+  });
+
+  describe('E5 misuse of a confirmation', () => {
+    it('by using it again, and by 30 requests at once', async () => {
+      await propose(next);
+      const token = await confirmationTo(next);
+      const answers = await Promise.all(Array.from({ length: 30 }, () => confirm(token)));
+      expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array<number>(29).fill(404)]);
+      await expectDead(token);
+      const events = await service.get(`/audit/list?target_id=${user.user_id}&event_type=user.email_confirmed`, {
+        token: service.admin.token,
+      });
+      expect(events.body.items).toHaveLength(1);
+    });
+
+    it('by using it after 24 hours', async () => {
+      await propose(next);
+      const token = await confirmationTo(next);
+      const expire = (seconds: number) =>
+        service.rows(`update one_time_tokens set expires_at = now() + $1 * interval '1 second' where user_id = $2`, [
+          seconds,
+          user.user_id,
+        ]);
+      const expires_at = new Date((await service.get(`/auth/email/${token}`)).body.expires_at).getTime();
+      expect(Math.abs(expires_at - Date.now() - 86_400_000)).toBeLessThan(60_000);
+      await expire(-1);
+      await expectDead(token);
+      expect((await stored()).email).toBe(user.email);
+      await expire(5);
+      expect((await confirm(token)).status).toBe(204);
+    });
+
+    it('by naming another user or address in the request', async () => {
+      const other = await service.createUser();
+      await propose(next);
+      const token = await confirmationTo(next);
+      for (const body of [{ user_id: other.user_id }, { email: 'other@example.org' }])
+        expect((await service.post(`/auth/email/${token}`, { body })).status).toBe(400);
+      expect((await service.post(`/auth/email/${token}?user_id=${other.user_id}`)).status).toBe(400);
+      expect((await confirm(token)).status).toBe(204);
+      expect((await stored(other.user_id)).email).toBe(other.email);
+    });
+
+    it.each<[string, () => Promise<unknown>]>([
+      ['a newer proposal', () => propose(`newer-${next}`)],
+      ['a return to the address in force', () => propose(user.email)],
+      [
+        'disabling',
+        () => service.patch(`/user/${user.user_id}`, { token: service.admin.token, body: { status: 'disabled' } }),
+      ],
+      ['deletion', () => service.delete(`/user/${user.user_id}`, { token: service.admin.token })],
+    ])('by using it after %s', async (_name, event) => {
+      await propose(next);
+      const token = await confirmationTo(next);
+      expect((await service.get(`/auth/email/${token}`)).status).toBe(200);
+      await event();
+      await expectDead(token);
+    });
+
+    it('but not by a change of something else that repeats the address', async () => {
+      const token = await mailedResetToken(service, user.email);
+      await service.patch(`/user/${user.user_id}`, {
+        token: service.admin.token,
+        body: { email: user.email, first_name: 'Ada' },
+      });
+      expect((await service.get(`/auth/reset/${token}`)).status).toBe(200);
+      const invited = await service.createUser({ password: undefined, must_change_password: undefined });
+      const invitation = (await service.mailbox.take(invited.email)).token;
+      await service.patch(`/user/${invited.user_id}`, {
+        token: service.admin.token,
+        body: { email: invited.email, first_name: 'Ada' },
+      });
+      expect((await service.get(`/auth/reset/${invitation}`)).status).toBe(200);
+    });
+
+    it('but a lost link can be asked for again, and only the newest counts', async () => {
+      await propose(next);
+      const first = await confirmationTo(next);
+      await propose(next);
+      const second = await confirmationTo(next);
+      await expectDead(first);
+      expect((await confirm(second)).status).toBe(204);
+    });
+  });
+
+  describe('E8 an address that passes to somebody else', () => {
+    it('carries no link and no session of the deleted user over to the new one', async () => {
+      const reset = await mailedResetToken(service, user.email);
+      await service.delete(`/user/${user.user_id}`, { token: service.admin.token });
+      const heir = await service.createUser({ email: user.email, name: user.name });
+      expect(
+        (await service.post(`/auth/reset/${reset}`, { body: { password: 'an entirely new phrase' } })).status,
+      ).toBe(404);
+      expect((await service.get('/user', { token: user.token })).status).toBe(401);
+      expect((await service.post('/auth/check-token', { body: { refresh_token: user.refresh_token } })).status).toBe(
+        401,
+      );
+      expect((await service.post(`/user/${user.user_id}/restore`, { token: service.admin.token })).body.code).toMatch(
+        /user\.(name|email)_taken/,
+      );
+      expect((await service.login(user.email)).user_id).toBe(heir.user_id);
+    });
+
+    it('gives the old address no link for a wish from before the change', async () => {
+      const token = await tokenMailedDuring('reset', user.email, 'email = $2', next);
+      expect((await service.get(`/auth/reset/${token ?? 'A'.repeat(43)}`)).status).toBe(404);
+      expect(
+        (await service.post(`/auth/reset/${token}`, { body: { password: 'an entirely new phrase' } })).status,
+      ).toBe(404);
+    });
+  });
+
+  it('E11 asking who has an address by changing to it', async () => {
+    const taken = await service.createUser({ carrier_id: 'c2' });
+    const administrator = await service.loginAs({ roles: ['carrier_administrator'] });
+    const toFree = tellsOf(await propose(next));
+    expect(tellsOf(await propose(taken.email))).toEqual(toFree);
+    const told = async (email: string) => {
+      const colleague = await service.createUser();
+      const { status, headers, body } = await service.patch(`/user/${colleague.user_id}`, {
+        token: administrator.token,
+        body: { email },
+      });
+      return {
+        status,
+        headers: Object.keys(headers),
+        etag: headers['etag'],
+        fields: Object.keys(body),
+        pending: body.email_pending,
+      };
+    };
+    expect(await told(taken.email)).toEqual({ ...(await told(`free-${next}`)), pending: taken.email });
+    const token = await confirmationTo(taken.email);
+    const refused = await confirm(token);
+    expect(refused.body).toMatchObject({ status: 409, code: 'user.email_taken' });
+    expect(refused.text).not.toMatch(new RegExp(`${taken.user_id}|${taken.name}|"c2"`));
+    expect((await stored(taken.user_id)).email).toBe(taken.email);
+  });
+
+  /**
+   * Holds a mail job between reading the user and minting the token, by locking the row of the
+   * user, and changes the user in that moment. Returns the token that was mailed to the address all
+   * the same, or null.
+   */
+  async function tokenMailedDuring(
+    mail: 'reset' | 'email-confirmation',
+    to: string,
+    change: string,
+    value: string,
+  ): Promise<string | null> {
+    const other = await service.sql.connect();
+    try {
+      await other.query('begin');
+      await other.query('select 1 from users where user_id = $1 for no key update', [user.user_id]);
+      await service.rows(
+        `select graphile_worker.add_job('send-mail', json_build_object('user_id', $1::text, 'mail', $2::text))`,
+        [user.user_id, mail],
+      );
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await until(async () => (await service.rows(waiting)).length > 0);
+      await other.query(`update users set ${change} where user_id = $1`, [user.user_id, value]);
+      await other.query('commit');
+    } finally {
+      other.release();
+    }
+    await queueEmpty(service);
+    return mailsTo(to)[0]?.token ?? null;
+  }
+});
