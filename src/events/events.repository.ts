@@ -4,11 +4,13 @@ import { CursorCodec } from '../common/query/cursor';
 import type { RawQuery } from '../common/query/filter';
 import { parseListQuery } from '../common/query/list-query';
 import { type ListSource, type Page, readPage } from '../common/query/page';
-import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { rawSql, sql } from '../common/query/sql';
 import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import { auditList } from './audit-list';
-import type { EventEntity } from './event.entity';
+import type { EventBase } from './event-base';
+import type { Changes, EventEntity } from './event.entity';
+import { recordEventsSql } from './events.sql';
 import { eventsFor, visibleEvents } from './visible-events.sql';
 
 const columns =
@@ -27,18 +29,11 @@ const impersonal = [
   'ended_reason',
 ];
 
-/** What all events of one act have in common. */
-export type EventBase = Pick<
-  EventEntity,
-  'event_type' | 'actor_id' | 'actor_type' | 'target_type' | 'operation_id' | 'session_id' | 'ip' | 'request_id'
->;
-
-/** The statement that adds one event per target; all else is the same in each. */
-export function insertEventsSql(common: EventBase, targets: SqlFragment): SqlFragment {
-  const { event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id } = common;
-  return sql`insert into events (event_type, actor_id, actor_type, target_type, target_id, carrier_id, operation_id, session_id, ip, request_id, changes, target_version)
-    select ${event_type}, ${actor_id}::uuid, ${actor_type}, ${target_type}, target.id, target.carrier_id, ${operation_id}::uuid, ${session_id}::uuid, ${ip}::inet, ${request_id},
-      target.changes, target.version from ${targets}`;
+/** The target of a single event. */
+export interface NewEventTarget {
+  id: string | null;
+  carrier_id: string | null;
+  changes: Changes;
 }
 
 /** The SQL of the audit log. */
@@ -49,9 +44,16 @@ export class EventsRepository {
     private readonly cursors: CursorCodec,
   ) {}
 
-  /** Adds events. */
-  async insert(events: SqlFragment): Promise<void> {
-    await this.database.runPrepared(events);
+  /** Adds one event. */
+  async insert(common: EventBase, { id, carrier_id, changes }: NewEventTarget): Promise<void> {
+    const target = sql`(
+      select
+        ${id}::uuid as id,
+        ${carrier_id}::text as carrier_id,
+        ${JSON.stringify(changes)}::jsonb as changes,
+        null::integer as version
+    ) target`;
+    await this.database.runPrepared(recordEventsSql(common, target));
   }
 
   /** Returns one page of the events that the reader may see and the query finds. */

@@ -1,0 +1,25 @@
+import { sql, type SqlFragment } from '../common/query/sql';
+import type { EventBase } from './event-base';
+
+/**
+ * Renders the INSERT that records one event per target.
+ * Use it as a data-modifying CTE, so that a change and its events are one statement.
+ * @param targets FROM item with the alias `target` and these columns:
+ *   `id` uuid: the target;
+ *   `carrier_id` text: the carrier of the user concerned, which decides who may see the event;
+ *   `changes` jsonb: `{ field: { before, after } }`, never a secret;
+ *   `version` integer: the version of a user after the change, otherwise null
+ */
+export function recordEventsSql(common: EventBase, targets: SqlFragment): SqlFragment {
+  const { event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id } = common;
+  return sql`
+    insert into events (
+      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
+      target_id, carrier_id, changes, target_version
+    )
+    select
+      ${event_type}, ${actor_id}::uuid, ${actor_type}, ${target_type}, ${operation_id}::uuid, ${session_id}::uuid,
+      ${ip}::inet, ${request_id},
+      target.id, target.carrier_id, target.changes, target.version
+    from ${targets}`;
+}
