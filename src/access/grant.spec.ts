@@ -9,8 +9,8 @@ const role = (name: string, permissions: string[], may_grant: string[] = []): Gr
 const actor = (permissions: string[], may_grant: string[] = []) => ({ ...systemActor, permissions, may_grant });
 const giveable = (...args: Parameters<typeof giveableRoles>) => [...giveableRoles(...args)].sort();
 
-describe('the roles that an actor may give', () => {
-  it('those whose permissions they hold, and those that a role of theirs names', () => {
+describe('the roles that an actor may grant', () => {
+  it('includes roles whose permissions the actor holds, and those that a role of the actor names', () => {
     const roles = [role('all', ['*']), role('some', ['a:b', 'c:d']), role('none', []), role('near', ['a:bc'])];
     expect(giveable(actor(['a:b', 'c:d']), roles)).toEqual(['none', 'some']);
     expect(giveable(actor(['a:b', 'a:*'], ['all']), roles)).toEqual(['all', 'none']);
@@ -18,7 +18,7 @@ describe('the roles that an actor may give', () => {
     expect(giveable({ ...actor(['*']), must_change_password: true }, roles)).toEqual([]);
   });
 
-  it('no detour: what a role may grant counts, over any number of steps, unless the actor may give it anyway', () => {
+  it('follows may_grant over any number of steps, unless the actor may grant the role anyway', () => {
     const roles = [
       role('all', ['*']),
       role('one', [], ['all']),
@@ -30,7 +30,7 @@ describe('the roles that an actor may give', () => {
     expect(giveable(actor([], ['all']), roles)).toEqual(['all', 'one', 'three']);
   });
 
-  it('loops end: roles that name each other are given together or not at all', () => {
+  it('grants roles that name each other together or not at all', () => {
     const loop = [
       role('self', ['a:b'], ['self']),
       role('one', ['a:b'], ['two']),
@@ -43,7 +43,7 @@ describe('the roles that an actor may give', () => {
     expect(giveable(actor(['a:b']), [...chain.slice(0, 499), role('r499', ['c:d'])])).toEqual([]);
   });
 
-  it('the same as following every way from a role, in all graphs of three roles', () => {
+  it('agrees with a search of all paths in all graphs of three roles', () => {
     const names = ['x', 'y', 'z'];
     const subsets = Array.from({ length: 8 }, (_, bits) => names.filter((_name, at) => ((bits >> at) & 1) === 1));
     const wrong: unknown[] = [];

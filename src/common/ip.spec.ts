@@ -1,24 +1,24 @@
 import { addressKey, clientAddress, isAddressOrCidr } from './ip';
 
-describe('addresses', () => {
+describe('IP addresses', () => {
   it.each([
     ['127.0.0.1', '127.0.0.1'],
     ['::ffff:127.0.0.1', '127.0.0.1'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
     ['2001:0db8:0001:0002::9', '2001:db8:1:2::/64'],
     ['::1', '0:0:0:0::/64'],
-  ])('counts %s as %s', (ip, key) => {
+  ])('groups %s as %s', (ip, key) => {
     expect(addressKey(ip)).toBe(key);
   });
 
-  it('knows addresses and CIDRs', () => {
+  it('accepts addresses and CIDRs', () => {
     expect(['10.0.0.0/8', '::/0', '1.2.3.4'].every(isAddressOrCidr)).toBe(true);
     expect(['10.0.0.0/33', '10.0.0.0/', 'fe80::1%eth0', 'x', '1.2.3.4/8/8', '1.2.3.4/08'].some(isAddressOrCidr)).toBe(
       false,
     );
   });
 
-  it('has no address for a client that has gone, and counts all of them as one', () => {
+  it('has no address for a client that has disconnected, and counts all of them as one', () => {
     expect([clientAddress(undefined), addressKey(undefined), addressKey('')]).toEqual([null, 'unknown', 'unknown']);
   });
 });

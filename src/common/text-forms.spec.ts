@@ -8,7 +8,7 @@ const everyCharacter = Array.from({ length: 0x110000 }, (_, code) => String.from
 const joiners = ['\u200c', '\u200d', '\ufe0e', '\ufe0f'];
 
 describe('visible text', () => {
-  it('rejects exactly the characters that control, turn or hide text, alone and within a word (I18)', () => {
+  it('rejects exactly the characters that control, reorder or hide text, alone and within a word (I18)', () => {
     const hidden = /[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028-\u202e\u2066-\u2069\u2800\ufff9-\ufffb]/u;
     const [refused, accepted] = [true, false].map((is) =>
       everyCharacter.filter((character) => hidden.test(character) === is),
@@ -50,7 +50,7 @@ describe('visible text', () => {
 });
 
 describe('addresses', () => {
-  it('accepts what the runtime knows as an address, with a prefix length that fits, and nothing else', () => {
+  it('accepts exactly the addresses that the runtime accepts, with a valid prefix length', () => {
     const part = fc.constantFrom(
       '0',
       '1',

@@ -70,7 +70,7 @@ const wrong: [string, Record<string, string>, string[]][] = [
   ],
 ];
 
-it.each(wrong)('F27 refuses %s', (_name, environment, faults) => {
+it.each(wrong)('rejects %s (F27)', (_name, environment, faults) => {
   expect(faultsOf(environment)).toEqual(faults);
 });
 
@@ -88,11 +88,11 @@ const weak = [
   'this-is-an-example-secret-0123456789',
 ];
 
-it.each(weak)('J13 refuses the weak secret %s', (APP_SECRET) => {
+it.each(weak)('rejects the weak secret %s (J13)', (APP_SECRET) => {
   expect(new Set(faultsOf({ DATABASE_URL: nowhere, APP_SECRET }))).toEqual(new Set(['APP_SECRET']));
 });
 
-it('takes random secrets in the usual forms', () => {
+it('accepts random secrets in the usual forms', () => {
   for (const APP_SECRET of [
     'u7Vn2yFq0bY3mJx9ZcQpLr5sTdWg8hKe1oAiXfM4NvE=',
     '9f1c64e2b07d3a8514fe2c9067bd135a',
@@ -105,7 +105,7 @@ it('takes random secrets in the usual forms', () => {
     });
 });
 
-it('reads numbers as they stand', () => {
+it('reads numbers exactly', () => {
   expect(
     loadConfig({ DATABASE_URL: nowhere, APP_SECRET: appSecret, PORT: '8080', REFRESH_GRACE_SECONDS: '0' }),
   ).toMatchObject({

@@ -29,7 +29,7 @@ function unitsOf(hashes: string[]): Record<string, number> {
   return units;
 }
 
-describe('the hash work of a refused login', () => {
+describe('the hash work of a rejected login', () => {
   const costs = costliestOf(foreign);
   const own = [rehashPassword('correct horse battery staple'), wrapMd5('5f4dcc3b5aa765d61d8327deb882cf99')];
 
@@ -47,7 +47,7 @@ describe('the hash work of a refused login', () => {
     for (const text of await Promise.all(own)) expect(workOf(text, costs)[0]).toBe(text);
   });
 
-  it('is one own Argon2id hash if no hash of another system is stored', async () => {
+  it('is one current Argon2id hash if no hash of another system is stored', async () => {
     const hashes = await Promise.all(own);
     expect(costliestOf([...hashes, '5f4dcc3b5aa765d61d8327deb882cf99', '$1$unreadable'])).toEqual([]);
     expect(hashes.map(needsRehash)).toEqual([false, true]);

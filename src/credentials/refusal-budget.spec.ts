@@ -5,8 +5,8 @@ const bcrypt = (cost: number) => `$2b$${String(cost).padStart(2, '0')}$${'.'.rep
 const pbkdf2 = (digest: string, iterations: number) => `$pbkdf2-${digest}$i=${iterations}${rest}`;
 const scrypt = (ln: number) => `$scrypt$ln=${ln},r=8,p=1${rest}`;
 
-describe('the budget of refused logins', () => {
-  it('admits the costliest hash of one algorithm, and cheap ones of others beside it', () => {
+describe('the budget of rejected logins', () => {
+  it('accepts the costliest hash of one algorithm beside cheap ones of others', () => {
     const budget = new RefusalBudget([]);
     expect(
       [bcrypt(14), pbkdf2('sha256', 100_000), bcrypt(12), '$argon2id$v=19$m=4096,t=3,p=1' + rest].map((hash) =>
@@ -27,7 +27,7 @@ describe('the budget of refused logins', () => {
     expect(hashes.map((hash) => budget.admits(hash))).toEqual([true, false, false, false, true]);
   });
 
-  it('counts what is stored already', () => {
+  it('counts stored hashes', () => {
     const stored = [{ computation: 'bcrypt', cost: 2 ** 13 }];
     expect(new RefusalBudget(stored).admits(scrypt(17))).toBe(true);
     expect(new RefusalBudget([...stored, { computation: 'pbkdf2-sha256', cost: 1_500_000 }]).admits(scrypt(17))).toBe(
@@ -35,13 +35,13 @@ describe('the budget of refused logins', () => {
     );
   });
 
-  it('leaves own hashes and MD5 alone, which cost nothing more', () => {
+  it('ignores current hashes and MD5, which add no cost', () => {
     const full = new RefusalBudget([{ computation: 'bcrypt', cost: 2 ** 15 }]);
     expect(full.admits('$argon2id$v=19$m=19456,t=2,p=1' + rest)).toBe(true);
     expect(full.admits('5f4dcc3b5aa765d61d8327deb882cf99')).toBe(true);
   });
 
-  it('pads refused logins to no more than the budget, whatever is stored', () => {
+  it('pads rejected logins to no more than the budget, whatever is stored', () => {
     const costs = [14, 15, 16, 17].map((ln) => ({ computation: `scrypt$ln=${ln},r=8,p=1`, cost: 2 ** ln * 8 }));
     const many = [...costs, { computation: 'bcrypt', cost: 2 ** 13 }, { computation: 'pbkdf2-sha1', cost: 2_000_000 }];
     expect(withinBudget(costs)).toHaveLength(4);

@@ -57,14 +57,14 @@ const known: [string, string, string][] = [
 ];
 
 describe('hashes of other systems', () => {
-  it.each(known)('%s is verified', async (_name, password, stored) => {
+  it.each(known)('verifies %s', async (_name, password, stored) => {
     expect(readHash(stored)).toHaveProperty('form');
     expect(await verify(password, stored)).toBe(true);
     expect(await verify(`${password}x`, stored)).toBe(false);
     expect(needsRehash(stored)).toBe(true);
   });
 
-  it('what the libraries make is verified, in every kind', async () => {
+  it('verifies hashes made by the libraries, of every kind', async () => {
     const options = { memoryCost: 64, timeCost: 1, parallelism: 1 };
     const made = await Promise.all([
       ...[0, 1, 2].map((algorithm) => hashArgon2('päss wörd', { ...options, algorithm })),
@@ -77,7 +77,7 @@ describe('hashes of other systems', () => {
     }
   });
 
-  it('MD5 lets nobody in by itself, and wrapped lets in who knows the password, not who knows the MD5', async () => {
+  it('rejects every password for a bare MD5, and accepts the right password for a wrapped one', async () => {
     const md5 = createHash('md5').update('päss wörd').digest('hex');
     expect(await verify('päss wörd', md5)).toBe(false);
     const wrapped = await wrapMd5(md5.toUpperCase());
@@ -103,7 +103,7 @@ describe('hashes of other systems', () => {
     `$scrypt$ln=99,r=999999999,p=999999999$${salt}$${hash}`,
     `$pbkdf2-sha256$i=2000001$${salt}$${hash}`,
     `$pbkdf2$i=1000001$${salt}$${hash}`,
-  ])('%s would cost too much', (stored) => {
+  ])('rejects %s as too costly', (stored) => {
     expect(readHash(stored)).toBe('too costly');
   });
 
@@ -140,12 +140,12 @@ describe('hashes of other systems', () => {
     [`$pbkdf2-md5$i=1000$${salt}$${hash}`, 'malformed'],
     [`$pbkdf2-sha256$1000$${salt}$`, 'malformed'],
     [`$md5$${hash}`, 'malformed'],
-  ])('%s is not taken: %s', async (stored, fault) => {
+  ])('rejects %s: %s', async (stored, fault) => {
     expect(readHash(stored)).toBe(fault);
     expect(await verify('', stored)).toBe(false);
   });
 
-  it('an own hash is none that is replaced', async () => {
+  it('does not replace a current hash', async () => {
     const own = await hashPassword('correct horse battery staple', 'user:1');
     expect([needsRehash(own), readHash(own)]).toEqual([false, expect.objectContaining({ form: 'argon2' })]);
     expect(await verify('correct horse battery staple', own)).toBe(true);

@@ -9,7 +9,7 @@ const asText = timesAsTexts.getTypeParser(types.builtins.TIMESTAMPTZ) as (text: 
 const inJson = (time: unknown) => JSON.parse(JSON.stringify(time)) as unknown;
 
 describe('times as PostgreSQL writes them', () => {
-  it('are the same as the driver reads them', () => {
+  it('reads the same times as the driver', () => {
     const text = fc
       .date({ min: new Date('0100-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
       .chain((date) =>
@@ -32,12 +32,12 @@ describe('times as PostgreSQL writes them', () => {
     '0044-03-15 12:00:00+00 BC',
     '2026-11-20 13:00:00.1+05:30',
     '12026-11-20 13:00:00+00',
-  ])('%s is left to the driver', (time) => {
+  ])('leaves %s to the driver', (time) => {
     expect(parserOf()(time)).toEqual(original(time));
     expect(asText(time)).toBe(inJson(original(time)));
   });
 
-  it('are all that is read as text', () => {
+  it('reads exactly these as text', () => {
     for (const oid of [types.builtins.INT4, types.builtins.BOOL, types.builtins.JSONB, 1009])
       expect(timesAsTexts.getTypeParser(oid, 'text')).toBe(types.getTypeParser(oid, 'text'));
   });

@@ -22,7 +22,7 @@ function work(queue: LoginQueue, account: string) {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the login queue', () => {
-  it('runs only a few attempts on one account and then the others in order, even if one fails', async () => {
+  it('runs only a few attempts on one account, and then the others in order, even if one fails', async () => {
     const queue = new LoginQueue(limits);
     const jobs = ['a', 'a', 'a', 'a'].map((account) => work(queue, account));
     const began = () => jobs.map(({ state }) => state.began);

@@ -9,24 +9,21 @@ describe('files of an import', () => {
   it.each([
     ['csv', 'name,email\n', 'é,b\n'],
     ['ndjson', '', '{"é":1}\n'],
-  ] as const)(
-    '%s: everybody else gets their turn while one is read, and no character is torn',
-    async (format, header, row) => {
-      const rows = 4_096;
-      const file = fileOf(format, header + row.repeat(rows));
-      let [turns, reading] = [0, true];
-      const turn = () => {
-        turns++;
-        if (reading) setImmediate(turn);
-      };
-      setImmediate(turn);
-      let read = 0;
-      for await (const { values } of readFile(file)) if (JSON.stringify(values).includes('é')) read++;
-      reading = false;
-      expect(read).toBe(rows);
-      expect(turns).toBeGreaterThan(8);
-    },
-  );
+  ] as const)('%s: yields to other work while it reads, and splits no character', async (format, header, row) => {
+    const rows = 4_096;
+    const file = fileOf(format, header + row.repeat(rows));
+    let [turns, reading] = [0, true];
+    const turn = () => {
+      turns++;
+      if (reading) setImmediate(turn);
+    };
+    setImmediate(turn);
+    let read = 0;
+    for await (const { values } of readFile(file)) if (JSON.stringify(values).includes('é')) read++;
+    reading = false;
+    expect(read).toBe(rows);
+    expect(turns).toBeGreaterThan(8);
+  });
 
   it.each([
     ['true', true],
@@ -34,7 +31,7 @@ describe('files of an import', () => {
     ['False', false],
     ['yes', 'yes'],
     ["'true", "'true"],
-  ])('csv: %s, as a spreadsheet leaves it, is %p', async (cell, must_change_password) => {
+  ])('csv: reads %s, as a spreadsheet saves it, as %p', async (cell, must_change_password) => {
     const file = fileOf('csv', `name,must_change_password\nx,${cell}\n`);
     const read = [];
     for await (const line of readFile(file)) read.push(line.values);

@@ -28,15 +28,15 @@ describe('texts for a reader', () => {
     return given;
   }
 
-  it('gives up on a reader that stalls', async () => {
+  it('disconnects a reader that stalls', async () => {
     expect(await take(2, 1_000, 400)).toBe(1);
   });
 
-  it('gives up on a reader that trickles, although it never stalls', async () => {
+  it('disconnects a reader that trickles, although it never stalls', async () => {
     expect(await take(1_000, 1, 10)).toEqual(expect.any(Number));
   });
 
-  it('does not give up on a reader that keeps up the rate, nor because of a slow source', async () => {
+  it('waits for a reader that keeps up the rate, and for a slow source', async () => {
     expect(await take(30, 1_000, 5, 10_000)).toBeNull();
     expect(await take(2, 1, 0, 500, 700)).toBeNull();
   });

@@ -122,8 +122,8 @@ function fitting({ pattern, enum: values, minLength = 0 }: Schema): fc.Arbitrary
   return fc.stringMatching(new RegExp(pattern, 'u'), { size: 'xsmall' });
 }
 
-describe('the bodies of the document', () => {
-  it('knows every request class', () => {
+describe('request bodies and their schemas', () => {
+  it('covers every request class', () => {
     const documented = Object.keys(schemas).filter((name) => name.endsWith('Request'));
     expect([...requests.map(([name]) => name), 'ResetEmailRequest'].sort()).toEqual(documented.sort());
   });
@@ -185,7 +185,7 @@ describe('the bodies of the document', () => {
   });
 });
 
-describe('bodies as a whole', () => {
+describe('whole request bodies', () => {
   let service: TestService;
   let user_id: string;
   beforeAll(async () => {
@@ -212,7 +212,7 @@ describe('bodies as a whole', () => {
       },
     );
 
-  it('rejects a request without its body exactly where the document requires one (I19)', async () => {
+  it('rejects a missing body exactly where the document requires one (I19)', async () => {
     const required = operations.filter(
       ({ body }) => body?.required !== false && body?.content['application/json'] !== undefined,
     );
@@ -227,7 +227,7 @@ describe('bodies as a whole', () => {
     expect(told).toEqual(required.map(({ method, path }) => [`${method} ${path}`, 400, [error]]));
   });
 
-  it('accepts a request without a body where the document says that it is optional', async () => {
+  it('accepts a missing body where the document says that it is optional', async () => {
     const optional = operations.filter(({ body }) => body?.required === false).map(({ path }) => path);
     expect(optional.sort()).toEqual(['/auth/check-token', '/auth/logout']);
     const { token } = await service.loginAs();
@@ -235,7 +235,7 @@ describe('bodies as a whole', () => {
     expect((await service.post('/auth/logout', { token })).status).toBe(204);
   });
 
-  it('accepts fields together exactly when their schema does', async () => {
+  it('accepts combinations of fields exactly when their schema does', async () => {
     const roles = ['carrier_user'];
     const bulk = [
       {},
@@ -272,7 +272,7 @@ describe('bodies as a whole', () => {
     }
   });
 
-  it('accepts an empty object as a change that changes nothing', async () => {
+  it('accepts an empty object as a change without effect', async () => {
     for (const path of ['/role/{role}', '/user/{user_id}'])
       expect([path, (await send('PATCH', path, {})).status]).toEqual([path, 200]);
   });

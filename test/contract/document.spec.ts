@@ -40,13 +40,13 @@ function codesOf(operation: Operation): [status: number, code: string][] {
 }
 
 describe('the OpenAPI document', () => {
-  it.each(operations)('$route has a summary and an operationId of its own', ({ operation }) => {
+  it.each(operations)('gives $route a summary and a unique operationId', ({ operation }) => {
     expect(operation.summary).toMatch(/^[A-Z][^.]{3,70}$/);
     expect(operations.filter((other) => other.operation.operationId === operation.operationId)).toHaveLength(1);
     expect(operations.filter((other) => other.operation.summary === operation.summary)).toHaveLength(1);
   });
 
-  it.each(operations)('$route describes each parameter, once, and those of its path', ({ path, operation }) => {
+  it.each(operations)('describes each parameter of $route once, including those of its path', ({ path, operation }) => {
     const parameters = (operation.parameters ?? []) as Parameter[];
     expect(parameters.filter(({ description = '' }) => description.length < 3).map(({ name }) => name)).toEqual([]);
     expect(new Set(parameters.map((parameter) => `${parameter.in} ${parameter.name}`)).size).toBe(parameters.length);
@@ -54,24 +54,21 @@ describe('the OpenAPI document', () => {
     expect(inPath.sort()).toEqual([...path.matchAll(/\{[^}]+\}/g)].map(([name]) => name).sort());
   });
 
-  it.each(operations)(
-    '$route promises refusals from the table of codes only, each under its status',
-    ({ operation }) => {
-      const promised = codesOf(operation);
-      for (const [status, code] of promised)
-        expect([code, errorCodes[code as ErrorCode]?.status]).toEqual([code, status]);
-      const refusals = Object.keys(operation.responses)
-        .map(Number)
-        .filter((status) => status >= 400);
-      expect(refusals.filter((status) => !promised.some(([other]) => other === status))).toEqual([]);
-      for (const status of refusals)
-        expect(operation.responses[String(status)]?.content?.['application/problem+json']?.schema).toEqual({
-          $ref: '#/components/schemas/ProblemResponse',
-        });
-    },
-  );
+  it.each(operations)('declares for $route only errors of the error table, each under its status', ({ operation }) => {
+    const promised = codesOf(operation);
+    for (const [status, code] of promised)
+      expect([code, errorCodes[code as ErrorCode]?.status]).toEqual([code, status]);
+    const refusals = Object.keys(operation.responses)
+      .map(Number)
+      .filter((status) => status >= 400);
+    expect(refusals.filter((status) => !promised.some(([other]) => other === status))).toEqual([]);
+    for (const status of refusals)
+      expect(operation.responses[String(status)]?.content?.['application/problem+json']?.schema).toEqual({
+        $ref: '#/components/schemas/ProblemResponse',
+      });
+  });
 
-  it.each(operations)('$route lists known codes, without repeats, and they are among its refusals', ({ operation }) => {
+  it.each(operations)('lists for $route known error codes, each once and with a declared status', ({ operation }) => {
     const listed = operation['x-error-codes'] ?? [];
     expect(listed.filter((code) => !Object.hasOwn(errorCodes, code))).toEqual([]);
     expect(new Set(listed).size).toBe(listed.length);
@@ -80,7 +77,7 @@ describe('the OpenAPI document', () => {
   });
 
   it.each(operations)(
-    '$route names a known permission, and security exactly where a token is looked at',
+    'names a known permission for $route, and security exactly where it reads a token',
     ({ operation }) => {
       const permission = operation['x-permission'] ?? '';
       expect(['none', 'any login', ...Object.keys(ownPermissions)]).toContain(permission);
@@ -96,7 +93,7 @@ describe('the OpenAPI document', () => {
     },
   );
 
-  it.each(operations)('$route promises one success, with a schema unless it is empty', ({ operation }) => {
+  it.each(operations)('declares one success response for $route, with a schema unless it is empty', ({ operation }) => {
     const successes = Object.keys(operation.responses)
       .map(Number)
       .filter((status) => status < 400);
@@ -108,14 +105,14 @@ describe('the OpenAPI document', () => {
     expect(content === undefined).toBe(status === 204 || (status === 202 && operation.operationId === 'Users.invite'));
   });
 
-  it.each(schemas)('%s describes each property and has no others', (_name, schema) => {
+  it.each(schemas)('describes each property of %s and allows no others', (_name, schema) => {
     const properties = Object.entries(schema.properties ?? {});
     expect(properties.filter(([, { description = '' }]) => description.length < 3).map(([name]) => name)).toEqual([]);
     expect(properties.filter(([name]) => !/^[a-z][a-z0-9_]*$/.test(name)).map(([name]) => name)).toEqual([]);
     expect(schema.additionalProperties).toBe(false);
   });
 
-  it.each(requests)('%s limits every text and list', (_name, schema) => {
+  it.each(requests)('limits every string and array of %s', (_name, schema) => {
     const unlimited = Object.entries(schema.properties ?? {}).filter(([, { type, maxLength, maxItems, items }]) => {
       const types = [type ?? []].flat();
       if (types.includes('string')) return maxLength === undefined;
@@ -124,7 +121,7 @@ describe('the OpenAPI document', () => {
     expect(unlimited.map(([name]) => name)).toEqual([]);
   });
 
-  it('writes patterns so that ECMA-262, Python and RE2 read them alike', () => {
+  it('uses only patterns that ECMA-262, Python and RE2 read alike', () => {
     const patterns = [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\\\]|\\\\.)*")/g)].map(
       ([, quoted = '']) => JSON.parse(quoted) as string,
     );
@@ -137,7 +134,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('no answer has a field for a password, a hash or what only the database needs', () => {
+  it('contains no response field for a password, a hash or an internal value', () => {
     const answers = schemas.filter(([name]) => !name.endsWith('Request'));
     const fields = answers.flatMap(([, { properties = {} }]) => Object.keys(properties));
     expect(

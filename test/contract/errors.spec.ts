@@ -19,7 +19,7 @@ describe('error codes', () => {
   });
   afterAll(() => service.close());
 
-  it('the page of all codes shows exactly the table', async () => {
+  it('shows all codes and no others on the error page', async () => {
     const { text } = await service.get('/docs/errors');
     const shown = [...text.matchAll(/<dt id="([^"]+)">/g)].map(([, code]) => code);
     expect(shown.sort()).toEqual(table);
@@ -27,7 +27,7 @@ describe('error codes', () => {
       expect(text).toContain(`<code>${code}</code> – ${status} ${title}`);
   });
 
-  it('docs/errors.md shows exactly the table', () => {
+  it('lists all codes and no others in docs/errors.md', () => {
     const text = readFileSync('docs/errors.md', 'utf8');
     const shown = [...text.matchAll(/`([a-z]+\.[a-z_]+)`/g)]
       .map(([, code = '']) => code)
@@ -35,7 +35,7 @@ describe('error codes', () => {
     expect([...new Set(shown)].sort()).toEqual(table);
   });
 
-  it('the document mentions exactly the table, but for what belongs to no operation', () => {
+  it('mentions all codes and no others in the document, except those without an operation', () => {
     const mentioned = new Set<string>(ofNoOperation);
     for (const operation of Object.values(document.paths).flatMap((operations) => Object.values(operations)))
       for (const [status, response] of Object.entries(operation.responses))
@@ -47,7 +47,7 @@ describe('error codes', () => {
     expect(ofNoOperation.filter((code) => operationsText().includes(`\`${code}\``))).toEqual([]);
   });
 
-  it('each code is used by the code, and none that is not in the table', () => {
+  it('uses all codes and no others in the source', () => {
     const sources = sourcesOf('src')
       .filter((file) => !file.endsWith('error-codes.ts') && !file.endsWith('.spec.ts'))
       .map((file) => readFileSync(file, 'utf8').replace(/^\s*(errors: \[[^\]]*\],|\/?\*.*)$/gm, ''));
@@ -58,14 +58,14 @@ describe('error codes', () => {
     expect(thrown.filter((code) => !table.includes(code ?? ''))).toEqual([]);
   });
 
-  it.each(table)('the type of %s leads to a page about it', async (code) => {
+  it.each(table)('serves a page about the type of %s', async (code) => {
     const { status, headers, text } = await service.get(`/docs/errors/${code}`);
     expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     expect(text.match(/<dt /g)).toHaveLength(1);
     expect(text).toContain(`<dt id="${code}">`);
   });
 
-  it('the type of a real refusal is such a page, and a code there is not has none', async () => {
+  it('serves a page under the type of a real error response, and 404 for an unknown code', async () => {
     const { body } = await service.get('/user');
     expect(body).toMatchObject({
       code: 'auth.token_missing',
@@ -77,7 +77,7 @@ describe('error codes', () => {
       expect((await service.get(`/docs/errors/${code}`)).status).toBe(404);
   });
 
-  it('each code is of the form area.what_is_wrong, with texts for people and a retry where it passes', () => {
+  it('gives each code the form area.what_is_wrong, texts for people, and a retry hint where it passes', () => {
     for (const [code, kind] of Object.entries(errorCodes)) {
       expect(code).toMatch(/^[a-z]+\.[a-z][a-z_]*$/);
       expect([code, kind.title]).toEqual([code, expect.stringMatching(/^[A-Z].{4,60}[^.]$/)]);

@@ -15,15 +15,15 @@ const entries = Object.entries(lock.packages).filter(([location]) => location !=
  */
 const nameOf = ([location, { name }]: [string, Entry]) => name ?? location.split('node_modules/').at(-1);
 
-describe('the packages of the lock file', () => {
-  it('contain no install telemetry: swagger-ui-dist asks for @scarf/scarf and gets an inert package', () => {
+describe('packages of the lock file', () => {
+  it('replaces the install telemetry of swagger-ui-dist, @scarf/scarf, by an inert package', () => {
     expect(entries.map(nameOf)).toContain('swagger-ui-dist');
     expect(
       entries.filter((entry) => /telemetry|scarf/.test(nameOf(entry) ?? '')).map(([location]) => location),
     ).toEqual([]);
   });
 
-  it('run no code of their own when production dependencies are installed', () => {
+  it('runs no install scripts in a production installation', () => {
     expect(
       entries
         .filter(([, { hasInstallScript, dev }]) => hasInstallScript === true && dev !== true)
@@ -31,7 +31,7 @@ describe('the packages of the lock file', () => {
     ).toEqual([]);
   });
 
-  it('name no registry', () => {
+  it('names no registry', () => {
     expect(entries.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
   });
 });

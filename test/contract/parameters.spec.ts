@@ -171,12 +171,12 @@ function errorsOf(read: () => unknown): FieldError[] {
   }
 }
 
-describe('the query parameters of the document', () => {
+describe('query parameters and their schemas', () => {
   const cursors = new CursorCodec(Buffer.alloc(32));
   const strings = (parameters: Parameter[]) =>
     parameters.map(({ name, schema }) => ({ name, schema: schema.items ?? schema }));
 
-  it.each(filtered)('limits every text from both sides and shows its form: %s %s', (method, path) => {
+  it.each(filtered)('limits every text at both ends and describes its form: %s %s', (method, path) => {
     const filters = parametersOf(method, path).filter(({ name }) => !notFilters.includes(name));
     expect(filters.length).toBeGreaterThan(15);
     const loose = strings(filters).filter(
@@ -191,7 +191,7 @@ describe('the query parameters of the document', () => {
     expect(formless).toEqual([]);
   });
 
-  it.each(filtered)('shows lists as one parameter with commas: %s %s', (method, path) => {
+  it.each(filtered)('documents a list as one comma-separated parameter: %s %s', (method, path) => {
     const parameters = parametersOf(method, path).filter(({ name }) => name.endsWith('_in'));
     expect(parameters.length).toBeGreaterThan(3);
     const form = {

@@ -55,17 +55,17 @@ describe('routes', () => {
   });
   afterAll(() => service.close());
 
-  it('each one says who may call it', () => {
+  it('declares for each route who may call it', () => {
     expect(declared.size).toBeGreaterThan(25);
     expect([...declared].filter(([, rule]) => rule === undefined)).toEqual([]);
   });
 
-  it('the public ones are exactly these', () => {
+  it('makes exactly the listed routes public', () => {
     const open = [...declared].filter(([, rule]) => rule?.login === null).map(([route]) => route);
     expect(open.sort()).toEqual(publicRoutes);
   });
 
-  it('the document has exactly them, with the same demands', () => {
+  it('documents all routes with the same access rules, and no others', () => {
     const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.entries(operations).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const),
     );
@@ -79,7 +79,7 @@ describe('routes', () => {
     }
   });
 
-  it('the router answers nothing else: every other method of every path is 405 with Allow', async () => {
+  it('responds to any other method with 405 and Allow', async () => {
     const table = routerTable(service.app.getHttpAdapter().getInstance());
     expect(table.length).toBeGreaterThan(100);
     const reached: string[] = [];
@@ -104,7 +104,7 @@ describe('routes', () => {
     expect(missing).toEqual([]);
   });
 
-  it('the twelve operations that were asked for are there', () => {
+  it('includes the twelve required operations', () => {
     expect(promised).toHaveLength(12);
     expect(promised.filter((route) => !declared.has(route))).toEqual([]);
   });

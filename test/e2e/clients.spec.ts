@@ -79,7 +79,7 @@ console.log(JSON.stringify({
 }));
 `;
 
-describe('client libraries of others, over a socket', () => {
+describe('third-party client libraries over a socket', () => {
   let service: TestService;
   let url: string;
   beforeEach(async () => {
@@ -88,7 +88,7 @@ describe('client libraries of others, over a socket', () => {
   });
   afterEach(() => service.close());
 
-  it('jose verifies access tokens by the JWKS, after a rotation as before, and nothing else', async () => {
+  it('lets jose verify access tokens by the JWKS before and after a rotation, and reject all others', async () => {
     // its cool-down of 30 s between two fetches is shorter than a key is published before it signs;
     // here it is not waited for
     const keySet = createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`), { cooldownDuration: 0 });
@@ -116,7 +116,7 @@ describe('client libraries of others, over a socket', () => {
     await expect(jwtVerify(next, stranger, { issuer, audience })).rejects.toThrow('no applicable key found');
   });
 
-  it('oauth4webapi asks about tokens as a resource server (RFC 7662)', async () => {
+  it('lets oauth4webapi introspect tokens as a resource server (RFC 7662)', async () => {
     await service.rows(
       `insert into roles (name, user_types, permissions) values ('resource_server', '{system}', '{token:introspect}')`,
     );
@@ -143,7 +143,7 @@ describe('client libraries of others, over a socket', () => {
     await expect(ask(user, user.token)).rejects.toThrow();
   });
 
-  it('oauth4webapi asks with client_id and client_secret, which are the id of a key and the key (RFC 6749 §2.3.1)', async () => {
+  it('lets oauth4webapi authenticate with the id of an API key and the key (RFC 6749 §2.3.1)', async () => {
     const { key, key_id } = await createKey(service, ['token:introspect']);
     const user = await service.loginAs();
     const server: AuthorizationServer = { issuer, introspection_endpoint: `${url}/auth/introspect` };
@@ -162,7 +162,7 @@ describe('client libraries of others, over a socket', () => {
     expect([await ask(user.user_id, key), await ask(key_id, `${key}x`)]).toEqual([401, 401]);
   });
 
-  it('openapi-typescript makes types of the document, and a program with openapi-fetch passes tsc with them and works', async () => {
+  it('lets openapi-typescript generate types with which an openapi-fetch program compiles and works', async () => {
     // below node_modules, where the program finds its packages
     const cache = join(root, 'node_modules', '.cache');
     mkdirSync(cache, { recursive: true });

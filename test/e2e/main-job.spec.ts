@@ -7,7 +7,7 @@ describe('the main job, from invitation to end of session', () => {
   });
   afterAll(() => service.close());
 
-  it('invites a Carrier User, who sets a password by the mailed link, logs in and is ended', async () => {
+  it('invites a Carrier User, who sets a password by the mailed link, logs in and loses the session', async () => {
     const { admin } = service;
     const body = {
       user_type: 'carrier',
@@ -40,7 +40,7 @@ describe('the main job, from invitation to end of session', () => {
     expect((await service.post('/auth/check-token', { body: { refresh_token: ada.refresh_token } })).status).toBe(401);
   });
 
-  it('changes and deletes the users that a filter finds, with a preview first', async () => {
+  it('previews, changes and deletes the users that a filter matches', async () => {
     const { token } = service.admin;
     for (let index = 0; index < 3; index++) await service.createUser({ carrier_id: 'bulk', roles: ['carrier_user'] });
     const preview = await service.patch('/user/all?carrier_id=bulk&dry_run=true', {

@@ -8,7 +8,7 @@ import { createTestDatabase } from '../support/test-database';
 import { appSecret } from '../support/service';
 
 describe('the README', () => {
-  it('has a tour that works as it is written', async () => {
+  it('contains a tour that works as written', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-tour-'));
     const database = await createTestDatabase();
     // of four digits, so that the links in the mails are as long as the README's

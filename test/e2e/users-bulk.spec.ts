@@ -3,7 +3,7 @@ import { TestService } from '../support/service';
 
 const many = 12_000;
 
-describe('found users: previewed, changed at any size, undone', () => {
+describe('bulk changes of users: preview, change, undo', () => {
   let service: TestService;
   let token: string;
   beforeAll(async () => {
@@ -22,7 +22,7 @@ describe('found users: previewed, changed at any size, undone', () => {
   const patch = (query: string, body: unknown) => service.patch(`/user/all?${query}`, { token, body });
   const undo = (operation_id: string) => service.post(`/user/operation/${operation_id}/undo`, { token });
 
-  it('a preview binds: with its token exactly the users that were shown are changed, once', async () => {
+  it('changes exactly the previewed users with the confirm token, once', async () => {
     const change = { locale: 'fr' };
     const preview = await patch('carrier_id=small&dry_run=true', change);
     expect(preview.body).toMatchObject({
@@ -61,7 +61,7 @@ describe('found users: previewed, changed at any size, undone', () => {
     expect((await undo(done.body.operation_id)).status).toBe(202);
   });
 
-  it('a preview of another set with as many users is another one', async () => {
+  it('rejects the confirm token of a different set with the same number of users', async () => {
     const preview = await patch('carrier_id=small&dry_run=true', { locale: 'it' });
     const [first] = await service.rows<{ user_id: string }>(
       `select user_id from users where carrier_id = 'small' limit 1`,
@@ -74,7 +74,7 @@ describe('found users: previewed, changed at any size, undone', () => {
     await service.rows(`update users set carrier_id = 'small' where user_id = $1`, [first?.user_id]);
   });
 
-  it('more than 10,000 are an operation that can be followed, and undone', async () => {
+  it('changes more than 10,000 users in an operation that can be followed and undone', async () => {
     const before = await state('big');
     const preview = await patch('carrier_id=big&dry_run=true', {
       status: 'disabled',
@@ -106,7 +106,7 @@ describe('found users: previewed, changed at any size, undone', () => {
     expect((await undo(undone.operation_id)).body.code).toBe('operation.not_undoable');
   });
 
-  it('the planner is told at once what has become of many, so that totals that are its do not lag behind', async () => {
+  it('updates the statistics of the planner at once after a large change, so that totals stay right', async () => {
     const told = async () =>
       (
         await service.rows<{ n: number }>(
@@ -118,7 +118,7 @@ describe('found users: previewed, changed at any size, undone', () => {
     while ((await told()) < before + 2) await new Promise((resolve) => setTimeout(resolve, 50));
   });
 
-  it('a deletion of many is undone, but for those whose name was taken or who changed since', async () => {
+  it('undoes a large deletion, except for users whose name was taken or who changed since', async () => {
     const before = await state('big');
     const answer = await service.delete('/user/all?carrier_id=big', { token });
     const operation = await ended(service, answer.body.operation_id);
@@ -138,7 +138,7 @@ describe('found users: previewed, changed at any size, undone', () => {
     expect(await state('big')).toEqual(before);
   });
 
-  it('an operation is canceled between two batches; what it has done is undone', async () => {
+  it('cancels an operation between two batches and undoes the finished batches', async () => {
     const before = await state('big');
     // the row of a user in the last batch is held, so that the operation cannot end before it is
     // canceled
@@ -159,7 +159,7 @@ describe('found users: previewed, changed at any size, undone', () => {
     expect(await state('big')).toEqual(before);
   });
 
-  it('an undo that is canceled leaves what can be undone again, and that says so', async () => {
+  it('keeps the rest undoable after a canceled undo, and says so', async () => {
     const before = await state('big');
     const { operation_id } = (await patch('carrier_id=big', { locale: 'da' })).body;
     const undo_until = (await ended(service, operation_id)).undo_until as string;
@@ -195,7 +195,7 @@ describe('found users: previewed, changed at any size, undone', () => {
     expect([await state('big'), (await undo(operation_id)).status]).toEqual([before, 409]);
   });
 
-  it('while a longer operation has users before it, a shorter one over them is refused, and others go on', async () => {
+  it('rejects a short operation on users that a longer one still has to process, and accepts others', async () => {
     const holder = await service.sql.connect();
     await holder.query('begin');
     await holder.query(`select 1 from users where carrier_id = 'big' order by user_id limit 1 for update`);
@@ -217,7 +217,7 @@ describe('found users: previewed, changed at any size, undone', () => {
     );
   });
 
-  it('whoever may not do it any more does no further batch', async () => {
+  it('runs no further batch after the caller lost the permission', async () => {
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const holder = await service.sql.connect();
     await holder.query('begin');

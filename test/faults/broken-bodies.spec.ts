@@ -19,7 +19,7 @@ const framings = {
   chunked: { headers: { 'transfer-encoding': 'chunked' }, begin: chunk },
 };
 
-describe('request bodies that break off', () => {
+describe('broken request bodies', () => {
   let database: TestDatabase;
   let service: ServiceProcess;
   let token: string;
@@ -47,7 +47,7 @@ describe('request bodies that break off', () => {
       .map((line) => JSON.parse(line) as Line);
 
   it.each(['reset', 'end'] as const)(
-    'logs no warning and no 5xx when clients %s the connection in a body (F18)',
+    'logs no warning and no 5xx when clients %s the connection within a body (F18)',
     async (how) => {
       const broken: string[] = [];
       for (const path of paths)

@@ -43,7 +43,7 @@ const wrong: [Record<string, string>, string[]][] = [
   ],
 ];
 
-it('F27 wrong environment: it ends with status 1, names every fault and nothing else, and touches nothing', async () => {
+it('ends with status 1 on a wrong environment, names every fault and touches nothing (F27)', async () => {
   for (let index = 0; index < wrong.length; index += 4) {
     const batch = wrong.slice(index, index + 4);
     const ends = await Promise.all(batch.map(([env]) => start(env)));
@@ -53,7 +53,7 @@ it('F27 wrong environment: it ends with status 1, names every fault and nothing 
   expect(existsSync(dataDir)).toBe(false);
 });
 
-describe('what only shows on the way up', () => {
+describe('faults that appear only during the start', () => {
   let database: TestDatabase;
   const env = () => ({ DATABASE_URL: database.url, APP_SECRET: appSecret, LOG_LEVEL: 'silent' });
 
@@ -62,7 +62,7 @@ describe('what only shows on the way up', () => {
   });
   afterEach(() => database.drop());
 
-  it('is told in a sentence: a database that is not there, a wrong password, an unknown database', async () => {
+  it('reports an unreachable database, a wrong password or an unknown database in one sentence (F28)', async () => {
     const [wrongPassword, unknown] = [new URL(database.url), new URL(database.url)];
     [wrongPassword.password, unknown.pathname] = ['wrong-and-not-to-be-shown', '/no_such_database'];
     const urls = [nowhere, wrongPassword.href, unknown.href, 'postgres://user:not-to-be-shown@nowhere.invalid/x'];
@@ -81,7 +81,7 @@ describe('what only shows on the way up', () => {
     }
   });
 
-  it('is told in a sentence: another APP_SECRET than the first time', async () => {
+  it('reports an APP_SECRET that differs from the first start in one sentence (F27)', async () => {
     const first = await startServiceProcess(env());
     expect(await first.stop()).toBe(0);
     const end = await start({
@@ -93,7 +93,7 @@ describe('what only shows on the way up', () => {
     expect(namedFaults(end)).toEqual(['APP_SECRET']);
   });
 
-  it('is told in a sentence: an ADMIN_PASSWORD that breaks the rules; the next start creates the administrator', async () => {
+  it('rejects an ADMIN_PASSWORD that breaks the rules, and creates the administrator later (F27)', async () => {
     const admin = { ADMIN_EMAIL: 'ada@example.com', PORT: String(await freePort()) };
     const end = await start({ ...env(), ...admin, ADMIN_PASSWORD: 'short' });
     expect([end.code, end.stderr]).toEqual([
@@ -105,7 +105,7 @@ describe('what only shows on the way up', () => {
     expect(await next.stop()).toBe(0);
   });
 
-  it('is told in a sentence: a port in use, which uses up nothing', async () => {
+  it('reports a port in use in one sentence and consumes nothing (F27)', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const PORT = String((taken.address() as AddressInfo).port);
@@ -121,7 +121,7 @@ describe('what only shows on the way up', () => {
     expect(await next.stop()).toBe(0);
   });
 
-  it('tells the port it took when it was free to choose', async () => {
+  it('reports the port that it chose when PORT is 0', async () => {
     const service = await startServiceProcess({ ...env(), PORT: '0', PUBLIC_URL: 'http://identity.example.net' });
     const port = Number(/listens on 127\.0\.0\.1:(\d+)/.exec(service.output())?.[1]);
     expect((await fetch(`http://127.0.0.1:${port}/health/ready`)).status).toBe(200);

@@ -111,7 +111,7 @@ async function assertEverythingWorks(): Promise<void> {
   await mailbox.take(answers[4]!.body.email);
 }
 
-it('F6 backends terminated under load: answered with success or 503, nothing acknowledged is lost, and it heals', async () => {
+it('loses no acknowledged write while backends are terminated, and recovers (F6)', async () => {
   let on = true;
   const answers: Answer[] = [];
   const load = requests
@@ -154,7 +154,7 @@ it('F6 backends terminated under load: answered with success or 503, nothing ack
   for (const email of made) await mailbox.take(email, /./, 30_000);
 });
 
-it('the database gone: 503 at once, live but not ready, and everything works again when it is back', async () => {
+it('responds with 503 while the database is gone, is not ready, and recovers (F4)', async () => {
   await proxy.cut();
   for (let round = 0; round < 3; round++) {
     const answers = await Promise.all([...requests.map((request) => request()), send('GET', '/health/ready')]);
@@ -166,7 +166,7 @@ it('the database gone: 503 at once, live but not ready, and everything works aga
   await assertEverythingWorks();
 });
 
-it('F7 the database hangs: 503 within seconds, also for many at once, live but not ready, and everything works again', async () => {
+it('responds with 503 within seconds while the database hangs, is not ready, and recovers (F7)', async () => {
   await assertEverythingWorks();
   proxy.freeze();
   const [ready, live] = await Promise.all([send('GET', '/health/ready'), send('GET', '/health/live')]);
@@ -181,12 +181,12 @@ it('F7 the database hangs: 503 within seconds, also for many at once, live but n
   await assertEverythingWorks();
 });
 
-it('tells the queue about every job when it is back: none stays locked', async () => {
+it('unlocks every job after the database returns', async () => {
   const jobs = () => query(database.url, 'select locked_at, attempts from graphile_worker.jobs');
   await until(async () => (await jobs()).length === 0);
 });
 
-it('ends in time while the database hangs', async () => {
+it('stops in time while the database hangs (F17)', async () => {
   proxy.freeze();
   const pending = requests.map((request) => request().catch(() => null));
   const began = performance.now();
@@ -197,7 +197,7 @@ it('ends in time while the database hangs', async () => {
   await start();
 });
 
-it('stops as ever while the database is gone', async () => {
+it('stops normally while the database is gone (F17)', async () => {
   await proxy.cut();
   expect(await service.stop()).toBe(0);
   await proxy.restore();

@@ -61,7 +61,7 @@ describe.each(accounts)('as %s', (name, account) => {
     fresh = join(await sandbox.makeDirectory(account), '.data');
   });
 
-  it('makes a cluster and its database, keeps the data over a restart, stops without a trace, and never shows the password', async () => {
+  it('creates a cluster, keeps its data over a restart, stops cleanly and hides the password', async () => {
     const first = makeOwner();
     const seen: string[] = [];
     const watch = setInterval(() => seen.push(...listProcesses('axeww')), 20);
@@ -88,7 +88,7 @@ describe.each(accounts)('as %s', (name, account) => {
     console.info(`as ${name}: cold ${Math.round(cold.took)} ms, warm ${Math.round(warm.took)} ms`);
   });
 
-  it('serves 127.0.0.1 only, asks for the password, and lets nobody else at the files', async () => {
+  it('listens on 127.0.0.1 only, requires the password and protects its files', async () => {
     const { url, directory } = await makeOwner().start(dataDir, {
       settings: { max_connections: '33', cluster_name: "it's a $(test)" },
     });
@@ -122,7 +122,7 @@ describe.each(accounts)('as %s', (name, account) => {
     expect(readdirSync(dataDir).sort()).toEqual(['postgres', 'postgres.log']);
   });
 
-  it('refuses a second process, also after the lock was lost, and tells tools the URL', async () => {
+  it('rejects a second process, even after the lock was lost, and publishes the URL for tools', async () => {
     const { url } = await makeOwner().start(dataDir);
     const second = makeOwner();
     expect(await second.tryStart(dataDir)).toMatchObject(IN_USE);
@@ -137,7 +137,7 @@ describe.each(accounts)('as %s', (name, account) => {
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('adopts the server of a killed process, and stops it', async () => {
+  it('adopts the server of a killed process and stops it', async () => {
     const first = makeOwner();
     const { url, directory } = await first.start(dataDir);
     await query(url, 'create table adopted as select 1 as one');
@@ -151,7 +151,7 @@ describe.each(accounts)('as %s', (name, account) => {
     expect(await second.find(dataDir)).toBeNull();
   });
 
-  it('recovers when process and server were killed', async () => {
+  it('recovers after process and server were killed', async () => {
     const first = makeOwner();
     const { url, directory } = await first.start(dataDir);
     await query(url, 'create table recovered as select 1 as one');
@@ -162,7 +162,7 @@ describe.each(accounts)('as %s', (name, account) => {
     expect(await query(next.url, 'select one from recovered')).toEqual([{ one: 1 }]);
   });
 
-  it('gets past the process number of a killed server that another program has by now', async () => {
+  it('starts although another program has the process id of a killed server', async () => {
     const first = makeOwner();
     const { directory } = await first.start(dataDir);
     const pidFile = await readFile(join(directory, 'postmaster.pid'), 'utf8');
@@ -171,7 +171,7 @@ describe.each(accounts)('as %s', (name, account) => {
     expect((await makeOwner().start(dataDir)).adopted).toBe(false);
   });
 
-  it('ends two cold starts at once with one winner', async () => {
+  it('lets one of two simultaneous cold starts win', async () => {
     const contenders = [makeOwner(), makeOwner()];
     const answers = await Promise.all(contenders.map((one) => one.tryStart(fresh)));
     const won = answers.findIndex(({ error }) => !error);
@@ -182,7 +182,7 @@ describe.each(accounts)('as %s', (name, account) => {
     expect(readdirSync(fresh).sort()).toEqual(['postgres', 'postgres.log']);
   });
 
-  it('starts afresh when making the cluster was interrupted or killed', async () => {
+  it('starts afresh after the creation of a cluster was interrupted or killed', async () => {
     const isInTheMiddle = () =>
       existsSync(fresh) && readdirSync(fresh).some((entry) => existsSync(join(fresh, entry, 'data/base/1/PG_VERSION')));
     const interrupted = makeOwner({ detached: true });
@@ -204,7 +204,7 @@ describe.each(accounts)('as %s', (name, account) => {
     expect(readdirSync(fresh).sort()).toEqual(['postgres', 'postgres.log']);
   });
 
-  it('keeps the server out of the reach of Ctrl-C, and tries another port when one is taken', async () => {
+  it('shields the server from Ctrl-C and tries another port when one is in use', async () => {
     const first = makeOwner({ detached: true });
     const { url } = await first.start(dataDir, { trick: 'takenPort' });
     expect(readFileSync(join(dataDir, 'postgres.log'), 'utf8')).toContain('Address already in use');
@@ -213,7 +213,7 @@ describe.each(accounts)('as %s', (name, account) => {
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('says at once what PostgreSQL objects to, and empties a log that has grown too long', async () => {
+  it('reports at once why PostgreSQL refuses to start, and truncates a log that is too long', async () => {
     const first = makeOwner();
     await first.start(dataDir);
     await first.stop();
@@ -249,7 +249,7 @@ it('points to DATABASE_URL when the user has no name on this system', async () =
   });
 });
 
-it('refuses a cluster that this user may not read, with the way out', async () => {
+it('rejects a cluster that this user cannot read, and says what to do', async () => {
   const dataDir = await sandbox.makeDirectory({});
   // Root's private directory shuts out others; one without permissions shuts out its own owner.
   await mkdir(join(dataDir, 'postgres'), { mode: isRoot ? 0o700 : 0 });
@@ -284,7 +284,7 @@ describe('with a copy of the npm package', () => {
       await rm(directory, { recursive: true });
   });
 
-  it('makes the symlinks that --ignore-scripts leaves out, in a copy if node_modules is read-only', async () => {
+  it('creates the symlinks that --ignore-scripts omits, in a copy if node_modules is read-only', async () => {
     const dataDir = join(await sandbox.makeDirectory(ORDINARY), '.data');
     const links = await removeLinks();
     await chmod(join(native, 'lib'), 0o555);
@@ -300,7 +300,7 @@ describe('with a copy of the npm package', () => {
     expect(links.filter((link) => !existsSync(link))).toEqual([]);
   });
 
-  it('works below a private directory: as root with cluster and binaries elsewhere, as its owner in place', async () => {
+  it('works below a private directory: as root with files elsewhere, as the owner in place', async () => {
     const [parent, dataDir] = [dirname(copied), join(copied, '.data')];
     await chmod(parent, 0o700);
     const first = sandbox.makeOwner(copied, {});

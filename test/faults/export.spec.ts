@@ -5,7 +5,7 @@ import { TestService } from '../support/service';
 
 const snapshots = `select from pg_stat_activity where datname = current_database() and application_name = 'carrier-identity snapshot'`;
 
-describe('exports that do not come to their end', () => {
+describe('interrupted exports', () => {
   let service: TestService;
   let url: string;
   const under: ClientRequest[] = [];
@@ -39,14 +39,14 @@ describe('exports that do not come to their end', () => {
     }
   }
 
-  it('a client that goes away in the middle leaves no query and no connection behind', async () => {
+  it('leaves no query and no connection behind when a client disconnects during an export', async () => {
     const answer = await begin();
     expect([answer.statusCode, await service.rows(snapshots)]).toEqual([200, [expect.anything()]]);
     answer.destroy();
     await until(async () => (await service.rows(snapshots)).length === 0);
   });
 
-  it('nor does one that goes away while the database is busy for it, before the first line', async () => {
+  it('leaves no query and no connection behind when a client disconnects before the first line', async () => {
     const lock = await service.sql.connect();
     await lock.query('begin; lock table credentials in access exclusive mode');
     const request = get(`${url}/user/export?format=ndjson&hashes=true`, {
@@ -60,7 +60,7 @@ describe('exports that do not come to their end', () => {
     lock.release();
   });
 
-  it('allows one export per actor, so that one actor with slow readers does not block the others', async () => {
+  it('allows one export per actor, so that one actor with slow readers does not block others', async () => {
     const { token } = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const held = await begin();
     expect(held.statusCode).toBe(200);
@@ -80,7 +80,7 @@ describe('exports that do not come to their end', () => {
     expect((await begin()).statusCode).toBe(200);
   });
 
-  it('takes a key for another actor than its maker, and the third actor has to wait', async () => {
+  it('allows an API key an export beside its creator, and makes a third actor wait', async () => {
     const { key } = await createKey(service, ['user:export']);
     const { token } = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     expect((await begin()).statusCode).toBe(200);
@@ -90,7 +90,7 @@ describe('exports that do not come to their end', () => {
     expect((await service.get('/user', service.admin)).status).toBe(200);
   });
 
-  it('cuts readers that only trickle, so that two actors cannot hold both places for ever', async () => {
+  it('disconnects readers that trickle, so that two actors cannot occupy both places for ever', async () => {
     const exports = service.app.get(UsersExportService);
     const { pace } = exports;
     expect(pace).toEqual({ patienceMs: 60_000, bytesPerSecond: 16_384 });
@@ -113,7 +113,7 @@ describe('exports that do not come to their end', () => {
     expect((await begin()).statusCode).toBe(200);
   });
 
-  it('a reader who stops reading is cut off', async () => {
+  it('disconnects a reader that stops reading', async () => {
     const server = service.app.getHttpServer();
     const { timeout } = server;
     expect(timeout).toBe(30_000);
@@ -125,7 +125,7 @@ describe('exports that do not come to their end', () => {
     server.timeout = timeout;
   });
 
-  it('a database that goes away in the middle ends the connection, so that nobody takes the file for complete', async () => {
+  it('breaks the connection when the database fails, so that no file looks complete', async () => {
     const answer = await begin();
     const ended = new Promise<string>((resolve) =>
       answer.on('end', () => resolve('complete')).on('error', () => resolve('broken off')),

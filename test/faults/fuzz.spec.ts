@@ -203,7 +203,7 @@ describe('a process under malformed requests', () => {
   });
   afterAll(() => cluster.close());
 
-  it(`survives ${requests} requests from seed ${seed} without a 500 and serves all clients afterwards (O14)`, async () => {
+  it(`survives ${requests} requests from seed ${seed} without a 500, and serves all clients (O14)`, async () => {
     const fuzzer = new Fuzzer(token);
     const port = Number(new URL(service.url).port);
     const { pid } = service;

@@ -17,7 +17,7 @@ interface Create {
   body: { name: string };
 }
 
-describe('creates with an Idempotency-Key, when the answer never comes', () => {
+describe('creates with an Idempotency-Key whose response never arrives', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -39,7 +39,7 @@ describe('creates with an Idempotency-Key, when the answer never comes', () => {
     );
   const kill = () => 'killed';
 
-  it('F3 the connection to the database is cut after COMMIT: 503, and the same request again gets the answer of what was done', async () => {
+  it('responds with 503 when the connection breaks after COMMIT, and replays the result (F3)', async () => {
     const proxy = await TcpProxy.start(service.config.DATABASE_URL);
     const instance = await ServiceProcess.beside(service, {
       DATABASE_URL: proxy.url,
@@ -63,7 +63,7 @@ describe('creates with an Idempotency-Key, when the answer never comes', () => {
     }
   });
 
-  it('F3 kill -9 between commit and answer: the same request, sent to another instance, gets the answer of what was done', async () => {
+  it('replays the response on another instance after kill -9 between commit and response (F3)', async () => {
     const proxy = await TcpProxy.start(service.config.DATABASE_URL);
     const instance = await ServiceProcess.beside(service, {
       DATABASE_URL: proxy.url,
@@ -91,7 +91,7 @@ describe('creates with an Idempotency-Key, when the answer never comes', () => {
     expect([again.status, [again.body.user_id]]).toEqual([201, made]);
   });
 
-  it('F1 F12 kill -9 at any moment: repeated until it is answered, each create made exactly one user', async () => {
+  it('creates exactly one user per key when requests are retried across kill -9 (F1, F12)', async () => {
     const creates: Create[] = [];
     let [answered, killed] = [0, 0];
     for (let round = 0; round < rounds; round++) {

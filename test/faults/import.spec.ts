@@ -61,7 +61,7 @@ describe('imports whose process is killed', () => {
     return counted;
   };
 
-  it('F1 the operation of a large file: every row is exactly one user or one refusal, wherever it is killed', async () => {
+  it('turns every row of a large file into exactly one user or one refusal (F1)', async () => {
     let amid = 0;
     for (let round = 0; amid < kills; round++) {
       const prefix = `round${round}`;
@@ -112,7 +112,7 @@ describe('imports whose process is killed', () => {
     }
   });
 
-  it('F3 F12 a file that is answered at once: the next process finishes it, and the same request again creates nobody twice', async () => {
+  it('finishes a small file in the next process and creates no user twice on retry (F3, F12)', async () => {
     const rows = Array.from({ length: 300 }, (_, i) => row(`small-${i}`, i < 80 ? { password_hash: md5 } : {}));
     const key = randomUUID();
     const first = send(rows.join('\n'), key).catch(() => 'broken off');
@@ -142,7 +142,7 @@ describe('imports whose process is killed', () => {
     expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
   });
 
-  it('F3 a file that is still coming in: nobody is created, what came is thrown away, and it can be sent again', async () => {
+  it('creates no user from a file that was still uploading, discards it and accepts it again (F3)', async () => {
     const rows = Array.from({ length: 2_500 }, (_, i) => row(`upload-${i}`));
     const key = randomUUID();
     const head = { authorization: `Bearer ${token}`, 'transfer-encoding': 'chunked', ...headersOf(key) };

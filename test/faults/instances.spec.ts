@@ -11,7 +11,7 @@ describe.each([
   ['with ADMIN_PASSWORD', { ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: password }],
   ['with a one-time link', {}],
 ])('five instances that start at once on one empty database, %s', (_name, admin) => {
-  it('migrate it once, make one key and one administrator, and all serve', async () => {
+  it('migrates once, creates one signing key and one administrator, and serves on all instances (F14)', async () => {
     const database = await createTestDatabase({ empty: true });
     const sql = new Pool({ connectionString: database.url, max: 1 });
     const ports = await Promise.all([1, 2, 3, 4, 5].map(() => freePort()));

@@ -86,15 +86,15 @@ class Pipe {
   }
 }
 
-describe('F22 when the log cannot be written', () => {
-  it('answers go on although the disk is full, and it ends when it is told to', async () => {
+describe('a log that cannot be written', () => {
+  it('keeps responding on a full disk and stops on request (F22)', async () => {
     await start('/dev/full');
     await ask(tooMany);
     expect((await service.send('POST', '/auth/login', { body: { login: adminEmail, password } })).status).toBe(200);
     expect(await service.stop()).toBe(0);
   });
 
-  describe('because nobody reads the pipe', () => {
+  describe('an unread log pipe', () => {
     let pipe: Pipe;
     beforeEach(async () => {
       pipe = new Pipe();
@@ -114,7 +114,7 @@ describe('F22 when the log cannot be written', () => {
       expect(await end).toBe(0);
     };
 
-    it('answers go on, and once it is read again a line tells how many others were dropped', async () => {
+    it('keeps responding, and logs the number of dropped lines once it is read again (F22)', async () => {
       await ask(tooMany);
       expect((await service.send('POST', '/auth/login', { body: { login: adminEmail, password } })).status).toBe(200);
       await service.until(() => (pipe.read(), told().length > 0));
@@ -128,24 +128,24 @@ describe('F22 when the log cannot be written', () => {
       expect([ids().length, told().length]).toEqual([written.length + some, 1]);
     });
 
-    it('it ends when it is told to', async () => {
+    it('stops on request (F22)', async () => {
       await ask(many);
       expect(await service.stop()).toBe(0);
     });
 
-    it('nothing is lost that a slow reader still fetches when it ends', async () => {
+    it('loses no line that a slow reader fetches during the stop (F22)', async () => {
       await ask(many);
       await readWhileItEnds();
       expect([ids().length, told()]).toEqual([many, []]);
     });
 
-    it('a line tells how many were dropped also when it is read again only at the end', async () => {
+    it('logs the number of dropped lines even if it is read again only at the end (F22)', async () => {
       await ask(tooMany);
       await readWhileItEnds();
       expect([told().length, ids().length + (told()[0]?.lines ?? 0)]).toEqual([1, tooMany]);
     });
 
-    it('nothing is lost that another reader fetches when the first one has gone', async () => {
+    it('loses no line that a second reader fetches after the first one left (F22)', async () => {
       await ask(some);
       pipe.read();
       pipe.close();

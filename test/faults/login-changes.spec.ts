@@ -35,7 +35,7 @@ const changes: Record<string, [Request, Request?]> = {
 };
 type Request = [method: string, path: string, body?: object];
 
-describe('logins over two processes, and what shuts their user out', () => {
+describe('logins over two processes during changes of their user', () => {
   let cluster: Cluster;
   let instances: [ServiceProcess, ServiceProcess];
   let token: string;
@@ -95,7 +95,7 @@ describe('logins over two processes, and what shuts their user out', () => {
   }
 
   it.each(Object.entries(changes))(
-    'CVE-2026-1609 S13 whoever is %s has no session afterwards',
+    'leaves no session to a user who is %s (S13, CVE-2026-1609)',
     async (_, [out, back]) => {
       for (let round = 0; round < rounds; round++) {
         const answers = await race(round, () => send(round, out));
@@ -107,7 +107,7 @@ describe('logins over two processes, and what shuts their user out', () => {
     },
   );
 
-  it('S13 whoever has another password has no session that the old one has opened, but the one that changed it', async () => {
+  it('leaves no session of the old password, except the one that changed the password (S13)', async () => {
     let secret = password;
     let changed = 0;
     for (let round = 0; round < rounds; round++) {
@@ -132,7 +132,7 @@ describe('logins over two processes, and what shuts their user out', () => {
     expect(changed).toBeGreaterThan(0);
   });
 
-  it('S13 nobody passes the limit of sessions while others of theirs are revoked, and each beginning and each end is recorded once', async () => {
+  it('never exceeds the session limit during revocations, and records each start and end once (S13)', async () => {
     const fresh = {
       user_type: 'carrier',
       carrier_id: 'c1',
@@ -164,7 +164,7 @@ describe('logins over two processes, and what shuts their user out', () => {
     }
   });
 
-  it('each session of before was answered, began with one event and ended with one', async () => {
+  it('records one start and one end for each session, and has responded with each', async () => {
     const sessions = await cluster.rows<{ session_id: string }>(
       `select session_id from sessions join users using (user_id) where name in ('racer', 'busy')`,
     );

@@ -33,7 +33,7 @@ describe('a flood of logins', () => {
     await work().finally(() => holder.end());
   }
 
-  it('L13 F20 login flood starves all: the surplus is turned away without a statement, on a connection that stays, and tokens are checked all the while', async () => {
+  it('rejects the surplus without a statement, keeps the connections, and still checks tokens (L13, F20)', async () => {
     const before = await counters();
     // known, so that nobody has to be asked: the connections to the database are held, too
     const check = async () => (await service.send('POST', '/auth/check-token', { body: { token } })).status;
@@ -62,7 +62,7 @@ describe('a flood of logins', () => {
     expect(service.output).not.toMatch(/AppError|"level":50/);
   });
 
-  it('F20 hash CPU: the threads that hash go after the one that answers', () => {
+  it('runs hashing threads at a lower priority than the thread that responds (F20)', () => {
     const tasks = `/proc/${service.pid}/task`;
     const isLinux = existsSync(tasks);
     const niceness = isLinux ? readdirSync(tasks).map((thread) => niceOf(`${tasks}/${thread}/stat`)) : [];

@@ -12,7 +12,7 @@ const leaseMs = 1_000;
  * One instance, between which and the database the requests' connections and the listening one can
  * be disturbed apart from each other.
  */
-describe('what is known from memory, when notifications are late or lost', () => {
+describe('answers from memory with late or lost notifications', () => {
   let service: TestService;
   let requests: TcpProxy;
   let listening: TcpProxy;
@@ -53,14 +53,14 @@ describe('what is known from memory, when notifications are late or lost', () =>
     return login;
   };
 
-  it('S16 the connection is there: answered without asking the database, and refused as soon as the notification is there', async () => {
+  it('needs no database query, and rejects a token as soon as the notification arrives (S16)', async () => {
     const login = await known();
     await end(login);
     await until(async () => (await fromMemory(login)) === 503);
     expect(await check(login)).toBe(401);
   });
 
-  it('S16 the connection is closed by the server: at once each answer comes from the database, and none without it', async () => {
+  it('asks the database as soon as the server closes the connection (S16)', async () => {
     for (let round = 0; round < 20; round++) {
       const login = await known();
       await service.rows(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
@@ -76,7 +76,7 @@ describe('what is known from memory, when notifications are late or lost', () =>
     await until(async () => (await check(login)) === 200 && (await fromMemory(login)) === 200);
   });
 
-  it('S16 the connection hangs: after a second without an answer of it memory is not believed any more, and again once it has caught up', async () => {
+  it('stops using memory a second after the connection hangs, and resumes once it has caught up (S16)', async () => {
     const login = await known();
     const other = await known();
     listening.freeze();
@@ -91,7 +91,7 @@ describe('what is known from memory, when notifications are late or lost', () =>
     expect(await check(login)).toBe(401);
   });
 
-  it('S16 a session ends while it is being read: what was read is not kept', async () => {
+  it('keeps nothing of a session that ends while it is read (S16)', async () => {
     for (let round = 0; round < 5; round++) {
       const later = await known();
       const login = await service.loginAs();
@@ -108,7 +108,7 @@ describe('what is known from memory, when notifications are late or lost', () =>
     }
   });
 
-  it('S16 a pooler that takes LISTEN and delivers nothing: memory is never believed, and the log says why', async () => {
+  it('never uses memory behind a pooler that delivers no notification, and logs why (S16)', async () => {
     listening.swallow('instance_proof');
     await listening.cut();
     await listening.restore();
@@ -122,7 +122,7 @@ describe('what is known from memory, when notifications are late or lost', () =>
     expect(await check(login)).toBe(401);
   });
 
-  it('S16 DATABASE_DIRECT_URL leads to another database, in which others prove theirs: memory is never believed, and the log says why', async () => {
+  it('never uses memory with a DATABASE_DIRECT_URL of another database, and logs why (S16)', async () => {
     const elsewhere = await createTestDatabase();
     const neighbour = new Client({ connectionString: elsewhere.url });
     await neighbour.connect();

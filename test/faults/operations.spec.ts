@@ -105,7 +105,7 @@ describe('operations whose process is killed', () => {
     await instance.ready();
   }
 
-  it('F1 F2 change, deletion and the undo of each are done to everybody exactly once, wherever they are killed', async () => {
+  it('processes every user exactly once, in changes, deletions and their undo (F1, F2)', async () => {
     const before = await contents();
     const send = async (method: string, path: string, body?: unknown) => {
       const answer = await instance.send(method, path, { token, body });
@@ -165,7 +165,7 @@ describe('operations whose process is killed', () => {
     process.stdout.write(`kills: ${log}\n`);
   });
 
-  it('F13 of two instances one is killed: the other goes on, and so does one that takes its place', async () => {
+  it('continues on the other instance and on a replacement after a kill (F13)', async () => {
     const work = `select application_name as name from pg_stat_activity where datname = current_database() and state <> 'idle' and query like 'with found as%' and query not like '%row_number%'`;
     const named = (name: string) => cluster.start({ DATABASE_URL: `${cluster.databaseUrl}?application_name=${name}` });
     await instance.kill();

@@ -19,7 +19,7 @@ const racers = 20;
  */
 const racing = 5;
 
-describe('refresh over two processes', () => {
+describe('refreshes over two processes', () => {
   const mailbox = new Mailbox();
   let cluster: Cluster;
   let instances: [ServiceProcess, ServiceProcess];
@@ -64,7 +64,7 @@ describe('refresh over two processes', () => {
   }
   const hex = (token: string) => hashToken(token).toString('hex');
 
-  it(`S9 refresh race: ${rounds} rounds of ${racers} tabs, all with the same successor, nobody logged out, one line`, async () => {
+  it(`gives ${racers} tabs the same successor in ${rounds} rounds, and ends no session (S9)`, async () => {
     const logins = await addLogins(cluster, racing, { prefix: 'racer' });
     const lines = new Map(logins.map((login) => [login.session_id, [login.refresh_token]]));
     const wrong: string[] = [];
@@ -107,7 +107,7 @@ describe('refresh over two processes', () => {
     );
   });
 
-  it(`S8 replay after the grace: ${replays} thefts, each is found, recorded, told to the user, and both holders are out`, async () => {
+  it(`ends the session, records and notifies at each of ${replays} replays after the grace period (S8)`, async () => {
     const logins = await addLogins(cluster, replays, { prefix: 'robbed' });
     const wrong: string[] = [];
     for (const [number, login] of logins.entries()) {
@@ -132,7 +132,7 @@ describe('refresh over two processes', () => {
     report(`replay after the grace: ${replays} of ${replays} found: sessions ended, events, mails`);
   });
 
-  it('S8 replay by many at once, on both: one end, one event, one mail', async () => {
+  it('ends the session once, with one event and one mail, for parallel replays on both processes (S8)', async () => {
     const [login] = (await addLogins(cluster, 1, { prefix: 'mobbed' })) as [MadeLogin];
     await rotated(at(0), login.refresh_token);
     await moveBack(login, 10);
@@ -146,7 +146,7 @@ describe('refresh over two processes', () => {
     expect(mailbox.mails.filter(({ to }) => to.includes(login.email))).toEqual([]);
   });
 
-  it('S10 lost answer: the connection is gone before it came; the other process gives the same within the grace, and none after it', async () => {
+  it('repeats the successor of a lost response on the other process, within the grace period only (S10)', async () => {
     const [login, late] = (await addLogins(cluster, 2, { prefix: 'lost' })) as [MadeLogin, MadeLogin];
     for (const lost of [login, late]) {
       await sendAndHangUp(at(0), lost.refresh_token);
@@ -162,7 +162,7 @@ describe('refresh over two processes', () => {
     expect(await stateOf(late)).toMatchObject({ rotations: 1, ended_reason: 'token_reuse', reuses: 1 });
   });
 
-  it('S11 abuse of the grace: two steps back ends the session even within it, and nothing brings it back', async () => {
+  it('ends the session when a token is replayed two rotations later within the grace period (S11)', async () => {
     const [login] = (await addLogins(cluster, 1, { prefix: 'twice' })) as [MadeLogin];
     const r1 = await rotated(at(0), login.refresh_token);
     const r2 = await rotated(at(1), r1.refresh_token);

@@ -29,7 +29,7 @@ interface Seen {
   wrong: string[];
 }
 
-describe('what is taken on one instance is gone on the other', () => {
+describe('revocations seen from the other instance', () => {
   let cluster: Cluster;
   let scene: Scene;
   let there: ServiceProcess;
@@ -136,7 +136,7 @@ describe('what is taken on one instance is gone on the other', () => {
     Object.fromEntries(Object.entries(all).map(([kind, { wrong }]) => [kind, wrong]));
   const nothingWrong = Object.fromEntries(kinds.map(([kind]) => [kind, []]));
 
-  it(`S16 stale answer: ${total} revocations of ${kinds.length} kinds, none believed for longer than a second, no cache may keep it`, async () => {
+  it(`applies ${total} revocations of ${kinds.length} kinds within a second, and forbids caching (S16)`, async () => {
     const all = await runAll('told of changes', () => Promise.resolve());
     expect(wrongOf(all)).toEqual(nothingWrong);
     const slow = Object.entries(all).flatMap(([kind, { believed }]) =>
@@ -145,7 +145,7 @@ describe('what is taken on one instance is gone on the other', () => {
     expect(slow).toEqual([]);
   });
 
-  it(`S16 stale answer: ${total} revocations while the connection on which changes are told was just cut: not one is believed`, async () => {
+  it(`applies ${total} revocations at once while the notification connection is cut (S16)`, async () => {
     const listening = await cluster.rows(
       'select 1 from pg_stat_activity where application_name = $1 and datname = current_database()',
       [listener],

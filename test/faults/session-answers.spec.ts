@@ -6,7 +6,7 @@ import { createTestDatabase } from '../support/test-database';
 
 const graceSeconds = 1;
 
-it('S10 two tabs on a slow database: the grace ends when it is asked for too late, not when the answer comes too late', async () => {
+it('measures the grace period when a refresh arrives, not when a slow database responds (S10)', async () => {
   const database = await createTestDatabase();
   const proxy = await TcpProxy.start(database.url);
   const service = await TestService.start({
@@ -38,7 +38,7 @@ it('S10 two tabs on a slow database: the grace ends when it is asked for too lat
   }
 });
 
-it('S8 S16 reuse by an address that has tried too often: its 429 comes no sooner than the end of the session', async () => {
+it('responds with 429 to a reuse from a limited address only after the session has ended (S8, S16)', async () => {
   const database = await createTestDatabase();
   const proxy = await TcpProxy.start(database.url);
   const service = await TestService.start({
@@ -68,7 +68,7 @@ it('S8 S16 reuse by an address that has tried too often: its 429 comes no sooner
   }
 });
 
-it('S13 S16 a login that ends another session: its answer comes no sooner than that end', async () => {
+it('responds to a login that ends another session only after that end took effect (S13, S16)', async () => {
   const database = await createTestDatabase();
   const proxy = await TcpProxy.start(database.url);
   const service = await TestService.start({
@@ -92,7 +92,7 @@ it('S13 S16 a login that ends another session: its answer comes no sooner than t
   }
 });
 
-it('L13 a login that is turned away changes nothing: its answer waits for nothing', async () => {
+it('responds at once to a rejected login, which changes nothing (L13)', async () => {
   const service = await TestService.start({ LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '1' });
   try {
     const login = () =>

@@ -6,7 +6,7 @@ jest.setTimeout(180_000);
 
 const max = 20;
 
-describe('many logins of one user at once, over two instances', () => {
+describe('many logins of one user at once over two instances', () => {
   let cluster: Cluster;
   let instances: ServiceProcess[];
   beforeAll(async () => {
@@ -22,7 +22,7 @@ describe('many logins of one user at once, over two instances', () => {
     return row?.count ?? NaN;
   };
 
-  it('S13 S23 a hundred succeed, with a session each, of which at no moment more than the limit live', async () => {
+  it('starts a hundred sessions and never keeps more alive than the limit (S13, S23)', async () => {
     let [most, running] = [0, true];
     const watch = (async () => {
       while (running) most = Math.max(most, await live());
@@ -56,7 +56,7 @@ describe('many logins of one user at once, over two instances', () => {
     expect(deadlocks).toEqual({ count: 0 });
   });
 
-  it('S23 logins, refreshes and ends of all sessions at the same time wait for each other and never deadlock', async () => {
+  it('waits for refreshes and revocations of all sessions without a deadlock (S23)', async () => {
     const login = (i: number) =>
       (instances[i % 2] as ServiceProcess).send('POST', '/auth/login', { body: { login: adminEmail, password } });
     const first = await login(0);

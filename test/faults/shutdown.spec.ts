@@ -114,7 +114,7 @@ async function timed<T>(work: Promise<T>): Promise<{ result: T; ms: number }> {
 }
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
-  it('lets requests under way finish with their answers, takes no new ones, and a second signal changes nothing', async () => {
+  it('finishes running requests, accepts no new ones and ignores a second signal (F17)', async () => {
     const changes = await holdChanges();
     const ended = timed(service.stop(signal));
     await until(refusesConnections);
@@ -132,7 +132,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect(service.output()).not.toMatch(/"level":(50|60)|unhandled/);
   });
 
-  it('is not held up by connections that are idle or have never sent anything', async () => {
+  it('does not wait for connections that are idle or never sent anything (F17)', async () => {
     const idle = await openSockets(100, 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
     const silent = await openSockets(100, '');
     const closed = Promise.all([...idle, ...silent].map((socket) => new Promise((done) => socket.once('close', done))));
@@ -143,7 +143,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
   });
 });
 
-it('answers all that it has taken on when it is stopped amid steady load', async () => {
+it('responds to every accepted request when it stops under steady load (F17)', async () => {
   let stopping = false;
   const answers: number[] = [];
   const lost: string[] = [];
@@ -171,7 +171,7 @@ it('answers all that it has taken on when it is stopped amid steady load', async
   expect(service.output().match(/"route":"\/user"/g)).toHaveLength(answers.length);
 });
 
-it('cuts off after seconds who never finishes a request, and still ends well', async () => {
+it('disconnects a client that never finishes its request, and still exits cleanly (F17)', async () => {
   const slow = await openSockets(1, '');
   slow[0]!.write(
     'POST /auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{',
@@ -183,7 +183,7 @@ it('cuts off after seconds who never finishes a request, and still ends well', a
   expect(ms).toBeLessThan(10_000);
 });
 
-it('gives a mail back to the queue when the mail server hangs', async () => {
+it('returns a mail to the queue when the mail server hangs (F17)', async () => {
   const hanging = createServer().listen(0, '127.0.0.1');
   await once(hanging, 'listening');
   const reached = once(hanging, 'connection');

@@ -90,7 +90,7 @@ describe('the service with its embedded database', () => {
     await context.close();
   }
 
-  it('starts in an empty directory, says where it is, and lets the first administrator in by a link that a real browser can use', async () => {
+  it('starts in an empty directory and lets the first administrator in by a link that a browser can use', async () => {
     const { url, output } = await start();
     expect(output()).toContain(`"API       http://localhost:${port}"`);
     expect(output()).toContain(`"explorer  http://localhost:${port}/docs"`);
@@ -108,7 +108,7 @@ describe('the service with its embedded database', () => {
     expect(log.join('\n')).not.toMatch(new RegExp(`${links[0]!.slice(-43)}|${password}`));
   });
 
-  it('refuses a second start on the same DATA_DIR, and goes on', async () => {
+  it('rejects a second start on the same DATA_DIR and keeps running', async () => {
     const second = await runBuilt('src/main.js', env({ PORT: String(await freePort()) }));
     expect([second.code, second.stdout]).toEqual([1, '']);
     expect(second.stderr).toMatch(/^Another process uses this DATA_DIR .*\n$/);
@@ -116,7 +116,7 @@ describe('the service with its embedded database', () => {
     expect(isAlive(processes[0]!)).toBe(true);
   });
 
-  it('gives a lost administrator a new link beside the running service, which works', async () => {
+  it('gives an administrator without access a new link while the service runs', async () => {
     const recovered = await runBuilt('src/cli/cli.js', env(), ['admin-recover']);
     expect([recovered.code, recovered.stderr]).toEqual([0, '']);
     expect(recovered.stdout.trim()).toMatch(new RegExp(`^${linkForm.source}$`));
@@ -127,7 +127,7 @@ describe('the service with its embedded database', () => {
     expect([unknown.code, unknown.stdout, unknown.stderr]).toEqual([1, '', 'user.not_found: No such user\n']);
   });
 
-  it('takes over after kill -9, with everything that was acknowledged', async () => {
+  it('takes over after kill -9 with every acknowledged write (F4)', async () => {
     await service?.kill();
     expect(processes.filter(isAlive).length).toBeGreaterThan(0);
     const postmaster = processes[0];
@@ -137,12 +137,12 @@ describe('the service with its embedded database', () => {
     expect(await logIn('administrator', `${password} 2`)).toBe(200);
   });
 
-  it('stops on SIGTERM without leaving a process', async () => {
+  it('stops on SIGTERM without leaving a process (F17)', async () => {
     expect(await service?.stop()).toBe(0);
     await assertNoServer();
   });
 
-  it('gives a lost administrator a new link while the service is stopped, and leaves the database stopped', async () => {
+  it('gives an administrator without access a new link while the service is stopped', async () => {
     const recovered = await runBuilt('src/cli/cli.js', env(), ['admin-recover']);
     expect([recovered.code, recovered.stderr]).toEqual([0, '']);
     await assertNoServer();
@@ -166,7 +166,7 @@ describe('the service with its embedded database', () => {
     await assertNoServer();
   });
 
-  it('leaves no process when it is stopped while it is still starting', async () => {
+  it('leaves no process when it is stopped during the start', async () => {
     const child = spawnBuilt('src/main.js', env()).child;
     const ended = once(child, 'exit');
     // as soon as the server runs, and long before the service listens
@@ -176,7 +176,7 @@ describe('the service with its embedded database', () => {
     await assertNoServer();
   });
 
-  it('keeps secrets to its owner', () => {
+  it('lets only its owner read secrets', () => {
     expect(readFileSync(join(dataDir, 'app-secret'), 'utf8')).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(statSync(join(dataDir, 'app-secret')).mode & 0o777).toBe(0o600);
   });

@@ -10,7 +10,7 @@ const whole = (text: string) => text;
 const parts = 300;
 const tail = 'the end\n';
 
-describe('uploads that do not go as they should', () => {
+describe('interrupted uploads', () => {
   let service: TestService;
   let port: number;
   const connections: RawConnection[] = [];
@@ -90,36 +90,31 @@ describe('uploads that do not go as they should', () => {
   it.each([
     ['whose length is known', { 'content-length': '9000000' }, whole],
     ['in chunks', {}, chunk],
-  ])(
-    'F18 broken off: an upload %s leaves no user, no operation, no batch and no transaction, and its key is free',
-    async (_how, length, framed) => {
-      const key = `broken-${Object.keys(length).length}`;
-      const connection = await begin(
-        head({ ...length, 'idempotency-key': key, 'x-request-id': key }) + framed(header + rows(key, 2_500)),
-      );
-      await until(async () => (await receiving(key)).length === 1);
-      connection.socket.resetAndDestroy();
-      await until(
-        async () => (await service.rows('select 1 from operations where request_id = $1', [key])).length === 0,
-      );
-      expect(
-        await service.rows(
-          'select 1 from operation_batches where operation_id not in (select operation_id from operations)',
-        ),
-      ).toEqual([]);
-      expect(await usersLike(key)).toEqual([]);
-      const transactions = `select query from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`;
-      expect(await service.rows(transactions)).toEqual([]);
-      await until(async () => (await service.rows('select 1 from idempotency_keys')).length === 0);
-      const again = await service.post('/user/import', {
-        ...service.admin,
-        body: header + row(`${key}-1`),
-        headers: { 'content-type': 'text/csv', 'idempotency-key': key },
-      });
-      expect([again.status, again.body.created]).toEqual([200, 1]);
-      await service.rows('delete from idempotency_keys');
-    },
-  );
+  ])('leaves nothing behind when an upload is cut %s, and frees its key (F18)', async (_how, length, framed) => {
+    const key = `broken-${Object.keys(length).length}`;
+    const connection = await begin(
+      head({ ...length, 'idempotency-key': key, 'x-request-id': key }) + framed(header + rows(key, 2_500)),
+    );
+    await until(async () => (await receiving(key)).length === 1);
+    connection.socket.resetAndDestroy();
+    await until(async () => (await service.rows('select 1 from operations where request_id = $1', [key])).length === 0);
+    expect(
+      await service.rows(
+        'select 1 from operation_batches where operation_id not in (select operation_id from operations)',
+      ),
+    ).toEqual([]);
+    expect(await usersLike(key)).toEqual([]);
+    const transactions = `select query from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`;
+    expect(await service.rows(transactions)).toEqual([]);
+    await until(async () => (await service.rows('select 1 from idempotency_keys')).length === 0);
+    const again = await service.post('/user/import', {
+      ...service.admin,
+      body: header + row(`${key}-1`),
+      headers: { 'content-type': 'text/csv', 'idempotency-key': key },
+    });
+    expect([again.status, again.body.created]).toEqual([200, 1]);
+    await service.rows('delete from idempotency_keys');
+  });
 
   it.each<
     [string, () => Promise<[path: string, headers: Record<string, string | undefined>, begins: string]>, number, string]
@@ -162,7 +157,7 @@ describe('uploads that do not go as they should', () => {
       'request.too_large',
     ],
   ])(
-    'F18 a refusal for %s reaches who is still sending, and what follows the file is no request',
+    'delivers the rejection for %s to a client that still sends, and ignores what follows (F18)',
     async (_why, make, status, code) => {
       const part = 'x'.repeat(60_000) + '\n'.repeat(5_536);
       for (const framed of [whole, chunk]) {
@@ -187,7 +182,7 @@ describe('uploads that do not go as they should', () => {
     },
   );
 
-  it('F18 who is refused and never stops sending is cut off', async () => {
+  it('disconnects a rejected client that never stops sending (F18)', async () => {
     const connection = await begin(head({ authorization: undefined }));
     const since = performance.now();
     void connection.trickle(chunk('x'.repeat(1_000)), 20);
@@ -213,7 +208,7 @@ describe('uploads that do not go as they should', () => {
     ['no chunk', () => head() + chunk(header) + `zz\r\n${row('framed-5')}\r\n0\r\n\r\n`, 400],
     ['a chunk that is longer than it says', () => head() + `3\r\n${header}\r\n0\r\n\r\n`, 400],
   ])(
-    'H9 request smuggling by %s: refused, nobody is created, and what follows is no request',
+    'rejects request smuggling by %s, creates no user and runs no smuggled request (H9)',
     async (_how, bytes, status) => {
       const connection = await begin(bytes() + smuggled());
       await connection.trickle('\r\n', 20);
@@ -227,7 +222,7 @@ describe('uploads that do not go as they should', () => {
     },
   );
 
-  it('H9 request smuggling by a length that is too small: the rest of the file is no request, and ends the connection', async () => {
+  it('treats the rest of a file with a too small length as no request and closes the connection (H9)', async () => {
     const connection = await begin(
       head({ 'content-length': String((header + row('short-1')).length) }) + header + row('short-1') + row('short-2'),
     );
@@ -236,7 +231,7 @@ describe('uploads that do not go as they should', () => {
     await until(async () => (await usersLike('short')).length === 1);
   });
 
-  it('an import that is canceled while it comes in is answered as such, and leaves no batch', async () => {
+  it('reports the cancellation to the uploading client and leaves no batch', async () => {
     const connection = await begin(head({ 'x-request-id': 'canceled' }) + chunk(header + rows('canceled', 2_500)));
     await until(async () => (await receiving('canceled')).length === 1);
     const [{ operation_id } = {}] = await receiving('canceled');
@@ -251,7 +246,7 @@ describe('uploads that do not go as they should', () => {
     expect(await usersLike('canceled')).toEqual([]);
   });
 
-  it('ends headers and bodies that trickle, and serves all other clients meanwhile (F18, H18)', async () => {
+  it('ends trickling headers and bodies, and serves all other clients meanwhile (F18, H18)', async () => {
     for (const name of ['body', 'chunks', 'headers']) {
       const ms = await slow[name]!.closed;
       expect([name, slow[name]!.status]).toEqual([name, 400]);
@@ -261,7 +256,7 @@ describe('uploads that do not go as they should', () => {
     expect(Math.max(...waits)).toBeLessThan(10_000);
   });
 
-  it('a file that takes long is taken as long as it flows, and cut once it is silent', async () => {
+  it('receives a slow file as long as data flows, and disconnects it once it is silent', async () => {
     await flowing;
     await until(async () => Promise.resolve(slow['flowing']!.status > 0), 15_000);
     expect(slow['flowing']!.received).toContain('"created":55');

@@ -22,7 +22,7 @@ interface Bulk {
   key: string;
 }
 
-describe('up to 10,000 found users, done while the caller waits, when the answer never comes', () => {
+describe('bulk changes within the request whose response never arrives', () => {
   let cluster: Cluster;
   let instance: ServiceProcess;
   let token: string;
@@ -66,7 +66,7 @@ describe('up to 10,000 found users, done while the caller waits, when the answer
         ).length === 0,
     );
 
-  it(`F1 F2 kill -9 amid a change and a deletion of ${many}: none or all of them, and once repeated, all of them exactly once`, async () => {
+  it(`changes all ${many} users or none after kill -9, and each exactly once on retry (F1, F2)`, async () => {
     const bulks: Bulk[] = [];
     const counts = { none: 0, all: 0, answered: 0 };
     for (let round = 0; round < rounds || counts.answered === bulks.length; round++) {
@@ -105,7 +105,7 @@ describe('up to 10,000 found users, done while the caller waits, when the answer
   });
 
   it.each(['PATCH', 'DELETE'] as const)(
-    'F3 the answer of %s is cut after COMMIT: repeated with its key it is answered, with its confirm token refused, and nothing is done twice',
+    'replays the lost response of %s to the same key, and rejects its used confirm token (F3)',
     async (method) => {
       for (const confirmed of [false, true]) {
         const proxy = await TcpProxy.start(cluster.databaseUrl);

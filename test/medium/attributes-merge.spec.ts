@@ -14,7 +14,7 @@ function mergePatch(target: Json | undefined, patch: Json): Json {
   return merged;
 }
 
-describe('attributes are changed by merge patches (RFC 7396)', () => {
+describe('merge patches of attributes (RFC 7396)', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -46,11 +46,11 @@ describe('attributes are changed by merge patches (RFC 7396)', () => {
     [{ a: 'foo' }, { b: { bb: { ccc: null } } }],
     [{ a: { b: 1 } }, { a: null, b: 2 }],
     [{}, { toString: 'a', valueOf: { hasOwnProperty: 1 } }],
-  ])('%j patched with %j', async (before, patch) => {
+  ])('merges into %j the patch %j', async (before, patch) => {
     expect(await changed(before, patch)).toEqual(mergePatch(before, patch));
   });
 
-  it('any values with any patch', async () => {
+  it('merges any patch into any values', async () => {
     const keys = oneof(constant('a'), constant('b'), constant('c'));
     const object: Arbitrary<Json> = dictionary(
       keys,

@@ -59,8 +59,8 @@ const createUser = (name: string) =>
     headers: { 'idempotency-key': name },
   });
 
-describe('F26 B15 a request that PostgreSQL aborts for the sake of another one', () => {
-  it('has met it head-on (deadlock), and is done all the same, once', async () => {
+describe('requests that PostgreSQL aborts in favour of another one', () => {
+  it('retries a request once after a deadlock (F26, B15)', async () => {
     const users = [await service.createUser({ carrier_id: 'c26' }), await service.createUser({ carrier_id: 'c26' })];
     const [first, second] = users.map(({ user_id }) => user_id).sort();
     await other.query('begin');
@@ -104,16 +104,19 @@ describe('F26 B15 a request that PostgreSQL aborts for the sake of another one',
     ],
   ];
 
-  it.each(requests)('%s is done at the third try, once', async (_name, request, status, written) => {
-    await refuse('events', '40P01', 2);
-    let answer;
-    const events = await newEvents(async () => (answer = await request()));
-    expect(await allowAgain('events')).toBeGreaterThanOrEqual(3);
-    expect(answer).toMatchObject({ status });
-    expect(events).toEqual(written);
-  });
+  it.each(requests)(
+    'retries %s until its third attempt succeeds, once (F26)',
+    async (_name, request, status, written) => {
+      await refuse('events', '40P01', 2);
+      let answer;
+      const events = await newEvents(async () => (answer = await request()));
+      expect(await allowAgain('events')).toBeGreaterThanOrEqual(3);
+      expect(answer).toMatchObject({ status });
+      expect(events).toEqual(written);
+    },
+  );
 
-  it('a single statement in no transaction is done again too', async () => {
+  it('retries a single statement outside a transaction (F26)', async () => {
     const { refresh_token } = await service.login(adminEmail);
     await refuse('sessions', '40P01', 2);
     const answer = await service.post('/auth/check-token', { body: { refresh_token } });
@@ -126,18 +129,21 @@ describe('F26 B15 a request that PostgreSQL aborts for the sake of another one',
     ['40001', 3],
     ['40P01', 3],
     ['55P03', 1],
-  ])('%s: after %s tries it is told to come back, nothing is half done, and then it may', async (state, tries) => {
-    const name = `state${state.toLowerCase()}`;
-    await refuse('events', state, 100);
-    const refused = await createUser(name);
-    expect(await allowAgain('events')).toBe(tries);
-    expect(refused).toMatchObject({ status: 503, body: { code: 'service.database_unavailable' } });
-    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-    expect(await service.rows(`select from users where name = '${name}'`)).toEqual([]);
-    expect((await createUser(name)).status).toBe(201);
-  });
+  ])(
+    'on %s gives up after %s attempts with a retry hint, changes nothing, and succeeds later (F26)',
+    async (state, tries) => {
+      const name = `state${state.toLowerCase()}`;
+      await refuse('events', state, 100);
+      const refused = await createUser(name);
+      expect(await allowAgain('events')).toBe(tries);
+      expect(refused).toMatchObject({ status: 503, body: { code: 'service.database_unavailable' } });
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      expect(await service.rows(`select from users where name = '${name}'`)).toEqual([]);
+      expect((await createUser(name)).status).toBe(201);
+    },
+  );
 
-  it('what an aborted try has left running writes nothing into the next one', async () => {
+  it('lets nothing that an aborted attempt left running write into the next one (F26)', async () => {
     const [host, database] = [service.app.get(TransactionHost), service.app.get(Database)];
     await service.rows('create table written (tried integer)');
     let tried = 0;

@@ -28,7 +28,7 @@ const columns = [
 ];
 const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-describe('export of users', () => {
+describe('the export of users', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -45,7 +45,7 @@ describe('export of users', () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
   };
 
-  it('writes CSV with a header, one line for each user, every column, times in UTC', async () => {
+  it('writes CSV with a header, one line per user, every column and times in UTC', async () => {
     const fields = {
       first_name: 'Ada, "the first"',
       last_name: 'Lovelace',
@@ -89,7 +89,7 @@ describe('export of users', () => {
     ]);
   });
 
-  it('writes in NDJSON what the interface shows of the same users, without secrets', async () => {
+  it('writes the users of the API as NDJSON, without secrets', async () => {
     const { user_id } = await service.loginAs({ first_name: 'Zoë' });
     const [row, ...rest] = await lines(`&user_id=${user_id}`);
     const { body } = await service.get(`/user/${user_id}`, service.admin);
@@ -97,7 +97,7 @@ describe('export of users', () => {
     expect(row).toEqual(Object.fromEntries(columns.map((column) => [column, body[column]])));
   });
 
-  it('finds by the grammar of lists, and without a filter everybody who is not deleted', async () => {
+  it('filters like a list, and without a filter exports every user who is not deleted', async () => {
     const { user_id } = await service.createUser({ carrier_id: 'found' });
     await service.createUser({ carrier_id: 'found', first_name: 'Deleted' });
     await service.delete('/user/all?first_name=Deleted', service.admin);
@@ -110,7 +110,7 @@ describe('export of users', () => {
     expect(await lines('')).toHaveLength(n);
   });
 
-  it('gives more users than one piece holds, each once, in the order of their ids', async () => {
+  it('exports more users than one batch holds, each once, ordered by id', async () => {
     await service.rows(`insert into users (user_id, user_type, name, email, carrier_id, status)
       select uuid_v7(), 'carrier', 'many-' || i, 'many-' || i || '@example.com', 'many', 'invited' from generate_series(1, 1234) i`);
     const ids = (await lines('&carrier_id=many')).map((user) => String(user['user_id']));
@@ -119,7 +119,7 @@ describe('export of users', () => {
     expect(parse((await csv('carrier_id=many')).text)).toHaveLength(1235);
   });
 
-  it('is recorded with the number of users and the names of the filters, not with what was looked for', async () => {
+  it('records the number of users and the names of the filters, but no filter value', async () => {
     const { user_id } = await service.createUser({ first_name: 'Somebody' });
     await csv(`first_name=Somebody&user_id=${user_id}`);
     const { body } = await service.get('/audit/list?event_type=user.exported&per_page=1', service.admin);
@@ -142,7 +142,7 @@ describe('export of users', () => {
     ['per_page=10', 'per_page', 'parameter.unknown'],
     ['deleted=true', 'deleted', 'parameter.unknown'],
     ['everyone=true', 'everyone', 'parameter.unknown'],
-  ])('%s is refused before anything is given out', async (query, parameter, code) => {
+  ])('rejects %s before it sends anything', async (query, parameter, code) => {
     const { status, body } = await csv(query);
     expect([status, body.code, body.errors]).toEqual([
       400,
@@ -154,7 +154,7 @@ describe('export of users', () => {
   it.each([
     ['csv', 'text/csv'],
     ['ndjson', 'application/x-ndjson'],
-  ])('%s: the longest user there can be fits into a row, and comes back', async (format, type) => {
+  ])('holds the longest possible user in one row, which can be imported again: %s', async (format, type) => {
     const carriers = (from: number) => Array.from({ length: 500 }, (_, i) => `carrier-${from + i}-`.padEnd(64, 'x'));
     const longest = { user_type: 'system', carrier_id: undefined, attributes: { quotes: '"'.repeat(8_150) } };
     const { user_id } = await service.createUser(longest);

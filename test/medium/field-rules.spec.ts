@@ -63,11 +63,11 @@ describe('the two readers of request fields', () => {
   const sorted = (errors: FieldError[]) =>
     [...errors].sort((a, b) => String(a.pointer).localeCompare(String(b.pointer)));
 
-  it('know the same fields', () => {
+  it('covers the same fields in both', () => {
     expect([...fields.keys()].sort()).toEqual(Object.keys(right).sort());
   });
 
-  it('say the same of the same values, and bring them into the same form', async () => {
+  it('accepts and normalises the same values in both', async () => {
     const value = (name: string) =>
       fc.oneof(
         { weight: 4, arbitrary: fc.constantFrom(...(right[name] ?? [])) },

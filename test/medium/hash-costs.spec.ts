@@ -42,7 +42,7 @@ describe('the costs of stored hashes', () => {
       hashes,
     ]);
 
-  it('are the highest cost of each computation after a recount, and disappear with its last hash (L19)', async () => {
+  it('keeps the highest cost of each computation after a recount, until its last hash is gone (L19)', async () => {
     const hashes = [await hashBcrypt(password, { cost: 4 }), await hashBcrypt(password, { cost: 5 })];
     await store(...hashes, `$pbkdf2-sha256$i=1000${rest}`, `$pbkdf2-sha256$900$${'A'.repeat(22)}$${'A'.repeat(86)}`);
     await store(`$scrypt$ln=4,r=8,p=1${rest}`, `$scrypt$ln=5,r=8,p=1${rest}`, `$argon2i$v=19$m=64,t=2,p=1${rest}`);
@@ -63,7 +63,7 @@ describe('the costs of stored hashes', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('are current on an instance as soon as another instance has changed them', async () => {
+  it('updates an instance as soon as another instance has changed the costs', async () => {
     expect(await costs.current()).toEqual([]);
     await service.rows(`insert into password_hash_costs values ('bcrypt', 32)`);
     expect(await costs.current()).toEqual([bcrypt(5)]);
@@ -73,7 +73,7 @@ describe('the costs of stored hashes', () => {
     expect(await costs.current()).toEqual([]);
   });
 
-  it('are read from the database while the instance may have missed a change', async () => {
+  it('reads the costs from the database while the instance may have missed a change', async () => {
     expect(await costs.current()).toEqual([]);
     // One statement changes the costs and ends the connection that would notify the instance.
     await service.sql.query(`with ended as (select pg_terminate_backend(pid) from pg_stat_activity where ${listeners})
@@ -82,7 +82,7 @@ describe('the costs of stored hashes', () => {
     expect(await costs.current()).toEqual([bcrypt(5)]);
   });
 
-  it('are not lowered by a recount that overlaps an import', async () => {
+  it('does not lower the costs in a recount that overlaps an import', async () => {
     const client = new Client({ connectionString: service.config.DATABASE_URL });
     await client.connect();
     const [user_id] = await userIds(1);
@@ -99,14 +99,14 @@ describe('the costs of stored hashes', () => {
     expect(await stored()).toEqual([bcrypt(6)]);
   });
 
-  it('are not lowered by cheaper hashes', async () => {
+  it('does not lower the costs for cheaper hashes', async () => {
     const credentials = service.app.get(CredentialsService);
     await credentials.noteHashes([`$2b$08$${'.'.repeat(53)}`]);
     await credentials.noteHashes([`$2b$07$${'.'.repeat(53)}`, `$argon2id$v=19$m=19456,t=2,p=1${rest}`]);
     expect(await stored()).toEqual([bcrypt(8)]);
   });
 
-  it('include every parameter set of a memory-hard function', async () => {
+  it('includes every parameter set of a memory-hard function', async () => {
     const sets = [1, 2, 3, 4, 5, 6].map((passes) => `$argon2id$v=19$m=64,t=${passes},p=1${rest}`);
     await service.app.get(CredentialsService).noteHashes([...sets, `$scrypt$ln=4,r=8,p=1${rest}`]);
     await service.rows('select 1');

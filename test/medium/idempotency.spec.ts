@@ -80,7 +80,7 @@ describe('the idempotency interceptor', () => {
       { objectMode: false },
     );
 
-  it('takes method, path and key together, and compares the query', async () => {
+  it('identifies a request by method, path and key, and compares the query', async () => {
     let count = 0;
     const handler = () => ({ count: ++count });
     const sent = { key: 'k', body: { a: 1 } };
@@ -99,7 +99,7 @@ describe('the idempotency interceptor', () => {
     expect(await send(sent, handler)).toEqual({ answer: { count: 1 }, calls: 0, status: 201 });
   });
 
-  it('repeats the status that the handler chose, and an answer without a body', async () => {
+  it('replays the status that the handler chose, and an empty response', async () => {
     const accepted = (_body: unknown, reply: Reply) => reply.status(202);
     expect(await send({ key: 'k' }, accepted)).toEqual({ answer: undefined, calls: 1, status: 202 });
     expect(await send({ key: 'k' }, accepted)).toEqual({ answer: undefined, calls: 0, status: 202 });
@@ -114,14 +114,14 @@ describe('the idempotency interceptor', () => {
     ['access.denied', 1],
     ['request.not_found', 1],
     ['user.version_mismatch', 1],
-  ])('%s: sent twice it is carried out %i times', async (code, times) => {
+  ])('%s: runs a request that is sent twice %i times', async (code, times) => {
     const answers = [await send({ key: 'k' }, refuse(code)), await send({ key: 'k' }, refuse(code))];
     expect(answers.map(({ answer }) => answer)).toEqual([code, code]);
     expect(answers.reduce((sum, { calls }) => sum + calls, 0)).toBe(times);
     expect(await keys()).toHaveLength(times === 1 ? 1 : 0);
   });
 
-  it('renews the claim of a request that takes long', async () => {
+  it('renews the claim of a slow request', async () => {
     const handler = async () => {
       await service.rows(`update idempotency_keys set claimed_until = now() + interval '1 second'`);
       await until(
@@ -134,7 +134,7 @@ describe('the idempotency interceptor', () => {
     expect((await send({ key: 'k' }, handler)).answer).toBe('done');
   });
 
-  it('keeps what the transaction kept, also when the answer is lost afterwards', async () => {
+  it('keeps the response that the transaction stored, even if it is lost afterwards', async () => {
     const handler = async () => {
       await idempotency.keep(200, { kept: true });
       throw new Error('lost on the way');
@@ -171,7 +171,7 @@ describe('the idempotency interceptor', () => {
       ['that nobody reads', () => text.length],
     ];
 
-    it.each(readers)('%s: the same bytes get the first answer, others are refused', async (_title, handler) => {
+    it.each(readers)('replays the response to the same bytes and rejects others: %s', async (_title, handler) => {
       expect(await send({ key: 'k', body: stream(text, 16_384) }, handler)).toEqual({
         answer: text.length,
         calls: 1,
@@ -189,7 +189,7 @@ describe('the idempotency interceptor', () => {
         });
     });
 
-    it('while it is being read: the same key has to wait, and its body is not read', async () => {
+    it('rejects the same key while the body is read, without reading the second body', async () => {
       const second = stream(text, 1_000);
       const handler: Handler = async (body) => {
         await readSome(body);
@@ -200,7 +200,7 @@ describe('the idempotency interceptor', () => {
       expect(second.readableDidRead).toBe(false);
     });
 
-    it('a refusal after a part of it is kept for the whole', async () => {
+    it('stores a rejection that came after a part of the body for the whole body', async () => {
       const handler: Handler = async (body) => {
         await readSome(body);
         throw new AppError('request.invalid');
@@ -217,7 +217,7 @@ describe('the idempotency interceptor', () => {
       expect(await mended).toMatchObject({ answer: 'idempotency.key_reused', calls: 0 });
     });
 
-    it('that breaks off: nothing is kept, and the same key works once the whole comes', async () => {
+    it('stores nothing for a body that breaks off, and accepts the same key with the whole body', async () => {
       const [, [, handler]] = readers as [[string, Handler], [string, Handler]];
       const broken = Readable.from(
         (async function* () {
@@ -234,7 +234,7 @@ describe('the idempotency interceptor', () => {
       });
     });
 
-    it('that breaks off or is destroyed: a change that was made is kept, a refusal is not', async () => {
+    it('keeps a change, but no rejection, when the body breaks off or is destroyed', async () => {
       const destroy = (body: Readable) => void body.on('error', () => undefined).destroy();
       const refused = (body: Readable) => {
         destroy(body);
@@ -249,7 +249,7 @@ describe('the idempotency interceptor', () => {
       });
     });
 
-    it('is never read ahead of its reader, nor gathered in memory', async () => {
+    it('reads no body ahead of its consumer, and buffers none in memory', async () => {
       const chunk = Buffer.alloc(65_536, 'x');
       let made = 0;
       const large = () =>

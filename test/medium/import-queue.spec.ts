@@ -37,7 +37,7 @@ describe('imports beside each other', () => {
     return (await service.rows(waits)).length === count;
   };
 
-  it('a file of few rows is answered when it is done, although somebody else does a part of it', async () => {
+  it('responds to a small file when it is done, even if another worker processes a part of it', async () => {
     const other = new Client(service.config.DATABASE_URL);
     await other.connect();
     try {
@@ -57,7 +57,7 @@ describe('imports beside each other', () => {
     }
   });
 
-  it('what was accepted behind a file of few rows goes on when that is done, and is not left to the sweep', async () => {
+  it('continues the file accepted behind a small file at once, without waiting for the sweep', async () => {
     const few = send('few', 1);
     await until(() => waiting(1));
     const rows = Array.from({ length: 10_001 }, (_, i) => `carrier,many-${i},many-${i}@example.com,c1`);
@@ -88,7 +88,7 @@ describe('imports beside each other', () => {
     );
   });
 
-  it('a file whose users cannot be created for the moment is an operation that goes on, and no refusal', async () => {
+  it('continues as an operation, without a refusal, when users cannot be created for the moment', async () => {
     await service.rows(`create function not_now() returns trigger language plpgsql
       as $$ begin raise exception 'not now' using errcode = 'lock_not_available'; end $$`);
     await service.rows('create trigger a_fault before insert on users for each row execute function not_now()');

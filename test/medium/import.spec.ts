@@ -6,7 +6,7 @@ import { type TestAnswer, TestService } from '../support/service';
 
 const header = 'user_type,name,email,carrier_id';
 
-describe('import of users', () => {
+describe('the import of users', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -28,7 +28,7 @@ describe('import of users', () => {
   const count = async () => (await service.rows<{ n: number }>('select count(*)::integer as n from users'))[0]?.n;
   const left = () => service.rows('select 1 from operation_batches');
 
-  it('creates the users of a CSV file, each row for itself, and tells line, field and code of those that are wrong', async () => {
+  it('creates the users of a CSV file row by row, and reports line, field and code of wrong rows', async () => {
     const file = [
       header,
       'carrier,csv-1,csv-1@example.com,c1',
@@ -68,7 +68,7 @@ describe('import of users', () => {
     expect(await left()).toEqual([]);
   });
 
-  it('leaves rows out whose name is taken where that is asked for, and mails invitations only where that is', async () => {
+  it('skips rows with a taken name and mails invitations only if asked to', async () => {
     expect((await sendRows([row('skip-1')])).body).toMatchObject({ created: 1 });
     const { body } = await sendRows([row('skip-1'), row('skip-2'), row('skip-2')], 'on_conflict=skip&invite=true');
     expect(body).toMatchObject({ created: 1, skipped: 2, failed_count: 0, failed: [] });
@@ -80,7 +80,7 @@ describe('import of users', () => {
     expect(tokens).toEqual([{ name: 'skip-2' }]);
   });
 
-  it('checks everything and creates nobody in a dry run', async () => {
+  it('checks everything and creates no user in a dry run', async () => {
     const before = await count();
     const rows = [
       row('dry-1'),
@@ -108,7 +108,7 @@ describe('import of users', () => {
     ]).toEqual([before, []]);
   });
 
-  it('an id in several rows is one user: of the first row that can be one, with its password and no other', async () => {
+  it('creates one user for an id in several rows: from the first valid row, with its password', async () => {
     const shared = { user_id: randomUUID() };
     const hash = (digit: string) => ({ password_hash: `$2b$04$${digit.repeat(21)}.${digit.repeat(30)}.` });
     const rows = [
@@ -138,7 +138,7 @@ describe('import of users', () => {
     ]);
   });
 
-  it('takes hashes of other systems, with which users log in at once', async () => {
+  it('accepts hashes of other systems, with which users log in at once', async () => {
     const rows = [
       row('hash-1', { password_hash: await hashBcrypt('the old password', { cost: 4 }) }),
       row('hash-2', { password_hash: createHash('md5').update('the old password').digest('hex') }),
@@ -165,7 +165,7 @@ describe('import of users', () => {
     expect(stored).toEqual([]);
   });
 
-  it('what the database could not keep is one wrong row, and no end of the file', async () => {
+  it('reports a row that the database cannot store as one wrong row and continues', async () => {
     const times = ['2026-02-30T00:00:00Z', '2025-02-29T00:00:00+00:00', '2026-01-01T24:00:00Z', '2026-01-01T00:00:60Z'];
     const wrong = [...times.map((created_at) => ({ created_at })), { attributes: { tiny: Array(400).fill(1e-300) } }];
     const good = row('kept-1', {
@@ -193,7 +193,7 @@ describe('import of users', () => {
     expect(await service.rows(`select 1 from operations where status <> 'done'`)).toEqual([]);
   });
 
-  it('is canceled while its file is still coming in: nobody is created, nothing of it is kept, and the answer says so', async () => {
+  it('creates no user and keeps nothing when it is canceled during the upload, and says so', async () => {
     const lines = (from: number) =>
       Array.from({ length: 1_000 }, (_, i) => JSON.stringify(row(`cancel-${from + i}`))).join('\n') + '\n';
     const receiving = async () =>
@@ -224,7 +224,7 @@ describe('import of users', () => {
     expect([await left(), await service.rows(`select 1 from users where name like 'cancel-%'`)]).toEqual([[], []]);
   });
 
-  it('goes on as an operation with more than 10,000 rows, and tells how it stands', async () => {
+  it('continues as an operation above 10,000 rows and reports its progress', async () => {
     const rows = Array.from({ length: 10_001 }, (_, i) => row(i % 50 === 7 ? '!!!' : `many-${i}`));
     const { status, body, headers } = await sendRows(rows);
     expect([status, body.kind, body.matched, headers['location']]).toEqual([
@@ -263,7 +263,7 @@ describe('import of users', () => {
     [`${header}\r\ncarrier,a"b,c,d\r\n`, 'line 2: has a quote in the wrong place'],
     [`${header}\r\ncarrier,ok-1,ok-1@example.com,c1\r\ncarrier,"open`, 'line 3: has a quote that is not closed'],
     [`${header}\r\ncarrier,${'x'.repeat(140_000)},c,d\r\n`, 'line 2: has a row of more than 131072 characters'],
-  ])('a file that cannot be read creates nobody: %#', async (file, detail) => {
+  ])('creates no user from an unreadable file: %#', async (file, detail) => {
     const before = await count();
     const { status, body } = await send(file);
     expect([status, body.code, body.errors?.[0]?.detail]).toEqual([400, 'request.invalid', detail]);
@@ -274,7 +274,7 @@ describe('import of users', () => {
     ]).toEqual([before, [], []]);
   });
 
-  it('what is not UTF-8, or of another type, is refused', async () => {
+  it('rejects a file that is not UTF-8 or of another type', async () => {
     const latin = await service.app.inject({
       method: 'POST',
       url: '/user/import',
@@ -295,7 +295,7 @@ describe('import of users', () => {
     expect((await send(header, 'dryrun=true')).body.errors[0].parameter).toBe('dryrun');
   });
 
-  it('export, purge and import give the same users, whatever they are called', async () => {
+  it('restores the same users by export, purge and import, with any names', async () => {
     const text = fc.string({ unit: fc.constantFrom(...`'"=+-@,; aé😀＝`), maxLength: 12 });
     const value = fc.oneof(
       text,

@@ -29,7 +29,7 @@ describe('passwords hashed by other systems', () => {
   it.each([
     ['bcrypt', () => hashBcrypt(secret, { cost: 4 })],
     ['MD5 inside Argon2id', () => wrapMd5(createHash('md5').update(secret).digest('hex'))],
-  ])('%s: the right password logs in and is hashed anew, a wrong one changes nothing', async (_form, make) => {
+  ])('logs in with the right password only, and replaces the hash: %s', async (_form, make) => {
     const foreign = await make();
     const { user_id, name } = await userWith(foreign);
     expect(await attempt(name, `${secret}!`)).toBe(401);
@@ -40,14 +40,14 @@ describe('passwords hashed by other systems', () => {
     expect(await attempt(name, `${secret}!`)).toBe(401);
   });
 
-  it('bcrypt sees 72 bytes; from the first login on all count', async () => {
+  it('verifies 72 bytes against bcrypt, and the whole password from the first login on', async () => {
     const long = 'é'.repeat(36) + ' and what bcrypt never saw';
     const { name } = await userWith(await hashBcrypt(long, { cost: 4 }));
     expect(await attempt(name, long)).toBe(200);
     expect(await attempt(name, `${long}!`)).toBe(401);
   });
 
-  it('a hash that nobody can read lets nobody in, and is no fault of the service', async () => {
+  it('rejects every password for an unreadable hash, without an error of the service', async () => {
     const { name } = await userWith('$argon2id$v=19$m=999999999,t=3,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA');
     expect(await attempt(name, secret)).toBe(401);
   });

@@ -4,7 +4,7 @@ import { type TestLogin, TestService } from '../support/service';
 
 jest.setTimeout(120_000);
 
-describe('keys as actors', () => {
+describe('API keys as actors', () => {
   let service: TestService;
   let admin: TestLogin;
   beforeAll(async () => {
@@ -13,7 +13,7 @@ describe('keys as actors', () => {
   });
   afterAll(() => service.close());
 
-  it('are named in what they do: users that they create, sessions that they end, the audit log', async () => {
+  it('names the key in the users that it creates, the sessions that it ends, and the audit log', async () => {
     const { key_id, key } = await createKey(service, ['*']);
     const victim = await service.loginAs();
     const name = `by-key-${Date.now()}`;
@@ -49,7 +49,7 @@ describe('keys as actors', () => {
     );
   });
 
-  it('end the sessions that a filter finds, none without one, and none of whoever has a role that they may not give', async () => {
+  it('ends the sessions that a filter matches, but none of users whose role the key may not grant', async () => {
     const { key_id, key } = await createKey(service, ['session:revoke']);
     const victim = await service.loginAs();
     const other = await service.login(victim.name);
@@ -65,7 +65,7 @@ describe('keys as actors', () => {
     expect((await service.get('/user', admin)).status).toBe(200);
   });
 
-  it('ask for operations of many, follow, cancel and undo them; cursors are theirs alone', async () => {
+  it('lets a key start, follow, cancel and undo operations, and keeps cursors private', async () => {
     await addManyUsers(service, 10_001, 'many');
     const { key_id, key } = await createKey(service, ['user:update', 'user:read']);
     const { status, body } = await service.patch('/user/all?carrier_id=many', {
@@ -105,7 +105,7 @@ describe('keys as actors', () => {
     expect((await change(`&confirm_token=${encodeURIComponent(confirm_token)}`, key)).body.changed).toBe(1);
   });
 
-  it('import users, and the work goes on after the request', async () => {
+  it('imports users and continues after the request', async () => {
     const { key_id, key } = await createKey(service, ['user:import', 'user:read']);
     const lines = Array.from({ length: 1_200 }, (_, index) => `carrier,imported,im-${index},im-${index}@example.com`);
     const body = `user_type,carrier_id,name,email\n${lines.join('\n')}`;

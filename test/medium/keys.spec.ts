@@ -6,7 +6,7 @@ import { type TestLogin, TestService } from '../support/service';
 
 const day = 86_400;
 
-describe('keys for machines', () => {
+describe('API keys', () => {
   let service: TestService;
   let admin: TestLogin;
   beforeAll(async () => {
@@ -30,7 +30,7 @@ describe('keys for machines', () => {
       seconds,
     ]);
 
-  it('are shown once, with all that they may do; only their SHA-256 is kept', async () => {
+  it('shows a key once with its permissions, and stores only its SHA-256', async () => {
     const expires_at = inSeconds(30 * day);
     const body = {
       name: 'Abrechnung é',
@@ -72,7 +72,7 @@ describe('keys for machines', () => {
     expect(await eventsOf(key_id)).toEqual([event]);
   });
 
-  it('work in either header, and do what they may do and nothing else', async () => {
+  it('accepts a key in either header, within its permissions only', async () => {
     const { user_id } = await service.createUser();
     const { key } = await createKey(service, ['user:read', 'user:update']);
     for (const headers of [
@@ -126,7 +126,7 @@ describe('keys for machines', () => {
     ['a carrier of no form', 'carrier_scope', ['a b'], 'field.malformed'],
     ['a key of one’s own', 'key', 'cik_mine', 'field.unknown'],
     ['another maker', 'created_by', randomUUID(), 'field.unknown'],
-  ])('are not made with %s', async (_title, field, value, code) => {
+  ])('creates no key with %s', async (_title, field, value, code) => {
     const count = () => service.rows('select count(*) from keys');
     const before = await count();
     const body = { name: 'machine', permissions: ['user:read'], expires_at: inSeconds(day), [field]: value };
@@ -136,7 +136,7 @@ describe('keys for machines', () => {
     expect(await count()).toEqual(before);
   });
 
-  it('expire after at most a year, to the minute, and in any time zone', async () => {
+  it('expires a key after at most a year, to the minute, in any time zone', async () => {
     const { body } = await service.post('/auth/key/create', {
       token: admin.token,
       body: {
@@ -152,7 +152,7 @@ describe('keys for machines', () => {
     expect(row?.expires_at.getTime()).toBe(Date.parse(later));
   });
 
-  it('are listed by the grammar of all lists; revoked and expired ones stay', async () => {
+  it('lists keys by the common list grammar, including revoked and expired ones', async () => {
     await service.rows('delete from keys');
     const keys: TestKey[] = [];
     for (const name of ['alpha', 'Beta', 'gamma', 'delta'])
@@ -202,7 +202,7 @@ describe('keys for machines', () => {
       expect((await service.get(`/auth/key/list?${query}`, admin)).status).toBe(400);
   });
 
-  it('are revoked once, whoever says so again', async () => {
+  it('revokes a key once, however often that is requested', async () => {
     const { key_id, key } = await createKey(service, ['user:read']);
     const other = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const answers = await Promise.all(Array.from({ length: 8 }, () => service.delete(`/auth/key/${key_id}`, admin)));
@@ -222,7 +222,7 @@ describe('keys for machines', () => {
     }
   });
 
-  it('note their last use at most once a minute, from where, and wait for nobody', async () => {
+  it('records the last use and its address at most once a minute, without waiting for locks', async () => {
     const { key_id, key } = await createKey(service, ['user:read']);
     const use = (ip: string) => service.get('/user/list?count=none', { token: key, ip });
     const noted = async () =>
@@ -259,7 +259,7 @@ describe('keys for machines', () => {
     await service.rows('drop function count_writes cascade; drop table writes');
   });
 
-  it('answer although their use cannot be noted', async () => {
+  it('accepts a key although its use cannot be recorded', async () => {
     const { key_id, key } = await createKey(service, ['user:read']);
     await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
       create trigger refuse before update on keys for each row execute function refuse()`);
@@ -269,7 +269,7 @@ describe('keys for machines', () => {
     await until(async () => (await rowOf(key_id))?.['last_used_at'] !== null);
   });
 
-  it('go on when their maker is disabled, deleted and purged; the list still finds them by the maker', async () => {
+  it('keeps a key after its creator is disabled, deleted and purged, and finds it by its creator', async () => {
     const maker = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const { key_id, key } = await createKey(service, ['user:read'], {}, maker);
     const works = async () => (await service.get('/user/list?count=none', { token: key })).status;

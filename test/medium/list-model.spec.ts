@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type TestLogin, TestService } from '../support/service';
 import { filters, isSorted, meets, type ModelUser, modelUser, question, sorts, valueFor } from '../support/user-model';
 
-describe('lists, counts, previews and walks against a plain model', () => {
+describe('lists, counts, previews and page walks against a plain model', () => {
   let service: TestService;
   let callers: { login: TestLogin; carrier_id: string | null; row: ModelUser }[];
 
@@ -56,7 +56,7 @@ describe('lists, counts, previews and walks against a plain model', () => {
     return met;
   }
 
-  it('find a number of any length by its text', async () => {
+  it('finds a number of any length by its text', async () => {
     const numbers = [0, -1, 1.5, 1e15, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, '0012345678901234567'];
     for (const number of numbers) {
       const { user_id } = await service.createUser({ attributes: { number } });
@@ -69,7 +69,7 @@ describe('lists, counts, previews and walks against a plain model', () => {
     }
   });
 
-  it('find a user by what was changed, and no longer by what was before', async () => {
+  it('finds a user by changed values and no longer by earlier ones', async () => {
     const { user_id } = await service.createUser({ first_name: 'Before', phone: '+4312000000', locale: 'de' });
     const change = { first_name: 'After', phone: '+4399999999', locale: 'fr' };
     expect((await service.patch(`/user/${user_id}`, { token: service.admin.token, body: change })).status).toBe(200);
@@ -87,7 +87,7 @@ describe('lists, counts, previews and walks against a plain model', () => {
     expect(counts).toEqual([1, 1, 1, 1, 0, 0, 0]);
   });
 
-  it('find the same users by each parameter on its own', async () => {
+  it('finds the same users by each parameter alone', async () => {
     const found: string[] = [];
     const seedsOfAll = fc.sample(fc.array(fc.noBias(fc.nat()), { minLength: 6, maxLength: 6 }), {
       seed: 12,
@@ -111,7 +111,7 @@ describe('lists, counts, previews and walks against a plain model', () => {
     expect(filters.filter((parameter) => !found.includes(parameter))).toEqual([]);
   });
 
-  it('find the same users', async () => {
+  it('finds the same users by combined parameters', async () => {
     let met = 0;
     const property = fc.asyncProperty(
       fc.array(modelUser, { minLength: 1, maxLength: 25 }),

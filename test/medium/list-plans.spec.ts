@@ -82,7 +82,7 @@ const sorts = Object.keys(userList.sorts).flatMap((sort) =>
   ['asc', 'desc'].map((direction) => `order_by=${sort}&order_dir=${direction}`),
 );
 
-describe('the plans of lists of 100,000 users', () => {
+describe('query plans of lists of 100,000 users', () => {
   let database: TestDatabase;
   let client: Client;
 
@@ -138,20 +138,20 @@ describe('the plans of lists of 100,000 users', () => {
       ([query, own]) => !except.test(query.split('=')[0] ?? '') && own.some((plan) => plan.includes('whole ')),
     );
 
-  it('find by index whatever few have', async () => {
+  it('uses an index for each selective value', async () => {
     const plans = await table(callers.everything, [...filters, ...searches]);
     expect(wholeTables({ ...plans, ...(await table(callers.everything, middling)) }, common)).toEqual([]);
     expect(plans).toMatchSnapshot();
   });
 
-  it('order by index in both directions, the next page too', async () => {
+  it('uses an index for each sort in both directions, including the next page', async () => {
     const plans = await table(callers.everything, sorts);
     expect(wholeTables(plans)).toEqual([]);
     expect(Object.entries(plans).filter(([, own]) => own.some((plan) => /(^| )sort/.test(plan)))).toEqual([]);
     expect(plans).toMatchSnapshot();
   });
 
-  it.each(['carrier', 'scope'] as const)('find by index within %s', async (caller) => {
+  it.each(['carrier', 'scope'] as const)('uses an index within %s', async (caller) => {
     const plans = await table(callers[caller], [
       ...sorts,
       'q=zuse.1234',
@@ -164,7 +164,7 @@ describe('the plans of lists of 100,000 users', () => {
     expect(plans).toMatchSnapshot();
   });
 
-  it('find the deleted by their own index', async () => {
+  it('uses the partial index for deleted users', async () => {
     const plans = await table(callers.everything, [
       'deleted=true',
       ...sorts.map((sort) => `deleted=true&${sort}`),
@@ -174,7 +174,7 @@ describe('the plans of lists of 100,000 users', () => {
     expect(plans).toMatchSnapshot();
   });
 
-  it('B11 wildcards in a search: two hundred of them are letters like any other, and find by index', async () => {
+  it('treats two hundred wildcards in a search as characters and uses an index (B11)', async () => {
     const wild = ['%25_'.repeat(100), '%25'.repeat(200), '_'.repeat(200), '%5C%25'.repeat(50)];
     const plans = await table(
       callers.everything,
@@ -186,7 +186,7 @@ describe('the plans of lists of 100,000 users', () => {
     expect((await search('zuse')).items.length).toBeGreaterThan(0);
   });
 
-  it('B21 expensive lists: as many queries for 500 users as for one, three at most', async () => {
+  it('sends the same number of queries for 500 users as for one, three at most (B21)', async () => {
     for (const query of ['order_by=name', 'status=active', 'q=zuse', 'order_by=last_login_at'])
       for (const caller of [callers.everything, callers.carrier]) {
         const [one, many] = [
@@ -198,7 +198,7 @@ describe('the plans of lists of 100,000 users', () => {
       }
   });
 
-  it('the planner is asked once for the total of a long list, and for each caller apart; a shorter one is counted each time', async () => {
+  it('estimates the total of a long list once per caller, and counts a shorter one each time', async () => {
     const plans: string[] = [];
     const repository = repositoryOf(plans);
     const query = jest.spyOn(client, 'query');
@@ -221,7 +221,7 @@ describe('the plans of lists of 100,000 users', () => {
     query.mockRestore();
   });
 
-  it('would show a table that is read as a whole', async () => {
+  it('detects a sequential scan', async () => {
     await client.query('begin; drop index user_search_trigrams_idx; set local enable_indexscan = off');
     const plans = await table(callers.everything, ['q=zuse.1234']);
     await client.query('rollback');

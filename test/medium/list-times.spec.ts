@@ -21,79 +21,76 @@ const times: [time: string | null, answered: string | null][] = [
  * Behind a pooler nothing says at the start of a connection which time zone it has: it is the
  * server's.
  */
-describe.each(['UTC', 'Europe/London', 'America/St_Johns'])(
-  'times of lists on a database whose time zone is %s',
-  (zone) => {
-    let database: TestDatabase;
-    let service: TestService;
-    beforeAll(async () => {
-      database = await createTestDatabase();
-      await setZone(database, zone);
-      service = await TestService.start({
-        DATABASE_URL: database.url,
-        DATABASE_DIRECT_URL: `${database.url}?application_name=direct`,
-      });
-      expect((await service.app.get(Database).run<{ TimeZone: string }>(sql`show timezone`))[0]?.TimeZone).toBe(zone);
+describe.each(['UTC', 'Europe/London', 'America/St_Johns'])('times of lists on a database in time zone %s', (zone) => {
+  let database: TestDatabase;
+  let service: TestService;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    await setZone(database, zone);
+    service = await TestService.start({
+      DATABASE_URL: database.url,
+      DATABASE_DIRECT_URL: `${database.url}?application_name=direct`,
     });
-    afterAll(async () => {
-      await service.close();
-      await database.drop();
-    });
+    expect((await service.app.get(Database).run<{ TimeZone: string }>(sql`show timezone`))[0]?.TimeZone).toBe(zone);
+  });
+  afterAll(async () => {
+    await service.close();
+    await database.drop();
+  });
 
-    /** Not against the document: it knows no years of more than four digits. */
-    const get = async (url: string) => {
-      const headers = { authorization: `Bearer ${service.admin.token}` };
-      const { statusCode, payload } = await service.app.inject({ method: 'GET', url, headers });
-      return { status: statusCode, text: payload, body: JSON.parse(payload) };
-    };
+  /** Not against the document: it knows no years of more than four digits. */
+  const get = async (url: string) => {
+    const headers = { authorization: `Bearer ${service.admin.token}` };
+    const { statusCode, payload } = await service.app.inject({ method: 'GET', url, headers });
+    return { status: statusCode, text: payload, body: JSON.parse(payload) };
+  };
 
-    it.each(times)('%s is answered in a page of users as it is of one user', async (time, answered) => {
-      const { user_id } = await service.createUser();
-      await service.rows(
-        'update users set email_verified_at = $2, last_login_at = $2, locked_until = $2 where user_id = $1',
-        [user_id, time],
+  it.each(times)('returns %s in a list as in a single user', async (time, answered) => {
+    const { user_id } = await service.createUser();
+    await service.rows(
+      'update users set email_verified_at = $2, last_login_at = $2, locked_until = $2 where user_id = $1',
+      [user_id, time],
+    );
+    const one = await get(`/user/${user_id}`);
+    expect(one.body).toMatchObject({ email_verified_at: answered, last_login_at: answered, locked_until: answered });
+    // prepared, with values, and from the nulls of a sort
+    for (const query of ['', 'per_page=200', 'order_by=last_login_at&order_dir=desc&per_page=200'])
+      expect((await get(`/user/list?${query}`)).text).toContain(one.text);
+  });
+
+  it('returns the right times for an expired session and for events', async () => {
+    const { session_id } = await service.loginAs();
+    await service.rows(`update sessions set expires_at = '2026-01-02 03:04:05.06+00' where session_id = $1`, [
+      session_id,
+    ]);
+    const { body } = await get('/auth/session/list');
+    const at = '2026-01-02T03:04:05.060Z';
+    const session = body.items.find((item: { session_id: string }) => item.session_id === session_id);
+    expect(session).toMatchObject({ expires_at: at, ended_at: at, ended_reason: 'expired', active: false });
+    const rows = await service.rows('select event_id, occurred_at from events order by event_id');
+    const events = await get('/audit/list?per_page=500');
+    const answered = events.body.items.map(({ event_id, occurred_at }: Record<string, string>) => ({
+      event_id,
+      occurred_at,
+    }));
+    expect(answered).toEqual(expect.arrayContaining(JSON.parse(JSON.stringify(rows))));
+  });
+
+  it('pages through users by time, each once', async () => {
+    const seen: string[] = [];
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const { status, body } = await get(
+        `/user/list?order_by=last_login_at&per_page=2${cursor === '' ? '' : `&cursor=${cursor}`}`,
       );
-      const one = await get(`/user/${user_id}`);
-      expect(one.body).toMatchObject({ email_verified_at: answered, last_login_at: answered, locked_until: answered });
-      // prepared, with values, and from the nulls of a sort
-      for (const query of ['', 'per_page=200', 'order_by=last_login_at&order_dir=desc&per_page=200'])
-        expect((await get(`/user/list?${query}`)).text).toContain(one.text);
-    });
-
-    it('are right for a session that has run out, and for events', async () => {
-      const { session_id } = await service.loginAs();
-      await service.rows(`update sessions set expires_at = '2026-01-02 03:04:05.06+00' where session_id = $1`, [
-        session_id,
-      ]);
-      const { body } = await get('/auth/session/list');
-      const at = '2026-01-02T03:04:05.060Z';
-      const session = body.items.find((item: { session_id: string }) => item.session_id === session_id);
-      expect(session).toMatchObject({ expires_at: at, ended_at: at, ended_reason: 'expired', active: false });
-      const rows = await service.rows('select event_id, occurred_at from events order by event_id');
-      const events = await get('/audit/list?per_page=500');
-      const answered = events.body.items.map(({ event_id, occurred_at }: Record<string, string>) => ({
-        event_id,
-        occurred_at,
-      }));
-      expect(answered).toEqual(expect.arrayContaining(JSON.parse(JSON.stringify(rows))));
-    });
-
-    it('lead from page to page, each user once', async () => {
-      const seen: string[] = [];
-      let cursor: string | null = '';
-      while (cursor !== null) {
-        const { status, body } = await get(
-          `/user/list?order_by=last_login_at&per_page=2${cursor === '' ? '' : `&cursor=${cursor}`}`,
-        );
-        expect(status).toBe(200);
-        seen.push(...body.items.map(({ user_id }: { user_id: string }) => user_id));
-        cursor = body.next_cursor;
-      }
-      const rows = await service.rows<{ user_id: string }>('select user_id from users');
-      expect(seen.sort()).toEqual(rows.map(({ user_id }) => user_id).sort());
-    });
-  },
-);
+      expect(status).toBe(200);
+      seen.push(...body.items.map(({ user_id }: { user_id: string }) => user_id));
+      cursor = body.next_cursor;
+    }
+    const rows = await service.rows<{ user_id: string }>('select user_id from users');
+    expect(seen.sort()).toEqual(rows.map(({ user_id }) => user_id).sort());
+  });
+});
 
 async function setZone({ url }: TestDatabase, zone: string): Promise<void> {
   const client = new Client({ connectionString: url });
@@ -103,7 +100,7 @@ async function setZone({ url }: TestDatabase, zone: string): Promise<void> {
     .finally(() => client.end());
 }
 
-it('connections that lead straight to the database are in UTC, whatever its own time zone', async () => {
+it('uses UTC on direct connections, whatever the time zone of the database', async () => {
   const database = await createTestDatabase();
   await setZone(database, 'America/St_Johns');
   const service = await TestService.start({ DATABASE_URL: database.url });

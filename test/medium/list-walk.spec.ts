@@ -45,7 +45,7 @@ interface Listed {
   name: string;
 }
 
-describe('a walk from page to page', () => {
+describe('a walk through all pages', () => {
   let service: TestService;
   let admin: string;
 
@@ -90,7 +90,7 @@ describe('a walk from page to page', () => {
     }
   }
 
-  it('meets each user who does not change exactly once, whatever others do meanwhile', async () => {
+  it('visits each unchanged user exactly once during concurrent changes (B13)', async () => {
     const property = fc.asyncProperty(
       fc.array(draft, { minLength: 5, maxLength: 30 }),
       fc.array(draft, { minLength: 12, maxLength: 12 }),
@@ -131,7 +131,7 @@ describe('a walk from page to page', () => {
     await fc.assert(property, { numRuns: 12, endOnFailure: true });
   });
 
-  it('by page number meets everybody in the same order, across the border of the nulls', async () => {
+  it('visits every user in the same order by page number, including nulls (B13)', async () => {
     await service.rows('delete from users where user_id <> $1', [service.admin.user_id]);
     await add(
       'walk-page',
@@ -163,7 +163,7 @@ describe('a walk from page to page', () => {
         }
   });
 
-  it('tells the total on whichever page is the last', async () => {
+  it('reports the total on every page, including the last', async () => {
     for (const [page, items] of [
       [1, 10],
       [2, 10],

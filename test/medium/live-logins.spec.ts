@@ -32,7 +32,7 @@ describe('logins in memory', () => {
   };
   const known = ({ session_id, user_id }: TestLogin) => logins.cached(session_id, user_id) !== null;
 
-  it('are read again after a minute: what nobody tells of is never older', async () => {
+  it('reads a login again after a minute, so that an unannounced change is never older', async () => {
     await logins.read(login.session_id, login.user_id);
     await pass(55_000);
     expect(known(login)).toBe(true);
@@ -43,7 +43,7 @@ describe('logins in memory', () => {
     expect(reads).toHaveBeenCalledTimes(1);
   });
 
-  it('are not believed beyond the end of the session', async () => {
+  it('keeps no login beyond the end of its session', async () => {
     await service.rows(`update sessions set expires_at = now() + interval '20 s' where session_id = $1`, [
       login.session_id,
     ]);
@@ -54,7 +54,7 @@ describe('logins in memory', () => {
     expect(known(login)).toBe(false);
   });
 
-  it('are 20,000 at most, those of late', async () => {
+  it('keeps the 20,000 most recent logins', async () => {
     const { session_id, user_id } = await service.loginAs();
     const repository = service.app.get(LiveLoginsRepository, { strict: false });
     const record = await repository.find(session_id, user_id);

@@ -10,7 +10,7 @@ const mine = '018f0000-0000-7000-8000-000000000001';
 const theirs = '018f0000-0000-7000-8000-000000000002';
 const [few, many] = [200, 20_000];
 
-describe('a bulk beside a long operation', () => {
+describe('a bulk change beside a long operation', () => {
   let database: TestDatabase;
   let client: Client;
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describe('a bulk beside a long operation', () => {
   }
 
   it.each(['as they were filled', 'as the planner knows them'])(
-    'B15 looks each user up, and compares not each with each: tables %s',
+    'looks each user up and compares no two lists: tables %s (B15)',
     async (state) => {
       if (state === 'as the planner knows them') await client.query('analyze operations, operation_batches');
       const { overlaps, compared } = await comparisons();
@@ -67,7 +67,7 @@ describe('a bulk beside a long operation', () => {
     },
   );
 
-  it('B15 finds a single user that both have', async () => {
+  it('finds a single user who is in both (B15)', async () => {
     await client.query(
       `update operation_batches set user_ids = (select array_agg(id order by id) from unnest(user_ids || (select user_ids[777] from operation_batches where operation_id = $2 and number = 2)) id)
        where operation_id = $1`,

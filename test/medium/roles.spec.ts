@@ -25,7 +25,7 @@ describe('roles', () => {
       [JSON.stringify({ after: name }), JSON.stringify({ before: name })],
     );
 
-  it('are created, read, changed and deleted, and each step is in the audit log', async () => {
+  it('creates, reads, changes and deletes a role, each with an audit event', async () => {
     const name = newName();
     const body = {
       name,
@@ -91,7 +91,7 @@ describe('roles', () => {
     ]);
   });
 
-  it('a change that changes nothing leaves no event, whatever the order of its lists', async () => {
+  it('records no event for a change without effect, whatever the order of its lists', async () => {
     const name = await add({ permissions: ['b:b', 'a:a'], description: 'x' });
     for (const body of [
       {},
@@ -120,7 +120,7 @@ describe('roles', () => {
     ['may_grant', ['Carrier_user'], 'field.not_allowed'],
     ['may_grant', Array.from({ length: 51 }, (_, at) => `r${at}`), 'field.too_many'],
     ['built_in', true, 'field.unknown'],
-  ])('%s (case %#) is refused with its pointer, at creation and by a change', async (field, value, code) => {
+  ])('rejects %s (case %#) with its pointer at creation and by a change', async (field, value, code) => {
     const name = await add();
     const refused = await create({ name: newName(), user_types: ['carrier'], [field]: value });
     expect([refused.status, refused.body.errors]).toEqual([
@@ -136,7 +136,7 @@ describe('roles', () => {
     expect(await events(name)).toHaveLength(1);
   });
 
-  it('takes as much as it promises: 200 permissions, 500 characters, 64 of a name', async () => {
+  it('accepts the documented maximum: 200 permissions, 500 characters, a name of 64', async () => {
     const permissions = Array.from({ length: 200 }, (_, at) => `${'m'.repeat(61)}${100 + at}:${'a'.repeat(64)}`);
     const name = `${'x'.repeat(62)}.-`;
     expect((await create({ name, user_types: ['carrier'], permissions, description: '😀'.repeat(500) })).status).toBe(
@@ -145,7 +145,7 @@ describe('roles', () => {
     expect((await service.get(`/role/${name}`, service.admin)).body.permissions).toEqual(permissions);
   });
 
-  it('a name is taken in whatever case', async () => {
+  it('rejects a taken name in any case', async () => {
     const name = await add();
     for (const taken of [name, name.toUpperCase(), 'administrator', 'Administrator', 'CARRIER_user'])
       expect(codeOf(await create({ name: taken, user_types: ['system'] }))).toBe('409 role.name_taken');
@@ -156,7 +156,7 @@ describe('roles', () => {
     expect(answers.map(codeOf).sort()).toEqual(['201', '409 role.name_taken', '409 role.name_taken']);
   });
 
-  it('a changed role acts on the next request of everyone who has it', async () => {
+  it('applies a changed role to the next request of each of its users', async () => {
     const name = await add({ user_types: ['system', 'carrier'], permissions: ['user:read'] });
     const login = await service.loginAs({ roles: [name] });
     const see = async () => [
@@ -173,7 +173,7 @@ describe('roles', () => {
   });
 
   describe('in use', () => {
-    it('is not deleted while a living user has it; a deleted one comes back without it', async () => {
+    it('keeps a role that an active user has, and restores a deleted user without a deleted role', async () => {
       const name = await add({ user_types: ['carrier'] });
       const user = await service.createUser({ roles: [name, 'carrier_user'] });
       expect(codeOf(await remove(name))).toBe('409 role.in_use');
@@ -183,7 +183,7 @@ describe('roles', () => {
       expect([restored.status, restored.body.roles]).toEqual([200, ['carrier_user']]);
     });
 
-    it('is not deleted while another role names it; itself it may name', async () => {
+    it('keeps a role that another role names, unless it names itself', async () => {
       const name = await add();
       const other = await add({ may_grant: [name] });
       await change(name, { may_grant: [name] });
@@ -192,7 +192,7 @@ describe('roles', () => {
       expect((await remove(name)).status).toBe(204);
     });
 
-    it('stays open to the kinds of users who have it', async () => {
+    it('keeps a role open to the kinds of users who have it', async () => {
       const name = await add({ user_types: ['system', 'carrier'] });
       const user = await service.createUser({ roles: [name] });
       expect(codeOf(await change(name, { user_types: ['system'] }))).toBe('409 role.in_use');
@@ -202,7 +202,7 @@ describe('roles', () => {
       expect((await service.post(`/user/${user.user_id}/restore`, service.admin)).body.roles).toEqual([]);
     });
 
-    it('an undo names whoever would get back a role that is gone or closed, and leaves them', async () => {
+    it('skips and names users in an undo that would restore a deleted or closed role', async () => {
       const [gone, closed, there] = [await add(), await add({ user_types: ['system', 'carrier'] }), await add()];
       const users = await Promise.all([gone, closed, there].map((role) => service.createUser({ roles: [role] })));
       const ids = users.map(({ user_id }) => user_id);

@@ -5,7 +5,7 @@ import { ServiceProcess } from '../support/service-process';
 /** Longer than any session here lives on: nothing is written at once for fear that it ends. */
 const farMs = 3_600_000;
 
-describe('when which session was used', () => {
+describe('the last use of sessions', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -40,7 +40,7 @@ describe('when which session was used', () => {
       ])
     )[0];
 
-  it('is noted once a minute, however often it is used', async () => {
+  it('records the last use once a minute, however often a session is used', async () => {
     const login = await service.loginAs();
     await age(login, '50 s');
     for (let time = 0; time < 5; time++) await use(login);
@@ -50,7 +50,7 @@ describe('when which session was used', () => {
     expect(await noted(login)).toBe(1);
   });
 
-  it('is not noted of a session that has ended or run out: nothing revives it', async () => {
+  it('records nothing for a session that has ended or expired, so that nothing revives it', async () => {
     const [ended, expired, live] = [await service.loginAs(), await service.loginAs(), await service.loginAs()];
     const past = `last_seen_at = now() - interval '1 hour'`;
     await service.rows(`update sessions set ${past} where session_id = $1`, [live.session_id]);
@@ -68,7 +68,7 @@ describe('when which session was used', () => {
     expect(Date.now() - Number((await rowOf(live))?.['last_seen_at'])).toBeLessThan(60_000);
   });
 
-  it('waits for nobody: of a user who is being changed nothing is noted, and of all others it is', async () => {
+  it('skips a user whose row is locked, and records all others', async () => {
     const [changed, free] = [await service.loginAs(), await service.loginAs()];
     for (const login of [changed, free]) await age(login, '1 hour');
     const add = () => [changed, free].forEach(({ session_id, user_id }) => notes().add(session_id, user_id, farMs));
@@ -88,7 +88,7 @@ describe('when which session was used', () => {
     expect(await noted(changed)).toBe(1);
   });
 
-  it('is noted before the service stops', async () => {
+  it('records the last use before the service stops', async () => {
     const login = await service.loginAs();
     const other = await ServiceProcess.beside(service);
     await age(login, '1 hour');

@@ -80,7 +80,7 @@ const others = [
   'user_agent_like=---',
 ];
 
-describe('the plans of 120,000 sessions', () => {
+describe('query plans of 120,000 sessions', () => {
   let database: TestDatabase;
   let client: Client;
   let version: number;
@@ -180,26 +180,26 @@ describe('the plans of 120,000 sessions', () => {
     return plans;
   }
 
-  it('find by index whatever few have', async () => {
+  it('uses an index for each selective value', async () => {
     const plans = await table(callers.everything, [...filters, ...others]);
     expect(wholeTables(plans, common)).toEqual([]);
     expectKept(plans);
   });
 
-  it('order by index in both directions, the next page too', async () => {
+  it('uses an index for each sort in both directions, including the next page', async () => {
     const plans = await table(callers.everything, sorts);
     expect(wholeTables(plans)).toEqual([]);
     expect(Object.entries(plans).filter(([, own]) => own.some((plan) => /(^| )sort/.test(plan)))).toEqual([]);
     expectKept(plans);
   });
 
-  it.each(['oneself', 'carrier', 'scope'] as const)('find by index for %s', async (caller) => {
+  it.each(['oneself', 'carrier', 'scope'] as const)('uses an index for %s', async (caller) => {
     const plans = await table(callers[caller], [...sorts, ...filters, ...others]);
     expect(wholeTables(plans)).toEqual([]);
     expectKept(plans);
   });
 
-  it('find first what lies at the far end of the order', async () => {
+  it('finds the last rows of an order as fast as the first', async () => {
     const [row] = (
       await client.query<{ early: Date; late: Date }>(
         `select now() - interval '88 days' as early, now() - interval '20 hours' as late`,
@@ -217,7 +217,7 @@ describe('the plans of 120,000 sessions', () => {
       expect((await plansOf(callers.everything, query))[0]).toContain(`sessions_${index}_idx`);
   });
 
-  it('find by index what logging in, refreshing, ending and removing ask for', async () => {
+  it('uses an index for logging in, refreshing, ending and removing', async () => {
     const { oneself, everything, scope } = callers;
     const caller = { ip: null, user_agent: null, request_id: null };
     const [session] = (
@@ -260,7 +260,7 @@ describe('the plans of 120,000 sessions', () => {
     expectKept(plans);
   });
 
-  it('would show a table that is read as a whole', async () => {
+  it('detects a sequential scan', async () => {
     await client.query('begin; drop index sessions_ip_idx, sessions_created_at_idx');
     const plans = await table(callers.everything, ['ip=198.51.100.0/24']);
     await client.query('rollback');

@@ -42,7 +42,7 @@ describe('sessions', () => {
     return rows.map(({ session_id }) => session_id);
   }
 
-  it('end the least recently used when there are too many, not the oldest', async () => {
+  it('ends the least recently used session above the limit, not the oldest', async () => {
     const { name, user_id } = await service.createUser();
     const [first, second, third] = [await service.login(name), await service.login(name), await service.login(name)];
     await move(`last_seen_at = now() - interval '1 hour'`, second.session_id);
@@ -59,7 +59,7 @@ describe('sessions', () => {
     ]);
   });
 
-  it('end all that are too many when the limit was higher before, and nobody else has to suffer for it', async () => {
+  it('ends all sessions above a lowered limit, and none of other users', async () => {
     const { name, user_id } = await service.createUser();
     await addSessions(user_id, 50);
     const own = await service.login(name);
@@ -85,7 +85,7 @@ describe('sessions', () => {
       { browser: 'Googlebot 2', os: null, device: 'bot' },
     ],
     ['Mozilla/5.0 something', { browser: null, os: null, device: null }],
-  ])('show what %s says that it is', async (agent, parts) => {
+  ])('returns what %s says about itself', async (agent, parts) => {
     const { name } = await service.createUser();
     const headers = { 'user-agent': agent };
     const { body } = await service.post('/auth/login', { body: { login: name, password }, headers });
@@ -99,7 +99,7 @@ describe('sessions', () => {
     });
   });
 
-  it('are found by what is shown of them, by every operator', async () => {
+  it('filters by each shown field with every operator', async () => {
     const { user_id } = await service.createUser();
     const ended = `now() - interval '1 minute'`;
     await addSessions(user_id, 2);
@@ -137,7 +137,7 @@ describe('sessions', () => {
       expect([ended_at === null, ended_reason === null]).toEqual([active, active]);
   });
 
-  it('are found by parts of their user agent, without regard to case, with nothing that is a wildcard', async () => {
+  it('matches parts of a user agent regardless of case, without wildcards', async () => {
     const { user_id } = await service.createUser();
     await addSessions(user_id, 1, { user_agent: `'Odd%Tool_1'` });
     await addSessions(user_id, 2, { user_agent: `'OddXTool/2'` });
@@ -172,7 +172,7 @@ describe('sessions', () => {
     }
   });
 
-  it('sort by each sort, walk the pages once, and find carriers by parts', async () => {
+  it('sorts by each sort, walks each page once, and finds carriers by parts', async () => {
     const { user_id } = await service.createUser({ carrier_id: 'walk.of-carriers' });
     await addSessions(user_id, 23, {
       created_at: `now() - i % 4 * interval '1 s'`,
@@ -196,7 +196,7 @@ describe('sessions', () => {
       }
   });
 
-  it('are ended by the thousand, each with its event, and the current one is spared', async () => {
+  it('ends a thousand sessions with one event each, and spares the current one', async () => {
     const { user_id, name } = await service.createUser({ user_type: 'system', roles: ['administrator'] });
     const own = await service.login(name);
     await addSessions(user_id, 12_000);
@@ -211,7 +211,7 @@ describe('sessions', () => {
     expect((await service.delete('/auth/session/all', { token: own.token })).body).toEqual({ ended: 0 });
   });
 
-  it('are removed 90 days after their end, and no sooner; their events stay', async () => {
+  it('removes sessions 90 days after their end and not earlier, and keeps their events', async () => {
     const { user_id } = await service.createUser();
     const long = (days: number) => `now() - interval '${days} days'`;
     const times = (days: number) => ({ created_at: long(days + 1), last_seen_at: long(days), expires_at: long(days) });
@@ -252,7 +252,7 @@ describe('sessions', () => {
     expect(await service.rows(events)).toEqual(before);
   });
 
-  it('are removed by a job that comes every hour, one at a time', async () => {
+  it('removes sessions in an hourly job, one at a time', async () => {
     const [known] = await service.rows(
       `select identifier from graphile_worker._private_known_crontabs where identifier = 'remove-old-sessions'`,
     );

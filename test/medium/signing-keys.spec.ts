@@ -81,7 +81,7 @@ describe('signing keys', () => {
     await service.rows('drop function hold cascade');
   };
 
-  it('a key is published, signs, verifies what it signed, leaves the JWKS, and is deleted, each in its time', async () => {
+  it('publishes a key, signs, verifies, retires it from the JWKS and deletes it, each at its time', async () => {
     const first = keys.signingKey().kid;
     const old = lasting();
     await pass('28 days 23:59:50');
@@ -110,7 +110,7 @@ describe('signing keys', () => {
     ]);
   });
 
-  it('after months without anybody to rotate there is always a key that signs, and none signs before it was published', async () => {
+  it('always has a published key to sign with, even after months without a rotation', async () => {
     const first = keys.signingKey().kid;
     await pass('200 days');
     // its successor comes late, and is not used a moment sooner for that
@@ -122,13 +122,13 @@ describe('signing keys', () => {
     expect(await works((await service.login('administrator')).token)).toBe(200);
   });
 
-  it('an empty table gets a key at once', async () => {
+  it('creates a key at once for an empty table', async () => {
     await service.rows('delete from signing_keys');
     await keys.reload();
     expect(await published()).toEqual([keys.signingKey().kid]);
   });
 
-  it('one successor is made by five that rotate at once, and one event', async () => {
+  it('creates one successor, with one event, when five instances rotate at once', async () => {
     await allAtOnce(5, () => rotation.rotateIfDue());
     expect([(await rows()).length, (await events()).length]).toEqual([2, 1]);
     const results = await Promise.all(Array.from({ length: 5 }, () => rotation.rotate({ now: true })));
@@ -136,7 +136,7 @@ describe('signing keys', () => {
     expect([(await rows()).length, (await events()).length]).toEqual([2, 2]);
   });
 
-  it('by hand: in a day, told again when there is one; now: once everybody can have it; never sooner than published', async () => {
+  it('rotates by command in a day, or at once after publication, but never before', async () => {
     const made = await rotation.rotate({});
     expect([made.done, (await rows()).map(({ ahead }) => ahead)]).toEqual(['made', [0, 86_400]]);
     expect(await rotation.rotate({})).toEqual({ ...made, done: 'none' });
@@ -150,7 +150,7 @@ describe('signing keys', () => {
     expect([next.done, (await rows()).at(-1)?.ahead]).toEqual(['made', publishedBefore]);
   });
 
-  it('revoked: all others are gone, the one that was to follow too, and the new one signs', async () => {
+  it('revokes all other keys, including the planned successor, and signs with the new one', async () => {
     const old = lasting();
     await rotation.rotate({});
     const { kid, revoked } = await rotation.rotate({ revoke: true });
@@ -162,7 +162,7 @@ describe('signing keys', () => {
     expect((await events()).at(-1)?.changes).toMatchObject({ kid: { after: kid }, revoked: { after: 2 } });
   });
 
-  it('begins to sign with a key at its moment, without another load', async () => {
+  it('starts to sign with a key at its time, without another load', async () => {
     const { kid } = await rotation.rotate({});
     await service.rows(`update signing_keys set signs_from = now() + interval '1 s' where kid = $1`, [kid]);
     await keys.reload();
@@ -173,7 +173,7 @@ describe('signing keys', () => {
     expect([keys.signingKey().kid, list.mock.calls.length]).toEqual([kid, 0]);
   });
 
-  it('tells those who listen when a rotation is committed, and not when it is not', async () => {
+  it('notifies listeners of a committed rotation only', async () => {
     const client = new Client({ connectionString: service.config.DATABASE_URL });
     await client.connect();
     const heard: string[] = [];
@@ -189,7 +189,7 @@ describe('signing keys', () => {
     expect(heard).toEqual(['signing_keys_changed']);
   });
 
-  it('shares a load among all who ask, and never one that began before they asked', async () => {
+  it('shares one load among callers, but never a load that began before the call', async () => {
     const list = loads();
     const early = keys.reload();
     const { kid } = await rotation.rotate({});
@@ -220,7 +220,7 @@ describe('signing keys', () => {
     expect(await published()).toEqual([revoked.kid]);
   });
 
-  it('has a number that grows when keys come and go, and only then', async () => {
+  it('increases the version when keys are added or removed, and only then', async () => {
     const start = keys.version;
     await keys.reload();
     expect(keys.version).toBe(start);
@@ -235,7 +235,7 @@ describe('signing keys', () => {
     expect(keys.version).toBe(start + 2);
   });
 
-  it('a load that fails at its time is logged, and everything goes on', async () => {
+  it('logs a scheduled load that fails, and continues', async () => {
     const errors = jest.spyOn(Logger.prototype, 'error').mockImplementation(() => undefined);
     const ticks = intervals.mock.calls.flatMap(([tick, ms], index) =>
       ms === 30_000 ? [{ tick: tick as () => void, index }] : [],

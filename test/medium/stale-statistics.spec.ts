@@ -21,7 +21,7 @@ const [many, back] = [3_000, 2_000];
  * The planner was told when everybody was deleted, and has not looked again since most of them are
  * back.
  */
-describe('while the planner believes that there is hardly anybody', () => {
+describe('plans on statistics from before most users were restored', () => {
   let database: TestDatabase;
   let client: Client;
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describe('while the planner believes that there is hardly anybody', () => {
     return (row?.['QUERY PLAN'] as { Plan: PlanNode }[]).reduce((sum, { Plan }) => sum + readOf(Plan, name), 0);
   };
 
-  it.each(['name', 'email'] as const)('each %s is looked up for itself', async (column) => {
+  it.each(['name', 'email'] as const)('looks up each %s individually', async (column) => {
     const query = sql`select count(*)::integer as asked, count(*) filter (where ${isTaken(column, rawSql('row.value'))})::integer as taken
       from unnest(array(select upper(${rawSql(column)}) from users)) as row (value)`;
     expect(await ask(query)).toEqual([{ asked: many, taken: back }]);
@@ -68,13 +68,13 @@ describe('while the planner believes that there is hardly anybody', () => {
 
   const ids = sql`(select array_agg(user_id) from (select user_id from users where (attributes ->> 'number')::integer % 100 = 1) chosen)`;
 
-  it('the users of a batch are looked up by their ids', async () => {
+  it('looks up the users of a batch by their ids', async () => {
     const query = sql`select 1 from users found where ${rawSql(livingOf(ids).toQuery().text.replaceAll('users.', 'found.'))}`;
     expect((await ask(query)).length).toBe(back / 100);
     expect(await readFor(query, 'found')).toBeLessThan(many / 50);
   });
 
-  it('an undo looks up what it puts back by the users of its batch', async () => {
+  it('looks up the values of an undo by the users of its batch', async () => {
     const add = (operation_id: string, limit: number) =>
       client.query(
         `insert into events (event_type, actor_type, target_type, target_id, target_version, operation_id, changes)

@@ -105,7 +105,7 @@ const change = fc
   .filter((one) => Object.keys(one).length > 0)
   .filter(({ roles_add = [], roles_remove = [] }) => !roles_remove.some((role) => roles_add.includes(role)));
 
-describe('changes of found users against a plain model', () => {
+describe('bulk changes against a plain model', () => {
   let service: TestService;
   let callers: { login: TestLogin; row: ModelUser }[];
   beforeAll(async () => {
@@ -173,7 +173,7 @@ describe('changes of found users against a plain model', () => {
     row.carrier_id === null || row.carrier_id === user.carrier_id;
   const idsOf = (users: { user_id: string }[]) => users.map(({ user_id }) => user_id).sort();
 
-  it('list, count, previews, change and deletion find the same users', async () => {
+  it('selects the same users in list, count, preview, change and deletion', async () => {
     let met = 0;
     const property = fc.asyncProperty(drafts, filters, fc.nat(1), async (some, [query, holds], which) => {
       await fill(some);
@@ -231,7 +231,7 @@ describe('changes of found users against a plain model', () => {
     expect(met).toBeGreaterThan(15);
   });
 
-  it('a confirm token changes exactly whom its preview showed, or nobody', async () => {
+  it('changes exactly the previewed users with a confirm token, or none', async () => {
     const counts = { same: 0, other: 0 };
     /** What happens between preview and confirmation. */
     const between = fc.array(
@@ -282,7 +282,7 @@ describe('changes of found users against a plain model', () => {
     expect(Math.min(counts.same, counts.other)).toBeGreaterThan(0);
   });
 
-  it('an undo puts back everything but those who changed since, and names exactly these', async () => {
+  it('restores everything except users who changed since, and names exactly these', async () => {
     const counts = { restored: 0, skipped: 0 };
     const property = fc.asyncProperty(
       drafts,

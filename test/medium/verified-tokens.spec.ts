@@ -5,7 +5,7 @@ import { VerifiedTokens } from '../../src/auth/verified-tokens';
 import { TestService } from '../support/service';
 import { decode } from '../support/tokens';
 
-describe('tokens whose verification is remembered', () => {
+describe('the memory of verified tokens', () => {
   let service: TestService;
   let verified: VerifiedTokens;
   let claims: AccessTokenClaims;
@@ -16,14 +16,14 @@ describe('tokens whose verification is remembered', () => {
   });
   afterAll(() => service.close());
 
-  it('are not known any more from the second in which they expire', () => {
+  it('forgets a token in the second in which it expires', () => {
     const now = Math.floor(Date.now() / 1_000);
     verified.remember('good', { ...claims, exp: now + 60 });
     verified.remember('expired', { ...claims, exp: now });
     expect([verified.find('good')?.exp, verified.find('expired')]).toEqual([now + 60, null]);
   });
 
-  it('J20 are all forgotten when a key comes or goes', async () => {
+  it('forgets all tokens when a key is added or removed (J20)', async () => {
     const { token } = service.admin;
     await verified.verify(token);
     expect(verified.find(token)).toEqual(claims);
@@ -36,7 +36,7 @@ describe('tokens whose verification is remembered', () => {
     expect(verified.find('next')).toEqual(claims);
   });
 
-  it('are 20,000 at most, those of late', () => {
+  it('keeps the 20,000 most recent tokens', () => {
     const exp = Math.floor(Date.now() / 1_000) + 3_600;
     for (let index = 0; index <= 20_000; index++) verified.remember(`token-${index}`, { ...claims, exp });
     expect([0, 1, 20_000].map((index) => verified.find(`token-${index}`) !== null)).toEqual([false, true, true]);

@@ -51,7 +51,7 @@ async function migrationRows(): Promise<unknown[]> {
 }
 
 describe('the migrations', () => {
-  it('make from an empty database what every service starts with, functions and first rows included', async () => {
+  it('creates the complete schema on an empty database, including functions and first rows', async () => {
     expect(await describeSchema(client)).toEqual([]);
     await dataSource.runMigrations();
     const template = await createTestDatabase();
@@ -71,7 +71,7 @@ describe('the migrations', () => {
       expect(made.schema).toContainEqual(expect.stringContaining(part));
   });
 
-  it('leave nothing of ours when they are all undone, and run again from there', async () => {
+  it('leaves nothing of the service when all are reverted, and runs again from there', async () => {
     await dataSource.runMigrations();
     const before = await contentOf(database.url);
     expect(await undoAll()).toBe(dataSource.migrations.length);
@@ -80,7 +80,7 @@ describe('the migrations', () => {
     expect(await contentOf(database.url)).toEqual(before);
   });
 
-  it('are undone with rows in every table, too', async () => {
+  it('reverts with rows in every table', async () => {
     await dataSource.runMigrations();
     await client.query(`
       insert into users (user_id, user_type, name, email, status) values ('018f0000-0000-7000-8000-000000000001', 'system', 'ada', 'ada@example.com', 'active');
@@ -100,7 +100,7 @@ describe('the migrations', () => {
     expect((await describeSchema(client)).filter((line) => !bookkeeping.test(line))).toEqual([]);
   });
 
-  it('leave nothing half done when one fails, and the next attempt succeeds', async () => {
+  it('leaves nothing half done when one fails, and succeeds on the next attempt (F15)', async () => {
     // in the way of the last thing but one that the first migration makes
     await client.query('create table events (in_the_way integer)');
     await expect(migrateDatabase(database.url)).rejects.toThrow('relation "events" already exists');
@@ -112,7 +112,7 @@ describe('the migrations', () => {
     expect(await migrationRows()).toHaveLength(dataSource.migrations.length);
   });
 
-  it('make exactly the schema that the entities describe', async () => {
+  it('creates exactly the schema of the entities', async () => {
     await dataSource.runMigrations();
     const drift = await dataSource.driver.createSchemaBuilder().log();
     expect(drift.upQueries.map(({ query }) => query)).toEqual([]);

@@ -5,7 +5,7 @@ describe('e-mail addresses', () => {
     [' Ada@Example.COM ', 'Ada@example.com'],
     ['a+tag@exämple.com', 'a+tag@xn--exmple-cua.com'],
     ['a@ｅxample.com', 'a@example.com'],
-  ])('brings %s into the one form', (typed, canonical) => {
+  ])('normalises %s', (typed, canonical) => {
     expect(canonicalEmail(typed)).toBe(canonical);
     expect(isEmailAddress(canonical)).toBe(true);
   });
@@ -25,7 +25,7 @@ describe('e-mail addresses', () => {
     'é@b.example',
     `${'a'.repeat(65)}@b.example`,
     `a@${'b'.repeat(250)}.example`,
-  ])('refuses %s', (typed) => {
+  ])('rejects %s', (typed) => {
     expect(isEmailAddress(canonicalEmail(typed))).toBe(false);
   });
 });

@@ -38,16 +38,16 @@ describe('the filter grammar', () => {
     });
   });
 
-  it('finds the nulls with _ne', () => {
+  it('includes nulls with _ne', () => {
     expect(parse({ phone_ne: '+431' }).text).toBe('(t.phone < $1::text or t.phone > $2::text or t.phone is null)');
     expect(parse({ ip_ne: '10.0.0.1' }).text).toContain('is not true');
   });
 
-  it('turns _ne into the other values where there is a list of them', () => {
+  it('turns _ne into the other values of an enumeration', () => {
     expect(parse({ state_ne: 'on' })).toMatchObject({ text: '((t.state = $1::text))', values: ['off'] });
   });
 
-  it('makes one condition of all those on another table', () => {
+  it('combines all conditions on another table into one', () => {
     expect(parse({ beside: 'a', state: 'on', beside_like: 'abc' })).toMatchObject({
       text: 't.id in (select id from b where (b.beside = $1::text) and b.texts like $2) and (t.state = $3::text)',
       values: ['a', 'abc', 'on'],
@@ -75,11 +75,11 @@ describe('the filter grammar', () => {
     ['NUL', { name: 'a\0b' }, 'name'],
     ['a lone surrogate', { name: '\ud800' }, 'name'],
     ['a nested attribute', { 'attributes.a.b': 'x' }, 'attributes.a.b'],
-  ])('refuses %s and names the parameter', (_what, query, parameter) => {
+  ])('rejects %s and names the parameter', (_what, query, parameter) => {
     expect(parse(query as Record<string, string>).errors).toEqual([expect.objectContaining({ parameter })]);
   });
 
-  it('refuses more than 500 values and more than 3 attributes', () => {
+  it('rejects more than 500 values and more than 3 attributes', () => {
     expect(parse({ state_in: Array(501).fill('on').join(',') }).errors).toHaveLength(1);
     expect(
       parse({ 'attributes.a': '1', 'attributes.b': '1', 'attributes.c': '1', 'attributes.d': '1' }).errors,

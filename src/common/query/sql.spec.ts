@@ -15,7 +15,7 @@ describe('sql', () => {
     expect(values).toEqual(["'; drop table users; --"]);
   });
 
-  it('joins fragments, and nothing to the given text', () => {
+  it('joins fragments with the given text', () => {
     expect(joinSql([sql`a = ${1}`, rawSql('b'), sql`c = ${2}`], ' or ').toQuery()).toEqual({
       text: 'a = $1 or b or c = $2',
       values: [1, 2],

@@ -5,7 +5,7 @@ import { document } from '../../support/document';
 import { type Cell, keyRows, type MatrixRow, operationRows, type Person, roleRows } from '../../support/matrix';
 import { type TestAnswer, TestService } from '../../support/service';
 
-describe('who may do what to whom', () => {
+describe('the access matrix', () => {
   let service: TestService;
   const people = new Map<Relation, Person>();
 
@@ -230,7 +230,7 @@ describe('who may do what to whom', () => {
     })),
   );
 
-  it('Z2 function level: the matrix has a row for every operation that is not public, with the permission of the document', () => {
+  it('has a row for every operation that is not public, with the documented permission (Z2)', () => {
     const wanted = Object.fromEntries(
       Object.entries(operations).map(([name, { permission }]) => [name, permission ?? 'any login']),
     );
@@ -246,7 +246,7 @@ describe('who may do what to whom', () => {
   });
 
   it.each(Object.entries(callers))(
-    'Z2 function and object level: what %s may do to whom, in every operation',
+    'allows %s exactly what the matrix says, in every operation and towards every kind of user (Z2)',
     async (_title, role) => {
       const login = await service.loginAs(role.fields);
       people.set('own', { user_id: login.user_id, name: login.name, session_id: await insertSession(login.user_id) });

@@ -20,7 +20,7 @@ const publicOperations = [
   'POST /auth/reset_email',
 ];
 
-describe('without a login', () => {
+describe('requests without a login', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -34,7 +34,7 @@ describe('without a login', () => {
     })),
   );
 
-  it('Z1 missing authentication: every operation of the document refuses the anonymous, but for the public ones written out here', async () => {
+  it('rejects every operation, except for the public ones listed here (Z1)', async () => {
     const open = documented.filter(({ permission }) => permission === 'none').map(({ operation }) => operation);
     expect(open.sort()).toEqual(publicOperations);
     for (const { operation } of documented.filter(({ permission }) => permission !== 'none')) {
@@ -54,7 +54,7 @@ describe('without a login', () => {
     }
   });
 
-  it('Z1 missing authentication: every route that the router knows is in the document, or refuses', async () => {
+  it('documents or rejects every route of the router (Z1, H20)', async () => {
     const routes = routesOf(service.app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false })).filter(
       (path) => !path.startsWith('/docs'),
     );

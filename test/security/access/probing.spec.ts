@@ -245,7 +245,7 @@ describe('probing for names and addresses of other carriers', () => {
     ]);
   });
 
-  it('does not limit an actor who may list every user anyway (B25)', async () => {
+  it('does not limit an actor who may list every user (B25)', async () => {
     const { body } = await dryRun(service.admin, takenRows(taken));
     expect(codesOf(body.failed)).toEqual({ 'user.name_taken': taken });
     expect((await create(service.admin, row('taken-1'))).body.code).toBe('user.name_taken');

@@ -54,7 +54,7 @@ describe('operations and responses that are stored for an actor', () => {
     return upload;
   }
 
-  it('refuses to import a user under the id of an API key (Z24)', async () => {
+  it('rejects the import of a user under the id of an API key (Z24)', async () => {
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const { key_id } = await createKey(service, ['*']);
     const row = { user_id: key_id, user_type: 'system', name: 'key-twin', email: 'key-twin@example.com', roles: [] };
@@ -67,7 +67,7 @@ describe('operations and responses that are stored for an actor', () => {
     expect(await service.rows('select 1 from users where user_id = $1', [key_id])).toEqual([]);
   });
 
-  it('refuses to import a user under the id of a revoked API key (Z24)', async () => {
+  it('rejects the import of a user under the id of a revoked API key (Z24)', async () => {
     const { key_id } = await createKey(service, ['*']);
     await service.delete(`/auth/key/${key_id}`, admin);
     const { body } = await importRows(admin, [
@@ -76,7 +76,7 @@ describe('operations and responses that are stored for an actor', () => {
     expect(body).toMatchObject({ created: 0, failed: [{ pointer: '/user_id' }] });
   });
 
-  it('refuses to import a user under the id of a purged user (Z24)', async () => {
+  it('rejects the import of a user under the id of a purged user (Z24)', async () => {
     const { user_id } = await service.createUser();
     expect((await service.delete(`/user/${user_id}?purge=true`, admin)).status).toBe(204);
     const { body } = await importRows(admin, [
@@ -85,7 +85,7 @@ describe('operations and responses that are stored for an actor', () => {
     expect(body).toMatchObject({ created: 0, failed: [{ pointer: '/user_id', code: 'field.not_allowed' }] });
   });
 
-  it('judges the rest of an import as the deleted user who sent it, not as the API key with the same id (Z24)', async () => {
+  it('checks the rest of an import as the deleted sender, not as the API key with the same id (Z24)', async () => {
     const { key_id } = await createKey(service, ['*']);
     const twin = await plantUser(key_id, 'importing-twin', ['importer']);
     const row = (index: number) =>
@@ -196,7 +196,7 @@ describe('operations and responses that are stored for an actor', () => {
     expect(await service.rows(claim, [admin.user_id])).toEqual([{ actor_type: 'user' }]);
   });
 
-  it('keeps the audit of an operation when a user who has its id is purged', async () => {
+  it('keeps the audit of an operation when a user who has its id is purged (Z24)', async () => {
     const target = await service.createUser();
     const { body } = await service.patch(`/user/all?user_id=${target.user_id}`, {
       token: admin.token,

@@ -54,7 +54,7 @@ describe('probing for users by creating users', () => {
     },
   );
 
-  it('answers a caller without user:create with 403, whether the e-mail address or name is free or taken (L3)', async () => {
+  it('responds with 403 to a caller without user:create, for free and taken addresses or names (L3)', async () => {
     const caller = await service.loginAs({ carrier_id: 'c1', roles: ['carrier_user'] });
     const free = await create(caller.token, {});
     expect([free.status, free.body.code]).toEqual([403, 'access.denied']);
@@ -63,7 +63,7 @@ describe('probing for users by creating users', () => {
         expect(tellsOf(await create(caller.token, fields))).toEqual(tellsOf(free));
   });
 
-  it('answers a caller without a login with 401, whether the e-mail address or name is free or taken (L3)', async () => {
+  it('responds with 401 to a caller without a login, for free and taken addresses or names (L3)', async () => {
     const free = await service.post('/user/create', { body: { email: 'free@example.com' } });
     expect([free.status, free.body.code]).toEqual([401, 'auth.token_missing']);
     for (const { email, name } of [own, foreign, system])

@@ -31,7 +31,7 @@ describe('one carrier against another', () => {
   const rowOf = async (user_id: string) => (await service.rows('select * from users where user_id = $1', [user_id]))[0];
   const median = (numbers: number[]) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
-  describe('Z3 the id of a user of another carrier', () => {
+  describe('with the id of a user of another carrier', () => {
     it.each([
       ['GET', '/user/:id', undefined],
       ['PATCH', '/user/:id', { first_name: 'Eve' }],
@@ -39,7 +39,7 @@ describe('one carrier against another', () => {
       ['DELETE', '/user/:id', undefined],
       ['POST', '/user/:id/restore', undefined],
       ['POST', '/user/:id/invite', undefined],
-    ])('%s %s is answered as if there were nobody, and does nothing', async (method, path, body) => {
+    ])('responds to %s %s as to a missing user, without effect (Z3)', async (method, path, body) => {
       for (const { token } of [own, scoped, scopedToNone]) {
         const before = await rowOf(foreign.user_id);
         const there = await service.send(method, path.replace(':id', foreign.user_id), { token, body });
@@ -50,7 +50,7 @@ describe('one carrier against another', () => {
       }
     });
 
-    it('a session of theirs is answered as if there were none, and lives on', async () => {
+    it('responds as to a missing session, and leaves the session alive (Z3, S5)', async () => {
       for (const { token } of [own, user, scoped]) {
         const there = await service.delete(`/auth/session/${foreign.session_id}`, { token });
         expect(there.status).toBe(404);
@@ -59,7 +59,7 @@ describe('one carrier against another', () => {
       expect((await service.get('/user', foreign)).status).toBe(200);
     });
 
-    it('with If-Match tells nothing of their version', async () => {
+    it('reveals nothing about the version by If-Match (Z3)', async () => {
       for (const version of ['"1"', '"999"', '*']) {
         const there = await service.patch(`/user/${foreign.user_id}`, {
           token: own.token,
@@ -70,7 +70,7 @@ describe('one carrier against another', () => {
       }
     });
 
-    it('takes as long as an id that does not exist', async () => {
+    it('takes as long as with an id that does not exist (Z3)', async () => {
       const [there, nowhere]: [number[], number[]] = [[], []];
       for (let round = 0; round < 60; round++) {
         for (const [times, id] of [[there, foreign.user_id] as const, [nowhere, randomUUID()] as const]) {
@@ -86,11 +86,11 @@ describe('one carrier against another', () => {
     });
   });
 
-  describe('Z4 ids of users of another carrier among those of a bulk change', () => {
+  describe('with ids of another carrier in a bulk change', () => {
     it.each([
       ['PATCH', { attributes: { seen: true } }],
       ['DELETE', undefined],
-    ])('%s reaches one’s own only, and reports the others like ids that do not exist', async (method, body) => {
+    ])('%s changes own users only, and reports the others like missing ids (Z4)', async (method, body) => {
       const victim = await service.createUser({ carrier_id: 'c1' });
       const ask = (strangers: string[], query = '') =>
         service.send(method, `/user/all?user_id_in=${[victim.user_id, ...strangers].join()}${query}`, {
@@ -110,7 +110,7 @@ describe('one carrier against another', () => {
       expect((await service.get('/user', foreign)).status).toBe(200);
     });
 
-    it('sessions of others are not ended by a filter', async () => {
+    it('ends no sessions of another carrier by a filter (Z4)', async () => {
       const { session_id, user_id } = foreign;
       for (const filter of [
         `session_id=${session_id}`,
@@ -125,7 +125,7 @@ describe('one carrier against another', () => {
     });
   });
 
-  describe('Z5 a filter that would widen the scope', () => {
+  describe('with a filter that tries to widen the scope', () => {
     const filters = () => [
       ...[
         'carrier_id=c2',
@@ -204,7 +204,7 @@ describe('one carrier against another', () => {
     const isOwn = (item: { carrier_id: string | null; user_id: string }, login: Login) =>
       item.carrier_id === 'c1' || (login === scoped && item.user_id === login.user_id);
 
-    it('never shows a user or a session of another carrier, in list, sessions and preview', async () => {
+    it('shows no user or session of another carrier in lists and previews (Z5)', async () => {
       let foundByAdministrator = 0;
       for (const filter of filters()) {
         for (const [login, path] of [own, scoped].flatMap((login) =>
@@ -226,7 +226,7 @@ describe('one carrier against another', () => {
     });
   });
 
-  it('Z9 identity by header or body: only the token says who asks', async () => {
+  it('takes the identity only from the token, not from headers or bodies (Z9)', async () => {
     const { user_id } = service.admin;
     const names = [
       'x-user-id',
@@ -274,7 +274,7 @@ describe('one carrier against another', () => {
     expect((await service.get(`/user?user_id=${user_id}`, { token })).status).toBe(400);
   });
 
-  describe('Z12 kind of user and carrier that contradict each other', () => {
+  describe('with a user type and a carrier that contradict each other', () => {
     it.each([
       ['a System User of a carrier', { user_type: 'system', carrier_id: 'c1' }],
       ['a Carrier User without a carrier', { user_type: 'carrier', carrier_id: undefined }],
@@ -285,7 +285,7 @@ describe('one carrier against another', () => {
       ['a kind that does not exist', { user_type: 'root', carrier_id: 'c1' }],
       ['a Carrier User with the role of a System User', { user_type: 'carrier', carrier_id: 'c1', roles: ['auditor'] }],
       ['a System User with the role of a Carrier User', { user_type: 'system', roles: ['carrier_user'] }],
-    ])('%s is not created', async (_title, fields) => {
+    ])('creates no %s (Z12)', async (_title, fields) => {
       const name = `z12-${randomUUID().slice(0, 8)}`;
       const answer = await service.post('/user/create', {
         token: service.admin.token,
@@ -295,7 +295,7 @@ describe('one carrier against another', () => {
       expect(await service.rows('select 1 from users where name = $1', [name])).toEqual([]);
     });
 
-    it('nobody is moved to another carrier or turned into the other kind, not by an administrator either', async () => {
+    it('moves no user to another carrier or type, not even for an administrator (Z12)', async () => {
       for (const body of [
         { carrier_id: 'c2' },
         { carrier_id: null },
@@ -319,12 +319,12 @@ describe('one carrier against another', () => {
       [`update users set carrier_id = null where user_type = 'carrier'`],
       [`update users set carrier_scope = '{c1}' where user_type = 'carrier'`],
       [`update users set user_type = 'system' where user_type = 'carrier'`],
-    ])('the database itself refuses: %s', async (statement) => {
+    ])('rejects in the database itself: %s (Z12)', async (statement) => {
       await expect(service.rows(statement)).rejects.toMatchObject({ constraint: 'users_carrier_check' });
     });
   });
 
-  it('B19 a total that counts users of other carriers', async () => {
+  it('counts only users of the own carrier in totals (B19)', async () => {
     await service.rows(`insert into users (user_id, user_type, name, email, carrier_id, status)
       select gen_random_uuid(), 'carrier', 'crowd' || n, 'crowd' || n || '@example.com', 'c9', 'active' from generate_series(1, 10050) n`);
     await service.rows('analyze users');

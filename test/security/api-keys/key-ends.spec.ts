@@ -10,7 +10,7 @@ const batch = 5_000;
 
 jest.setTimeout(120_000);
 
-describe('the end of a key', () => {
+describe('the end of an API key', () => {
   let service: TestService;
   let admin: TestLogin;
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe('the end of a key', () => {
   });
   afterAll(() => service.close());
 
-  it('S revoked or expired: refused on the next request, in one and the same way', async () => {
+  it('rejects a revoked or expired key on the next request, with the same response (S7)', async () => {
     const [revoked, expired, live] = [
       await createKey(service, ['*']),
       await createKey(service, ['*']),
@@ -39,7 +39,7 @@ describe('the end of a key', () => {
     expect((await service.delete(`/auth/key/${expired.key_id}`, admin)).status).toBe(204);
   });
 
-  it('S expires while it is known from memory: refused from then on, although nothing tells of it', async () => {
+  it('rejects a key that expires while it is cached in memory, without a notification (S7, S16)', async () => {
     const { key } = await createKey(service, ['user:read'], { expires_at: inSeconds(2) });
     const use = async () => (await service.get('/user/list?count=none', { token: key })).status;
     expect(await use()).toBe(200);
@@ -53,7 +53,7 @@ describe('the end of a key', () => {
       'Europe/Rome',
       ({ key_id }: TestKey) => service.rows('update keys set expires_at = now() where key_id = $1', [key_id]),
     ],
-  ])('S %s in the middle of an operation: no further batch', async (state, timezone, end) => {
+  ])('starts no further batch of an operation whose key is %s (S7, Z16)', async (state, timezone, end) => {
     const carrier = `big-${state}`;
     await addManyUsers(service, 10_002, carrier);
     const made = await createKey(service, ['user:update']);
@@ -90,7 +90,7 @@ describe('the end of a key', () => {
     }
   });
 
-  it('S revoked on one instance: refused on another once it is told, every time', async () => {
+  it('rejects a key on another instance once the notification of its revocation arrives (S7, S16)', async () => {
     const cluster = await Cluster.create();
     try {
       const [one, two] = [await cluster.start(), await cluster.start()];

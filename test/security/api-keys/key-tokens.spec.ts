@@ -6,7 +6,7 @@ import { visiblePart } from '../../support/tokens';
 
 const perMinute = 30;
 
-describe('keys as tokens', () => {
+describe('API keys as tokens', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start({ REQUESTS_PER_ADDRESS_PER_MINUTE: String(perMinute) });
@@ -15,7 +15,7 @@ describe('keys as tokens', () => {
 
   const code = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();
 
-  it('J check-token and logout take no key: it is a bad token like any other', async () => {
+  it('rejects an API key at check-token and logout like any other bad token (J8)', async () => {
     const { key } = await createKey(service, ['*']);
     for (const request of [{ body: { token: key } }, { token: key, body: {} }, { body: { refresh_token: key } }]) {
       const bad = JSON.parse(JSON.stringify(request).replaceAll(key, 'garbage')) as typeof request;
@@ -30,7 +30,7 @@ describe('keys as tokens', () => {
     expect(code(await service.post('/auth/logout', { body: { refresh_token: key } }))).toBe('401 auth.token_invalid');
     expect((await service.get('/user/list', { token: key })).status).toBe(200);
   });
-  it('L whatever looks like a key and is none gets the one answer of bad tokens, in any header', async () => {
+  it('responds alike to anything that looks like an API key, in any header (J22)', async () => {
     const { key } = await createKey(service, ['*']);
     const wanted = visiblePart(await service.get('/user/list', { token: 'garbage', ip: '192.0.2.9' }));
     const secret = key.slice(4);
@@ -75,7 +75,7 @@ describe('keys as tokens', () => {
     expect((await service.get('/user/list', { token: key })).status).toBe(200);
   });
 
-  it('L guessing is limited per address as with any token; a good key is not', async () => {
+  it('limits guesses of API keys per address, but not valid keys (S15)', async () => {
     const statuses = [];
     for (let index = 0; index < perMinute + 5; index++)
       statuses.push(
@@ -87,7 +87,7 @@ describe('keys as tokens', () => {
     expect((await service.get('/user/list', { token: key, ip: '203.0.113.7' })).status).toBe(200);
   });
 
-  it('L two headers: the same key in both is taken, a key and anything else is refused', async () => {
+  it('accepts the same API key in both headers, and rejects a key beside anything else (J19)', async () => {
     const [one, two] = [await createKey(service, ['*']), await createKey(service, ['*'])];
     const both = async (bearer: string, older: string) =>
       code(
@@ -113,7 +113,7 @@ describe('keys as tokens', () => {
       expect((await service.get('/user/list', { headers: headers as never, ip: '203.0.113.9' })).status).toBe(401);
   });
 
-  it('O a key is nowhere but in the answer that made it: not in the database, a list, an event, an error', async () => {
+  it('shows an API key only once, and never in tables, lists, events or errors (S22)', async () => {
     const { key, key_id } = await createKey(service, ['*']);
     const hash = createHash('sha256').update(key).digest();
     await service.get(`/user/list?q=${key}`, { token: key });

@@ -10,7 +10,7 @@ import { type TestAnswer, type TestLogin, TestService } from '../../support/serv
  */
 const closedToKeys = ['GET /user', 'POST /auth/email', 'POST /auth/key/create', 'POST /auth/password'];
 
-describe('keys for machines', () => {
+describe('API keys', () => {
   let service: TestService;
   let admin: TestLogin;
   beforeAll(async () => {
@@ -34,8 +34,8 @@ describe('keys for machines', () => {
       (u) => u.user_id,
     );
 
-  describe('Z10 more power than one has', () => {
-    it('nobody makes a key with a permission that they lack', async () => {
+  describe('with more permissions than their creator', () => {
+    it('rejects a key with a permission that the caller lacks (Z10)', async () => {
       const maker = await service.loginAs({ user_type: 'system', roles: ['key_maker'] });
       const carrier = await service.loginAs({ roles: ['key_maker'] });
       const before = await count();
@@ -72,7 +72,7 @@ describe('keys for machines', () => {
       }
     });
 
-    it('nobody makes a key beyond their own scope', async () => {
+    it('rejects a key beyond the scope of the caller (Z10)', async () => {
       const scoped = await service.loginAs({ user_type: 'system', roles: ['key_maker'], carrier_scope: ['c1', 'c2'] });
       const none = await service.loginAs({ user_type: 'system', roles: ['key_maker'], carrier_scope: [] });
       const carrier = await service.loginAs({ roles: ['key_maker'] });
@@ -96,7 +96,7 @@ describe('keys for machines', () => {
         expect([fields, code(await make(by, fields))]).toEqual([fields, wanted]);
     });
 
-    it('who must change the password makes none, nor does who may not make any', async () => {
+    it('rejects keys of callers who must change their password or may not create keys (Z10)', async () => {
       const fresh = await service.loginAs({
         user_type: 'system',
         roles: ['administrator'],
@@ -107,7 +107,7 @@ describe('keys for machines', () => {
         expect(code(await make(await service.loginAs({ user_type: 'system', roles }), {}))).toBe('403 access.denied');
     });
 
-    it('a key makes no key, whatever it may do, and whatever the body', async () => {
+    it('lets no key create a key, whatever its permissions and the body (Z10)', async () => {
       const { key } = await createKey(service, ['*', 'key:manage']);
       const before = await count();
       for (const fields of [{}, { permissions: ['*'] }, { permissions: [] }, { expires_at: 'never' }])
@@ -121,7 +121,7 @@ describe('keys for machines', () => {
       expect(row?.['revoked_by']).not.toBe(admin.user_id);
     });
 
-    it('a key gives only roles whose permissions it holds, and touches nobody who has another one', async () => {
+    it('lets a key grant only roles that it holds, and change no user with another role (Z10)', async () => {
       // its maker may grant carrier_administrator by a role of theirs; the key has none
       const maker = await service.loginAs({ user_type: 'system', roles: ['key_maker'] });
       const made = await createKey(service, ['user:read', 'user:update'], {}, maker);
@@ -157,7 +157,7 @@ describe('keys for machines', () => {
       expect(code(await create({ roles: ['key_user'] }))).toBe('201');
     });
 
-    it('the last administrator is safe from keys', async () => {
+    it('lets no key remove the last administrator (Z14)', async () => {
       const { key } = await createKey(service, ['*']);
       await service.rows(`update users set status = 'disabled' where 'administrator' = any(roles) and user_id <> $1`, [
         admin.user_id,
@@ -174,7 +174,7 @@ describe('keys for machines', () => {
     });
   });
 
-  describe('Z3 keys of others', () => {
+  describe('keys of other creators', () => {
     let scoped: TestLogin;
     let carrier: TestLogin;
     let keys: Record<'unscoped' | 'scoped' | 'c1' | 'c2', TestKey>;
@@ -190,7 +190,7 @@ describe('keys for machines', () => {
       };
     });
 
-    it('are in no list and in no total, and cannot be revoked: as if there were none', async () => {
+    it('lists and counts no key out of reach, and revokes none (Z3)', async () => {
       const colleague = await service.loginAs({ user_type: 'system', roles: ['key_maker'], carrier_scope: ['c1'] });
       const machine = await createKey(service, ['key:manage'], { carrier_scope: ['c1'] });
       for (const [by, visible] of [
@@ -220,7 +220,7 @@ describe('keys for machines', () => {
       ).toEqual([]);
     });
 
-    it('a key sees what its maker’s kind and its own scope allow, and no more', async () => {
+    it('gives a key only what the user type of its creator and its own scope allow (Z3)', async () => {
       const [one, two, system] = [
         await service.createUser({ carrier_id: 'c1' }),
         await service.createUser({ carrier_id: 'c2' }),
@@ -246,7 +246,7 @@ describe('keys for machines', () => {
       }
     });
 
-    it('the maker’s scope of later does not widen a key, and other carriers are out of reach of a Carrier User’s', async () => {
+    it('keeps the scope of a key when the scope of its creator widens later (Z3, Z4)', async () => {
       const { key } = await createKey(service, ['user:read', 'user:update'], {}, carrier);
       const foreign = await service.createUser({ carrier_id: 'c2' });
       expect(code(await service.patch(`/user/${foreign.user_id}`, { token: key, body: { locale: 'de' } }))).toBe(
@@ -260,7 +260,7 @@ describe('keys for machines', () => {
     });
   });
 
-  describe('Z2 routes that are made for users', () => {
+  describe('keys on routes for users', () => {
     const closed = Object.entries(document.paths).flatMap(([path, operations]) =>
       Object.entries(operations).flatMap(([method, operation]) =>
         operation['x-permission'] === 'none'
@@ -269,7 +269,7 @@ describe('keys for machines', () => {
       ),
     );
 
-    it('refuse a key that may do everything; all others admit it; the document says which', async () => {
+    it('rejects a key with all permissions exactly on the routes that the document names (Z2)', async () => {
       const { key } = await createKey(service, ['*']);
       const refused: string[] = [];
       for (const { name, method, path } of closed) {
@@ -287,7 +287,7 @@ describe('keys for machines', () => {
       expect(documented.sort()).toEqual(closedToKeys);
     });
 
-    it('all of them refuse a key that may do nothing here', async () => {
+    it('rejects a key without permissions on all routes (Z2)', async () => {
       const { key } = await createKey(service, ['voip:call']);
       for (const { name, method, path, operation } of closed) {
         const body = 'requestBody' in operation ? {} : undefined;
@@ -296,7 +296,7 @@ describe('keys for machines', () => {
       }
     });
 
-    it('nothing is a key’s own, even were its id that of a user', async () => {
+    it('gives a key no routes for the own user, not even with the id of a user (Z2, Z24)', async () => {
       const { user_id } = await service.loginAs();
       const { key, key_id } = await createKey(service, ['voip:call']);
       await service.rows('update keys set key_id = $1 where key_id = $2', [user_id, key_id]);
@@ -308,7 +308,7 @@ describe('keys for machines', () => {
     });
   });
 
-  it('Z14 one that is stronger than oneself is seen, and not revoked', async () => {
+  it('shows a key with more permissions than the caller, but does not let the caller revoke it (Z10)', async () => {
     const { key_id } = await createKey(service, ['*']);
     const maker = await service.loginAs({ user_type: 'system', roles: ['key_maker'] });
     const { key: weak } = await createKey(service, ['key:manage']);

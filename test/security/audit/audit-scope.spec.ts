@@ -10,7 +10,7 @@ interface AuditEvent {
   session_id: string | null;
 }
 
-describe('the audit log as users with a limited scope see it', () => {
+describe('the audit log for users with a limited scope', () => {
   let service: TestService;
   let inside: TestLogin;
   let scoped: TestLogin;
@@ -55,7 +55,7 @@ describe('the audit log as users with a limited scope see it', () => {
     expect(await eventsOf(service.admin, `target_id=${user_id}&event_type=user.changed&ip=${adminIp}`)).toHaveLength(1);
   });
 
-  it('hides addresses of API keys outside the carrier, and shows those of failed logins of its users', async () => {
+  it('hides addresses of API keys outside the carrier, but not of failed logins of its users (B19)', async () => {
     const { user_id, name } = await service.createUser();
     const { key, key_id } = await createKey(service, ['user:update']);
     await service.patch(`/user/${user_id}`, { token: key, ip: adminIp, body: { locale: 'de' } });

@@ -86,7 +86,7 @@ describe('the audit log', () => {
     await expectEvents(401, [failed, locked], 'POST', '/auth/login', login(name, 'wrong'));
   });
 
-  it('records a reset that was requested and one that was used, with the sessions it ended (O12)', async () => {
+  it('records a requested and a used reset, with the sessions that it ended (O12)', async () => {
     const user = await service.loginAs();
     const target: ExpectedEvent['target'] = ['user', user.user_id];
     const requested: ExpectedEvent = { event_type: 'password.reset_requested', actor: stranger, target };
@@ -134,7 +134,7 @@ describe('the audit log', () => {
     await expectEvents(204, [confirmed], 'POST', `/auth/email/${link}`, {});
   });
 
-  it('records a created user, a changed role and a deleted user with its sessions (O12)', async () => {
+  it('records a created user, a changed role and a deleted user with the sessions (O12)', async () => {
     const { token } = admin;
     const body = {
       user_type: 'carrier',

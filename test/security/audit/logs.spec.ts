@@ -13,7 +13,7 @@ const canary = (name: string) => `${name}+/ ${randomBytes(12).toString('hex')}`;
 const forged = '{"level":30,"msg":"forged"}';
 const breaks = ['\n', '\r\n', '\r', '\u2028', '\u2029', '\u0085', '\u001b[2K\u001b[1G', '"}\n', '\\n', '%0a'];
 
-describe('what the log says at LOG_LEVEL=debug', () => {
+describe('the log at LOG_LEVEL=debug', () => {
   const secrets: Record<string, string> = {
     'administrator password': canary('first'),
     'user password': canary('second'),
@@ -203,7 +203,7 @@ describe('what the log says at LOG_LEVEL=debug', () => {
     await query(database.url, 'alter table credentials_hidden rename to credentials');
   }
 
-  it('O9 no password, token or reset path, however it is written, in all that was written', () => {
+  it('contains no password, token or reset path in any encoding (O9)', () => {
     const written = service.stdout + service.stderr;
     expect(Object.values(secrets).filter((secret) => secret.length < 12)).toEqual([]);
     expect(Object.keys(secrets).length).toBeGreaterThan(14);
@@ -217,7 +217,7 @@ describe('what the log says at LOG_LEVEL=debug', () => {
     expect(written).not.toMatch(/authorization|x-auth-token|\$argon2|Bearer /i);
   });
 
-  it('O9 the scan saw the faults: failed mails, a lost database, a broken statement', () => {
+  it('contains the provoked faults: failed mails, a lost database, a broken statement (O9)', () => {
     expect(lines.filter(({ level }) => level >= 50).length).toBeGreaterThan(1);
     expect(lines.filter(({ msg }) => /jobs: .*ECONNREFUSED/.test(msg)).length).toBeGreaterThan(0);
     expect(lines.map(({ msg }) => msg)).toEqual(
@@ -228,7 +228,7 @@ describe('what the log says at LOG_LEVEL=debug', () => {
     );
   });
 
-  it('O11 one event is one line of JSON, and nobody can add a line', () => {
+  it('contains one line of JSON per event, so that no input can add a line (O11)', () => {
     expect(service.stdout.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).toEqual([]);
     expect(lines.map(({ msg }) => msg)).toContainEqual(
       expect.stringMatching(/^carrier-identity listens on 127\.0\.0\.1:\d+$/),

@@ -88,7 +88,7 @@ describe('the log of denied requests', () => {
     ]);
   });
 
-  it('adds the error code to the line of any other refused request at LOG_LEVEL=info (O12)', async () => {
+  it('adds the error code to the line of any other rejected request at LOG_LEVEL=info (O12)', async () => {
     const lines = await linesAt('info');
     expect(lines.map(({ reqId, level, status, code }) => [reqId, level, status, code])).toEqual([
       ['allowed', 30, 200, undefined],

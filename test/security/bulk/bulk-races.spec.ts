@@ -5,7 +5,7 @@ import { type TestAnswer, type TestLogin, TestService } from '../../support/serv
 
 const rounds = 4;
 
-describe('found users: races', () => {
+describe('races of bulk changes', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -18,7 +18,7 @@ describe('found users: races', () => {
   it.each([
     ['PATCH', { locale: 'fr' }],
     ['DELETE', undefined],
-  ])('a confirm token of %s used 20 times at once: one of them wins, and it is done once', async (method, body) => {
+  ])('lets one of 20 parallel uses of a confirm token of %s win, and applies it once (B22)', async (method, body) => {
     for (let index = 0; index < 3; index++) await service.createUser({ carrier_id: `token-${method}` });
     const path = `/user/all?carrier_id=token-${method}`;
     const { confirm_token } = (await send(method, `${path}&dry_run=true`, service.admin, body)).body;
@@ -34,7 +34,7 @@ describe('found users: races', () => {
     expect(await service.rows(changed, [`token-${method}`])).toEqual([{ version: 2 }, { version: 2 }, { version: 2 }]);
   });
 
-  it('an operation that is undone 20 times at once is undone once', async () => {
+  it('undoes an operation once when 20 undo requests run in parallel (B22)', async () => {
     for (let index = 0; index < 3; index++) await service.createUser({ carrier_id: 'undone' });
     const { operation_id } = (await send('PATCH', '/user/all?carrier_id=undone', service.admin, { locale: 'fr' })).body;
     const answers = await Promise.all(
@@ -47,7 +47,7 @@ describe('found users: races', () => {
     ]);
   });
 
-  it('B15 an operation that is accepted while a bulk is on its way: of some users the one would be last, of others the other', async () => {
+  it('keeps the last administrator when an operation is accepted during a bulk change (B15, Z15)', async () => {
     const setOf = (user: string) =>
       service.rows<{ timezone: string }>('select timezone from users where name = $1', [user]);
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
@@ -96,7 +96,7 @@ describe('found users: races', () => {
     }
   });
 
-  it('B15 F26 many bulks and singles over the same users at once: no 5xx, one event for each step of a version, and an administrator stays', async () => {
+  it('causes no 5xx and keeps an administrator in parallel bulk and single changes (B15, F26)', async () => {
     const administrators: TestLogin[] = [];
     for (let index = 0; index < 3; index++)
       administrators.push(await service.loginAs({ user_type: 'system', roles: ['administrator'] }));

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { TestService } from '../../support/service';
 
-describe('changes of all that a filter finds', () => {
+describe('changes of all users that a filter matches', () => {
   let service: TestService;
   let token: string;
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe('changes of all that a filter finds', () => {
   describe.each([['PATCH'], ['DELETE']])('%s', (method) => {
     const body = method === 'PATCH' ? change : undefined;
 
-    it('B1 an empty filter finds everybody: no filter, an emptied one, or one in the wrong place does nothing', async () => {
+    it('changes nothing without a filter, with an emptied one or with one in the wrong place (B1)', async () => {
       const before = await state();
       const queries = [
         ...[
@@ -103,7 +103,7 @@ describe('changes of all that a filter finds', () => {
       expect(await state()).toEqual(before);
     });
 
-    it('B2 a misspelt filter is ignored and widens the set: it is named and refused, alone and beside a right one', async () => {
+    it('rejects a misspelt filter by name, alone and beside a right one (B2)', async () => {
       const before = await state();
       const misspelt = [
         'emial',
@@ -142,7 +142,7 @@ describe('changes of all that a filter finds', () => {
       expect(await state()).toEqual(before);
     });
 
-    it('B3 of several conditions the bad one is dropped: one that is wrong refuses all, and all that are wrong are named', async () => {
+    it('rejects all conditions if one is wrong, and names each wrong one (B3)', async () => {
       const before = await state();
       const bad = [
         ...[
@@ -185,7 +185,7 @@ describe('changes of all that a filter finds', () => {
       expect(await state()).toEqual(before);
     });
 
-    it('B5 more are found than meant: the answer says how many, expected and dry_run change nothing, If-Match is refused', async () => {
+    it('reports the count, changes nothing with dry_run or a wrong expected, and rejects If-Match (B5)', async () => {
       const before = await state();
       for (const expected of [0, 2, 4, 999_999_999]) {
         const answer = await send(method, `?carrier_id=c1&expected=${expected}`, body);
@@ -204,7 +204,7 @@ describe('changes of all that a filter finds', () => {
       expect(await service.rows(changes, [nobody.body.operation_id])).toEqual([]);
     });
 
-    it('B20 a parameter given twice: refused, whichever comes first', async () => {
+    it('rejects a repeated parameter in either order (B20)', async () => {
       const before = await state();
       for (const query of [
         ...[
@@ -242,37 +242,34 @@ describe('changes of all that a filter finds', () => {
     ['a change', 'PATCH', change],
     ['a deletion', 'DELETE', undefined],
     ['disabling', 'PATCH', { status: 'disabled' }],
-  ])(
-    'B14 half a bulk: when one row of %s fails, none is changed, no session ended, no event written',
-    async (_title, method, body) => {
-      const logins = [];
-      for (let index = 0; index < 4; index++) logins.push(await service.loginAs({ carrier_id: 'c14' }));
-      const ids = logins.map(({ user_id }) => user_id);
-      const all = async () => [
-        await state(),
-        await service.rows('select * from sessions order by session_id'),
-        await service.rows('select count(*) from events'),
-      ];
-      // the third one cannot be written, as when another transaction wins; or its event cannot,
-      // after all four were written
-      for (const write of ['users update user_id', 'events insert target_id']) {
-        const [table, deed, column] = write.split(' ');
-        await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin
+  ])('changes no row, session or event when one row of %s fails (B14)', async (_title, method, body) => {
+    const logins = [];
+    for (let index = 0; index < 4; index++) logins.push(await service.loginAs({ carrier_id: 'c14' }));
+    const ids = logins.map(({ user_id }) => user_id);
+    const all = async () => [
+      await state(),
+      await service.rows('select * from sessions order by session_id'),
+      await service.rows('select count(*) from events'),
+    ];
+    // the third one cannot be written, as when another transaction wins; or its event cannot,
+    // after all four were written
+    for (const write of ['users update user_id', 'events insert target_id']) {
+      const [table, deed, column] = write.split(' ');
+      await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin
         if new.${column} = '${ids[2]}' then raise exception 'no' using errcode = '40001'; end if; return new; end $$`);
-        await service.rows(`create trigger refuse before ${deed} on ${table} for each row execute function refuse()`);
-        const before = await all();
-        const failed = await send(method, '?carrier_id=c14', body);
-        expect([table, failed.status, failed.body.code]).toEqual([table, 503, 'service.database_unavailable']);
-        expect(await all()).toEqual(before);
-        for (const login of logins) expect((await service.get('/user', login)).status).toBe(200);
-        await service.rows(`drop trigger refuse on ${table}; drop function refuse()`);
-      }
-      expect((await send(method, '?carrier_id=c14', body)).body.changed).toBe(4);
-      if (method === 'PATCH') await send('DELETE', '?carrier_id=c14');
-    },
-  );
+      await service.rows(`create trigger refuse before ${deed} on ${table} for each row execute function refuse()`);
+      const before = await all();
+      const failed = await send(method, '?carrier_id=c14', body);
+      expect([table, failed.status, failed.body.code]).toEqual([table, 503, 'service.database_unavailable']);
+      expect(await all()).toEqual(before);
+      for (const login of logins) expect((await service.get('/user', login)).status).toBe(200);
+      await service.rows(`drop trigger refuse on ${table}; drop function refuse()`);
+    }
+    expect((await send(method, '?carrier_id=c14', body)).body.changed).toBe(4);
+    if (method === 'PATCH') await send('DELETE', '?carrier_id=c14');
+  });
 
-  it('B16 a lost update: the second of two who read the same version is refused, without If-Match the last one wins', async () => {
+  it('rejects the second change of the same version with If-Match, and applies it without (B16)', async () => {
     const { user_id } = await service.createUser();
     const read = await service.get(`/user/${user_id}`, { token });
     const etag = String(read.headers['etag']);
@@ -295,7 +292,7 @@ describe('changes of all that a filter finds', () => {
     expect((await service.get(`/user/${user_id}`, { token })).headers['etag']).toBe('"5"');
   });
 
-  it('B17 sessions that outlive a bulk: those of a thousand users end in the same transaction', async () => {
+  it('ends the sessions of a thousand users in the transaction of the change (B17)', async () => {
     await service.rows(`with new as (insert into users (user_id, user_type, name, email, carrier_id, status)
         select gen_random_uuid(), 'carrier', 'many' || n, 'many' || n || '@example.com', 'c17', 'active' from generate_series(1, 1000) n returning *)
       insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)

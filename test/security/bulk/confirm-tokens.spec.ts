@@ -4,7 +4,7 @@ import { appSecret, type TestLogin, TestService } from '../../support/service';
 
 const change = { locale: 'fr' };
 
-describe('found users: confirm tokens, limits, counts and repetitions', () => {
+describe('bulk changes: confirm tokens, limits and counts', () => {
   let service: TestService;
   let token: string;
   let operator: TestLogin;
@@ -33,7 +33,7 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
     (await send(method, `${query}&dry_run=true`, body, by)).body.confirm_token;
 
   describe('confirm tokens', () => {
-    it('a token of which one character is another one is refused, and nothing is done', async () => {
+    it('rejects a token with one changed character, without effect (B5)', async () => {
       const before = await state();
       const good = await preview('PATCH', 'carrier_id=c1', change);
       const other = (character: string) => (character === 'A' ? 'B' : 'A');
@@ -51,7 +51,7 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
       expect(await state()).toEqual(before);
     });
 
-    it('a token of another caller, method, filter or body is refused, and nothing is done', async () => {
+    it('rejects a token of another caller, method, filter or body, without effect (B5)', async () => {
       const before = await state();
       const patch = await preview('PATCH', 'carrier_id=c1', change);
       const erase = await preview('DELETE', 'carrier_id=c1');
@@ -85,7 +85,7 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
       expect(await state()).toEqual(before);
     });
 
-    it('a token that is over, or was made with another secret, is refused; the same one in its time is good', async () => {
+    it('rejects an expired token or one of another secret, and accepts the same token in time (B5)', async () => {
       const before = await state();
       const [confirm_id, , count, digest] = payloadOf(await preview('PATCH', 'carrier_id=c1', change));
       const actor = { actor_type: 'user', user_id: service.admin.user_id } as Previewed['actor'];
@@ -108,7 +108,7 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
       await service.post(`/user/operation/${done.body.operation_id}/undo`, { token });
     });
 
-    it('a preview tells its time, and no more than its caller may see', async () => {
+    it('shows in a preview its expiry, and only what the caller may see (B19)', async () => {
       const { body } = await send('DELETE', 'carrier_id=c1&dry_run=true', undefined, carrierAdministrator);
       const until = Date.parse(body.expires_at) - Date.now();
       expect(until).toBeGreaterThan(590_000);
@@ -120,7 +120,7 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
   describe.each([['PATCH'], ['DELETE']])('%s', (method) => {
     const body = method === 'PATCH' ? change : undefined;
 
-    it('B5 more or fewer are found than expected: refused together with a confirm token too', async () => {
+    it('rejects a wrong number of expected users, also beside a confirm token (B5)', async () => {
       const before = await state();
       const confirm_token = await preview(method, 'carrier_id=c2', body);
       for (const expected of [0, 2, 4]) {
@@ -134,7 +134,7 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
       await service.post(`/user/operation/${done.body.operation_id}/undo`, { token });
     });
 
-    it('B6 more ids than allowed: refused before anything is done', async () => {
+    it('rejects too many ids before any change (B6)', async () => {
       const before = await state();
       const ids = (count: number) => Array.from({ length: count }, () => randomUUID()).join();
       expect((await send(method, `user_id_in=${ids(500)}`, body)).body).toMatchObject({ matched: 0 });
@@ -149,7 +149,7 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
       expect(await state()).toEqual(before);
     });
 
-    it('B19 counts across carriers: whoever is limited finds, counts and is told of their own only', async () => {
+    it('matches, counts and reports only users in the scope of the caller (B19)', async () => {
       const before = await state();
       for (const [by, own, other, all] of [
         [carrierAdministrator, 'c1', 'c2', 5],
@@ -181,7 +181,7 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
       expect(await state()).toEqual(before);
     });
 
-    it('B19 operations of others: a limited caller neither sees nor lists nor cancels nor undoes them', async () => {
+    it('hides other operations from a limited caller, who can neither cancel nor undo them (B19)', async () => {
       const { body: mine } = await send(method, 'carrier_id=c1&role=carrier_user', body);
       const { operation_id } = mine;
       expect(mine.changed).toBe(4);
@@ -213,7 +213,7 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
       expect([undone.status, undone.body.changed]).toEqual([202, 4]);
     });
 
-    it('B22 a bulk that is sent again with its key: the first answer, done once, and 20 at once are one', async () => {
+    it('replays the first response to a repeated key, and applies 20 parallel requests once (B22, F12)', async () => {
       const headers = { 'idempotency-key': randomUUID() };
       const answers = await Promise.all(
         Array.from({ length: 20 }, () => send(method, 'carrier_id=c2', body, service.admin, headers)),
@@ -238,7 +238,7 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
     });
   });
 
-  it('a change that contradicts itself: a role to be given and taken, or given besides all roles, is refused, and nothing is done', async () => {
+  it('rejects a change that adds and removes a role, or adds one beside all roles, without effect', async () => {
     const before = await state();
     const wrong: [Record<string, string[]>, string][] = [
       [
@@ -263,7 +263,7 @@ describe('found users: confirm tokens, limits, counts and repetitions', () => {
     ).toBe(200);
   });
 
-  it('B18 fields of one user alone, or of nobody: refused by name, whatever stands beside them', async () => {
+  it('rejects by name fields of a single user and unknown fields (B18, Z8)', async () => {
     const before = await state();
     for (const [field, value] of Object.entries({
       ...{

@@ -8,7 +8,7 @@ const batch = 5_000;
 
 jest.setTimeout(120_000);
 
-describe('operations: who may, as of each batch', () => {
+describe('permissions during an operation', () => {
   let service: TestService;
   let token: string;
   let ids: string[];
@@ -66,7 +66,7 @@ describe('operations: who may, as of each batch', () => {
       (actor: TestLogin) => service.patch(`/user/${actor.user_id}`, { token, body: { must_change_password: true } }),
     ],
   ])(
-    'Z12 whoever asked is %s while it runs: no further batch, and the rest stays as it was',
+    'starts no further batch after the caller is %s, and leaves the rest unchanged (Z16)',
     async (title, timezone, deed) => {
       const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
       const operation = await meanwhile(
@@ -80,7 +80,7 @@ describe('operations: who may, as of each batch', () => {
     },
   );
 
-  it('Z12 whoever asked is limited to other carriers while it runs: the rest does not exist for them', async () => {
+  it('skips the users outside the scope after the caller was limited to other carriers (Z16)', async () => {
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const operation = await meanwhile(
       () => service.patch('/user/all?carrier_id=big', { token: operator.token, body: { timezone: 'Europe/Kyiv' } }),
@@ -96,7 +96,7 @@ describe('operations: who may, as of each batch', () => {
     expect(narrow.body).toMatchObject({ changed: 0, skipped_reasons: { 'user.not_found': batch } });
   });
 
-  it('Z11 a user gets power while an operator’s operation runs: later batches leave them alone', async () => {
+  it('skips users who gain more permissions than the caller during the operation (Z10)', async () => {
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const last = ids.at(-1) as string;
     const operation = await meanwhile(
@@ -114,7 +114,7 @@ describe('operations: who may, as of each batch', () => {
     await service.patch(`/user/${last}`, { token, body: { roles: ['carrier_user'] } });
   });
 
-  it('Z10 a role goes away while it is given to many: no further batch, and an undo does not bring it back', async () => {
+  it('starts no further batch after its role was deleted, and restores no deleted role in an undo (Z10)', async () => {
     const operation = await meanwhile(
       () => service.patch('/user/all?carrier_id=big', { token, body: { roles_add: ['tester'] } }),
       () => service.rows(`delete from roles where name = 'tester'`),
@@ -128,7 +128,7 @@ describe('operations: who may, as of each batch', () => {
     expect(await service.rows(`select 1 from users where 'tester' = any(roles)`)).toEqual([]);
   });
 
-  it('B17 sessions that outlive an operation: those of everybody end, each batch’s in its transaction', async () => {
+  it('ends the sessions of all users, those of each batch in its transaction (B17)', async () => {
     await service.rows(`insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)
       select gen_random_uuid(), user_id, user_type, carrier_id, '', now(), now() + interval '1 hour', now() + interval '1 hour' from users where carrier_id = 'big'`);
     const login = await service.loginAs({ carrier_id: 'big' });
@@ -151,7 +151,7 @@ describe('operations: who may, as of each batch', () => {
     );
   });
 
-  it('B19 an operation of a limited caller tells of nobody else, while it runs and after', async () => {
+  it('reveals no other users to a limited caller, during the operation and after (B19)', async () => {
     const limited = await service.loginAs({ user_type: 'system', roles: ['operator'], carrier_scope: ['big'] });
     const stranger = await service.loginAs({ carrier_id: 'c2', roles: ['carrier_administrator'] });
     const { body } = await service.patch('/user/all?everyone=true', {

@@ -1,6 +1,6 @@
 import { type TestLogin, TestService } from '../../support/service';
 
-describe('bulk and its undo: power, oneself and the last administrator', () => {
+describe('bulk changes and their undo: permissions and the last administrator', () => {
   let service: TestService;
   let admin: TestLogin;
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
   const loginAs = (roles: string[], more: Record<string, unknown> = {}) =>
     service.loginAs({ user_type: 'system', roles, ...more });
 
-  it('Z10 an undo would take or give what its caller may not: those users are skipped, the others put back', async () => {
+  it('skips users whom an undo would give or take what its caller may not, and restores the others (Z10)', async () => {
     const operator = await loginAs(['operator']);
     const [up, down, plain] = [await system(['reader']), await system(['administrator']), await system(['reader'])];
     const ids = (...users: { user_id: string }[]) => `user_id_in=${users.map(({ user_id }) => user_id).join()}`;
@@ -44,7 +44,7 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
   });
 
   it.each(['name', 'email'])(
-    'two deleted users who would come back to the same %s: the first does, the other is told of',
+    'restores the first of two deleted users with the same %s and reports the other',
     async (column) => {
       const [first, second, third] = [
         await service.createUser(),
@@ -67,7 +67,7 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     },
   );
 
-  it('Z10 an undo brings back somebody of more power: a deleted or disabled administrator stays so for an operator', async () => {
+  it('leaves a deleted or disabled administrator as they are when an operator undoes (Z10)', async () => {
     const operator = await loginAs(['operator']);
     for (const [method, body] of [
       ['DELETE', undefined],
@@ -133,7 +133,7 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     ).toEqual([]);
   });
 
-  it('Z10 whoever has lost the right to a role does not undo with it', async () => {
+  it('rejects an undo by a caller who lost the right to grant the role (Z10)', async () => {
     const deputy = await loginAs(['deputy']);
     const [up, down] = [await system(['reader']), await system(['administrator'])];
     const promoted = (await patch(deputy, `user_id=${up.user_id}`, { roles: ['administrator'] })).body;
@@ -152,7 +152,7 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     expect((await rowOf(down.user_id))?.['roles']).toEqual(['reader']);
   });
 
-  it('Z12 whoever has lost the permission, or scope over the users, undoes nothing', async () => {
+  it('rejects an undo by a caller who lost the permission or the scope (Z16)', async () => {
     const operator = await loginAs(['operator']);
     const user = await service.createUser({ carrier_id: 'z12' });
     const other = await system(['reader']);
@@ -170,7 +170,7 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     expect(await rowOf(user.user_id)).toMatchObject({ locale: 'fr', timezone: 'UTC' });
   });
 
-  it('Z13 oneself: not by a bulk, nor by the undo of what somebody else did to one', async () => {
+  it('skips the caller in a bulk change and in the undo of a change to the caller (Z13)', async () => {
     const one = await loginAs(['administrator']);
     const query = `user_id=${one.user_id}`;
     const before = await rowOf(one.user_id);
@@ -200,7 +200,7 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     expect(await undo(one, harmless.operation_id)).toMatchObject({ changed: 1 });
   });
 
-  it('Z13 allowed_ips shut the caller out, by a bulk or by its undo: their own row is skipped, the others are done', async () => {
+  it('skips the row of the caller if allowed_ips would lock the caller out (Z13)', async () => {
     const caller = await loginAs(['operator']);
     const other = await service.createUser({ carrier_id: 'ips' });
     const query = `user_id_in=${caller.user_id},${other.user_id}`;
@@ -217,7 +217,7 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     expect((await service.get('/user', caller)).status).toBe(200);
   });
 
-  it('Z10 a purged user who was imported again: an undo of what was done before the purge gives them nothing back', async () => {
+  it('restores nothing to a purged user who was imported again (Z19)', async () => {
     const user = await system(['administrator']);
     const { operation_id } = (await patch(admin, `user_id=${user.user_id}`, { roles: [] })).body;
     const left = (await rowOf(user.user_id))?.['version'];
@@ -236,7 +236,7 @@ describe('bulk and its undo: power, oneself and the last administrator', () => {
     expect((await rowOf(user.user_id))?.['roles']).toEqual([]);
   });
 
-  it('Z14 the last administrator: neither by a bulk over all, nor by an undo', async () => {
+  it('keeps the last administrator in a bulk change of all users and in an undo (Z14)', async () => {
     const deputy = await loginAs(['deputy']);
     const next = await loginAs(['reader']);
     const { operation_id } = (await patch(deputy, `user_id=${next.user_id}`, { roles: ['administrator'] })).body;

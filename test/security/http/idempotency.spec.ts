@@ -28,7 +28,7 @@ describe('requests with an Idempotency-Key', () => {
     );
   const brief = ({ status, body }: TestAnswer) => [status, body.code];
 
-  it('F12 20 parallel creates with one key: one user, and everybody else gets the same answer or is told to wait', async () => {
+  it('creates one user from 20 parallel creates with one key (F12)', async () => {
     const body = person();
     const answers = await Promise.all(Array.from({ length: 20 }, () => create('one', body)));
     const made = answers.filter(({ status }) => status === 201);
@@ -46,7 +46,7 @@ describe('requests with an Idempotency-Key', () => {
     ).toHaveLength(1);
   });
 
-  it('F12 a repetition: the first answer to the letter, with its headers, however the body is written, and whatever happened since', async () => {
+  it('replays the first response byte for byte, with its headers, whatever happened since (F12)', async () => {
     const body = { ...person(), password: undefined };
     const first = await create('again', { ...body, attributes: { b: 1, a: [{ d: 1, c: 2 }] } });
     expect(first.status).toBe(201);
@@ -61,7 +61,7 @@ describe('requests with an Idempotency-Key', () => {
     expect(service.mailbox.mails.filter(({ to }) => to.includes(body.email))).toHaveLength(0);
   });
 
-  it('F12 one key for two requests: 422, and nothing is done', async () => {
+  it('rejects one key for two different requests with 422, without effect (F12)', async () => {
     const body = person();
     expect((await create('mine', body)).status).toBe(201);
     const other = person();
@@ -76,7 +76,7 @@ describe('requests with an Idempotency-Key', () => {
     expect((await create('mine', body)).status).toBe(201);
   });
 
-  it('F12 the key of somebody else: everybody has their own', async () => {
+  it('separates the keys of different callers (F12)', async () => {
     const deputy = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const [mine, theirs] = [person(), person()];
     const first = await create('1', mine);
@@ -92,7 +92,7 @@ describe('requests with an Idempotency-Key', () => {
     expect((await create('1', theirs, deputy.token)).text).toBe(second.text);
   });
 
-  it('F12 a repetition by who lost the permission: refused like any other request', async () => {
+  it('rejects a retry by a caller who lost the permission (F12)', async () => {
     const deputy = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const body = person();
     expect((await create('k', body, deputy.token)).status).toBe(201);
@@ -100,7 +100,7 @@ describe('requests with an Idempotency-Key', () => {
     expect(brief(await create('k', body, deputy.token))).toEqual([403, 'access.denied']);
   });
 
-  it('F12 a day later the key is new, and what is older is removed bit by bit', async () => {
+  it('accepts a key again after a day, and removes old keys step by step (F12)', async () => {
     const body = person();
     const first = await create('old', body);
     for (let n = 0; n < 12; n++) await create(`swept-${n}`, {});
@@ -115,7 +115,7 @@ describe('requests with an Idempotency-Key', () => {
     expect(await keys()).toHaveLength(2);
   });
 
-  it('F12 refusals are kept: what was refused stays refused under its key', async () => {
+  it('replays rejections under their key (F12)', async () => {
     const body = person();
     const { user_id } = await service.createUser(body);
     const first = await create('taken', body);
@@ -130,7 +130,7 @@ describe('requests with an Idempotency-Key', () => {
     expect((await create('another', body)).status).toBe(201);
   });
 
-  it('F12 a fault is not kept: the same key succeeds later', async () => {
+  it('stores no server error, so that the same key succeeds later (F12)', async () => {
     const body = person();
     await service.rows('alter table events rename to events_away');
     try {
@@ -151,7 +151,7 @@ describe('requests with an Idempotency-Key', () => {
     ['300 characters', 'x'.repeat(300)],
     ['letters beyond ASCII', '\u00e4'],
     ['a control character', 'a\u007f'],
-  ])('I a key that is no key, %s: 400 names the header, and nothing is done', async (_title, key) => {
+  ])('rejects a malformed key (%s) with 400 and the name of the header, without effect (F12)', async (_title, key) => {
     const body = person();
     const answer = await create(key, body);
     expect(brief(answer)).toEqual([400, 'request.invalid']);
@@ -161,7 +161,7 @@ describe('requests with an Idempotency-Key', () => {
     expect([await named(body.name), await keys()]).toEqual([[], []]);
   });
 
-  it('keys of one and of 255 characters work, and without a key nothing is kept', async () => {
+  it('accepts keys of 1 and 255 characters, and stores nothing without a key (F12)', async () => {
     expect((await create('!', person())).status).toBe(201);
     expect((await create('~'.repeat(255), person())).status).toBe(201);
     expect(await keys()).toHaveLength(2);
@@ -171,7 +171,7 @@ describe('requests with an Idempotency-Key', () => {
     expect(await keys()).toHaveLength(2);
   });
 
-  it('F3 a claim whose process died is taken over once its lease is over, and the first one cannot commit any more', async () => {
+  it('takes over the claim of a dead process after its lease, and lets the first one commit nothing (F3)', async () => {
     const blocker = new Client({ connectionString: service.config.DATABASE_URL });
     await blocker.connect();
     const body = person();
@@ -202,7 +202,7 @@ describe('requests with an Idempotency-Key', () => {
     }
   });
 
-  it('Z19 a purged user: no kept answer mentions them, nor does a key, and nothing is done a second time', async () => {
+  it('removes a purged user from stored responses and keys, and repeats no effect (Z19)', async () => {
     const body = { ...person(), first_name: 'Unmistakable' };
     const [made, other] = [await create(`create:${body.email}`, body), await create('other', person())];
     expect((await service.delete(`/user/${made.body.user_id}?purge=true`, { token })).status).toBe(204);

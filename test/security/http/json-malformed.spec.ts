@@ -175,7 +175,7 @@ const rightValues: [text: string, value: unknown][] = [
   ['{"\\u0061":{"a":[]}}', { a: { a: [] } }],
 ];
 
-describe('I7 malformed JSON', () => {
+describe('malformed JSON', () => {
   let service: TestService;
   let user_id: string;
   const patch = (body: string) =>
@@ -196,7 +196,7 @@ describe('I7 malformed JSON', () => {
     ['as the value of a field', (text: string) => `{"attributes":{"k":${text}}}`],
     ['as an item of a list', (text: string) => `{"attributes":{"k":["x",${text}]}}`],
     ['after a right body', (text: string) => `{"first_name":"x"}${text}`],
-  ])('I7 %s: 400 and nothing changes', async (_where, place) => {
+  ])('rejects every malformed value %s with 400, without effect (I7)', async (_where, place) => {
     const before = (await service.get(`/user/${user_id}`, { token: service.admin.token })).body;
     const bodies = [...new Set(noValues)].map(place).filter((body) => !isJson(body));
     expect(bodies.length).toBeGreaterThan(80);
@@ -213,7 +213,7 @@ describe('I7 malformed JSON', () => {
     expect((await service.get(`/user/${user_id}`, { token: service.admin.token })).body).toEqual(before);
   });
 
-  it('I7 right JSON in odd forms is taken and kept as it is', async () => {
+  it('accepts valid JSON in unusual forms unchanged (I7)', async () => {
     for (const [text, value] of rightValues) {
       const answer = await patch(`{"attributes":{"k":${text}}}`);
       expect([text, answer.status]).toEqual([text, 200]);
@@ -223,7 +223,7 @@ describe('I7 malformed JSON', () => {
     }
   });
 
-  it('I7 a body that ends too early or goes on too long', async () => {
+  it('rejects a body that ends too early or continues after its end (I7)', async () => {
     const whole = '{"first_name":"Ada","attributes":{"k":[1,"x"]}}';
     const cut = Array.from({ length: whole.length - 1 }, (_, index) => whole.slice(0, index + 1));
     expect(await surprises(cut, String, patch, ({ status }) => status === 400)).toEqual([]);

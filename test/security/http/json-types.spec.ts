@@ -34,7 +34,7 @@ describe('values of the wrong type or size', () => {
   });
   afterAll(() => service.close());
 
-  it('I9 numbers: none instead of text or boolean, and none that JSON readers disagree on', async () => {
+  it('rejects numbers for texts and booleans, and numbers that JSON parsers read differently (I9)', async () => {
     const numbers = [
       '1e400',
       '-1e400',
@@ -72,7 +72,7 @@ describe('values of the wrong type or size', () => {
     await patch('{"attributes":{"n":null}}');
   });
 
-  it('I10 L15 type confusion: every field of every body with every wrong type, named by its pointer', async () => {
+  it('rejects every wrong type in every field of every body, by its pointer (I10, L15)', async () => {
     const probes = each().flatMap(([operation, field]) =>
       [...wrong[field.type], ...(field.nullable ? [] : [null])].map((value) => ({ operation, field, value })),
     );
@@ -100,7 +100,7 @@ describe('values of the wrong type or size', () => {
     ).toEqual([]);
   });
 
-  it('I12 integer overflow in paging, counts and versions', async () => {
+  it('rejects integer overflow in page numbers, counts and versions (I12)', async () => {
     const never = [
       '-1',
       '2147483648',
@@ -139,7 +139,7 @@ describe('values of the wrong type or size', () => {
     expect((await service.get(`/user/${user_id}`, { token })).status).toBe(200);
   });
 
-  it('I21 a nested object where a column is expected', async () => {
+  it('rejects a nested object where a column is expected (I21)', async () => {
     const nested: object[] = [
       { first: 'x', role: 'admin' },
       { $ne: '' },

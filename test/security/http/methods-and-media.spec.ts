@@ -14,7 +14,7 @@ const leftovers =
     .split(' ')
     .map((path) => `/${path}`);
 
-describe('methods, media types and leftovers', () => {
+describe('methods, media types and undocumented paths', () => {
   let service: TestService;
   let port: number;
   let user_id: string;
@@ -40,7 +40,7 @@ describe('methods, media types and leftovers', () => {
     );
   };
 
-  it('H1 content types: JSON in UTF-8 however it is spelt, validated in full; everything else 415', async () => {
+  it('validates UTF-8 JSON in any spelling of its type, and rejects other types with 415 (H1)', async () => {
     const right = [
       'application/json',
       'APPLICATION/JSON',
@@ -91,7 +91,7 @@ describe('methods, media types and leftovers', () => {
     expect(await post('text/plain', whole)).toMatch(/^content-type: application\/problem\+json; charset=utf-8\r$/m);
   });
 
-  it('H2 forms, multipart, XML and binary bodies are refused where JSON is meant', async () => {
+  it('rejects forms, multipart, XML and binary bodies where JSON is expected (H2)', async () => {
     const bodies = [
       ['application/x-www-form-urlencoded', 'first_name=x'],
       [
@@ -134,7 +134,7 @@ describe('methods, media types and leftovers', () => {
         ]).toEqual([body, 400]);
   });
 
-  it('H10 every method that a path does not have: 405 with Allow, TRACE and HEAD too; CONNECT and inventions are refused', async () => {
+  it('responds with 405 and Allow to unknown methods of a path, including TRACE and HEAD (H10)', async () => {
     const found: string[] = [];
     for (const [path, operations] of Object.entries(document.paths)) {
       const own = Object.keys(operations)
@@ -169,7 +169,7 @@ describe('methods, media types and leftovers', () => {
     expect(await service.get(`/user/${user_id}`, { token })).toMatchObject({ status: 200 });
   });
 
-  it('H11 large headers and addresses: refused, and the next request is served', async () => {
+  it('rejects large headers and URLs, and serves the next request (H11)', async () => {
     const ask = (line: string, headers = '') =>
       rawRequest(port, `${line} HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`);
     const big = (length: number) => `X-Big: ${'x'.repeat(length)}\r\n`;
@@ -200,7 +200,7 @@ describe('methods, media types and leftovers', () => {
     expect(statusOf(await ask('GET /health/live'))).toBe(200);
   });
 
-  it('H12 requests that a foreign page can send without asking change nothing', async () => {
+  it('changes nothing by requests that a foreign page can send without a preflight (H12)', async () => {
     const body = JSON.stringify({ first_name: 'forged' });
     for (const type of [
       'text/plain',
@@ -225,7 +225,7 @@ describe('methods, media types and leftovers', () => {
     expect((await service.get(`/user/${user_id}`, { token })).body.first_name).toBe('');
   });
 
-  it('H13 no GET changes anything but when one was last seen, and the audit log that an export was taken', async () => {
+  it('changes nothing by GET, except the time of last use and the audit event of an export (H13)', async () => {
     const invited = await service.post('/user/create', {
       token,
       body: { user_type: 'carrier', carrier_id: 'c1', name: 'invited', email: 'invited@example.com' },
@@ -264,7 +264,7 @@ describe('methods, media types and leftovers', () => {
     expect(await state()).toEqual(before);
   });
 
-  it('H20 nothing is left open beside the documented paths', async () => {
+  it('serves nothing beside the documented paths (H20)', async () => {
     const found: string[] = [];
     for (const url of leftovers)
       for (const secret of [undefined, token]) {

@@ -8,7 +8,7 @@ import { password, type TestAnswer, TestService } from '../../support/service';
 const internal =
   /\bat .+\(.*:\d+|\bat .+\.(ts|js):\d+|QueryFailedError|\bSELECT |\bselect .+ from |node_modules|relation "|column "|constraint|violates|duplicate key|ECONN|FST_ERR|HPE_|ERR_[A-Z]|TypeError|ReferenceError|SyntaxError|Unexpected token|class-validator|Nest|fastify|typeorm|postgres|passport|\/src\/|\/dist\//i;
 
-describe('what answers give away', () => {
+describe('response headers and bodies', () => {
   let service: TestService;
   let token: string;
   let user_id: string;
@@ -62,7 +62,7 @@ describe('what answers give away', () => {
     ];
   }
 
-  it('O1 O2 security headers and no-store on every kind of answer', () => {
+  it('sends security headers and no-store with every kind of response (O1, O2)', () => {
     for (const { status, headers } of samples) {
       expect({ status, ...headers }).toMatchObject({
         'x-content-type-options': 'nosniff',
@@ -78,7 +78,7 @@ describe('what answers give away', () => {
     }
   });
 
-  it('O3 no banner of software or version', async () => {
+  it('names no software and no version (O3)', async () => {
     for (const { headers, text } of samples) {
       expect(
         Object.keys(headers).filter((name) => /^(server|x-powered-by|x-aspnet|via|x-runtime|x-version)/.test(name)),
@@ -88,7 +88,7 @@ describe('what answers give away', () => {
     expect(Object.keys((await service.get('/health/ready')).body)).toEqual(['status']);
   });
 
-  it('O4 a refused origin learns nothing, not even by errors', async () => {
+  it('reveals nothing to a rejected origin, not even in errors (O4)', async () => {
     for (const origin of [
       'https://evil.test',
       'https://portal.example.net.evil.test',
@@ -111,7 +111,7 @@ describe('what answers give away', () => {
     ).toBe('https://portal.example.net');
   });
 
-  it('O5 content types are exact, and empty answers have none', () => {
+  it('sends exact content types, and none with empty responses (O5)', () => {
     for (const { status, headers, text } of samples) {
       const type = status >= 400 ? 'application/problem+json; charset=utf-8' : 'application/json; charset=utf-8';
       expect([status, headers['content-type']]).toEqual([status, text === '' ? undefined : type]);
@@ -119,7 +119,7 @@ describe('what answers give away', () => {
     }
   });
 
-  it('O6 a thousand refusals: problem details only, nothing internal', async () => {
+  it('sends problem details without internals in a thousand rejections (O6)', async () => {
     const texts = [
       ...allNaughtyStrings,
       '\u0000',
@@ -162,7 +162,7 @@ describe('what answers give away', () => {
     expect(refusals).toBe(1_100);
   });
 
-  it('O6 even a fault of the service tells nothing but where to ask', async () => {
+  it('reveals nothing about an internal error but its request id (O6)', async () => {
     await service.rows('alter table roles rename to roles_hidden');
     try {
       const { status, body } = await service.get('/role/list', { token });
@@ -175,7 +175,7 @@ describe('what answers give away', () => {
     expect(await service.get('/role/list', { token })).toMatchObject({ status: 200 });
   });
 
-  it('O7 refusals never repeat a password, a token or what was typed beside them', async () => {
+  it('never repeats a password, a token or the input beside them in errors (O7)', async () => {
     const canary = `canary-${randomUUID()}`;
     const common = { user_type: 'carrier', carrier_id: 'c1', name: 'canary', email: 'canary@example.com' };
     const answers = [
@@ -210,7 +210,7 @@ describe('what answers give away', () => {
     }
   });
 
-  it('O8 answers have the documented fields and no others', async () => {
+  it('sends exactly the documented fields (O8)', async () => {
     const { text } = await service.get(`/user/${user_id}`, { token });
     const tampered = JSON.stringify({ ...JSON.parse(text), password_hash: 'x' });
     expect(() => assertDocumented('GET', `/user/${user_id}`, 200, 'application/json', tampered)).toThrow(

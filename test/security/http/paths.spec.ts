@@ -137,7 +137,7 @@ const unicode: Variant[] = [
   (path) => `${path}/${'a/'.repeat(5_000)}`,
 ];
 
-describe('paths that almost lead somewhere', () => {
+describe('paths that resemble a protected route', () => {
   let service: TestService;
   let port: number;
   let user_id: string;
@@ -188,21 +188,21 @@ describe('paths that almost lead somewhere', () => {
     return found;
   }
 
-  it('H3 other case', async () => {
+  it('reaches no handler by another case (H3)', async () => {
     // 400: a missing body is rejected before the id is read
     expect(await strays(cases, [400, 404, 405])).toEqual([]);
   });
 
-  it('H4 slashes, dots, semicolons and backslashes', async () => {
+  it('reaches no handler by slashes, dots, semicolons and backslashes (H4)', async () => {
     expect(await strays(slashes, [400, 404, 405])).toEqual([]);
   });
 
-  it('H5 percent-encoding: no path with an escape reaches a handler', async () => {
+  it('reaches no handler with percent-encoding (H5)', async () => {
     expect(await strays(escapes, [404])).toEqual([]);
     expect((await service.get(`/user/${user_id}`, { token: service.admin.token })).status).toBe(200);
   });
 
-  it('H6 absolute, authority and asterisk targets meet the same guard', async () => {
+  it('meets the same guard by absolute, authority and asterisk targets (H6)', async () => {
     const found: string[] = [];
     for (const { method, path } of routes.filter(({ closed }) => closed))
       for (const target of [
@@ -227,7 +227,7 @@ describe('paths that almost lead somewhere', () => {
     expect(await send('GET', '/health/live')).toBe(200);
   });
 
-  it('H7 queries and fragments do not open a closed path', async () => {
+  it('opens no protected path by queries and fragments (H7)', async () => {
     const ends = [
       '?',
       '?x=/auth/login',
@@ -259,7 +259,7 @@ describe('paths that almost lead somewhere', () => {
       expect(await send('GET', `/user?${token}=${service.admin.token}`)).toBe(401);
   });
 
-  it('H8 look-alike letters and endless paths', async () => {
+  it('reaches no handler with look-alike letters or endless paths (H8)', async () => {
     expect(await strays(unicode, [400, 404, 405])).toEqual([]);
     const latin1 = await rawRequest(
       port,

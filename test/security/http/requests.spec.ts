@@ -32,7 +32,7 @@ describe('requests that are not what they seem', () => {
     });
   }
 
-  describe('Z21 learning from the order of refusals', () => {
+  describe('the order of rejections', () => {
     const wrong: [string, string, Record<string, unknown>][] = [
       ['POST', '/user/create', { body: { name: 1, unknown: true } }],
       ['POST', '/user/create', { body: '{"name":', headers: { 'content-type': 'application/json' } }],
@@ -55,7 +55,7 @@ describe('requests that are not what they seem', () => {
     ];
 
     it.each(wrong)(
-      '%s %s (%#): 401 without a login, 403 without the permission, whatever else is wrong',
+      '%s %s (%#): responds with 401 without a login and 403 without the permission first (Z21)',
       async (method, url, request) => {
         for (const [token, status, code] of [
           [undefined, 401, 'auth.token_missing'],
@@ -68,7 +68,7 @@ describe('requests that are not what they seem', () => {
       },
     );
 
-    it('then 400 before 404, 404 before 412, 412 before 409', async () => {
+    it('responds with 400 before 404, 404 before 412, and 412 before 409 (Z21)', async () => {
       const { token } = service.admin;
       const { user_id } = await service.createUser();
       const stale = { 'if-match': '"99"' };
@@ -81,7 +81,7 @@ describe('requests that are not what they seem', () => {
     });
   });
 
-  it('Z22 other forms of an id: nobody is found, and nothing fails', async () => {
+  it('finds no user by other forms of an id, without a 500 (Z22)', async () => {
     const { user_id } = await service.createUser();
     const bare = user_id.replace(/-/g, '');
     const forms = [
@@ -166,7 +166,7 @@ describe('requests that are not what they seem', () => {
     expect([upper.status, upper.body.user_id]).toEqual([200, user_id]);
   });
 
-  it('Z23 another method by header, parameter or field: only the method of the request counts', async () => {
+  it('ignores a method in headers, parameters and fields (Z23)', async () => {
     const { user_id } = await service.createUser();
     const { token } = service.admin;
     const before = await everybody();
@@ -194,7 +194,7 @@ describe('requests that are not what they seem', () => {
     expect(await everybody()).toEqual(before);
   });
 
-  it('B4 other spellings of /user/all and /user/list: no route, or the same rules', async () => {
+  it('treats other spellings of /user/all and /user/list as no route, or applies the same rules (B4)', async () => {
     const paths = [
       ...[
         '/user/ALL',

@@ -28,7 +28,7 @@ function sameForEveryRequest(answer: string): string {
   return answer.replace(/^(date|x-request-id): .*\r\n/gim, '').replace(/"request_id":"[^"]*"/, '');
 }
 
-describe('what a client says about the transport', () => {
+describe('claims of a client about the transport', () => {
   let service: TestService;
   let port: number;
   let token: string;
@@ -60,7 +60,7 @@ describe('what a client says about the transport', () => {
       ]),
     );
 
-  it('answers plain HTTP itself and redirects no path to https (H14)', async () => {
+  it('responds to plain HTTP itself and redirects no path to https (H14)', async () => {
     const paths = Object.keys(document.paths).map((path) => path.replace(/\{[^}]+\}/, 'x'));
     expect(paths.length).toBeGreaterThan(30);
     const proxied = { 'x-forwarded-proto': 'http', forwarded: 'proto=http', 'upgrade-insecure-requests': '1' };
@@ -85,7 +85,7 @@ describe('what a client says about the transport', () => {
   });
 
   it.each(['evil.test', 'evil.test:8080', 'admin.internal', '169.254.169.254', '[::1]', 'localhost:1'])(
-    'gives the same data for Host: %s (H15)',
+    'returns the same data for Host: %s (H15)',
     async (host) => {
       for (const [method, path, headers] of [
         ['GET', '/user', authorized()],
@@ -171,7 +171,7 @@ describe('what a client says about the transport', () => {
     ['TLS/1.0', { connection: 'Upgrade', upgrade: 'TLS/1.0' }],
     ['HTTP/3.0', { connection: 'Upgrade', upgrade: 'HTTP/3.0, h2c' }],
   ])(
-    'answers a request for an upgrade to %s as if it had none, on the same connection (H17)',
+    'responds to a request for an upgrade to %s as if it had none, on the same connection (H17)',
     async (_protocol, headers) => {
       const connection = await RawConnection.open(port);
       const body = JSON.stringify({ token });
@@ -191,7 +191,7 @@ describe('what a client says about the transport', () => {
     },
   );
 
-  it('refuses HTTP/2 with prior knowledge, CONNECT and unknown versions of HTTP (H17)', async () => {
+  it('rejects HTTP/2 with prior knowledge, CONNECT and unknown versions of HTTP (H17)', async () => {
     for (const bytes of [
       'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0',
       'CONNECT localhost:22 HTTP/1.1\r\nHost: localhost:22\r\n\r\n',
@@ -206,7 +206,7 @@ describe('what a client says about the transport', () => {
       expect(await rawRequest(port, request)).toMatch(/^HTTP\/1\.1 [^]*^connection: close\r$/im);
   });
 
-  it('answers Expect: 100-continue before the body and refuses other expectations (H17)', async () => {
+  it('responds to Expect: 100-continue before the body and rejects other expectations (H17)', async () => {
     const body = JSON.stringify({ token });
     const json = { 'content-type': 'application/json', 'content-length': String(body.length) };
     const connection = await RawConnection.open(port);

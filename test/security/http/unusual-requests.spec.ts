@@ -51,7 +51,7 @@ describe('requests with unusual methods and headers', () => {
     return ask('POST', '/auth/check-token', { ...own, ...headers }, body, version);
   };
 
-  it('answers every method that Node parses with 405 and Allow on known paths, and with 404 on others (H10)', async () => {
+  it('responds to every method of Node with 405 and Allow on known paths, and with 404 elsewhere (H10)', async () => {
     const wrong: string[] = [];
     const unknown = new Set<string>();
     for (const method of methods) {
@@ -70,7 +70,7 @@ describe('requests with unusual methods and headers', () => {
     expect([...unknown]).toEqual(['404 application/problem+json; charset=utf-8']);
   });
 
-  it('answers unusual methods over a socket with 405, with and without a body (H10)', async () => {
+  it('responds to unusual methods over a socket with 405, with and without a body (H10)', async () => {
     const found = [];
     for (const method of methods.filter((one) => !['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'].includes(one)))
       for (const headers of [

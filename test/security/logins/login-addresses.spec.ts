@@ -24,7 +24,7 @@ describe('logins from one address', () => {
   beforeAll(async () => (service = await TestService.start(limits)));
   afterAll(() => service.close());
 
-  it('L8 spraying: one password at a hundred accounts, and only so many are looked at', async () => {
+  it('verifies a limited number of passwords when one password is tried on a hundred accounts (L8)', async () => {
     const answers = await attempts(100, () => attempt(service, '192.0.2.1'));
     expect(statuses(answers)).toEqual([...looked(perMinute), ...refused(100 - perMinute)]);
     const last = answers.at(-1);
@@ -38,7 +38,7 @@ describe('logins from one address', () => {
     expect((await attempt(service, '192.0.2.2')).status).toBe(401);
   });
 
-  it('L8 spraying: the other ways to a password share the limit, and an IPv6 subscriber has one, whatever the last 64 bits', async () => {
+  it('shares the limit with other ways to try a password, and per IPv6 /64 (L8, L17)', async () => {
     const ip = '192.0.2.8';
     const ways = [
       () => attempt(service, ip),
@@ -63,7 +63,7 @@ describe('logins from one address', () => {
     'true-client-ip',
     'x-client-ip',
     'x-forwarded-host',
-  ])('L9 bypass by spoofed IP: whatever %s says, it is the connection that counts', async (name) => {
+  ])('limits the address of the connection, whatever %s says (L9)', async (name) => {
     const ip = `192.0.2.${100 + (++count % 100)}`;
     const answers = await attempts(perMinute + 10, (index) => attempt(service, ip, { [name]: `203.0.113.${index}` }));
     expect(statuses(answers)).toEqual([...looked(perMinute), ...refused(10)]);
@@ -75,7 +75,7 @@ describe('logins from one address behind a proxy', () => {
   beforeAll(async () => (service = await TestService.start({ ...limits, TRUST_PROXY: '10.0.0.0/8' })));
   afterAll(() => service.close());
 
-  it('L9 behind a trusted proxy it is who the proxy saw that counts, not what they claim, and an untrusted peer claims nothing', async () => {
+  it('limits the address that a trusted proxy saw, and ignores claims of clients and other peers (L9)', async () => {
     const seen = (spoofed: number, real: string) => ({ 'x-forwarded-for': `203.0.113.${spoofed}, ${real}` });
     const answers = await attempts(perMinute + 10, (index) => attempt(service, '10.1.2.3', seen(index, '192.0.2.1')));
     expect(statuses(answers)).toEqual([...looked(perMinute), ...refused(10)]);
@@ -92,7 +92,7 @@ describe('the first administrator', () => {
   beforeAll(async () => (service = await TestService.start()));
   afterAll(() => service.close());
 
-  it('L14 default accounts: no name and password that others ship with', async () => {
+  it('has no default name and password (L14)', async () => {
     const names = [
       'admin',
       'administrator',
@@ -123,7 +123,7 @@ describe('the first administrator', () => {
     }
   });
 
-  it('L14 the bootstrap closes: once there has been a user it makes nobody, and shows no link', async () => {
+  it('cannot be created and gets no link once any user exists (L14)', async () => {
     await service.rows(`update users set deleted_at = now() where name = 'administrator'`);
     const before = await service.rows('select count(*) as n from users');
     expect(await service.app.get(FirstAdministrator).ensure()).toBeNull();

@@ -47,7 +47,7 @@ describe('guessing passwords', () => {
     return row?.n ?? 0;
   };
 
-  it('L5 150 wrong ones after another: five are looked at, and inside the window the right one is not', async () => {
+  it('verifies five of 150 wrong passwords, and not the right one within the lockout (L5)', async () => {
     const user = await service.createUser();
     const before = evaluations.length;
     const statuses = (await failTimes(150, user.name)).map(({ status }) => status);
@@ -62,7 +62,7 @@ describe('guessing passwords', () => {
     expect(locked).toEqual([{ changes: { failures: { after: 5 }, locked_until: { after: expect.any(String) } } }]);
   });
 
-  it('L6 what is said of the wait is true: after it exactly one more is looked at, and the waits double to an hour', async () => {
+  it('announces true waits: one attempt after each, doubling up to an hour (L6)', async () => {
     const user = await service.createUser();
     await failTimes(4, user.name);
     for (const pause of [30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600]) {
@@ -87,7 +87,7 @@ describe('guessing passwords', () => {
     expect((await failTimes(5, user.name)).map(({ status }) => status)).toEqual(Array<number>(5).fill(401));
   });
 
-  it('L5 at the hundredth in a row only a new password helps, and then logging in works again', async () => {
+  it('accepts only a new password after a hundred failures in a row, and then logs in again (L5)', async () => {
     const user = await service.createUser();
     await attempt(user.name);
     await service.rows(`update login_attempts set failures = 98 where account = $1`, [user.user_id]);
@@ -123,7 +123,7 @@ describe('guessing passwords', () => {
     expect((await attempt('nobody-at-all', wrong, other)).status).toBe(429);
   });
 
-  it('L10 names of one and the same user: whatever is typed, five are looked at', async () => {
+  it('verifies five passwords for one user in any spelling of the login (L10)', async () => {
     const user = await service.createUser();
     const before = evaluations.length;
     const names = [
@@ -140,7 +140,7 @@ describe('guessing passwords', () => {
     expect(evaluations.length - before).toBe(10);
   });
 
-  it('L10 look-alikes of a login are no way around: they name nobody', async () => {
+  it('finds no user by look-alikes of a login (L10)', async () => {
     const { name, email } = await service.createUser();
     const likes = [
       ` ${name}`,
@@ -154,7 +154,7 @@ describe('guessing passwords', () => {
     for (const login of likes) expect([200]).not.toContain((await attempt(login, password)).status);
   });
 
-  it('L11 lock-out by strangers: the owner goes on where they have logged in before, and reset works', async () => {
+  it('lets the owner log in from a known address, and reset, during a lockout by strangers (L11)', async () => {
     const owner = await service.loginAs();
     await failTimes(6, owner.name);
     expect((await attempt(owner.name, password)).status).toBe(429);
@@ -169,7 +169,7 @@ describe('guessing passwords', () => {
     expect((await attempt(owner.name, 'another horse battery staple')).status).toBe(200);
   });
 
-  it('L11 an address is known for 30 days, its /64 with it, and is limited like any other', async () => {
+  it('knows an address and its /64 for 30 days, and limits it like any other (L11)', async () => {
     const owner = await service.createUser();
     expect((await attempt(owner.name, password, '2001:db8:0:7::1')).status).toBe(200);
     await failTimes(5, owner.name);
@@ -188,7 +188,7 @@ describe('guessing passwords', () => {
     expect((await attempt(owner.name, password, '2001:db8:0:7::1')).status).toBe(429);
   });
 
-  it('L12 a right password clears its own counter and no other', async () => {
+  it('clears only its own counter after the right password (L12)', async () => {
     const [one, other] = [await service.createUser(), await service.createUser()];
     await failTimes(4, one.name);
     await failTimes(4, other.name);
@@ -200,7 +200,7 @@ describe('guessing passwords', () => {
   it.each([
     ['/auth/password', { new_password: 'another horse battery staple' }],
     ['/auth/email', { email: 'new@example.net' }],
-  ])('L17 other ways to try a password: %s shares the limit with the login', async (path, body) => {
+  ])('shares the limit of the login with %s (L17)', async (path, body) => {
     const owner = await service.loginAs();
     const change = (current_password: string) =>
       service.post(path, { token: owner.token, body: { ...body, current_password }, ip: strange });
@@ -222,7 +222,7 @@ describe('guessing passwords', () => {
     expect((await change(password)).status).toBeLessThan(300);
   });
 
-  it('shows the lock of strangers to operators, and takes the version for untouched', async () => {
+  it('shows operators the lockout by strangers, and leaves the version unchanged (L11)', async () => {
     const user = await service.createUser();
     const seen = async () => (await service.get(`/user/${user.user_id}`, { token: service.admin.token })).body;
     const before = await seen();
@@ -240,7 +240,7 @@ describe('guessing passwords', () => {
     expect((await seen()).locked_until).toBeNull();
   });
 
-  it('L18 the limiter cannot be asked: nothing is looked at', async () => {
+  it('verifies no password while the limiter cannot be read (L18)', async () => {
     const user = await service.createUser();
     const client = new Client({ connectionString: service.config.DATABASE_URL });
     await client.connect();
@@ -255,7 +255,7 @@ describe('guessing passwords', () => {
     expect((await attempt(user.name, password)).status).toBe(200);
   });
 
-  it('L18 a failure that cannot be recorded counts all the same', async () => {
+  it('counts a failure that cannot be recorded (L18)', async () => {
     const user = await service.createUser();
     const client = new Client({ connectionString: service.config.DATABASE_URL });
     await client.connect();
@@ -273,7 +273,7 @@ describe('guessing passwords', () => {
     expect((await failTimes(5, user.name)).map(({ status }) => status)).toEqual([401, 401, 401, 401, 429]);
   });
 
-  it('what a process left when it died counts as failures, from 15 seconds on', async () => {
+  it('counts the attempts of a dead process as failures after 15 seconds (L7)', async () => {
     const user = await service.createUser();
     const left = (seconds: number) =>
       service.rows(
@@ -292,7 +292,7 @@ describe('guessing passwords', () => {
     expect([later.status, evaluations.length - before]).toEqual([429, 0]);
   });
 
-  it('a refusal that says nothing of the password counts for nothing', async () => {
+  it('does not count a rejection that says nothing about the password (L12)', async () => {
     const user = await service.createUser({ allowed_ips: ['198.51.100.0/24'] });
     for (let round = 0; round < 7; round++)
       expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
@@ -309,7 +309,7 @@ describe('guessing passwords', () => {
     ).toEqual([]);
   });
 
-  it('whoever is removed for good is forgotten here too', async () => {
+  it('removes the counters of a purged user (Z19)', async () => {
     const user = await service.loginAs();
     await failTimes(2, user.name);
     const counters = () =>
@@ -319,7 +319,7 @@ describe('guessing passwords', () => {
     expect(await counters()).toEqual([]);
   });
 
-  it('old counters are forgotten, but not the lock of a user that only a reset ends', async () => {
+  it('removes old counters, but keeps a lockout that only a reset ends (L5)', async () => {
     const [gone, stays] = [await service.createUser(), await service.createUser()];
     for (const login of [gone.name, stays.name, 'nobody-old']) await attempt(login);
     await service.rows(`update login_attempts set failures = 100 where account = $1 or length(account) = 43`, [

@@ -9,7 +9,7 @@ const max = 3;
  * Logins whose password was right, and who have just been looked up: what is noted of them waits
  * for another transaction on the same user.
  */
-describe('a user who changes, or logs in elsewhere, while the password is hashed', () => {
+describe('users who change or log in elsewhere while the password is hashed', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start({ SESSIONS_PER_USER_MAX: String(max) });
@@ -43,7 +43,7 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
     }
   }
 
-  it('S13 logins that could not see each other: no more than the limit live, and each of the others has its event', async () => {
+  it('keeps the session limit in concurrent logins, with one event per ended session (S13)', async () => {
     const user = await service.createUser();
     for (let i = 0; i < max; i++) await service.login(user.name);
     const answers = await logInMeanwhile(user, 3, 'first_name = first_name');
@@ -60,7 +60,7 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
     ['is deleted', 'deleted_at = now(), version = version + 1'],
     ['gets another password', 'password_changed_at = now()'],
     ['may log in from elsewhere only', `allowed_ips = '{198.51.100.0/24}', version = version + 1`],
-  ])('CVE-2026-1609 a user who %s is not logged in, and nothing of a login stays', async (_, change) => {
+  ])('rejects the login of a user who %s, and keeps nothing of it (CVE-2026-1609)', async (_, change) => {
     const user = await service.createUser();
     const [answer] = await logInMeanwhile(user, 1, change);
     expect([answer?.status, answer?.body.code]).toEqual([401, 'auth.invalid_credentials']);
@@ -75,7 +75,7 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
     expect(await service.rows(left, [user.user_id])).toEqual([{ last_login_at: null, pending: [{}] }]);
   });
 
-  it('any other change hinders nobody, and is in the answer', async () => {
+  it('accepts a login beside any other change, which the response shows', async () => {
     const user = await service.createUser();
     const [answer] = await logInMeanwhile(user, 1, `first_name = 'Renamed', version = version + 1`);
     expect([answer?.status, answer?.body.user.first_name, answer?.body.user.version]).toEqual([200, 'Renamed', 2]);
@@ -106,7 +106,7 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
       [session_id],
     );
 
-  it('S13 a session that is one too many, and is ended by somebody else meanwhile: it does not end twice', async () => {
+  it('ends a session above the limit once when another request ends it meanwhile (S13)', async () => {
     const { name, user_id } = await service.createUser();
     const oldest = await service.login(name);
     for (let i = 1; i < max; i++) await service.login(name);
@@ -116,7 +116,7 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
     expect(await live(user_id)).toHaveLength(max);
   });
 
-  it('S13 a session that is one too many, and is refreshed meanwhile: it ends all the same', async () => {
+  it('ends a session above the limit although it is refreshed meanwhile (S13)', async () => {
     const { name, user_id } = await service.createUser();
     const oldest = await service.login(name);
     for (let i = 1; i < max; i++) await service.login(name);
@@ -126,7 +126,7 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
     expect(await live(user_id)).toHaveLength(max);
   });
 
-  it('an initial password whose hash is renewed meanwhile does not die any more', async () => {
+  it('keeps an initial password alive whose hash is renewed meanwhile', async () => {
     const { name, user_id } = await service.createUser({ must_change_password: true });
     const expiry = async () =>
       (await service.rows('select expires_at from credentials where user_id = $1', [user_id]))[0]?.['expires_at'];
@@ -137,7 +137,7 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
     expect(await expiry()).toBeNull();
   });
 
-  it('F26 a login that meets somebody who locks sessions before users (deadlock) is done all the same, once', async () => {
+  it('logs in once despite a deadlock with a transaction that locks sessions before users (F26)', async () => {
     const { name, user_id } = await service.createUser();
     const oldest = await service.login(name);
     for (let i = 1; i < max; i++) await service.login(name);
@@ -157,7 +157,7 @@ describe('a user who changes, or logs in elsewhere, while the password is hashed
   });
 
   it.each([['login.succeeded'], ['session.ended']])(
-    'B14 a login whose %s cannot be recorded has never been',
+    'keeps nothing of a login whose %s cannot be recorded (B14)',
     async (event_type) => {
       const { name, user_id } = await service.createUser();
       const oldest = await service.login(name);

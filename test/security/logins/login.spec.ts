@@ -49,14 +49,14 @@ describe('attacks on the login', () => {
 
   const median = (values: number[]): number => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
-  it('L1 enumeration by answer: whoever cannot log in gets the same one', async () => {
+  it('responds alike to everyone who cannot log in (L1)', async () => {
     const answers = await Promise.all(Object.values(logins).map(attempt));
     const [first] = answers.map(visiblePart);
     expect(first).toMatchObject({ status: 401, body: { code: 'auth.invalid_credentials' } });
     for (const answer of answers) expect(JSON.stringify(visiblePart(answer))).toBe(JSON.stringify(first));
   });
 
-  it('L2 enumeration by time: exactly one Argon2 verification, whoever tries', async () => {
+  it('verifies exactly one Argon2 hash for everyone (L2)', async () => {
     for (const [kind, body] of Object.entries(logins)) {
       const before = { verifications: verifications.length, hashes: hashes.length };
       await attempt(body);
@@ -65,7 +65,7 @@ describe('attacks on the login', () => {
     }
   });
 
-  it('L2 enumeration by time: known, unknown and disabled take as long', async () => {
+  it('takes as long for known, unknown and disabled users (L2)', async () => {
     const kinds = ['wrong password', 'unknown name', 'disabled'];
     const times: Record<string, number[]> = Object.fromEntries(kinds.map((kind) => [kind, []]));
     for (let round = 0; round < 60; round++) {
@@ -85,7 +85,7 @@ describe('attacks on the login', () => {
     }
   });
 
-  it('L2 enumeration by length: too short and too long are refused before the user is looked for', async () => {
+  it('rejects too short and too long passwords before it looks for the user (L2)', async () => {
     const { 'wrong password': known, 'unknown name': unknown } = logins;
     for (const [secret, status, cost] of [
       ['', 400, 0],
@@ -102,7 +102,7 @@ describe('attacks on the login', () => {
     }
   });
 
-  it('L16 undefined predicate: nothing missing ever finds the first row', async () => {
+  it('finds no user by missing values (L16)', async () => {
     const shapes = [
       {},
       { login: null },
@@ -131,7 +131,7 @@ describe('attacks on the login', () => {
     }
   });
 
-  it('S1 session fixation: what the caller brings along is never adopted', async () => {
+  it('adopts no session id, token or cookie of the caller (S1)', async () => {
     const user = await service.loginAs();
     const own = { login: user.name, password };
     expect((await attempt({ ...own, session_id: user.session_id })).status).toBe(400);
@@ -146,7 +146,7 @@ describe('attacks on the login', () => {
     expect(decode(again.body.access_token)['sid']).toBe(again.body.session_id);
   });
 
-  it('P14 password in the URL: refused, though it is right', async () => {
+  it('rejects a right password in the URL (P14)', async () => {
     const { login } = logins['wrong password'] ?? {};
     const query = `/auth/login?login=${login}&password=${encodeURIComponent(password)}`;
     expect((await service.get(query)).status).toBe(405);

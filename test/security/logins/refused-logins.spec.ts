@@ -40,7 +40,7 @@ const forms: Record<string, () => Promise<string> | string> = {
   'wrapped MD5': () => createHash('md5').update(password).digest('hex'),
 };
 
-describe('refused logins', () => {
+describe('rejected logins', () => {
   let service: TestService;
   const logins: Record<string, string> = {};
 
@@ -79,7 +79,7 @@ describe('refused logins', () => {
   });
   afterAll(() => service.close());
 
-  it('cost the same hash work for each stored form as for a user who does not exist (L19)', async () => {
+  it('costs the same hash work for each stored form as for a user who does not exist (L19)', async () => {
     const work: Record<string, HashWork> = {};
     for (const [form, login] of Object.entries(logins)) work[form] = await refusedWork(login);
     const { unknown } = work;
@@ -87,7 +87,7 @@ describe('refused logins', () => {
     expect(unknown).toMatchObject({ [ownHash]: 1, bcrypt: 4_096, 'pbkdf2-sha256': 600_000 });
   });
 
-  it('cost the same hash work as a wrong current password of a logged-in user (L19)', async () => {
+  it('costs the same hash work as a wrong current password of a logged-in user (L19)', async () => {
     const unknown = await refusedWork('nobody-at-all');
     const { token, user_id } = await service.loginAs();
     const entered = { current_password: `${password}!` };
@@ -97,7 +97,7 @@ describe('refused logins', () => {
     expect(await workOf('/auth/email', { ...entered, email: 'new@example.com' }, token)).toEqual(wrong);
   });
 
-  it('skip the padding when the password is right, and replace a hash of another system (L19)', async () => {
+  it('skips the padding when the password is right, and replaces a hash of another system (L19)', async () => {
     const { name } = await service.createUser();
     expect(await workOf('/auth/login', { login: name, password })).toEqual({ status: 200, work: { [ownHash]: 1 } });
     await importUser('imported-once', await bcrypt10());

@@ -59,7 +59,7 @@ describe('mails', () => {
       ['en-GB', 'en', 'Your invitation'],
       ['fr-FR', 'en', 'Your invitation'],
       [null, 'en', 'Your invitation'],
-    ])('R24 come as text and HTML in the language of the user: %s', async (locale, language, subject) => {
+    ])('sends text and HTML in the language of the user: %s (R24)', async (locale, language, subject) => {
       const user = await service.createUser({ locale, password: undefined, must_change_password: undefined });
       const { source, token } = await service.mailbox.take(user.email);
       const mail = partsOf(source);
@@ -71,7 +71,7 @@ describe('mails', () => {
       expectWellMade(partsOf((await service.mailbox.take(user.email)).source), language);
     });
 
-    it('R18 repeat nothing that a user chose', async () => {
+    it('repeats nothing that a user chose (I17)', async () => {
       const words = {
         first_name: '<b>Win</b> https://evil.test',
         last_name: '{{token}}',
@@ -101,7 +101,7 @@ describe('mails', () => {
     });
     afterAll(() => service.close());
 
-    it('R21 are written into the outbox, which nobody else can read', async () => {
+    it('writes mails into the outbox, which only its owner can read (R21)', async () => {
       const user = await service.createUser({ locale: 'de', password: undefined, must_change_password: undefined });
       await until(async () => allIn(outbox).includes('</html>'));
       const [file = ''] = filesIn(outbox);
@@ -117,7 +117,7 @@ describe('mails', () => {
       await until(async () => filesIn(outbox).some((name) => name.includes('-password-changed-')));
     });
 
-    it('R18 are not written for an address that belongs to nobody', async () => {
+    it('writes no mail to an address of a reserved domain (R18)', async () => {
       const nobody = await service.createUser({
         email: 'x@carrier-identity.invalid',
         password: undefined,

@@ -18,7 +18,7 @@ const payloads = [
   '{link} {token} {hours} {minutes}',
 ];
 
-describe('what users choose, in mails to them', () => {
+describe('user input in mails', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start({ PUBLIC_URL: 'https://identity.example.net' });
@@ -59,7 +59,7 @@ describe('what users choose, in mails to them', () => {
     return [invitation, set, reset, await service.mailbox.take(`new-${email}`), await service.mailbox.take(email)];
   }
 
-  it('I16 I17 names full of markup, templates and links: nothing of them is in any mail', async () => {
+  it('contains nothing of names with markup, templates and links (I16, I17)', async () => {
     const people = payloads
       .filter((_payload, index) => index % 2 === 0)
       .map((first_name, index) => ({ first_name, last_name: payloads[index * 2 + 1] }));
@@ -78,7 +78,7 @@ describe('what users choose, in mails to them', () => {
     }
   });
 
-  it('I16 an address that looks like a template is written to as it is', async () => {
+  it('delivers to an address that looks like a template unchanged (I16)', async () => {
     for (const local of ['{{1337*1337}}', '${1337*1337}', '{token}', '`id`', "o'neil", 'a+{{x}}']) {
       const email = `${local}@example.com`;
       await service.createUser({ email, password: undefined, must_change_password: undefined });
@@ -89,7 +89,7 @@ describe('what users choose, in mails to them', () => {
     }
   });
 
-  it('I17 an address with line breaks, angle brackets, lists or a display name is refused', async () => {
+  it('rejects an address with line breaks, angle brackets, lists or a display name (I17)', async () => {
     const mean = [
       'a@example.com\r\nBcc: evil@evil.test',
       'a@example.com\nSubject: x',

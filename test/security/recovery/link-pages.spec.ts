@@ -40,7 +40,7 @@ describe('the pages behind mailed links', () => {
     expect(text).not.toContain(user.name);
   }
 
-  it('R11 a form that is opened and posted by a browser without scripts sets the password exactly as typed', async () => {
+  it('sets the password exactly as typed in a form without scripts (R11)', async () => {
     const page = await service.get(`/auth/reset/${token}`, { headers: html });
     expect(page.status).toBe(200);
     expectInert(page);
@@ -54,7 +54,7 @@ describe('the pages behind mailed links', () => {
     expect((await service.login(user.name, secret)).token).toBeTruthy();
   });
 
-  it('R22 a weak password posted by form: the form is shown again with the reason, and the link still works', async () => {
+  it('shows the form again with the reason for a weak password, and keeps the link valid (R22)', async () => {
     const weak = '<script>x()';
     const refused = await postForm(weak);
     expect(refused.status).toBe(400);
@@ -68,7 +68,7 @@ describe('the pages behind mailed links', () => {
     expect((await postForm('another phrase of mine')).status).toBe(200);
   });
 
-  it('R9 a used link opened and posted as a page says so, without a form', async () => {
+  it('shows for a used link a page without a form (R9)', async () => {
     expect((await postForm('yet another phrase of mine')).status).toBe(200);
     for (const page of [
       await service.get(`/auth/reset/${token}`, { headers: html }),
@@ -86,13 +86,13 @@ describe('the pages behind mailed links', () => {
     ['the password twice', 'password=a+good+long+phrase&password=a+good+long+phrase'],
     ['a prototype key', 'password=a+good+long+phrase&__proto__=x'],
     ['a NUL', 'password=a+good+long+phrase%00'],
-  ])('R15 a form with %s is refused and the link not used up', async (_name, body) => {
+  ])('rejects a form with %s and keeps the link valid (R15)', async (_name, body) => {
     const refused = await service.post(`/auth/reset/${token}`, { headers: form, body });
     expect(refused.status).toBe(400);
     expect((await service.get(`/auth/reset/${token}`)).status).toBe(200);
   });
 
-  it('R15 forms are taken at the links only, and by no other operation', async () => {
+  it('accepts forms at the links only (R15)', async () => {
     const body = new URLSearchParams({ login: user.name, password, email: user.email }).toString();
     for (const url of ['/auth/login', '/auth/reset_email', '/auth/check-token', '/auth/logout'])
       expect((await service.post(url, { headers: form, body })).status).toBe(415);
@@ -104,7 +104,7 @@ describe('the pages behind mailed links', () => {
       );
   });
 
-  it('E5 a page to confirm an address, which opening it does not confirm', async () => {
+  it('shows a page for the confirmation of an address, which opening it does not confirm (E5, R19)', async () => {
     const carrierUser = await service.loginAs();
     const email = `new-${carrierUser.email}`;
     await service.post('/auth/email', { token: carrierUser.token, body: { email, current_password: password } });
@@ -129,7 +129,7 @@ describe('the pages behind mailed links', () => {
     expect(again.text).not.toContain('<form');
   });
 
-  it('R17 a caller that does not ask for a page gets none', async () => {
+  it('returns no page to a caller that does not ask for one (R17)', async () => {
     for (const accept of ['*/*', 'application/json', 'text/plain']) {
       const answer = await service.get(`/auth/reset/${token}`, { headers: { accept } });
       expect(answer.headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8' });

@@ -3,7 +3,7 @@ import { password, TestService } from '../../support/service';
 
 const newPassword = 'an entirely new phrase';
 
-describe('what a reset does, and what it does not', () => {
+describe('the effects of a reset', () => {
   let service: TestService;
   let user: { user_id: string; name: string; email: string };
 
@@ -21,7 +21,7 @@ describe('what a reset does, and what it does not', () => {
     (await service.post('/auth/login', { body: { login: user.name, password: secret } })).status;
   const stored = async () => (await service.get(`/user/${user.user_id}`, { token: service.admin.token })).body;
 
-  it('R16 sessions that survive a reset', async () => {
+  it('ends all sessions of the user (R16)', async () => {
     const logins = [await service.login(user.name), await service.login(user.email), await service.login(user.name)];
     const bystander = await service.loginAs();
     const token = await mailedResetToken(service, user.email);
@@ -39,7 +39,7 @@ describe('what a reset does, and what it does not', () => {
     expect((await service.get(found, { token: service.admin.token })).body.items).toHaveLength(3);
   });
 
-  it('R17 a login or data in the answers on the way', async () => {
+  it('responds without a login and without data of the user (R17)', async () => {
     const token = await mailedResetToken(service, user.email);
     const check = await service.get(`/auth/reset/${token}`);
     expect(Object.keys(check.body)).toEqual(['expires_at']);
@@ -63,7 +63,7 @@ describe('what a reset does, and what it does not', () => {
     expect(await service.rows('select 1 from sessions where user_id = $1', [user.user_id])).toEqual([]);
   });
 
-  it('R19 a mail scanner that opens the link before its owner', async () => {
+  it('keeps the link valid when a mail scanner opens it (R19)', async () => {
     const token = await mailedResetToken(service, user.email);
     const scan = (method: string, accept: string) =>
       service.app.inject({
@@ -80,7 +80,7 @@ describe('what a reset does, and what it does not', () => {
     expect((await reset(token)).status).toBe(204);
   });
 
-  describe('R22 a weak password by way of a reset', () => {
+  describe('with a weak password', () => {
     let token: string;
     beforeEach(async () => {
       token = await mailedResetToken(service, user.email);
@@ -90,7 +90,7 @@ describe('what a reset does, and what it does not', () => {
       return status === 400 ? body.errors[0].code : status;
     };
 
-    it('is refused as everywhere, and the link is not used up', async () => {
+    it('rejects it as everywhere and keeps the link valid (R22)', async () => {
       const refused: [string, unknown][] = [
         ['password.too_short', 'fourteen chars'],
         ['password.too_short', '🦊'.repeat(14)],
@@ -121,7 +121,7 @@ describe('what a reset does, and what it does not', () => {
       ['without capitals and digits', 'ein langer satz ohne alles', 'Ein langer Satz ohne alles'],
       ['of 256 characters', `${'Ж2 '.repeat(85)}x`, `${'Ж2 '.repeat(85)}y`],
       ['in full width', 'ｃｏｒｒｅｃｔ ｈｏｒｓｅ ｓｔａｐｌｅ', 'correct horse staple'],
-    ])('one %s is accepted and verified exactly', async (_name, secret, near) => {
+    ])('accepts a password %s and verifies it exactly (R22)', async (_name, secret, near) => {
       expect(await fault(secret)).toBe(204);
       expect(await loginStatus(secret)).toBe(200);
       expect(await loginStatus([...secret].slice(0, -1).join(''))).toBe(401);
@@ -129,8 +129,8 @@ describe('what a reset does, and what it does not', () => {
     });
   });
 
-  describe('R23 a reset by somebody who is shut out', () => {
-    it('leaves a disabled user disabled, by an older link and by a wish', async () => {
+  describe('by a user who cannot log in', () => {
+    it('leaves a disabled user disabled, by an older link and by a new request (R23)', async () => {
       const token = await mailedResetToken(service, user.email);
       await service.patch(`/user/${user.user_id}`, { token: service.admin.token, body: { status: 'disabled' } });
       expect((await reset(token)).body.code).toBe('reset.token_invalid');
@@ -142,7 +142,7 @@ describe('what a reset does, and what it does not', () => {
       expect((await stored()).status).toBe('disabled');
     });
 
-    it('finds the disabling even between the check of the link and its use', async () => {
+    it('detects that the user is disabled between the check of the link and its use (R23)', async () => {
       const token = await mailedResetToken(service, user.email);
       await service.rows(`update users set status = 'disabled' where user_id = $1`, [user.user_id]);
       expect((await reset(token)).body.code).toBe('reset.token_invalid');
@@ -154,7 +154,7 @@ describe('what a reset does, and what it does not', () => {
       ).toHaveLength(1);
     });
 
-    it('lifts a lock and the duty to change, and proves the address', async () => {
+    it('ends a lockout and the duty to change the password, and confirms the address (R23)', async () => {
       await service.rows(
         `update users set locked_until = now() + interval '1 hour', must_change_password = true where user_id = $1`,
         [user.user_id],
@@ -175,7 +175,7 @@ describe('what a reset does, and what it does not', () => {
     });
   });
 
-  it('R24 a password changed without a notice to its owner', async () => {
+  it('notifies the user of the changed password (R24)', async () => {
     const token = await mailedResetToken(service, user.email);
     await reset(token);
     const notice = await service.mailbox.take(user.email, /Subject: Your password was changed/);

@@ -3,7 +3,7 @@ import { endPause, queueEmpty, tellsOf, until } from '../../support/links';
 import { password, TestService } from '../../support/service';
 import { likelihoodOfMore } from '../../support/timing';
 
-describe('a wish for a reset tells nobody who exists', () => {
+describe('requests for a reset link', () => {
   let service: TestService;
   let known: string;
 
@@ -15,7 +15,7 @@ describe('a wish for a reset tells nobody who exists', () => {
 
   const ask = (email: string) => service.post('/auth/reset_email', { body: { email } });
 
-  it('R4 enumeration by answer: known, unknown, disabled, deleted, locked, invited, without carrier', async () => {
+  it('returns the same response for known, unknown, disabled, deleted, locked and invited users (R4)', async () => {
     const { token } = service.admin;
     const disabled = await service.createUser();
     await service.patch(`/user/${disabled.user_id}`, { token, body: { status: 'disabled' } });
@@ -49,7 +49,7 @@ describe('a wish for a reset tells nobody who exists', () => {
     );
   });
 
-  it('R5 enumeration by time: known and unknown addresses cannot be told apart', async () => {
+  it('takes as long for known and unknown addresses (R5)', async () => {
     const timed = async (email: string) => {
       const start = performance.now();
       await service.app.inject({ method: 'POST', url: '/auth/reset_email', payload: { email } });
@@ -72,7 +72,7 @@ describe('a wish for a reset tells nobody who exists', () => {
     expect(share).toBeLessThan(0.6);
   });
 
-  describe('R6 enumeration by the failure of the mail server', () => {
+  describe('with a failing mail server', () => {
     /** The mails that wait are tried again now, not after the growing pause. */
     const tryAgain = () =>
       service.rows('update graphile_worker._private_jobs set run_at = now() where locked_at is null');
@@ -97,7 +97,7 @@ describe('a wish for a reset tells nobody who exists', () => {
       expect(service.mailbox.mails).toEqual([]);
     }
 
-    it('while it is down, the answer is the same and the mail arrives once it is back', async () => {
+    it('returns the same response while it is down, and delivers the mail once it is back (R6)', async () => {
       await service.mailbox.stop();
       await expectNothingTold();
       const queued = await service.rows<{ job: string }>(
@@ -108,7 +108,7 @@ describe('a wish for a reset tells nobody who exists', () => {
       await expectDelivered();
     });
 
-    it('while it refuses recipients, likewise', async () => {
+    it('returns the same response while it rejects recipients (R6)', async () => {
       await service.mailbox.stop();
       const refusing = new SMTPServer({
         authOptional: true,

@@ -33,7 +33,7 @@ function chiSquare(texts: string[]): number {
   return [...counts.values()].reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
 }
 
-describe('flooding and guessing reset links', () => {
+describe('flooding and guessing of reset links', () => {
   let service: TestService;
   let addresses = 0;
 
@@ -66,7 +66,7 @@ describe('flooding and guessing reset links', () => {
       [...Array<number>(minuteMax).fill(202), ...Array<number>(rounds - minuteMax).fill(429)],
     ],
   ])(
-    'mails one link for 50 requests in any spelling, %s, and answers an unknown address alike (R7)',
+    'mails one link for 50 requests in any spelling, %s, and responds to an unknown address alike (R7)',
     async (_title, clients, wanted) => {
       const { email } = await service.createUser();
       const known = await askForAll(email, clients());
@@ -79,7 +79,7 @@ describe('flooding and guessing reset links', () => {
     },
   );
 
-  it('mints 1,000 tokens of 43 characters without a repetition, a shared beginning or a preferred symbol (R8)', async () => {
+  it('mints 1,000 tokens of 43 characters without a repetition, a shared prefix or a bias (R8)', async () => {
     const { user_id, email } = await service.createUser();
     const credentials = service.app.get(CredentialsService);
     const minted: string[] = [];
@@ -97,7 +97,7 @@ describe('flooding and guessing reset links', () => {
     ).toBeGreaterThan(chiSquareMax);
   });
 
-  it('answers malformed, unknown, used, replaced and expired tokens alike (R8)', async () => {
+  it('responds to malformed, unknown, used, replaced and expired tokens alike (R8)', async () => {
     const { email } = await service.createUser();
     const replaced = await mailedResetToken(service, email);
     const used = await mailedResetToken(service, email);

@@ -8,7 +8,7 @@ const accepted = /^HTTP\/1\.1 202 /;
 const twoHosts = /^HTTP\/1\.1 400 [^]*application\/problem\+json[^]*"parameter":"Host"/;
 const nowhere = /^HTTP\/1\.1 404 [^]*application\/problem\+json[^]*"code":"request.not_found"/;
 
-describe('links in mails are made from the configuration alone', () => {
+describe('links in mails come from the configuration only', () => {
   let service: TestService;
   let port: number;
   let email: string;
@@ -45,7 +45,7 @@ describe('links in mails are made from the configuration alone', () => {
     for (const link of source.match(/https?:\/\/[^\s"<>]+/g) ?? []) expect(link.startsWith(base)).toBe(true);
   }
 
-  it('R3 link poisoning that is kept for the next request: the very first one names another host', async () => {
+  it('remembers no host of an earlier request (R3)', async () => {
     expect(await exchange('POST /auth/reset_email HTTP/1.1', 'Host: evil.test', 'X-Forwarded-Host: evil.test')).toMatch(
       accepted,
     );
@@ -59,7 +59,7 @@ describe('links in mails are made from the configuration alone', () => {
     ['another Host', ['POST /auth/reset_email HTTP/1.1', 'Host: evil.test']],
     ['a Host with a path', ['POST /auth/reset_email HTTP/1.1', `Host: evil.test/${base}`]],
     ['no Host, over HTTP/1.0', ['POST /auth/reset_email HTTP/1.0']],
-  ])('R1 link poisoning by %s', async (_name, head) => {
+  ])('ignores link poisoning by %s (R1)', async (_name, head) => {
     await endPause(service);
     expect(await exchange(...head)).toMatch(accepted);
     expectClean(await service.mailbox.take(email));
@@ -75,14 +75,14 @@ describe('links in mails are made from the configuration alone', () => {
     ['no Host, over HTTP/1.1', ['POST /auth/reset_email HTTP/1.1'], /^HTTP\/1\.1 400 /],
     ['an absolute target', ['POST http://evil.test/auth/reset_email HTTP/1.1', 'Host: localhost'], nowhere],
     ['an absolute target of ours', [`POST ${base}/auth/reset_email HTTP/1.1`, 'Host: evil.test'], nowhere],
-  ])('R1 link poisoning by %s is refused', async (_name, head, refusal) => {
+  ])('rejects link poisoning by %s (R1)', async (_name, head, refusal) => {
     await endPause(service);
     expect(await exchange(...head)).toMatch(refusal);
     await queueEmpty(service);
     expect(service.mailbox.mails).toEqual([]);
   });
 
-  it('R2 link poisoning by forwarding headers, from a trusted proxy and from a stranger', async () => {
+  it('ignores forwarding headers, from a trusted proxy and from a stranger (R2)', async () => {
     const mailFor = async (headers: Record<string, string>, ip: string) => {
       await endPause(service);
       const answer = await service.post('/auth/reset_email', { headers, body: { email }, ip });

@@ -1,6 +1,6 @@
 import { password, TestService } from '../../support/service';
 
-describe('a wish to reset that is still waiting', () => {
+describe('a queued reset request', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -9,7 +9,7 @@ describe('a wish to reset that is still waiting', () => {
 
   const waiting = (key: string) => service.rows('select 1 from graphile_worker.jobs where key = $1', [key]);
 
-  it('R12 stale wish: a password that is set meanwhile takes the mail with a new link back', async () => {
+  it('mails no link after another password has been set (R12)', async () => {
     const user = await service.loginAs({ roles: ['carrier_user'] });
     await service.mailbox.stop();
     expect((await service.post('/auth/reset_email', { body: { email: user.email } })).status).toBe(202);

@@ -28,7 +28,7 @@ describe('the token of a reset link', () => {
     expect(tellsOf(await service.get(`/auth/reset/${token}`))).toEqual(never);
   }
 
-  it('R9 reuse of a link', async () => {
+  it('works once (R9)', async () => {
     const token = await mailedResetToken(service, user.email);
     expect((await reset(token)).status).toBe(204);
     await expectDead(token);
@@ -52,8 +52,8 @@ describe('the token of a reset link', () => {
     }
   });
 
-  describe('R11 skipping the step of the mail', () => {
-    it('by guessing what an unset token looks like', async () => {
+  describe('skipping the mail', () => {
+    it('rejects texts that look like an unset token (R11)', async () => {
       await mailedResetToken(service, user.email);
       const texts = [
         '',
@@ -77,7 +77,7 @@ describe('the token of a reset link', () => {
       expect(await loginStatus(password)).toBe(200);
     });
 
-    it('by writing the password into the own user, or to one found', async () => {
+    it('sets no password by a change of the own user or of all users that a filter matches (R11)', async () => {
       const { token } = await service.login(user.name);
       const administrator = await service.loginAs({ roles: ['carrier_administrator'] });
       for (const field of ['password', 'password_hash', 'password_changed_at', 'credentials']) {
@@ -93,7 +93,7 @@ describe('the token of a reset link', () => {
     });
   });
 
-  describe('R12 a stale link', () => {
+  describe('an outdated link', () => {
     const asAdmin = () => service.admin.token;
     it.each<[string, (token: string) => Promise<unknown>]>([
       ['a newer wish', () => mailedResetToken(service, user.email)],
@@ -120,7 +120,7 @@ describe('the token of a reset link', () => {
       ['deletion', () => service.delete(`/user/${user.user_id}`, { token: asAdmin() })],
       ['deletion in bulk', () => service.delete(`/user/all?user_id=${user.user_id}`, { token: asAdmin() })],
       ['purging', () => service.delete(`/user/${user.user_id}?purge=true`, { token: asAdmin() })],
-    ])('dies by %s, for good', async (_name, event) => {
+    ])('stays invalid after %s (R12)', async (_name, event) => {
       const token = await mailedResetToken(service, user.email);
       expect((await service.get(`/auth/reset/${token}`)).status).toBe(200);
       await event(token);
@@ -130,7 +130,7 @@ describe('the token of a reset link', () => {
       await expectDead(token);
     });
 
-    it('dies at the newer wish already, before that mail is sent', async () => {
+    it('stops working at a newer request, before the new mail is sent (R12)', async () => {
       const token = await mailedResetToken(service, user.email);
       await endPause(service);
       await service.mailbox.stop();
@@ -148,7 +148,7 @@ describe('the token of a reset link', () => {
     }
   });
 
-  it('R13 use after expiry: refused one second late, accepted five seconds before', async () => {
+  it('expires: works five seconds before its end and not one second after (R13)', async () => {
     const token = await mailedResetToken(service, user.email);
     const [{ life = 0 } = {}] = await service.rows<{ life: number }>(
       'select extract(epoch from expires_at - now())::float as life from one_time_tokens where user_id = $1',
@@ -168,7 +168,7 @@ describe('the token of a reset link', () => {
     expect((await reset(token)).status).toBe(204);
   });
 
-  it('R14 a token of another purpose: access, refresh, confirmation of an address, session id', async () => {
+  it('rejects access tokens, refresh tokens, address confirmations and session ids (R14)', async () => {
     const login = await service.login(user.name);
     const email = `new-${user.email}`;
     await service.post('/auth/email', { token: login.token, body: { email, current_password: password } });
@@ -184,7 +184,7 @@ describe('the token of a reset link', () => {
     expect((await service.get(`/auth/email/${confirmation}`)).status).toBe(200);
   });
 
-  it('R15 a reset of another user: the token alone decides whose password it is', async () => {
+  it('decides alone whose password changes (R15)', async () => {
     const other = await service.createUser();
     const token = await mailedResetToken(service, user.email);
     for (const field of [{ user_id: other.user_id }, { email: other.email }, { login: other.name }, { token: 'x' }]) {
@@ -199,12 +199,12 @@ describe('the token of a reset link', () => {
     expect((await service.post('/auth/login', { body: { login: other.name, password } })).status).toBe(200);
   });
 
-  it('R20 a token longer than the router takes', async () => {
+  it('responds to a token longer than any route parameter with the documented error (R20)', async () => {
     expect(await mailedResetToken(service, user.email)).toHaveLength(43);
     for (const length of [100, 101, 128, 129, 10_000]) await expectDead('a'.repeat(length));
   });
 
-  it('R21 a token read from the database, with the queue', async () => {
+  it('appears neither in the database nor in the queue (R21)', async () => {
     const token = await mailedResetToken(service, user.email);
     await service.post('/auth/reset_email', { body: { email: user.email } });
     const tables = await service.rows<{ name: string }>(

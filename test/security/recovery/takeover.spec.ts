@@ -4,7 +4,7 @@ import { password, type TestLogin, TestService } from '../../support/service';
 
 const another = 'quite another long password';
 
-describe('attempts to keep or take over somebody’s login', () => {
+describe('attempts to keep or take over a login', () => {
   let service: TestService;
   let admin: TestLogin;
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe('attempts to keep or take over somebody’s login', () => {
     return `/auth/reset/${(await service.mailbox.take(email, /auth\/reset/)).token}`;
   }
 
-  it('S12 a password change that is under way when the owner resets: the reset wins', async () => {
+  it('lets a reset win over a password change that runs at the same time (S12)', async () => {
     for (let round = 0; round < 8; round++) {
       const user = await service.loginAs({ roles: ['carrier_user'] });
       const link = await resetLink(user.email);
@@ -40,7 +40,7 @@ describe('attempts to keep or take over somebody’s login', () => {
     }
   });
 
-  it('E1 a proposed address does not outlive a reset: its link is dead', async () => {
+  it('invalidates the confirmation of a proposed address at a reset (E1)', async () => {
     const user = await service.loginAs({ roles: ['carrier_user'] });
     const body = { email: 'evil1@example.com', current_password: password };
     expect((await service.post('/auth/email', { token: user.token, body })).status).toBe(202);
@@ -53,7 +53,7 @@ describe('attempts to keep or take over somebody’s login', () => {
     });
   });
 
-  it('Z10 an address proposed for somebody without power is not confirmed into more of it', async () => {
+  it('rejects an address that was proposed before the user gained permissions (Z10)', async () => {
     const user = await service.createUser({ user_type: 'system' });
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const proposal = await service.patch(`/user/${user.user_id}`, {
@@ -70,7 +70,7 @@ describe('attempts to keep or take over somebody’s login', () => {
     expect((await service.post(`/auth/email/${token}`)).status).toBe(404);
   });
 
-  it('E2 one’s own address with a stolen token: not without the password', async () => {
+  it('changes no own address with a stolen token and no password (E2)', async () => {
     const refused = await service.patch(`/user/${admin.user_id}`, {
       token: admin.token,
       body: { email: 'evil3@example.com' },
@@ -83,7 +83,7 @@ describe('attempts to keep or take over somebody’s login', () => {
     expect(same.status).toBe(200);
   });
 
-  it('L11 shutting oneself out: addresses without one’s own are refused, and recovery opens the way again', async () => {
+  it('rejects allowed_ips without the own address, and recovers a user who is locked out (L11)', async () => {
     const body = { allowed_ips: ['203.0.113.0/24'] };
     const refused = await service.patch(`/user/${admin.user_id}`, { token: admin.token, body });
     expect([refused.status, refused.body.code]).toEqual([403, 'user.self_protected']);
@@ -98,7 +98,7 @@ describe('attempts to keep or take over somebody’s login', () => {
     await service.login('administrator', another).then((login) => Object.assign(admin, login));
   });
 
-  it('L11 recovery is for whoever counts as administrator, by whatever role: with one like theirs alone nobody is shut out for good', async () => {
+  it('recovers any user who counts as administrator by the permission, and no other (L11)', async () => {
     const recover = (login: string) => service.app.get(FirstAdministrator).recover(login);
     await service.rows(
       `insert into roles (name, user_types, permissions) values ('owner', '{system}', '{*}'), ('most', '{system}', '{user:read}')`,
@@ -114,7 +114,7 @@ describe('attempts to keep or take over somebody’s login', () => {
       await expect(recover(login)).rejects.toMatchObject({ code: 'user.not_found' });
   });
 
-  it('S4 activity that meets a change of the same user waits for nothing and never deadlocks', async () => {
+  it('skips the record of activity during a change of the same user, without a deadlock (S4)', async () => {
     const user = await service.loginAs({ roles: ['carrier_user'] });
     await service.rows(`update sessions set last_seen_at = now() - interval '5 minutes' where user_id = $1`, [
       user.user_id,
@@ -143,7 +143,7 @@ describe('addresses behind a proxy', () => {
     ['fe80::1%eth0', 'fe80::1'],
     ['::ffff:10.0.0.1', '10.0.0.1'],
     ['unknown', null],
-  ])('S18 %s is no fault', async (forwarded, ip) => {
+  ])('responds without a 500 to %s (S18)', async (forwarded, ip) => {
     const service = await TestService.start({ TRUST_PROXY: '127.0.0.0/8' });
     try {
       const headers = { 'x-forwarded-for': forwarded };

@@ -2,7 +2,7 @@ import { type TestLogin, TestService } from '../../support/service';
 
 type Login = TestLogin & { name: string; email: string };
 
-describe('giving and taking power', () => {
+describe('granting and removing permissions', () => {
   let service: TestService;
   let operator: Login;
   let support: Login;
@@ -22,7 +22,7 @@ describe('giving and taking power', () => {
 
   const rowOf = async (user_id: string) => (await service.rows('select * from users where user_id = $1', [user_id]))[0];
 
-  describe('Z10 giving what one lacks', () => {
+  describe('granting permissions that the caller lacks', () => {
     const create = (by: TestLogin, fields: Record<string, unknown>) => {
       const name = `z10-${Math.random().toString(36).slice(2)}`;
       return service.post('/user/create', {
@@ -32,7 +32,7 @@ describe('giving and taking power', () => {
     };
     const carrier = { user_type: 'carrier', carrier_id: 'c1' };
 
-    it('nobody creates a user with a role whose permissions they do not all hold', async () => {
+    it('rejects a new user with a role whose permissions the caller does not all hold (Z10)', async () => {
       for (const [by, fields] of [
         [operator, { roles: ['administrator'] }],
         [operator, { roles: ['auditor'] }],
@@ -56,7 +56,7 @@ describe('giving and taking power', () => {
       ).toBe(201);
     });
 
-    it('nobody gives or takes such a role by a change of one or of many', async () => {
+    it('rejects granting or removing such a role for one user or many (Z10)', async () => {
       const victim = await service.createUser({ user_type: 'system', roles: ['reader'] });
       for (const [method, path, body] of [
         ['PATCH', `/user/${victim.user_id}`, { roles: ['operator'] }],
@@ -77,7 +77,7 @@ describe('giving and taking power', () => {
       expect(allowed.body.roles).toEqual(['support']);
     });
 
-    it('nobody touches a user above them: not their address, state, roles, sessions or invitation', async () => {
+    it('rejects changes of address, status, roles, sessions and invitation of a stronger user (Z10)', async () => {
       const above = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
       const before = await rowOf(above.user_id);
       const changes = [
@@ -119,7 +119,7 @@ describe('giving and taking power', () => {
       expect((await service.get('/user', above)).status).toBe(200);
     });
 
-    it('a restored user keeps only the roles that the restorer may give', async () => {
+    it('restores a user with only the roles that the caller may grant (Z10)', async () => {
       const above = await service.createUser({ user_type: 'system', roles: ['administrator', 'reader'] });
       expect((await service.delete(`/user/${above.user_id}`, service.admin)).status).toBe(204);
       const restored = await service.post(`/user/${above.user_id}/restore`, operator);
@@ -129,7 +129,7 @@ describe('giving and taking power', () => {
       );
     });
 
-    it('a scoped administrator makes no System User, and no scope beyond their own', async () => {
+    it('rejects System Users and wider scopes from a scoped administrator (Z10, Z12)', async () => {
       const scoped = await service.loginAs({
         user_type: 'system',
         roles: ['administrator'],
@@ -154,7 +154,7 @@ describe('giving and taking power', () => {
     });
   });
 
-  describe('Z11 promoting oneself', () => {
+  describe('granting permissions to oneself', () => {
     const changes = [
       { roles: ['administrator'] },
       { roles: [] },
@@ -164,7 +164,7 @@ describe('giving and taking power', () => {
       { carrier_scope: [] },
     ];
 
-    it('is refused for everybody, whichever way the own id is written', async () => {
+    it('is rejected for everyone, in any spelling of the own id (Z11)', async () => {
       for (const login of [service.admin, operator, support, carrierAdministrator]) {
         const before = await rowOf(login.user_id);
         for (const body of changes) {
@@ -177,7 +177,7 @@ describe('giving and taking power', () => {
       }
     });
 
-    it('is skipped in a bulk change that finds oneself among others', async () => {
+    it('skips the caller in a bulk change that matches the caller among others (Z11)', async () => {
       const { admin } = service;
       const other = await service.createUser({ user_type: 'system', carrier_scope: ['c1'] });
       const ids = `user_id_in=${admin.user_id},${other.user_id}`;
@@ -204,7 +204,7 @@ describe('giving and taking power', () => {
     });
   });
 
-  describe('Z17 roles that do not exist', () => {
+  describe('roles that do not exist', () => {
     const strange = [
       'superadmin',
       '',
@@ -233,7 +233,7 @@ describe('giving and taking power', () => {
       strange,
     ];
 
-    it.each([['PATCH one'], ['PATCH found'], ['create']])('%s refuses them', async (title) => {
+    it.each([['PATCH one'], ['PATCH found'], ['create']])('rejects them in %s (Z17)', async (title) => {
       const victim = await service.createUser({ roles: ['odd'] });
       for (const roles of wrong) {
         const name = `z17-${Math.random().toString(36).slice(2)}`;
@@ -262,7 +262,7 @@ describe('giving and taking power', () => {
     });
   });
 
-  describe('Z20 wildcards and near misses of permissions', () => {
+  describe('wildcards and near misses of permissions', () => {
     const nearMisses = [
       'user:*',
       'user.*',
@@ -290,7 +290,7 @@ describe('giving and taking power', () => {
       'constructor',
     ];
 
-    it('only the exact permission and * open a route', async () => {
+    it('opens a route only with the exact permission or * (Z20)', async () => {
       const login = await service.loginAs({ user_type: 'system', roles: ['odd'] });
       const status = async (permissions: string[]) => {
         await service.rows(`update roles set permissions = $1 where name = 'odd'`, [permissions]);
@@ -304,7 +304,7 @@ describe('giving and taking power', () => {
       expect(await status([])).toBe(403);
     });
 
-    it('only who holds a permission exactly gives a role with it', async () => {
+    it('grants a role only to callers who hold its exact permissions (Z20)', async () => {
       const victim = await service.createUser({ roles: [] });
       const give = async (permission: string) => {
         await service.rows(`update roles set permissions = $1 where name = 'odd'`, [[permission]]);

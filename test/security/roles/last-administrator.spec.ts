@@ -55,8 +55,8 @@ describe('the last administrator', () => {
       service.admin.user_id,
     ]);
 
-  describe('Z13 deleting or disabling oneself', () => {
-    it('is refused for an administrator and for anybody else, even where others remain', async () => {
+  describe('deleting or disabling oneself', () => {
+    it('is rejected for an administrator and for any other user, even with others left (Z13)', async () => {
       await add();
       const carrierAdministrator: TestLogin = await service.loginAs({ roles: ['carrier_administrator'] });
       for (const login of [service.admin, deputy, carrierAdministrator]) {
@@ -81,7 +81,7 @@ describe('the last administrator', () => {
     });
   });
 
-  describe('Z14 removing the last administrator', () => {
+  describe('removing the last administrator', () => {
     /** Leaves one administrator who counts, and some who do not. */
     beforeAll(async () => {
       const { admin } = service;
@@ -102,7 +102,7 @@ describe('the last administrator', () => {
       expect(await administrators()).toEqual([{ user_id: admin.user_id }]);
     });
 
-    it.each(one)('%s, alone: 409, and nothing is changed', async (_title, method, query, body) => {
+    it.each(one)('rejects with 409: %s of this user alone (Z14)', async (_title, method, query, body) => {
       const { admin } = service;
       const before = await rowOf(admin.user_id);
       const answer = await service.send(method, `/user/${admin.user_id}${query}`, { token: deputy.token, body });
@@ -111,24 +111,27 @@ describe('the last administrator', () => {
       expect((await service.get('/user', admin)).status).toBe(200);
     });
 
-    it.each(found)('%s among all that a filter finds: skipped, and the session lives', async (_title, method, body) => {
-      const { admin } = service;
-      const before = await rowOf(admin.user_id);
-      for (const query of ['&dry_run=true', '']) {
-        const answer = await service.send(method, `/user/all?user_id=${admin.user_id}${query}`, {
-          token: deputy.token,
-          body,
-        });
-        expect(answer.body).toMatchObject({
-          matched: 1,
-          skipped: [{ user_id: admin.user_id, reason: 'user.last_administrator' }],
-        });
-      }
-      expect(await rowOf(admin.user_id)).toEqual(before);
-      expect((await service.get('/user', admin)).status).toBe(200);
-    });
+    it.each(found)(
+      'skips the last administrator: %s of all users that a filter matches (Z14)',
+      async (_title, method, body) => {
+        const { admin } = service;
+        const before = await rowOf(admin.user_id);
+        for (const query of ['&dry_run=true', '']) {
+          const answer = await service.send(method, `/user/all?user_id=${admin.user_id}${query}`, {
+            token: deputy.token,
+            body,
+          });
+          expect(answer.body).toMatchObject({
+            matched: 1,
+            skipped: [{ user_id: admin.user_id, reason: 'user.last_administrator' }],
+          });
+        }
+        expect(await rowOf(admin.user_id)).toEqual(before);
+        expect((await service.get('/user', admin)).status).toBe(200);
+      },
+    );
 
-    it('of two who are found together one is left', async () => {
+    it('leaves one of two administrators that a filter matches (Z14)', async () => {
       await add({ name: 'second-administrator', roles: ['owner'] });
       const answer = await service.delete(
         `/user/all?role_in=administrator,owner&status=active&must_change_password=false`,
@@ -142,7 +145,7 @@ describe('the last administrator', () => {
       ]);
     });
 
-    it('somebody who has no password yet does not take the place: what they are kept from is told before', async () => {
+    it('reports a missing password before it counts administrators (Z14)', async () => {
       const invited = await add({ password: undefined, must_change_password: undefined });
       const answer = await service.patch(`/user/${invited.user_id}`, {
         token: deputy.token,
@@ -152,9 +155,9 @@ describe('the last administrator', () => {
     });
   });
 
-  describe('Z15 two administrators removing each other at once', () => {
+  describe('two administrators who remove each other', () => {
     it.each(one.filter(([title]) => !title.startsWith('given')))(
-      '%s: one of two survives, in every round',
+      '%s: keeps one of the two in every round (Z15)',
       async (_title, method, query, body) => {
         for (let round = 0; round < rounds; round++) {
           const [first, second] = await onlyTwo();
@@ -172,7 +175,7 @@ describe('the last administrator', () => {
       },
     );
 
-    it('in bulk against single requests, and both at once by somebody else: one survives', async () => {
+    it('keeps one when bulk and single requests run at once, also by a third caller (Z15)', async () => {
       for (let round = 0; round < rounds; round++) {
         const [first, second] = await onlyTwo();
         const all = `/user/all?user_id_in=${first.user_id},${second.user_id}`;
@@ -213,12 +216,12 @@ describe('the last administrator', () => {
     afterAll(() => restoreAdministrator());
   });
 
-  describe('Z16 rights that were taken away meanwhile', () => {
+  describe('permissions that were just removed', () => {
     it.each([
       ['demoted', 'PATCH', { roles: ['auditor'] }, 403],
       ['disabled', 'PATCH', { status: 'disabled' }, 401],
       ['deleted', 'DELETE', undefined, 401],
-    ])('%s: of many requests under way none acts after the answer', async (_title, method, body, refused) => {
+    ])('%s: rejects every request that runs after the response (Z16)', async (_title, method, body, refused) => {
       const stale = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
       const victim = await service.createUser();
       let taken = false;
@@ -245,7 +248,7 @@ describe('the last administrator', () => {
       expect(await liveSessions(stale.user_id)).toBe(refused === 403 ? 1 : 0);
     });
 
-    it('a scope that was narrowed, a role that was emptied: the next request knows', async () => {
+    it('applies a narrowed scope and an emptied role to the next request (Z16)', async () => {
       const stale = await service.loginAs({ user_type: 'system', roles: ['deputy'] });
       const { user_id } = await service.createUser({ carrier_id: 'c7' });
       const { token } = service.admin;

@@ -7,7 +7,7 @@ const rounds = 14;
 /** The lock that whoever gives roles shares, and whoever changes one has alone. */
 const rolesLock = 7_263_006;
 
-describe('a role that is given and changed at the same moment', () => {
+describe('roles that are granted and changed at the same time', () => {
   let service: TestService;
   let token: string;
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe('a role that is given and changed at the same moment', () => {
     }
   }
 
-  it.each(Object.keys(ways))('%s waits for whoever is deleting the role, and then it is gone', async (way) => {
+  it.each(Object.keys(ways))('%s waits for the deletion of the role and is then rejected (Z17)', async (way) => {
     const role = await newRole();
     const give = await (ways[way] as (typeof ways)[string])(role);
     const answer = await whileUnderWay(async (client) => {
@@ -113,7 +113,7 @@ describe('a role that is given and changed at the same moment', () => {
   it.each([
     ['deleting', 'DELETE', undefined],
     ['closing', 'PATCH', { user_types: ['system'] }],
-  ])('%s a role waits for whoever is giving it, and is refused then', async (_title, method, body) => {
+  ])('%s a role waits until it is granted and is then rejected', async (_title, method, body) => {
     const role = await newRole();
     const { user_id } = await service.createUser();
     const answer = await whileUnderWay(
@@ -126,7 +126,7 @@ describe('a role that is given and changed at the same moment', () => {
     expect([answer.status, answer.body.code]).toEqual([409, 'role.in_use']);
   });
 
-  it('naming a role in may_grant waits for whoever is deleting it', async () => {
+  it('makes may_grant wait for the deletion of a role that it names', async () => {
     const [role, other] = [await newRole(), await newRole()];
     const answer = await whileUnderWay(
       async (client) => {
@@ -138,7 +138,7 @@ describe('a role that is given and changed at the same moment', () => {
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, '/may_grant']);
   });
 
-  it(`all ways at once against deleting and closing, ${rounds} rounds: nobody has a role that is gone or closed to them`, async () => {
+  it(`leaves no user with a deleted or closed role in ${rounds} rounds of all ways at once`, async () => {
     const outcomes = new Set<string>();
     for (let round = 0; round < rounds; round++) {
       const role = await newRole();
@@ -160,7 +160,7 @@ describe('a role that is given and changed at the same moment', () => {
     expect(outcomes.size).toBeGreaterThan(1);
   });
 
-  describe('and the last administrator', () => {
+  describe('with the last administrator', () => {
     let pair: [Login, Login];
     const owners = ['owner-a', 'owner-b'] as const;
     beforeAll(async () => {
@@ -193,7 +193,7 @@ describe('a role that is given and changed at the same moment', () => {
     const empty = (by: Login, role: string) =>
       service.patch(`/role/${role}`, { token: by.token, body: { permissions: ['audit:read'] } });
 
-    it('alone: `*` stays in the role of the only one, and nothing is changed', async () => {
+    it('keeps * in the role of the only administrator, without effect (Z14)', async () => {
       await repair();
       expect((await empty(pair[0], owners[1])).status).toBe(200);
       const last = await empty(pair[0], owners[0]);
@@ -210,7 +210,7 @@ describe('a role that is given and changed at the same moment', () => {
     it.each<[string, (by: Login, other: Login, role: string) => Promise<TestAnswer>]>([
       ['both emptying their own role', (by, _other, role) => empty(by, role)],
       ['each emptying the other’s role', (by, _other, role) => empty(by, role === owners[0] ? owners[1] : owners[0])],
-    ])('%s at the same moment: one is left, in every round', async (_title, act) => {
+    ])('keeps one administrator with %s at the same time, in every round (Z15)', async (_title, act) => {
       for (let round = 0; round < rounds; round++) {
         await repair();
         const answers = await Promise.all([act(pair[0], pair[1], owners[0]), act(pair[1], pair[0], owners[1])]);
@@ -224,20 +224,23 @@ describe('a role that is given and changed at the same moment', () => {
       ['deleted', 'DELETE', undefined],
       ['demoted', 'PATCH', { roles: [] }],
       ['scoped', 'PATCH', { carrier_scope: [] }],
-    ])('one’s role is emptied while the other is %s: one is left, in every round', async (_title, method, body) => {
-      for (let round = 0; round < rounds; round++) {
-        await repair();
-        await service.rows(`update users set carrier_scope = null where user_id in ($1, $2)`, [
-          pair[0].user_id,
-          pair[1].user_id,
-        ]);
-        const answers = await Promise.all([
-          empty(pair[0], owners[0]),
-          service.send(method, `/user/${pair[1].user_id}`, { token: pair[0].token, body }),
-        ]);
-        expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
-        expect(await administrators()).toBeGreaterThanOrEqual(1);
-      }
-    });
+    ])(
+      'keeps one administrator when a role is emptied while the other user is %s, in every round (Z15)',
+      async (_title, method, body) => {
+        for (let round = 0; round < rounds; round++) {
+          await repair();
+          await service.rows(`update users set carrier_scope = null where user_id in ($1, $2)`, [
+            pair[0].user_id,
+            pair[1].user_id,
+          ]);
+          const answers = await Promise.all([
+            empty(pair[0], owners[0]),
+            service.send(method, `/user/${pair[1].user_id}`, { token: pair[0].token, body }),
+          ]);
+          expect(answers.filter(({ status }) => status >= 500)).toEqual([]);
+          expect(await administrators()).toBeGreaterThanOrEqual(1);
+        }
+      },
+    );
   });
 });

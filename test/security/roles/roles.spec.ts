@@ -2,7 +2,7 @@ import { type TestAnswer, type TestLogin, TestService } from '../../support/serv
 
 type Login = TestLogin & { name: string };
 
-describe('power by way of roles', () => {
+describe('permissions through roles', () => {
   let service: TestService;
   let admin: TestLogin;
   /** may manage roles, and holds little else */
@@ -48,7 +48,7 @@ describe('power by way of roles', () => {
     expect([await all(), await eventCount()]).toEqual([before, events]);
   }
 
-  it('Z10 nobody makes a role that gives more than they could give', async () => {
+  it('rejects a role that grants more than its author could (Z10)', async () => {
     const attempts: Record<string, Record<string, unknown>> = {
       everything: { permissions: ['*'] },
       'a permission that one lacks': { permissions: ['user:delete'] },
@@ -66,7 +66,7 @@ describe('power by way of roles', () => {
     ).toBe(201);
   });
 
-  it('Z10 nobody changes or deletes a role that gives more than they could, before or after', async () => {
+  it('rejects changes and deletions of a role that grants more than the caller could (Z10)', async () => {
     await refusedEach([
       ['adding everything', () => change(manager, 'plain', { permissions: ['*'] }), exceeds],
       [
@@ -100,7 +100,7 @@ describe('power by way of roles', () => {
     expect((await change(manager, 'plain', { permissions: ['calls:read'] })).status).toBe(200);
   });
 
-  it('Z10 a role with few permissions is no detour: who may not give where it leads may neither give it nor touch who has it', async () => {
+  it('checks may_grant transitively, both to grant a role and to change a user who has it (Z10)', async () => {
     const victim = await service.createUser({ user_type: 'system', roles: [] });
     const above = await service.createUser({ user_type: 'system', roles: ['detour-2'] });
     const { token } = manager;
@@ -127,7 +127,7 @@ describe('power by way of roles', () => {
     expect(allowed.body.roles).toEqual(['detour', 'detour-2']);
   });
 
-  it('Z10 a role that may be given does not become one that may be changed', async () => {
+  it('does not let a caller change a role that they may only grant (Z10)', async () => {
     await make({ name: 'giver', permissions: ['role:manage', 'role:read'], may_grant: ['billing', 'administrator'] });
     const giver = await service.loginAs({ user_type: 'system', roles: ['giver'] });
     await refusedEach([
@@ -140,7 +140,7 @@ describe('power by way of roles', () => {
     expect((await create(giver, { may_grant: ['billing'] })).status).toBe(201);
   });
 
-  it('built-in roles are fixed, for administrators too', async () => {
+  it('rejects changes of built-in roles, for administrators too', async () => {
     const names = ['administrator', 'operator', 'auditor', 'carrier_administrator', 'carrier_user'];
     await refusedEach(
       names.flatMap((name) => [
@@ -152,7 +152,7 @@ describe('power by way of roles', () => {
     );
   });
 
-  it('Z3 roles are of all carriers: neither Carrier Users nor scoped System Users write them, whatever they hold and send', async () => {
+  it('rejects role changes by Carrier Users and scoped System Users, whatever they hold and send (Z3)', async () => {
     const logins = [
       await service.loginAs({ roles: ['manager'] }),
       await service.loginAs({ user_type: 'system', roles: ['administrator'], carrier_scope: ['c1'] }),
@@ -172,7 +172,7 @@ describe('power by way of roles', () => {
     expect((await service.get('/role/plain', logins[1])).status).toBe(200);
   });
 
-  it('Z4 what happens to roles is seen in the audit log by those without scope only', async () => {
+  it('shows role events only to users without a scope (Z4)', async () => {
     await make({ name: 'watcher', user_types: ['system', 'carrier'], permissions: ['audit:read'] });
     const fields = { roles: ['watcher'] };
     const seen = async (login: TestLogin, query: string) =>
@@ -222,14 +222,14 @@ describe('power by way of roles', () => {
       'a,b',
       "a'b",
     ],
-  ])('name tricks: %j is no name of a role', async (name) => {
+  ])('rejects %j as the name of a role', async (name) => {
     const before = await all();
     const answer = await create(admin, { name });
     expect([answer.status, answer.body.errors[0].pointer]).toEqual([400, '/name']);
     expect(await all()).toEqual(before);
   });
 
-  it('name tricks: names that look odd and are none are read back, given and deleted like any other', async () => {
+  it('accepts unusual valid names, which can be read, granted and deleted', async () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'null', '-', '0', 'lists', 'created', 'a..b', 'x.']) {
       await make({ name, permissions: [] });
       expect((await service.get(`/role/${name}`, admin)).body.name).toBe(name);
@@ -267,7 +267,7 @@ describe('power by way of roles', () => {
       `${'a'.repeat(65)}:b`,
       `a:${'b'.repeat(65)}`,
     ],
-  ])('Z20 near misses of permissions: %j is none', async (permission) => {
+  ])('rejects %j as a permission (Z20)', async (permission) => {
     for (const answer of [
       await create(admin, { permissions: [permission] }),
       await change(admin, 'plain', { permissions: [permission] }),

@@ -67,7 +67,7 @@ describe('the database role of compose.yaml', () => {
   const count = async () =>
     (await admin.query<{ count: number }>('select count(*)::int as count from events')).rows[0]?.count;
 
-  it('runs every migration and owns every table, as no superuser (O13)', async () => {
+  it('runs every migration and owns every table without superuser rights (O13)', async () => {
     const { rows } = await admin.query(
       `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls from pg_roles where rolname = '${role}'`,
     );
@@ -87,7 +87,7 @@ describe('the database role of compose.yaml', () => {
     expect(password.rows).toEqual([{ rolpassword: null }]);
   });
 
-  it('cannot change or delete an event, nor switch the triggers of its session off (O13)', async () => {
+  it('can neither change nor delete an event, nor disable the triggers of its session (O13)', async () => {
     const before = await count();
     for (const sql of [`update events set event_type = 'x'`, 'delete from events'])
       expect(await refusal(service, sql)).toBe('P0001 events are append-only');
@@ -99,14 +99,14 @@ describe('the database role of compose.yaml', () => {
     expect(await count()).toBe(before);
   });
 
-  it('differs by that from a superuser, whom no trigger binds (O13)', async () => {
+  it('has less power than a superuser, who can bypass the triggers (O13)', async () => {
     await admin.query('begin');
     await admin.query('set local session_replication_role = replica');
     expect((await admin.query('delete from events')).rowCount).toBeGreaterThan(0);
     await admin.query('rollback');
   });
 
-  it('can still disable the trigger as the owner of the table, as docs/security.md says (O13)', async () => {
+  it('can disable the trigger as owner of the table, as docs/security.md says (O13)', async () => {
     await service.query('begin');
     await service.query('alter table events disable trigger events_append_only');
     expect((await service.query('delete from events')).rowCount).toBeGreaterThan(0);
@@ -117,7 +117,7 @@ describe('the database role of compose.yaml', () => {
 describe('compose.yaml', () => {
   const compose = readFileSync('compose.yaml', 'utf8');
 
-  it('lets the service log in as the role of deploy/service-role.sql and not as the superuser of the image (O13)', () => {
+  it('lets the service log in as the role of deploy/service-role.sql and not as superuser (O13)', () => {
     expect(compose).toContain('./deploy/service-role.sql:/docker-entrypoint-initdb.d/service-role.sql:ro');
     expect(compose).not.toContain('POSTGRES_USER');
     expect(compose).toMatch(/DATABASE_URL: postgres:\/\/carrier_identity:/);

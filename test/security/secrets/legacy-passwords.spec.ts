@@ -51,7 +51,7 @@ describe('imported passwords that the current policy rejects', () => {
   const logIn = (login: string, password: string) => service.post('/auth/login', { body: { login, password } });
 
   it.each(forms)(
-    'must be changed after the first login, which is already restricted: %s (P12)',
+    'requires a change after the first login, which is already restricted: %s (P12)',
     async (_form, make) => {
       const { name } = await importUser(await make(weak), { roles: ['carrier_administrator'] });
       const { body, status } = await logIn(name, weak);
@@ -72,12 +72,12 @@ describe('imported passwords that the current policy rejects', () => {
     },
   );
 
-  it.each(forms)('need no change if the policy allows them: %s', async (_form, make) => {
+  it.each(forms)('requires no change if the policy allows the password: %s', async (_form, make) => {
     const { name } = await importUser(await make(strong));
     expect((await logIn(name, strong)).body.user.must_change_password).toBe(false);
   });
 
-  it("demands a change of an imported password with the service's own parameters that the policy rejects (P12)", async () => {
+  it('requires a change of an imported password with current parameters that the policy rejects (P12)', async () => {
     const { name, user_id } = await importUser(await own(weak), { roles: ['carrier_administrator'] });
     const { body, status } = await logIn(name, weak);
     expect([status, body.user.must_change_password]).toEqual([200, true]);
@@ -86,7 +86,7 @@ describe('imported passwords that the current policy rejects', () => {
     expect((await logIn(name, weak)).body.user.must_change_password).toBe(true);
   });
 
-  it("checks a strong imported password with the service's own parameters at the first login only", async () => {
+  it('checks a strong imported password with current parameters at the first login only', async () => {
     const { name, user_id } = await importUser(await own(strong));
     expect(await isChecked(user_id)).toBe(false);
     expect((await logIn(name, strong)).body.user.must_change_password).toBe(false);
@@ -99,7 +99,7 @@ describe('imported passwords that the current policy rejects', () => {
     expect(await credentialVersion(user_id)).toBe(before);
   });
 
-  it('leaves an imported password unchecked after a login with a wrong password', async () => {
+  it('checks an imported password only after a successful login', async () => {
     const { name, user_id } = await importUser(await own(weak));
     expect((await logIn(name, strong)).status).toBe(401);
     expect(await isChecked(user_id)).toBe(false);
@@ -113,13 +113,13 @@ describe('imported passwords that the current policy rejects', () => {
     expect(await isChecked(user_id)).toBe(true);
   });
 
-  it('are checked against the name of the user', async () => {
+  it('checks the password against the name of the user', async () => {
     const named = 'a fine password of ada-lovelace';
     await importUser(await bcrypt(named), { name: 'ada-lovelace' });
     expect((await logIn('ada-lovelace', named)).body.user.must_change_password).toBe(true);
   });
 
-  it('cause one event and one new version of the user, even if several first logins are concurrent', async () => {
+  it('records one event and one new version, even for concurrent first logins', async () => {
     const { name, user_id } = await importUser(await bcrypt(weak));
     const { version } = (await service.get(`/user/${user_id}`, service.admin)).body;
     const answers = await Promise.all([1, 2, 3].map(() => logIn(name, weak)));
@@ -135,7 +135,7 @@ describe('imported passwords that the current policy rejects', () => {
     });
   });
 
-  it('restrict the open sessions of the user as well', async () => {
+  it('restricts the open sessions of the user as well', async () => {
     const { name, user_id } = await importUser(await bcrypt(strong));
     const before = (await logIn(name, strong)).body;
     await replaceHash(user_id, await bcrypt(weak));
@@ -144,7 +144,7 @@ describe('imported passwords that the current policy rejects', () => {
     expect(answer.body.code).toBe('auth.password_change_required');
   });
 
-  it('keep their hash when the password is only confirmed, so that the next login still checks it', async () => {
+  it('keeps the hash when the password is only confirmed, so that the next login still checks it', async () => {
     const { user_id, name, token } = await service.loginAs();
     await replaceHash(user_id, await bcrypt(weak));
     const change = { email: 'confirmed@example.com', current_password: weak };

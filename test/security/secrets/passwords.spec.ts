@@ -43,7 +43,7 @@ describe('passwords', () => {
     ]);
   }
 
-  it('P1 short: counted in code points, spaces too', async () => {
+  it('counts length in code points, including spaces (P1)', async () => {
     await refuse('k7#Qz!m2Wp9$xR', 'password.too_short');
     await refuse('🂡🎲🚀🌵🍄🎻🦉🐙🧊🪐🎯🗿🧵🥨', 'password.too_short');
     await accept('k7#Qz!m2Wp9$xRv');
@@ -53,7 +53,7 @@ describe('passwords', () => {
     expect(await login(current.trim())).toBe(401);
   });
 
-  it('P2 truncation: every character counts, and NUL is refused', async () => {
+  it('verifies every character, and rejects NUL (P2)', async () => {
     const long = `${'0123456789 abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ .-_'.padEnd(78, '#')}Yz`;
     expect(long).toHaveLength(80);
     await accept(long);
@@ -68,7 +68,7 @@ describe('passwords', () => {
     expect(await login(longest)).toBe(200);
   });
 
-  it('P3 composition rules: there are none', async () => {
+  it('requires no composition of characters (P3)', async () => {
     for (const free of [
       'correct horse battery',
       'onlylowercaseletters',
@@ -81,7 +81,7 @@ describe('passwords', () => {
     expect(await login(current)).toBe(200);
   });
 
-  it('P4 common passwords: all of the list, and what everybody tries at this length', async () => {
+  it('rejects common passwords of the list and usual variants (P4)', async () => {
     const context = { name: 'ada', email: 'ada@example.com', carrier_id: null };
     const listed = dictionary['passwords-common'].filter((word) => word.length >= 8);
     expect(listed.length).toBeGreaterThanOrEqual(3_000);
@@ -106,7 +106,7 @@ describe('passwords', () => {
       await refuse(word, 'password.common');
   });
 
-  it('P5 context words: name, address, carrier and product, in any case', async () => {
+  it('rejects passwords made of name, address, carrier and product, in any case (P5)', async () => {
     const words = [
       user.name,
       user.email.split('@')[0] ?? '',
@@ -118,7 +118,7 @@ describe('passwords', () => {
     for (const word of words) await refuse(`${word}2026!!xyzzy`, 'password.contains_identity');
   });
 
-  it('P6 long-password flood: refused before anything is computed', async () => {
+  it('rejects long passwords before it computes a hash (P6)', async () => {
     const before = computations();
     const secrets = Array.from({ length: 20 }, (_, index) =>
       String(index % 10).repeat(index < 10 ? 1_048_576 : 60_000),
@@ -137,7 +137,7 @@ describe('passwords', () => {
     expect(computations() - before).toBe(1); // the right current password of the last one
   });
 
-  it('P7 change without the current password: refused, and counts as a failed login', async () => {
+  it('rejects a change without the current password, which counts as a failed login (P7)', async () => {
     const failures = async () => {
       const [row] = await service.rows<{ n: number }>(
         `select count(*)::integer as n from events where event_type = 'login.failed' and target_id = $1`,
@@ -164,7 +164,7 @@ describe('passwords', () => {
     expect(await login(current)).toBe(200);
   });
 
-  it('P8 sessions after a change: all others end, the current one goes on', async () => {
+  it('ends all other sessions after a change, and keeps the current one (P8, S12)', async () => {
     const other = await service.login(user.name, current);
     await accept('yet another fine phrase');
     expect((await service.get('/user', { token: other.token })).status).toBe(401);
@@ -178,9 +178,9 @@ describe('passwords', () => {
     expect(row).toEqual({ ended_reason: 'password_changed' });
   });
 
-  it('P9 unchanged: refused', () => refuse(current, 'password.unchanged'));
+  it('rejects an unchanged password (P9)', () => refuse(current, 'password.unchanged'));
 
-  it('P10 password in any output: not in answers, audit, mails, tables or logs', async () => {
+  it('shows no password in responses, audit, mails, tables or logs (P10)', async () => {
     const instance = await ServiceProcess.beside(service, { LOG_LEVEL: 'trace' });
     const canaries = [
       'Zx9!CANARY-one-8841',
@@ -241,7 +241,7 @@ describe('passwords', () => {
     for (const hidden of canaries.slice(0, 3).concat(wrong)) expect(seen.join('\n')).not.toContain(hidden);
   });
 
-  it('P11 hash leaks: no answer has one, whatever is asked for', async () => {
+  it('shows no hash, whatever a caller asks for (P11)', async () => {
     const { token } = service.admin;
     const asked = [
       'fields=password_hash',
@@ -282,7 +282,7 @@ describe('passwords', () => {
     }
   });
 
-  it('P12 hash upgrade: old parameters are replaced at login, and a failure of that does not matter', async () => {
+  it('replaces old hash parameters at login, and ignores a failure to do so (P12)', async () => {
     const weak = await argon2.hash(current, { algorithm: 2, memoryCost: 4_096, timeCost: 1, parallelism: 1 });
     const stored = async () => {
       const [row] = await service.rows<{ password_hash: string }>(
@@ -308,7 +308,7 @@ describe('passwords', () => {
     expect(await login(current)).toBe(200);
   });
 
-  it('P13 Unicode equivalence: exactly as it was sent, nothing folded', async () => {
+  it('verifies Unicode exactly as sent (P13)', async () => {
     const wide = 'Ｆｕｌｌｗｉｄｔｈ ｐａｓｓｗｏｒｄ';
     await accept(wide);
     expect(await login(wide.normalize('NFKC'))).toBe(401);

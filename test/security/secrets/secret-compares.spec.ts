@@ -30,7 +30,7 @@ function wrongOnes(secret: string, from: number): string[] {
   return places.map((at) => secret.slice(0, at) + (secret[at] === 'A' ? 'B' : 'A') + secret.slice(at + 1));
 }
 
-describe('how secrets are compared', () => {
+describe('comparisons of secrets', () => {
   let service: TestService;
   let user: User;
 

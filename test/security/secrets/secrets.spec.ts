@@ -24,7 +24,7 @@ describe('secrets', () => {
   afterAll(() => service.close());
 
   it.each([...short, ...repeated, ...published, ' '.repeat(40), 'x'.repeat(31)])(
-    'J13 weak secret: %s is refused by name',
+    'rejects the weak secret %s by name (J13)',
     (secret) => {
       const start = () => loadConfig({ DATABASE_URL: service.config.DATABASE_URL, APP_SECRET: secret });
       expect(start).toThrow(ConfigError);
@@ -33,7 +33,7 @@ describe('secrets', () => {
     },
   );
 
-  it('J13 weak secret: the process does not start, without one neither', async () => {
+  it('does not start with a weak secret or without one (J13)', async () => {
     const { DATABASE_URL } = service.config;
     for (const secret of ['secret', '', 'secret'.repeat(7)]) {
       const instance = await ServiceProcess.spawn({ DATABASE_URL, APP_SECRET: secret });
@@ -42,7 +42,7 @@ describe('secrets', () => {
     }
   });
 
-  it('J13 another secret than that of the database: refused at start, and nothing is overwritten', async () => {
+  it('does not start with a secret that differs from the database, and overwrites nothing (J13)', async () => {
     const keys = await service.rows('select * from signing_keys');
     const { DATABASE_URL } = service.config;
     const instance = await ServiceProcess.spawn({ DATABASE_URL, APP_SECRET: [...appSecret].reverse().join('') });

@@ -38,7 +38,7 @@ describe('refresh tokens', () => {
     return row;
   };
 
-  it('S8 reuse by a thief: an old token ends the session for both, is recorded, and the owner is told', async () => {
+  it('ends the session at the reuse of an old token, records it and notifies the user (S8)', async () => {
     const login = await service.login(name);
     const r1 = (await here(login.refresh_token)).body;
     const r2 = (await here(r1.refresh_token)).body;
@@ -62,7 +62,7 @@ describe('refresh tokens', () => {
   });
 
   it.each(['events', 'graphile_worker._private_jobs'])(
-    'S8 reuse that cannot be told to %s ends nothing by halves: the next one does it all',
+    'changes nothing when a reuse cannot be reported to %s, and ends the session on the next one (S8)',
     async (table) => {
       const login = await service.login(name);
       await here(login.refresh_token);
@@ -80,7 +80,7 @@ describe('refresh tokens', () => {
     },
   );
 
-  it('S8 token of another session beside it: nothing is rotated', async () => {
+  it('rotates nothing beside an access token of another session (S8)', async () => {
     const [a, b] = [await service.login(name), await service.login(name)];
     expect((await here(a.refresh_token, b.token)).status).toBe(401);
     expect((await here(a.refresh_token, `${a.token.slice(0, -4)}AAAA`)).status).toBe(401);
@@ -111,7 +111,7 @@ describe('refresh tokens', () => {
     expect([status, await works(body.access_token), await works(old(claims))]).toEqual([200, 200, 401]);
   });
 
-  it('S9 what a refresh says of its session is as of now, whatever was remembered of it', async () => {
+  it('returns the current state of the session, not a cached one (S9)', async () => {
     const login = await service.loginAs();
     expect((await service.post('/auth/check-token', { body: { token: login.token } })).status).toBe(200);
     const stored = async () =>
@@ -129,7 +129,7 @@ describe('refresh tokens', () => {
     expect(await stored()).not.toEqual(before);
   });
 
-  it('S10 lost answer: the same successor again within the grace, reuse after it', async () => {
+  it('returns the same successor within the grace period, and treats later use as reuse (S10)', async () => {
     const login = await service.login(name);
     const first = (await here(login.refresh_token)).body;
     await service.rows(`update sessions set refreshed_at = refreshed_at - interval '5 s' where session_id = $1`, [
@@ -145,7 +145,7 @@ describe('refresh tokens', () => {
     expect((await here(first.refresh_token)).status).toBe(401);
   });
 
-  it('S11 abuse of the grace: it revives nothing that was ended or is too old', async () => {
+  it('revives no session that has ended or whose token is too old, even within the grace period (S11)', async () => {
     const ended = await service.login(name);
     const e1 = (await here(ended.refresh_token)).body;
     await service.post('/auth/logout', { token: e1.access_token, body: {} });

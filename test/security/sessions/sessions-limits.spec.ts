@@ -16,7 +16,7 @@ const refresh = (service: TestService, { refresh_token }: TestLogin) =>
 const shown = async (service: TestService, { session_id }: TestLogin) =>
   (await service.get(`/auth/session/list?session_id=${session_id}`, { token: service.admin.token })).body.items[0];
 
-describe('ends of sessions, by the clock', () => {
+describe('the end of sessions by time', () => {
   let service: TestService;
   let login: TestLogin & { name: string };
   beforeAll(async () => {
@@ -28,7 +28,7 @@ describe('ends of sessions, by the clock', () => {
   });
   afterAll(() => service.close());
 
-  it('S4 idle timeout: activity keeps a session alive, silence ends it', async () => {
+  it('keeps an active session and ends an idle one (S4)', async () => {
     const [busy, silent] = [await service.login(login.name), await service.login(login.name)];
     await until(async () => {
       expect(await works(service, busy)).toBe(200);
@@ -39,7 +39,7 @@ describe('ends of sessions, by the clock', () => {
     expect(await shown(service, silent)).toMatchObject({ ended_reason: 'expired', ended_by: null });
   });
 
-  it('S6 absolute timeout: neither requests nor refreshes pass it', async () => {
+  it('ends a session at its absolute limit despite requests and refreshes (S6)', async () => {
     const own = await service.login(login.name);
     let { refresh_token } = own;
     let refreshed = 0;
@@ -62,7 +62,7 @@ describe('limits of sessions', () => {
   });
   afterAll(() => service.close());
 
-  it('S1 fixation: a login makes a new session, whatever id, token or cookie comes with it', async () => {
+  it('starts a new session at login, whatever id, token or cookie is sent (S1)', async () => {
     const user = await service.loginAs();
     const before = await service.get('/auth/session/list', { token: user.token });
     const smuggled: Record<string, string>[] = [
@@ -86,7 +86,7 @@ describe('limits of sessions', () => {
     expect([before.body.total.value, after.body.total.value]).toEqual([1, 5]);
   });
 
-  it('S13 session limit: of 25 logins the 20 last live, those least recently used are ended, each with its event', async () => {
+  it('keeps the 20 most recently used of 25 sessions, and records each end (S13)', async () => {
     const user = await service.createUser();
     const logins: TestLogin[] = [];
     for (let i = 0; i < 25; i++) logins.push(await service.login(user.name));
@@ -116,7 +116,7 @@ describe('limits of sessions', () => {
     }
   });
 
-  it('S19 administrators end the sessions of one user, of a carrier, and of everybody but themselves', async () => {
+  it('lets administrators end the sessions of a user, a carrier, or all but their own (S19)', async () => {
     const [one, two, foreign] = [
       await service.loginAs(),
       await service.loginAs(),
@@ -145,7 +145,7 @@ describe('limits of sessions', () => {
     expect((await shown(service, one)).ended_by).toBe(operator.user_id);
   });
 
-  it('S21 predictable ids: nothing of a session follows from another one', async () => {
+  it('derives nothing of a session from another one (S21)', async () => {
     const user = await service.createUser();
     const logins = await Promise.all(Array.from({ length: 20 }, () => service.login(user.name)));
     const random = logins.map(({ session_id }) =>
@@ -169,7 +169,7 @@ describe('limits of sessions', () => {
     for (const { session_id } of logins) expect(session_id).toMatch(id);
   });
 
-  it('S17 leaks of the list: who may read sessions sees no carrier but their own, whatever they filter by', async () => {
+  it('lists only sessions in the scope of the caller, by any filter (S17)', async () => {
     const foreign = await service.loginAs({ carrier_id: 'c2' });
     const manager = await service.loginAs({ roles: ['carrier_administrator'] });
     const plain = await service.loginAs();
@@ -195,7 +195,7 @@ describe('limits of sessions', () => {
       }
   });
 
-  it('S18 hostile user agents: told as text, cheap to look at, and no longer than they may be', async () => {
+  it('stores hostile user agents as text, within their limit (S18)', async () => {
     const user = await service.createUser();
     const agents = [
       'Mozilla/5.0 (1.'.padEnd(10_000, '1.'),

@@ -1,13 +1,13 @@
 import { TestService } from '../../support/service';
 
-describe('sessions that are ended in several ways at once', () => {
+describe('sessions that several requests end at once', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
   });
   afterAll(() => service.close());
 
-  it('B15 F26 two filters and a change of their users wait for each other, and nobody is refused', async () => {
+  it('makes two filters and a change of their users wait for each other, and rejects none (B15, F26)', async () => {
     const { token } = service.admin;
     const ids: string[] = [];
     while (ids.length < 20) ids.push((await service.createUser({ carrier_id: 'crowd' })).user_id);

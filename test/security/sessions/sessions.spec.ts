@@ -45,7 +45,7 @@ describe('sessions', () => {
   const move = ({ session_id }: TestLogin, columns: string) =>
     service.rows(`update sessions set ${columns} where session_id = $1`, [session_id]);
 
-  it('S2 logout that is none: both tokens are bad at once, here and on the other instance', async () => {
+  it('rejects both tokens after logout at once, also on the other instance (S2)', async () => {
     for (const byRefreshToken of [false, true]) {
       const login = await again();
       expect([await works(login), await worksThere(login)]).toEqual([200, 200]);
@@ -59,7 +59,7 @@ describe('sessions', () => {
     }
   });
 
-  it('S3 logout ends this session only, `all` the others of the same user only', async () => {
+  it('ends this session at logout, and only the others of the same user with all (S3)', async () => {
     const [first, second, third] = [await again(), await again(), await again()];
     const stranger = await service.loginAs();
     await service.post('/auth/logout', { token: first.token, body: {} });
@@ -73,7 +73,7 @@ describe('sessions', () => {
     user = second;
   });
 
-  it('S4 idle timeout: refused after it; activity moves it, and never beyond the absolute end', async () => {
+  it('rejects an idle session; activity extends it, but not its absolute limit (S4)', async () => {
     const login = await again();
     await move(login, `last_seen_at = now() - interval '23 hours', expires_at = now() + interval '1 hour'`);
     expect(await works(login)).toBe(200);
@@ -93,7 +93,7 @@ describe('sessions', () => {
     expect(body.items[0]).toMatchObject({ active: false, ended_reason: 'expired' });
   });
 
-  it('S5 ending the session of somebody else: not there, and nothing happens to it', async () => {
+  it('responds as to a missing session when a caller ends one of another user (S5)', async () => {
     const foreign = await service.loginAs({ carrier_id: 'c2' });
     const manager = await service.loginAs({ roles: ['carrier_administrator'] });
     for (const id of [foreign.session_id, service.admin.session_id, '01940000-0000-7000-8000-000000000000']) {
@@ -119,7 +119,7 @@ describe('sessions', () => {
     expect(await works(own)).toBe(401);
   });
 
-  it('S5 what is over stays as it ended, whoever ends it again in whatever way', async () => {
+  it('keeps how a session ended when it is ended again (S5)', async () => {
     const victim = await service.loginAs();
     const [ended, expired] = [await service.login(victim.name), await service.login(victim.name)];
     await service.post('/auth/logout', { token: ended.token, body: {} });
@@ -150,7 +150,7 @@ describe('sessions', () => {
     expect(await works(victim)).toBe(401);
   });
 
-  it('S6 absolute timeout: no refresh passes it', async () => {
+  it('ends a session at its absolute limit despite refreshes (S6)', async () => {
     const login = await again();
     await move(login, `absolute_expires_at = now() + interval '100 s'`);
     let { refresh_token } = login;
@@ -166,7 +166,7 @@ describe('sessions', () => {
     expect([await works(login), await refreshes({ ...login, refresh_token })]).toEqual([401, 401]);
   });
 
-  it('S7 disabled, deleted, demoted, one by one or in bulk: with the next request, on the other instance too', async () => {
+  it('rejects disabled, deleted and demoted users on the next request, also on the other instance (S7)', async () => {
     const body = { status: 'disabled' };
     const deeds: [string, (id: string) => Promise<{ status: number }>][] = [
       ['disabled', (id) => service.patch(`/user/${id}`, { ...admin(), body })],
@@ -201,7 +201,7 @@ describe('sessions', () => {
     expect(await lists()).toBe(403);
   });
 
-  it('S12 new password, new address: other sessions end with the one and can be ended with the other', async () => {
+  it('ends other sessions after a new password, and on request after a new address (S12)', async () => {
     const victim = await service.loginAs();
     const [own, thief] = [await service.login(victim.name), await service.login(victim.name)];
     const next = 'a quite different phrase';
@@ -220,7 +220,7 @@ describe('sessions', () => {
     expect([await works(own), await works(later)]).toEqual([200, 401]);
   });
 
-  it('S17 leaks of the list: own sessions, or those one may see; no token, no hash, and an id is no token', async () => {
+  it('lists own and visible sessions without tokens and hashes, and accepts no id as token (S17)', async () => {
     const foreign = await service.loginAs({ carrier_id: 'c2' });
     const manager = await service.loginAs({ roles: ['carrier_administrator'] });
     const list = async ({ token }: { token: string }, query = '') =>
@@ -242,7 +242,7 @@ describe('sessions', () => {
     expect(JSON.stringify(all)).not.toContain(user.refresh_token.slice(30));
   });
 
-  it('S18 session metadata: cut, without control characters, and the address is that of the connection', async () => {
+  it('truncates session metadata, removes control characters and stores the connection address (S18)', async () => {
     const agent = `\u001b[31mEvil\u0007 <script>alert(1)</script>\u0000 \u009b${'x'.repeat(10_000)}`;
     const spoofed = ['x-forwarded-for', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip', 'forwarded'];
     const headers = { 'user-agent': agent, ...Object.fromEntries(spoofed.map((name) => [name, '203.0.113.66'])) };
@@ -264,7 +264,7 @@ describe('sessions', () => {
     expect(row).toEqual({ ip: '192.0.2.7' });
   });
 
-  it('S22 tokens at rest: no table has one, in any spelling', async () => {
+  it('stores no token in any table, in any encoding (S22)', async () => {
     const login = await again();
     const refreshed = await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } });
     await service.post('/auth/reset_email', { body: { email: user.email } });

@@ -15,7 +15,7 @@ interface Somebody extends MadeLogin {
   tokens: [string, string];
 }
 
-describe('cache confusion', () => {
+describe('the token cache', () => {
   let service: TestService;
   let everybody: Somebody[];
   const seed = Number(process.env['IDENTITY_SEED'] ?? Date.now() % 1_000_000);
@@ -102,7 +102,7 @@ describe('cache confusion', () => {
     return `${head}.${payload}.${other.split('.')[2]}`;
   }
 
-  it(`J18 ${calls} interleaved calls of ${users} users, in every way: each is answered with themselves, also amid forged mixtures of their tokens`, async () => {
+  it(`returns the right user in ${calls} interleaved calls of ${users} users, amid forged tokens (J18)`, async () => {
     for (const { name, permissions } of await service.rows<{ name: string; permissions: string[] }>(
       'select name, permissions from roles',
     ))
@@ -127,7 +127,7 @@ describe('cache confusion', () => {
     expect(wrong.slice(0, 5)).toEqual([]);
   });
 
-  it('J18 while sessions end: whose has ended is refused, whoever else is asked about at the same time', async () => {
+  it('rejects each ended session while others are asked about (J18)', async () => {
     const leaving = everybody.filter((_who, index) => index % 20 === 0);
     const state = new Map<Somebody, 'leaving' | 'ended'>();
     let count = 0;

@@ -13,7 +13,7 @@ describe('check-token', () => {
   });
   afterAll(() => service.close());
 
-  it('S14 check-token as oracle: every bad token of every kind gets one answer, which says nothing', async () => {
+  it('responds alike to every kind of bad token (S14)', async () => {
     const { key, header } = ownKey(service);
     const by = { token: service.admin.token };
     const [ended, disabled, reused, live] = [
@@ -77,7 +77,7 @@ describe('check-token', () => {
       (text: string) => service.post('/auth/logout', { body: { refresh_token: text }, ip: '192.0.2.5' }),
     ],
     ['any route', (text: string) => service.get('/user', { token: text, ip: '192.0.2.6' })],
-  ])('S15 scanning with guesses, %s: limited per address', async (_way, guess) => {
+  ])('limits guesses per address: %s (S15)', async (_way, guess) => {
     const answers = [];
     for (let index = 0; index < perMinute + 10; index++)
       answers.push(await guess(randomBytes(64).toString('base64url')));
@@ -92,7 +92,7 @@ describe('check-token', () => {
     expect(refused?.body.code).toBe('request.rate_limited');
   });
 
-  it('S15 scanning: good tokens from the same address go on, and are not counted', async () => {
+  it('accepts valid tokens from a limited address without counting them (S15)', async () => {
     const ip = '192.0.2.1';
     expect((await service.post('/auth/check-token', { body: { token: 'guess' }, ip })).status).toBe(429);
     const user = await service.loginAs();
@@ -107,7 +107,7 @@ describe('check-token', () => {
     expect((await service.post('/auth/logout', { token: body.access_token, body: {}, ip })).status).toBe(204);
   });
 
-  describe('an access token beside a good refresh token', () => {
+  describe('an access token beside a valid refresh token', () => {
     const refresh = (token: string | undefined, refresh_token: string) =>
       service.post('/auth/check-token', {
         ...(token === undefined ? {} : { token }),

@@ -26,7 +26,7 @@ describe('introspection', () => {
   };
   const inactive = [200, { active: false }];
 
-  it('RFC 7662 active: ids and times of the token, and its user as of now', async () => {
+  it('returns ids and times of an active token and the current state of its user (RFC 7662)', async () => {
     const user = await service.loginAs({ carrier_id: 'c1', roles: ['carrier_administrator'] });
     const { iss, aud, sub, sid, jti, iat, exp } = decode(user.token);
     const { permissions } = (await service.get('/user', user)).body;
@@ -56,7 +56,7 @@ describe('introspection', () => {
     expect(body).not.toHaveProperty('carrier_id');
   });
 
-  it('RFC 7662 §2.2 not active, of whatever cause: exactly that, and no more', async () => {
+  it('returns only active=false for any inactive token (RFC 7662 §2.2)', async () => {
     const { key, header } = ownKey(service);
     const [live, ended, disabled, deleted, mustChange] = [
       await service.loginAs(),
@@ -95,7 +95,7 @@ describe('introspection', () => {
     expect((await seen(module_, live.token))[1]).toMatchObject({ active: true });
   });
 
-  it('Z3 tokens of others: not without the permission, not outside the scope, always of oneself', async () => {
+  it('shows tokens of others only with the permission and in scope, and own ones always (Z3)', async () => {
     const [one, two] = [
       await service.loginAs({ carrier_id: 'c1' }),
       await service.loginAs({ carrier_id: 'c2', roles: ['carrier_administrator'] }),
@@ -123,7 +123,7 @@ describe('introspection', () => {
     ]);
   });
 
-  it('S credentials of a client: a key, its own id, here alone; refused with the same scheme, and no login is one', async () => {
+  it('accepts the credentials of an API key only here, and those of no user (J8)', async () => {
     const { key, key_id } = await createKey(service, ['*']);
     const other = await createKey(service, ['user:read']);
     const basic = (id: string, secret: string) => ({
@@ -163,7 +163,7 @@ describe('introspection', () => {
     expect(new Set(answers)).toEqual(new Set([401, 429]));
   });
 
-  it('RFC 7662 §2.1 forms only, each field known and once; a login is needed', async () => {
+  it('requires a login and accepts only forms with known, unrepeated fields (RFC 7662 §2.1)', async () => {
     const ask = (body: unknown, headers: Record<string, string> = form) =>
       service.post('/auth/introspect', { token: module_.token, headers, body });
     const token = module_.token;

@@ -21,7 +21,7 @@ function forgedKid(claims: object): string {
 
 const kidOf = (token: string) => decode(token, 0)['kid'] as string;
 
-describe('key rotation', () => {
+describe('the rotation of signing keys', () => {
   let cluster: Cluster;
   beforeEach(async () => {
     cluster = await Cluster.create();
@@ -42,7 +42,7 @@ describe('key rotation', () => {
   const published = async (instance: ServiceProcess): Promise<string[]> =>
     (await instance.send('GET', '/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid);
 
-  it('J20 F33 rotation under load on two instances: no good token is ever refused, old ones until their time, and not after it', async () => {
+  it('rejects no valid token during rotations under load on two instances (J20, F33)', async () => {
     // who logs in again and again would end the session of the oldest token
     const many = { SESSIONS_PER_USER_MAX: '1000' };
     const instances = await Promise.all([cluster.start(many), cluster.start(many)]);
@@ -109,7 +109,7 @@ describe('key rotation', () => {
     expect(instances.map(({ output }) => output).join('')).not.toMatch(/"level":(50|60)/);
   });
 
-  it('J20 stolen key: after --revoke its tokens are refused on every instance, genuine or not, and the sessions go on', async () => {
+  it('rejects all tokens of a stolen key on every instance after --revoke, and keeps sessions (J20)', async () => {
     const instances = await Promise.all([cluster.start(), cluster.start()]);
     const [a, b] = instances;
     const { access_token, refresh_token } = await login(a);
@@ -138,7 +138,7 @@ describe('key rotation', () => {
     expect(await works(b, next)).toBe(200);
   });
 
-  it('J20 three instances that start when a key is due make one successor', async () => {
+  it('creates one successor when three instances start with a key due for rotation (J20)', async () => {
     await (await cluster.start()).stop();
     await cluster.rows(`update signing_keys set signs_from = signs_from - interval '29 days'`);
     const instances = await Promise.all([1, 2, 3].map(() => cluster.start()));
@@ -150,7 +150,7 @@ describe('key rotation', () => {
     expect(new Set(lists.map((list) => list.join())).size).toBe(1);
   });
 
-  it('the command says what it knows, and ends with status 1 when it is asked for something else', async () => {
+  it('explains the command, and ends with status 1 for unknown arguments', async () => {
     const refused = [[], ['toString'], ['rotate-keys', '--nwo']];
     const ends = await Promise.all(refused.map((args) => cli(...args)));
     expect(await cli('rotate-keys', '--help')).toEqual({
@@ -165,7 +165,7 @@ describe('key rotation', () => {
     expect(await cluster.rows('select 1 from signing_keys')).toEqual([]);
   });
 
-  it('J13 change of APP_SECRET: sessions and access tokens go on, the keys are encrypted anew, and the old secret opens nothing any more', async () => {
+  it('keeps sessions and tokens over a change of APP_SECRET, and opens nothing with the old one (J13)', async () => {
     const stored = async () =>
       (await cluster.rows<{ private_key: Buffer }>('select private_key from signing_keys'))[0]!.private_key.toString(
         'hex',
@@ -208,7 +208,7 @@ describe('key rotation', () => {
     }
   });
 
-  it('S9 change of APP_SECRET, tabs on two instances that make tokens with different secrets: the same successor for all, one line', async () => {
+  it('gives tabs on two instances with different secrets the same successor (S9)', async () => {
     const a = await cluster.start({ APP_SECRET_PREVIOUS: newSecret });
     const b = await cluster.start({ APP_SECRET: newSecret, APP_SECRET_PREVIOUS: appSecret });
     let { refresh_token } = await login(a);
@@ -232,14 +232,14 @@ describe('key rotation', () => {
   });
 });
 
-describe('keys and their ids', () => {
+describe('signing keys and their ids', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
   });
   afterAll(() => service.close());
 
-  it('J5 a flood of forged ids loads the keys at most once a second, and texts that are no header of ours never', async () => {
+  it('loads the keys at most once a second for unknown ids, and never for malformed headers (J5)', async () => {
     const loads = jest.spyOn(service.app.get(SigningKeysRepository), 'list');
     const claims = decode(service.admin.token);
     const began = performance.now();
@@ -277,7 +277,7 @@ describe('keys and their ids', () => {
     loads.mockRestore();
   });
 
-  it('a load that fails does not make a token bad: the answer is that of a database that is not there', async () => {
+  it('responds with a database error, not an invalid token, when keys cannot be loaded', async () => {
     const failure = markDriverFault(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
     for (const ask of [
       (token: string) => service.get('/user', { token }),
@@ -291,7 +291,7 @@ describe('keys and their ids', () => {
     }
   });
 
-  it('private keys are encrypted at rest', async () => {
+  it('stores private keys encrypted', async () => {
     const [row] = await service.rows<{ everything: string; private_key: Buffer }>(
       'select private_key, signing_keys::text as everything from signing_keys',
     );

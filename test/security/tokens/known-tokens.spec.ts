@@ -10,7 +10,7 @@ import { decode, forge, ownKey } from '../../support/tokens';
 const ending = '\r\n\r\n';
 
 /** Over sockets: `inject` never meets the server's listener. */
-describe('tokens that are known, answered before the framework begins', () => {
+describe('the fast path of check-token', () => {
   let service: TestService;
   let port: number;
   let user: TestLogin;
@@ -57,7 +57,7 @@ describe('tokens that are known, answered before the framework begins', () => {
   }
   const answerTo = async (...pieces: string[]) => (await answersTo(pieces))[0]!;
 
-  it('have the same answer, byte for byte, and the same headers as those that take the long way', async () => {
+  it('returns the same body and headers as the regular path', async () => {
     const long = await answerTo(request(` ${only()}`));
     const short = await answerTo(request(only()));
     const comparable = ({ status, headers, body }: typeof long) => ({
@@ -74,7 +74,7 @@ describe('tokens that are known, answered before the framework begins', () => {
     expect((await answerTo(request(only(), 'X-Request-Id: a b\r\n'))).headers['x-request-id']).not.toBe('a b');
   });
 
-  it('have the same answer as the bearer of an empty object', async () => {
+  it('returns the same response for an empty object with the token in the header', async () => {
     const bearer = (body: string) => request(body, `Authorization: Bearer ${user.token}\r\n`);
     const answers = [await answerTo(bearer(' {}')), await answerTo(bearer('{}')), await answerTo(request(only()))];
     const [long, short, inBody] = answers.map(({ status, body }) => ({
@@ -85,7 +85,7 @@ describe('tokens that are known, answered before the framework begins', () => {
     expect(short).toMatchObject({ status: 200, body: { user: { user_id: user.user_id }, refreshed: false } });
   });
 
-  it('are replaced past half their life, as the bearer and not in the body', async () => {
+  it('renews a bearer token past half its life, and no token in the body', async () => {
     const { key, header } = ownKey(service);
     const claims = decode(user.token);
     const token = forge(
@@ -100,7 +100,7 @@ describe('tokens that are known, answered before the framework begins', () => {
     }
   });
 
-  it('J18 are the ones that were asked about, many at once over one connection', async () => {
+  it('returns the right user for many requests over one connection (J18)', async () => {
     const others = await Promise.all(Array.from({ length: 5 }, () => service.loginAs()));
     for (const other of others) await answerTo(request(only(other.token)));
     const asked = Array.from({ length: 50 }, (_, index) => others[index % others.length]!);
@@ -108,7 +108,7 @@ describe('tokens that are known, answered before the framework begins', () => {
     expect(answers.map(({ body }) => JSON.parse(body).user.user_id)).toEqual(asked.map(({ user_id }) => user_id));
   });
 
-  it('H9 in pieces, unknown, or with anything besides: as every other request', async () => {
+  it('leaves split, unknown and extended requests to the regular path (H9)', async () => {
     const whole = request(only());
     for (const at of [10, whole.indexOf(ending) + 4, whole.length - 10]) {
       const { status, body } = await answerTo(whole.slice(0, at), whole.slice(at));
@@ -131,7 +131,7 @@ describe('tokens that are known, answered before the framework begins', () => {
     expect(answers.map(({ status }) => status)).toEqual([401, 200, 401, 200]);
   });
 
-  it('S2 S7 are known no more after logout, disabling, and a change of password', async () => {
+  it('rejects a token after logout, disabling and a change of password (S2, S7)', async () => {
     const ends: ((login: TestLogin) => Promise<unknown>)[] = [
       ({ token }) => service.post('/auth/logout', { token, body: {} }),
       ({ user_id }) => service.patch(`/user/${user_id}`, { token: service.admin.token, body: { status: 'disabled' } }),
@@ -150,7 +150,7 @@ describe('tokens that are known, answered before the framework begins', () => {
  * A server whose parser lets through more than that of the service, and that knows every token:
  * what is looked at before decides alone.
  */
-it('H9 the short way has the headers of the long one where pages of other origins are let in, too', async () => {
+it('sends the headers of the regular path where other origins are allowed (H9)', async () => {
   const service = await TestService.start({ CORS_ORIGINS: 'https://portal.example.net' });
   try {
     const { url } = await service.listen();
@@ -173,7 +173,7 @@ it('H9 the short way has the headers of the long one where pages of other origin
   }
 });
 
-describe('H9 what is not exactly the usual request', () => {
+describe('the request that takes the fast path', () => {
   let server: Server;
   beforeAll(async () => {
     server = createServer({ insecureHTTPParser: true }, (request, response) =>
@@ -204,7 +204,7 @@ describe('H9 what is not exactly the usual request', () => {
     return /long|short/.exec(connection.received)?.[0];
   };
 
-  it('is the only one that goes the short way', async () => {
+  it('is the only one that takes it (H9)', async () => {
     expect(await wayOf(requestHead('POST', '/', usual) + body)).toBe('short');
   });
 
@@ -220,7 +220,7 @@ describe('H9 what is not exactly the usual request', () => {
     ['of no type', { 'Content-Type': undefined }],
     ['with more than a token', {}, JSON.stringify({ token: 'a.b.c', x: 1 })],
     ['with a longer body than a token makes', {}, JSON.stringify({ token: 'x'.repeat(4_109) })],
-  ])('goes the long way: %s', async (_what, headers, sent = body) => {
+  ])('leaves to the regular path a request %s (H9)', async (_what, headers, sent = body) => {
     const length = headers['Transfer-Encoding'] === undefined ? String(sent.length) : usual['Content-Length'];
     expect(await wayOf(requestHead('POST', '/', { ...usual, 'Content-Length': length, ...headers }) + sent)).toBe(
       'long',
@@ -229,7 +229,7 @@ describe('H9 what is not exactly the usual request', () => {
 
   const bearerOnly = { ...usual, 'Content-Length': '2', Authorization: 'Bearer a.b.c' };
 
-  it('is the bearer of an empty object, too', async () => {
+  it('accepts an empty object with the token in the header (H9)', async () => {
     expect(await wayOf(`${requestHead('POST', '/', bearerOnly)}{}`)).toBe('short');
   });
 
@@ -244,7 +244,7 @@ describe('H9 what is not exactly the usual request', () => {
     ['twice', { 'Content-Type': 'application/json\r\nauthorization: Bearer d.e.f' }],
     ['with a refresh token', {}, '{"refresh_token":"x"}'],
     ['with a list', {}, '[]'],
-  ])('goes the long way: a bearer %s', async (_what, headers, sent = '{}') => {
+  ])('leaves to the regular path a bearer token %s (H9)', async (_what, headers, sent = '{}') => {
     expect(
       await wayOf(
         requestHead('POST', '/', { ...bearerOnly, 'Content-Length': String(sent.length), ...headers }) + sent,
@@ -252,7 +252,7 @@ describe('H9 what is not exactly the usual request', () => {
     ).toBe('long');
   });
 
-  it('is not longer than the longest token with what is around it', async () => {
+  it('accepts no body longer than that of the longest token (H9)', async () => {
     const sent = JSON.stringify({ token: 'x'.repeat(4_108) });
     expect(await wayOf(requestHead('POST', '/', { ...usual, 'Content-Length': String(sent.length) }) + sent)).toBe(
       'short',

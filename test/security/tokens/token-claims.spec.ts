@@ -3,7 +3,7 @@ import { type TestLogin, TestService } from '../../support/service';
 import { TokenForger } from '../../support/token-forger';
 import { decode, forge } from '../../support/tokens';
 
-describe('access tokens with wrong claims, signed with the own key', () => {
+describe('access tokens with wrong claims and a valid signature', () => {
   let service: TestService;
   let forger: TokenForger;
   let user: TestLogin;
@@ -18,7 +18,7 @@ describe('access tokens with wrong claims, signed with the own key', () => {
   });
   afterAll(() => service.close());
 
-  it('J11 subject that is deleted, disabled or invited, though a session is left over', async () => {
+  it('rejects a subject who is deleted, disabled or invited, even with a live session (J11)', async () => {
     const gone = {
       deleted: await service.loginAs(),
       disabled: await service.loginAs(),
@@ -41,7 +41,7 @@ describe('access tokens with wrong claims, signed with the own key', () => {
     await forger.assertRefused(forger.claiming(Object.fromEntries(subjects)));
   });
 
-  it('J12 roles in the token: what the database says counts, at once', async () => {
+  it('takes roles from the database, not from the token (J12)', async () => {
     const rights = { ...claims, roles: ['administrator'], user_type: 'system', permissions: ['*'], carrier_id: null };
     const token = forge(header, rights, key);
     const me = await service.get('/user', { token });
@@ -61,7 +61,7 @@ describe('access tokens with wrong claims, signed with the own key', () => {
     expect((await service.get('/user/list', { token: manager.token })).body.code).toBe('access.denied');
   });
 
-  it('J12 what is not asked may say anything, and changes nothing', async () => {
+  it('ignores additional claims (J12)', async () => {
     const genuine = (await service.post('/auth/check-token', { body: { token: user.token } })).body;
     for (const name of ['jti', 'user_type', 'roles', 'carrier_id', 'permissions', 'status', '__proto__', 'actor']) {
       for (const text of ['null', 'true', '0', '1e400', '"system"', '["administrator"]', '{"length":1}', '[]']) {
@@ -83,7 +83,7 @@ describe('access tokens with wrong claims, signed with the own key', () => {
     }
   });
 
-  it('J16 claims given twice: one reading only, the same everywhere', async () => {
+  it('reads repeated claims alike everywhere (J16)', async () => {
     const { admin } = service;
     const rest = JSON.stringify(
       Object.fromEntries(Object.entries(claims).filter(([name]) => name !== 'sub' && name !== 'sid')),

@@ -19,7 +19,7 @@ describe('tokens in the wrong place', () => {
   const me = (headers: Record<string, string>, query = ''): Promise<TestAnswer> =>
     service.get(`/user${query}`, { headers });
 
-  it('J8 token confusion: each kind is good for one thing only', async () => {
+  it('accepts each kind of token for its own purpose only (J8)', async () => {
     const next = `next-${user.email}`;
     expect(
       (await service.post('/auth/email', { token: user.token, body: { email: next, current_password: password } }))
@@ -90,7 +90,7 @@ describe('tokens in the wrong place', () => {
     expect((await consuming['reset']?.use(invite))?.status).toBe(204);
   });
 
-  it('J19 token in query, body or cookie: taken from its two headers only, and never when they differ', async () => {
+  it('accepts a token only in its two headers, and never two different ones (J19)', async () => {
     user = { ...user, ...(await service.login(user.name)) };
     const { token } = user;
     for (const parameter of ['access_token', 'token', 'jwt', 'auth', 'x-auth-token'])
@@ -127,7 +127,7 @@ describe('tokens in the wrong place', () => {
     expect(await statusOf(port, `Authorization: Bearer ${token}`)).toBe(200);
   });
 
-  it('J20 second signing key: after a restart both verify, and the newer one signs', async () => {
+  it('verifies with both keys after a restart, and signs with the newer one (J20)', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const jwk = publicKey.export({ format: 'jwk' });
     const kid = await calculateJwkThumbprint(jwk);
@@ -156,7 +156,7 @@ describe('tokens in the wrong place', () => {
     expect(await restarted.stop()).toBe(0);
   });
 
-  it('J21 personal data in the token: ids and technical claims only', async () => {
+  it('contains only ids and technical claims (J21)', async () => {
     const claims = ['aud', 'exp', 'iat', 'iss', 'jti', 'roles', 'sid', 'sub', 'user_type'];
     expect(Object.keys(decode(service.admin.token)).sort()).toEqual(claims);
     expect(Object.keys(decode(user.token)).sort()).toEqual(['carrier_id', ...claims].sort());
@@ -166,7 +166,7 @@ describe('tokens in the wrong place', () => {
     expect(Buffer.from(user.refresh_token, 'base64url').toString('latin1')).not.toContain(user.name);
   });
 
-  it('J22 information from failure: expired, ended, disabled, deleted, forged, malformed look the same', async () => {
+  it('responds alike to expired, ended, disabled, deleted, forged and malformed tokens (J22)', async () => {
     const { key, header } = ownKey(service);
     const [ended, disabled, deleted] = [await service.loginAs(), await service.loginAs(), await service.loginAs()];
     const by = { token: service.admin.token };

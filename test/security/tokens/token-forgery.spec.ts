@@ -34,7 +34,7 @@ describe('forged access tokens', () => {
     },
   );
 
-  it('J2 twin: the second signature that ECDSA has for each is the same token to all, and dies with it', async () => {
+  it('treats the second ECDSA signature of a token as the same token, which ends with it (J2)', async () => {
     const user = await service.loginAs();
     const [head, payload, signature = ''] = user.token.split('.');
     const [r, s] = numbersOf(signature);
@@ -49,7 +49,7 @@ describe('forged access tokens', () => {
     for (const token of [twin, user.token]) expect(await ask(token)).toEqual([401, 401]);
   });
 
-  it('J17 huge tokens: refused fast, by the header limit beyond 64 KiB', async () => {
+  it('rejects huge tokens quickly, beyond 64 KiB by the header limit (J17)', async () => {
     const { port } = await service.listen();
     for (const length of [100_000, 1_000_000]) {
       const began = performance.now();
@@ -63,12 +63,12 @@ describe('forged access tokens', () => {
     await forger.assertGood(forger.user.token);
   });
 
-  it(`J22 information from failure: at least ${atLeast} forged tokens got one answer, everywhere`, () => {
+  it(`responds alike to at least ${atLeast} forged tokens (J22)`, () => {
     process.stdout.write(`forged tokens: ${forger.refused.size} different, each refused in 5 ways with the same 401\n`);
     expect(forger.refused.size).toBeGreaterThanOrEqual(atLeast);
   });
 
-  it('J6 nobody was called, whatever the tokens said', async () => {
+  it('calls no URL that a token names (J6)', async () => {
     expect(forger.called).toBe(0);
     // the address is one that can be called
     await fetch(forger.url).catch(() => undefined);

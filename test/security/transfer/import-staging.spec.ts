@@ -47,7 +47,7 @@ describe('the staging of invalid import rows', () => {
   ];
 
   it.each(bad)(
-    'stores only the fault of a row with %s, however long the row (H21)',
+    'stores only the fault of a row with %s, however long the row is (H21)',
     async (_what, text, pointer, code) => {
       let staged: { rows: number; bytes: number; content: boolean } | undefined;
       const staging = () =>

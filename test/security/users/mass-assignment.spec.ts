@@ -60,7 +60,7 @@ const prototypes = [
   '"prototype":{}',
 ];
 
-describe('fields that are not the caller’s to set', () => {
+describe('fields that the caller may not set', () => {
   let service: TestService;
   let carrierAdministrator: Login;
   let user: Login;
@@ -74,7 +74,7 @@ describe('fields that are not the caller’s to set', () => {
   const rowOf = async (user_id: string) => (await service.rows('select * from users where user_id = $1', [user_id]))[0];
   const json = { 'content-type': 'application/json' };
 
-  it('Z6 mass assignment at create: nothing privileged comes into force, and nobody is created', async () => {
+  it('rejects privileged fields at creation, and creates no user (Z6)', async () => {
     const fields = { user_type: 'carrier', name: 'mallory', email: 'mallory@example.com', carrier_id: 'c1' };
     const create = (body: unknown) =>
       service.post('/user/create', { token: carrierAdministrator.token, body, headers: json });
@@ -103,7 +103,7 @@ describe('fields that are not the caller’s to set', () => {
     });
   });
 
-  it('Z7 mass assignment at one’s own user: only the personal fields change', async () => {
+  it('changes only personal fields of the own user (Z7)', async () => {
     const others = {
       ...{
         name: 'root',
@@ -148,7 +148,7 @@ describe('fields that are not the caller’s to set', () => {
     );
   });
 
-  it('Z8 B18 mass assignment at bulk: what belongs to one user, and what is nobody’s to set, is refused for all', async () => {
+  it('rejects fields of a single user and internal fields in a bulk change (Z8, B18)', async () => {
     const { token } = service.admin;
     const single = {
       ...{
@@ -181,7 +181,7 @@ describe('fields that are not the caller’s to set', () => {
     ).toBeGreaterThan(1);
   });
 
-  it('Z18 an administrator sets the password of somebody: only the first one, which must be changed and dies unused', async () => {
+  it('lets an administrator set only an initial password, which expires and must be changed (Z18)', async () => {
     const { token } = service.admin;
     for (const field of ['password', 'new_password', 'password_hash', 'current_password']) {
       for (const path of [`/user/${user.user_id}`, `/user/all?user_id=${user.user_id}`]) {

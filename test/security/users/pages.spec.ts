@@ -3,7 +3,7 @@ import { TestService } from '../../support/service';
 
 const lists = ['/user/list', '/auth/session/list', '/audit/list'];
 
-describe('pages, cursors and endless filters', () => {
+describe('pages, cursors and nested filters', () => {
   let service: TestService;
   let token: string;
   beforeAll(async () => {
@@ -17,7 +17,7 @@ describe('pages, cursors and endless filters', () => {
 
   const get = (path: string, query: string) => service.get(`${path}?${query}`, { token });
 
-  it('B12 page numbers and sizes out of bounds: refused', async () => {
+  it('rejects page numbers and sizes out of bounds (B12)', async () => {
     const numbers = [
       '-1',
       '0',
@@ -57,7 +57,7 @@ describe('pages, cursors and endless filters', () => {
     }
   });
 
-  it('B12 cursors: no byte can be changed, and none serves another caller, filter, sort or list', async () => {
+  it('rejects a cursor with a changed byte, or of another caller, filter, sort or list (B12)', async () => {
     const query = 'per_page=2&order_by=last_name&carrier_id=c1';
     const cursor = String((await get('/user/list', query)).body.next_cursor);
     expect((await get('/user/list', `${query}&cursor=${cursor}`)).status).toBe(200);
@@ -113,7 +113,7 @@ describe('pages, cursors and endless filters', () => {
   });
 
   it.each(['last_name', 'created_at', 'last_login_at', 'status'])(
-    'B13 10,007 users with the same %s: a walk meets each exactly once',
+    'visits each of 10,007 users with the same %s exactly once (B13)',
     async (sort) => {
       const wanted = await service.rows<{ user_id: string }>(`select user_id from users where last_name = 'Smith'`);
       const met: string[] = [];
@@ -131,7 +131,7 @@ describe('pages, cursors and endless filters', () => {
     },
   );
 
-  it('B23 filters nested without end: refused at once', async () => {
+  it('rejects endlessly nested filters at once (B23)', async () => {
     const deep = 10_000;
     const queries = [
       `filter=${'('.repeat(deep)}${')'.repeat(deep)}`,

@@ -18,7 +18,7 @@ describe('hostile texts', () => {
   });
   afterAll(() => service.close());
 
-  it('I11 length in code points: selectors, marks, joiners and astral characters count one each', async () => {
+  it('counts length in code points: selectors, marks, joiners and astral characters (I11)', async () => {
     const units = {
       selector: '❤\ufe0f',
       mark: 'e\u0301',
@@ -42,7 +42,7 @@ describe('hostile texts', () => {
     expect(await patch({ attributes: { k: '\ufe0f'.repeat(5_460) } })).toMatchObject({ status: 400 });
   });
 
-  it('I13 times that are none, in every time filter', async () => {
+  it('rejects invalid times in every time filter (I13)', async () => {
     const never = [
       '9999-12-31',
       '2026-02-30T00:00:00Z',
@@ -106,7 +106,7 @@ describe('hostile texts', () => {
       });
   });
 
-  it('I14 naughty strings are kept exactly and found again, or refused', async () => {
+  it('keeps naughty strings exactly and finds them again, or rejects them (I14)', async () => {
     expect(new Set(allNaughtyStrings).size).toBeGreaterThan(120);
     let kept = 0;
     for (const text of allNaughtyStrings) {
@@ -137,7 +137,7 @@ describe('hostile texts', () => {
     expect(kept).toBeGreaterThan(120);
   });
 
-  it('I14 naughty strings as keys, names, addresses, ids and search words never break anything', async () => {
+  it('survives naughty strings as keys, names, addresses, ids and search words (I14)', async () => {
     const calm = ({ status }: { status: number }) => status < 500 && status !== 413;
     const rest = (text: string) => ({
       phone: text,
@@ -173,7 +173,7 @@ describe('hostile texts', () => {
     ).toEqual([]);
   });
 
-  it('I16 SQL and directory strings in every text filter find nobody and change nothing', async () => {
+  it('finds no user and changes nothing by SQL and directory strings in every text filter (I16)', async () => {
     const strings = [
       ...(naughtyStrings['sql'] ?? []),
       ...(naughtyStrings['directories'] ?? []),
@@ -202,7 +202,7 @@ describe('hostile texts', () => {
     expect(await service.rows('select count(*)::int, max(version) from users')).toEqual(before);
   });
 
-  it('I18 control, bidirectional and zero-width characters in names are refused', async () => {
+  it('rejects control, bidirectional and zero-width characters in names (I18)', async () => {
     const hidden = [
       '\u0001',
       '\u0007',
@@ -244,7 +244,7 @@ describe('hostile texts', () => {
       });
   });
 
-  it('I19 absent, null and empty are three things in PATCH', async () => {
+  it('distinguishes absent, null and empty in PATCH (I19)', async () => {
     const full = {
       first_name: 'Ada',
       last_name: 'Lovelace',
@@ -291,7 +291,7 @@ describe('hostile texts', () => {
     expect((await patch({ attributes: { k: null } })).body.attributes).toEqual({ keep: 2 });
   });
 
-  it('I20 white space: trimmed around e-mail addresses, kept in names of people, part of a password', async () => {
+  it('trims white space around addresses only, not in names of people or passwords (I20)', async () => {
     const secret = '  a quiet little password  ';
     const body = {
       user_type: 'carrier',
