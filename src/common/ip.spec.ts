@@ -7,7 +7,7 @@ describe('IP addresses', () => {
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
     ['2001:0db8:0001:0002::9', '2001:db8:1:2::/64'],
     ['::1', '0:0:0:0::/64'],
-  ])('groups %s as %s', (ip, key) => {
+  ])('groups %s as %s (F34)', (ip, key) => {
     expect(addressKey(ip)).toBe(key);
   });
 

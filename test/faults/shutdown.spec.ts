@@ -183,7 +183,7 @@ it('disconnects a client that never finishes its request, and still exits cleanl
   expect(ms).toBeLessThan(10_000);
 });
 
-it('returns a mail to the queue when the mail server hangs (F17)', async () => {
+it('returns a mail to the queue when the mail server hangs (F10, F17)', async () => {
   const hanging = createServer().listen(0, '127.0.0.1');
   await once(hanging, 'listening');
   const reached = once(hanging, 'connection');

@@ -130,7 +130,7 @@ describe('requests that PostgreSQL aborts in favour of another one', () => {
     ['40P01', 3],
     ['55P03', 1],
   ])(
-    'on %s gives up after %s attempts with a retry hint, changes nothing, and succeeds later (F26)',
+    'on %s gives up after %s attempts with a retry hint, changes nothing, and succeeds later (F25, F26)',
     async (state, tries) => {
       const name = `state${state.toLowerCase()}`;
       await refuse('events', state, 100);

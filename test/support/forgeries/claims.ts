@@ -167,9 +167,9 @@ function twice(forger: TokenForger): Forgeries {
 
 /** What is wrong with them is what they say, though the own key has signed it. */
 export const claimForgeries: ForgeryTable[] = [
-  ['J9 types: each claim that is read, as a value of any other type, and missing', types],
-  ['J9 times: expired, of the future, beyond numbers', times],
-  ['J10 issuer and audience: wrong, several, almost right', issuers],
-  ['J11 subject: others, nobody, other spellings of the same', subjects],
-  ['J16 claims given twice, the last one wrong', twice],
+  ['rejects each claim of another type or missing (J9)', types],
+  ['rejects expired, future and impossible times (J9)', times],
+  ['rejects wrong, several and similar issuers and audiences (J10)', issuers],
+  ['rejects other, missing and differently spelt subjects (J11)', subjects],
+  ['rejects a repeated claim whose last value is wrong (J16)', twice],
 ];

@@ -198,7 +198,7 @@ function huge(forger: TokenForger): Forgeries {
 
 /** What is wrong with them is how they are written. */
 export const formForgeries: ForgeryTable[] = [
-  ['J14 other forms: JSON serialisation, encrypted, nested, unsecured', otherForms],
-  ['J15 encodings: what an encoder would not write is refused, though the bytes are right', encodings],
-  ['J17 huge tokens', huge],
+  ['rejects JSON serialisation, encrypted, nested and unsecured tokens (J14)', otherForms],
+  ['rejects non-canonical encodings of the right bytes (J15)', encodings],
+  ['rejects huge tokens (J17)', huge],
 ];

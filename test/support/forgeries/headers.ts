@@ -218,9 +218,9 @@ function types(forger: TokenForger): Forgeries {
 
 /** What is wrong with them is the header. */
 export const headerForgeries: ForgeryTable[] = [
-  ['J1 alg none: in any spelling, with and without the last dot', unsigned],
-  ['J4 other algorithms: in another case, unknown, several, even when rightly signed', algorithms],
-  ['J4 the same header in other bytes: another order, blanks, escapes, members twice', spellings],
-  ['J7 extensions: critical ones that nobody knows, payloads as they are, compressed or nested', extensions],
-  ['J8 types: what is rightly signed for another purpose', types],
+  ['rejects the algorithm none in any spelling, with and without the last dot (J1)', unsigned],
+  ['rejects other algorithms, even with a valid signature (J4)', algorithms],
+  ['rejects the same header in other bytes (J4)', spellings],
+  ['rejects unknown critical extensions and unencoded payloads (J7)', extensions],
+  ['rejects a valid signature for another type of token (J8)', types],
 ];

@@ -124,6 +124,6 @@ function ownKeys(forger: TokenForger): Forgeries {
 
 /** What is wrong with them is the key that they name, or bring along. */
 export const keyForgeries: ForgeryTable[] = [
-  ['J5 key id as a path, SQL, URL: found by no lookup, and without delay', keyIds],
-  ['J6 key of the sender: jwk, jku, x5u and x5c are not looked at', ownKeys],
+  ['rejects a key id that is a path, SQL or a URL, without delay (J5)', keyIds],
+  ['rejects keys of the sender in jwk, jku, x5u and x5c (J6)', ownKeys],
 ];

@@ -242,13 +242,10 @@ async function hmacs(forger: TokenForger): Promise<Forgeries> {
 
 /** What is wrong with them is the signature. */
 export const signatureForgeries: ForgeryTable[] = [
-  [
-    'J2 null signature: zeros, the order of the curve and its neighbours, with each other and with the right number',
-    edges,
-  ],
-  ['J2 null signature: too short, too long, cut, filled up', lengths],
-  ['J2 wrong signature: DER, exchanged, turned around', encodings],
-  ['J2 wrong signature: of something else, of another kind, by somebody else', otherwiseSigned],
-  ['J2 one bit of any part is another', flipped],
-  ['J3 key confusion: the public key, or anything else that everybody knows, as secret of an HMAC', hmacs],
+  ['rejects signatures of zeros, the order of the curve and its neighbours (J2)', edges],
+  ['rejects signatures that are too short or too long (J2)', lengths],
+  ['rejects a signature in another encoding or order (J2)', encodings],
+  ['rejects a signature of other content or by another key (J2)', otherwiseSigned],
+  ['rejects a token with one changed bit (J2)', flipped],
+  ['rejects an HMAC with the public key or another public value as secret (J3)', hmacs],
 ];
