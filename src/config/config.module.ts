@@ -3,7 +3,7 @@ import { CursorCodec } from '../common/query/cursor';
 import { deriveKey } from '../common/random';
 import { CONFIG, type Config } from './config';
 
-/** Gives every module the configuration, and what is made from it alone. */
+/** Provides the configuration, and objects built from the configuration alone, to all modules. */
 @Global()
 @Module({})
 export class ConfigModule {

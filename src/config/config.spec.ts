@@ -3,7 +3,7 @@ import { ConfigError, loadConfig } from './config';
 const nowhere = 'postgres://user:not-to-be-shown@127.0.0.1:1/nowhere';
 const appSecret = 'test-secret-0123456789-abcdefghijklmnop';
 
-/** The variables that the refusal names, in its order. */
+/** Returns the variables that the error lists, in its order. */
 function faultsOf(environment: Record<string, string>): string[] {
   try {
     loadConfig(environment);
@@ -11,18 +11,18 @@ function faultsOf(environment: Record<string, string>): string[] {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const [heading, ...faults] = error.message.split('\n');
-    expect(heading).toBe('The configuration is wrong:');
+    expect(heading).toBe('The configuration is invalid:');
     expect(error.message).not.toContain('not-to-be-shown');
-    return faults.map((fault) => /^ {2}- ([A-Z_]+): \S.{5,}$/.exec(fault)?.[1] ?? `not understood: ${fault}`);
+    return faults.map((fault) => /^ {2}- ([A-Z_]+): \S.{5,}$/.exec(fault)?.[1] ?? `unexpected: ${fault}`);
   }
 }
 
 const wrong: [string, Record<string, string>, string[]][] = [
-  ['a port that is no number', { PORT: 'abc' }, ['PORT']],
+  ['a port that is not a number', { PORT: 'abc' }, ['PORT']],
   ['a port out of range', { PORT: '65536' }, ['PORT']],
   ['a blank port', { PORT: ' ' }, ['PORT']],
-  ['proxies trusted without a name', { TRUST_PROXY: 'true' }, ['TRUST_PROXY']],
-  ['a proxy that is no CIDR', { TRUST_PROXY: '10.0.0.0/8,proxy.internal' }, ['TRUST_PROXY']],
+  ['trusted proxies without addresses', { TRUST_PROXY: 'true' }, ['TRUST_PROXY']],
+  ['a proxy that is not a CIDR', { TRUST_PROXY: '10.0.0.0/8,proxy.internal' }, ['TRUST_PROXY']],
   ['a database without a secret', { DATABASE_URL: nowhere }, ['APP_SECRET']],
   ['an empty secret', { DATABASE_URL: nowhere, APP_SECRET: '' }, ['APP_SECRET']],
   [
@@ -31,29 +31,33 @@ const wrong: [string, Record<string, string>, string[]][] = [
     ['APP_SECRET_PREVIOUS', 'APP_SECRET_PREVIOUS'],
   ],
   ['the same secret twice', { APP_SECRET: appSecret, APP_SECRET_PREVIOUS: appSecret }, ['APP_SECRET_PREVIOUS']],
-  ['a previous secret alone', { APP_SECRET_PREVIOUS: appSecret }, ['APP_SECRET_PREVIOUS']],
-  ['another kind of database', { DATABASE_URL: 'mysql://127.0.0.1/x', APP_SECRET: appSecret }, ['DATABASE_URL']],
+  ['a previous secret without a secret', { APP_SECRET_PREVIOUS: appSecret }, ['APP_SECRET_PREVIOUS']],
   [
-    'a database on no port',
+    'a database other than PostgreSQL',
+    { DATABASE_URL: 'mysql://127.0.0.1/x', APP_SECRET: appSecret },
+    ['DATABASE_URL'],
+  ],
+  [
+    'a database port out of range',
     { DATABASE_URL: 'postgres://u@127.0.0.1:70000/x', APP_SECRET: appSecret },
     ['DATABASE_URL'],
   ],
   [
-    'a database password that is not encoded',
+    'a database password without URL encoding',
     { DATABASE_URL: 'postgres://u:p@ss#w@127.0.0.1/x', APP_SECRET: appSecret },
     ['DATABASE_URL'],
   ],
-  ['a direct URL alone', { DATABASE_DIRECT_URL: nowhere }, ['DATABASE_DIRECT_URL']],
-  ['a password for nobody', { ADMIN_PASSWORD: 'correct horse battery staple' }, ['ADMIN_EMAIL']],
-  ['an address that is none', { ADMIN_EMAIL: 'administrator' }, ['ADMIN_EMAIL']],
+  ['a direct URL without a database URL', { DATABASE_DIRECT_URL: nowhere }, ['DATABASE_DIRECT_URL']],
+  ['an administrator password without an address', { ADMIN_PASSWORD: 'correct horse battery staple' }, ['ADMIN_EMAIL']],
+  ['an invalid e-mail address', { ADMIN_EMAIL: 'administrator' }, ['ADMIN_EMAIL']],
   ['a public URL with a path', { PUBLIC_URL: 'https://identity.example.net/identity' }, ['PUBLIC_URL']],
   ['a base path without a slash', { BASE_PATH: 'identity' }, ['BASE_PATH']],
   ['an unknown log level', { LOG_LEVEL: 'verbose' }, ['LOG_LEVEL']],
-  ['any origin', { CORS_ORIGINS: '*' }, ['CORS_ORIGINS']],
-  ['passwords that are too short', { PASSWORD_MIN_LENGTH: '4' }, ['PASSWORD_MIN_LENGTH']],
-  ['no mail server', { SMTP_URL: 'localhost:25' }, ['SMTP_URL']],
-  ['half a second', { ACCESS_TOKEN_TTL_SECONDS: '0.5' }, ['ACCESS_TOKEN_TTL_SECONDS']],
-  ['a page without its token', { RESET_PAGE_URL: 'https://portal.example.net/reset' }, ['RESET_PAGE_URL']],
+  ['a wildcard origin', { CORS_ORIGINS: '*' }, ['CORS_ORIGINS']],
+  ['a minimum password length below 8', { PASSWORD_MIN_LENGTH: '4' }, ['PASSWORD_MIN_LENGTH']],
+  ['an SMTP address that is not a URL', { SMTP_URL: 'localhost:25' }, ['SMTP_URL']],
+  ['a fraction of a second', { ACCESS_TOKEN_TTL_SECONDS: '0.5' }, ['ACCESS_TOKEN_TTL_SECONDS']],
+  ['a page without a token', { RESET_PAGE_URL: 'https://portal.example.net/reset' }, ['RESET_PAGE_URL']],
   ['a free port without a public URL', { PORT: '0' }, ['PUBLIC_URL']],
   [
     'many faults at once',
@@ -92,7 +96,7 @@ it.each(weak)('rejects the weak secret %s (J13)', (APP_SECRET) => {
   expect(new Set(faultsOf({ DATABASE_URL: nowhere, APP_SECRET }))).toEqual(new Set(['APP_SECRET']));
 });
 
-it('accepts random secrets in the usual forms', () => {
+it('accepts random secrets in common formats', () => {
   for (const APP_SECRET of [
     'u7Vn2yFq0bY3mJx9ZcQpLr5sTdWg8hKe1oAiXfM4NvE=',
     '9f1c64e2b07d3a8514fe2c9067bd135a',
@@ -105,7 +109,7 @@ it('accepts random secrets in the usual forms', () => {
     });
 });
 
-it('reads numbers exactly', () => {
+it('reads numbers, zero included', () => {
   expect(
     loadConfig({ DATABASE_URL: nowhere, APP_SECRET: appSecret, PORT: '8080', REFRESH_GRACE_SECONDS: '0' }),
   ).toMatchObject({

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { type Settings, settings } from './settings';
 
 /**
- * The validated configuration. A field is called what its environment variable is called; units are
- * in the names.
+ * The validated configuration. Each field has the name of its environment variable; names contain
+ * units.
  * @see docs/config.md
  */
 export type Config = Omit<Settings, 'PUBLIC_URL' | 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'APP_SECRET'> & {
@@ -13,24 +13,25 @@ export type Config = Omit<Settings, 'PUBLIC_URL' | 'DATABASE_URL' | 'DATABASE_DI
   DATABASE_URL: string;
   DATABASE_DIRECT_URL: string;
   APP_SECRET: string;
-  /** true when the service runs its own PostgreSQL */
+  /** true if the service runs the embedded PostgreSQL */
   embedded: boolean;
 };
 
 /** Injection token of the configuration. */
 export const CONFIG = Symbol('CONFIG');
 
-/** The environment is wrong. The message names every fault at once. */
+/** Reports an invalid environment. The message lists every fault. */
 export class ConfigError extends Error {
-  /** @param faults each beginning with the name of its variable */
+  /** @param faults one text per fault, beginning with the name of its variable */
   constructor(faults: string[]) {
-    super(`The configuration is wrong:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    super(`The configuration is invalid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
   }
 }
 
 /**
- * Reads and validates the environment, `.env` included (what is set in the environment wins).
- * @throws ConfigError naming every wrong variable; nothing ever falls back silently
+ * Reads and validates the environment and the file `.env`; the environment takes precedence.
+ * Never falls back to a default for an invalid value.
+ * @throws ConfigError listing every invalid variable
  */
 export function loadConfig(environment?: NodeJS.ProcessEnv): Config {
   const given = withoutEmpty(environment ?? readEnvironment());
@@ -50,12 +51,12 @@ export function loadConfig(environment?: NodeJS.ProcessEnv): Config {
   };
 }
 
-/** The configuration once the embedded database listens. */
+/** Returns the configuration with the URL of the embedded database. */
 export function withDatabase(config: Config, url: string): Config {
   return { ...config, DATABASE_URL: url, DATABASE_DIRECT_URL: url };
 }
 
-/** The address under which people reach the service, without a trailing slash. */
+/** Returns the public URL of the service, without a trailing slash. */
 export function serviceUrl(config: Config): string {
   return `${config.PUBLIC_URL}${config.BASE_PATH}`;
 }
@@ -74,11 +75,11 @@ function crossFaults(values: Settings): string[] {
   if (values.DATABASE_URL !== undefined && values.APP_SECRET === undefined)
     faults.push('APP_SECRET: must be set together with DATABASE_URL, the same for every instance');
   if (values.APP_SECRET_PREVIOUS !== undefined && values.APP_SECRET === undefined)
-    faults.push('APP_SECRET_PREVIOUS: needs APP_SECRET, the secret that takes its place');
+    faults.push('APP_SECRET_PREVIOUS: requires APP_SECRET, the secret that replaces it');
   if (values.APP_SECRET_PREVIOUS !== undefined && values.APP_SECRET_PREVIOUS === values.APP_SECRET)
     faults.push('APP_SECRET_PREVIOUS: must differ from APP_SECRET');
   if (values.DATABASE_URL === undefined && values.DATABASE_DIRECT_URL !== undefined)
-    faults.push('DATABASE_DIRECT_URL: needs DATABASE_URL');
+    faults.push('DATABASE_DIRECT_URL: requires DATABASE_URL');
   if (values.ADMIN_PASSWORD !== undefined && values.ADMIN_EMAIL === undefined)
     faults.push('ADMIN_EMAIL: must be set together with ADMIN_PASSWORD');
   if (values.PORT === 0 && values.PUBLIC_URL === undefined) faults.push('PUBLIC_URL: must be set when PORT is 0');
@@ -86,8 +87,8 @@ function crossFaults(values: Settings): string[] {
 }
 
 /**
- * A secret of this installation, made once. Only for the embedded database: several instances must
- * share theirs.
+ * Returns the secret of this installation, generated on the first start.
+ * Only for the embedded database: several instances must share a configured secret.
  */
 function generatedSecret(dataDir: string): string {
   const file = join(dataDir, 'app-secret');

@@ -2,18 +2,15 @@ import { z } from 'zod';
 import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
 import { isAddressOrCidr } from '../common/ip';
 
-/**
- * Digits only: what JavaScript takes for a number besides (blanks, `1e3`, `0x10`) is a mistake
- * here.
- */
-const whole = (min: number, max: number) =>
+/** Accepts digits only. `Number` would also accept blanks, `1e3` and `0x10`. */
+const integer = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,10}$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
-const seconds = (fallback: number, max = 31_536_000) => whole(1, max).default(fallback);
-const perMinute = (fallback: number) => whole(0, 1_000_000).default(fallback);
+const seconds = (fallback: number, max = 31_536_000) => integer(1, max).default(fallback);
+const perMinute = (fallback: number) => integer(0, 1_000_000).default(fallback);
 const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, { error: 'must begin with postgres://', abort: true })
@@ -33,21 +30,21 @@ const list = (test: (item: string) => boolean, wants: string) =>
         .filter((item) => item !== ''),
     )
     .refine((items) => items.every(test), wants);
-/**
- * What stands in examples and generators' templates, and one piece said over and over: long enough,
- * and known to everybody.
- */
-const placeholder =
-  /256.?bit|change.?(me|this|it)|replace.?(me|this)|your.{0,20}(secret|key)|(super|my|top|very).?secret|example|placeholder|default|passw(or)?d/i;
+// Long enough, but publicly known: placeholders of examples and templates, and repeated pieces.
+const placeholder = new RegExp(
+  '256.?bit|change.?(me|this|it)|replace.?(me|this)|your.{0,20}(secret|key)|' +
+    '(super|my|top|very).?secret|example|placeholder|default|passw(or)?d',
+  'i',
+);
 const repetition = /^(.{1,16})\1+.{0,15}$/;
-/** A secret of at least 32 bytes that is none of those that everybody knows. */
+/** Accepts a secret of at least 32 bytes that is not publicly known. */
 const secret = () =>
   z
     .string()
     .refine((text) => Buffer.byteLength(text) >= 32, 'must have at least 32 bytes')
     .refine(
       (text) => new Set(text).size >= 10 && !placeholder.test(text) && !repetition.test(text),
-      'is too simple: make one with `openssl rand -base64 32`',
+      'is too simple: generate one with `openssl rand -base64 32`',
     )
     .optional();
 const httpUrl = (text: string) => /^https?:\/\/[^\s/?#]+$/.test(text);
@@ -58,17 +55,17 @@ const pageUrl = z
   .optional();
 
 /**
- * No access token lives longer, however the instances are configured: a key verifies for so long
- * after it has signed for the last time.
+ * Maximum lifetime of an access token, independent of the configuration. A retired signing key
+ * verifies tokens at least this long.
  */
 export const accessTokenLifeMaxSeconds = 3_600;
 
 /**
- * Every setting: name, form, default and meaning. `docs/config.md` and `.env.example` are made from
- * this.
+ * All settings with name, format, default and description. `docs/config.md` and `.env.example` are
+ * generated from it.
  */
 export const settings = z.object({
-  PORT: whole(0, 65_535).default(3000).describe('Port to listen on; 0 takes a free one'),
+  PORT: integer(0, 65_535).default(3000).describe('Port to listen on; 0 selects a free port'),
   HOST: z.string().min(1).default('127.0.0.1').describe('Address to listen on (0.0.0.0 in the image)'),
   BASE_PATH: z
     .string()
@@ -80,28 +77,36 @@ export const settings = z.object({
     .refine(httpUrl, 'must be like https://identity.example.net, without a path')
     .optional()
     .describe(
-      'The only base of links in mails and of error types, and with `BASE_PATH` the issuer of tokens; without a path; `http://localhost:PORT` when unset',
+      'Public origin of the service, without a path. The base of links in mails and of error types, ' +
+        'and with `BASE_PATH` the issuer of tokens; default: `http://localhost:PORT`',
     ),
   DATABASE_URL: postgresUrl.describe(
-    'PostgreSQL 15 or newer, also behind PgBouncer in transaction mode; unset: an embedded one under `DATA_DIR`',
+    'PostgreSQL 15 or newer, also behind PgBouncer in transaction mode; ' +
+      'unset: an embedded server with its data in `DATA_DIR`',
   ),
   DATABASE_DIRECT_URL: postgresUrl.describe(
-    'Past the pooler, for migrations, jobs and notifications; `DATABASE_URL` when unset',
+    'URL that bypasses the pooler, for migrations, jobs and notifications; default: `DATABASE_URL`',
   ),
-  DATABASE_POOL_MAX: whole(2, 1_000).default(10).describe('Connections per instance'),
-  DATA_DIR: z.string().min(1).default('.data').describe('Embedded database, generated secret, outbox'),
+  DATABASE_POOL_MAX: integer(2, 1_000).default(10).describe('Maximum size of the connection pool of an instance'),
+  DATA_DIR: z
+    .string()
+    .min(1)
+    .default('.data')
+    .describe('Directory of the embedded database, the generated secret and the mail outbox'),
   APP_SECRET: secret().describe(
-    'At least 32 bytes: keys at rest, cursors, refresh tokens; generated into `DATA_DIR` when there is no `DATABASE_URL`',
+    'Secret of at least 32 bytes that protects signing keys at rest, cursors and refresh tokens; ' +
+      'generated into `DATA_DIR` if `DATABASE_URL` is unset',
   ),
   APP_SECRET_PREVIOUS: secret().describe(
-    'While `APP_SECRET` is changed, the other one of the two: what was made with it is still good (docs/operations.md)',
+    'The other secret while `APP_SECRET` is being changed: data protected with it stays valid (docs/operations.md)',
   ),
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://')
     .optional()
     .describe(
-      'Mail server, `smtp://` or `smtps://`, with user and password in it where they are needed; unset: mails are written to `DATA_DIR/outbox/*.eml`',
+      'Mail server as `smtp://` or `smtps://` URL, with user and password if it requires them; ' +
+        'unset: mails are written to `DATA_DIR/outbox/*.eml`',
     ),
   MAIL_FROM: z
     .string()
@@ -115,60 +120,60 @@ export const settings = z.object({
     .transform(canonicalEmail)
     .refine(isEmailAddress, 'must be an e-mail address')
     .optional()
-    .describe('First administrator, used on an empty database only'),
+    .describe('E-mail address of the first administrator; used only on an empty database'),
   ADMIN_PASSWORD: z
     .string()
     .min(1)
     .max(256)
     .optional()
     .describe('Password of the first administrator; unset: a one-time link to set it is printed'),
-  PASSWORD_MIN_LENGTH: whole(8, 64).default(15).describe('Least number of characters of a password, 8 to 64'),
+  PASSWORD_MIN_LENGTH: integer(8, 64).default(15).describe('Minimum number of characters in a password, 8 to 64'),
   ACCESS_TOKEN_TTL_SECONDS: seconds(600, accessTokenLifeMaxSeconds).describe(
-    'Life of an access token, at most an hour',
+    'Lifetime of an access token, at most one hour',
   ),
-  REFRESH_GRACE_SECONDS: whole(0, 60)
+  REFRESH_GRACE_SECONDS: integer(0, 60)
     .default(10)
-    .describe('How long the refresh token before the current one still answers with the current one, 0 to 60 seconds'),
-  RESET_TOKEN_TTL_SECONDS: seconds(3_600, 86_400).describe('Life of a link to reset a password, at most a day'),
-  INVITE_TOKEN_TTL_SECONDS: seconds(604_800, 2_592_000).describe('Life of an invitation, at most 30 days'),
+    .describe('Grace period in which the previous refresh token still returns the current one, 0 to 60 seconds'),
+  RESET_TOKEN_TTL_SECONDS: seconds(3_600, 86_400).describe('Lifetime of a password reset link, at most one day'),
+  INVITE_TOKEN_TTL_SECONDS: seconds(604_800, 2_592_000).describe('Lifetime of an invitation link, at most 30 days'),
   SYSTEM_USER_SESSION_IDLE_SECONDS: seconds(3_600).describe(
-    'A System User session ends after this long without a request',
+    'Time without a request after which a System User session expires',
   ),
-  SYSTEM_USER_SESSION_ABSOLUTE_SECONDS: seconds(86_400).describe('A System User session ends this long after login'),
+  SYSTEM_USER_SESSION_ABSOLUTE_SECONDS: seconds(86_400).describe('Time after login when a System User session expires'),
   CARRIER_USER_SESSION_IDLE_SECONDS: seconds(86_400).describe(
-    'A Carrier User session ends after this long without a request',
+    'Time without a request after which a Carrier User session expires',
   ),
   CARRIER_USER_SESSION_ABSOLUTE_SECONDS: seconds(2_592_000).describe(
-    'A Carrier User session ends this long after login',
+    'Time after login when a Carrier User session expires',
   ),
-  SESSIONS_PER_USER_MAX: whole(1, 1_000)
+  SESSIONS_PER_USER_MAX: integer(1, 1_000)
     .default(20)
-    .describe('Live sessions per user; a login beyond it ends the least recently used one'),
+    .describe('Maximum number of live sessions per user; a further login ends the least recently used session'),
   LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: perMinute(30).describe(
-    'Logins and resets per address and minute; 0 = no limit',
+    'Maximum number of logins and password resets per address and minute; 0 = no limit',
   ),
   REQUESTS_PER_ADDRESS_PER_MINUTE: perMinute(600).describe(
-    'Requests without a good token per address and minute; 0 = no limit',
+    'Maximum number of requests without a valid token per address and minute; 0 = no limit',
   ),
   RESET_PAGE_URL: pageUrl.describe(
-    "A portal's own page for setting a password, with `{token}`; unset: the service's page",
+    'Page of a portal for setting a password, with `{token}`; unset: the page of the service',
   ),
   EMAIL_PAGE_URL: pageUrl.describe(
-    "A portal's own page for confirming an address, with `{token}`; unset: the service's page",
+    'Page of a portal for confirming an e-mail address, with `{token}`; unset: the page of the service',
   ),
-  TRUST_PROXY: list(isAddressOrCidr, 'must be a comma list of CIDRs').describe(
-    'CIDRs of proxies whose `X-Forwarded-For` counts, with commas between them',
+  TRUST_PROXY: list(isAddressOrCidr, 'must be comma-separated CIDRs').describe(
+    'Comma-separated CIDRs of the proxies whose `X-Forwarded-For` header is trusted',
   ),
-  CORS_ORIGINS: list(httpUrl, 'must be a comma list of origins such as https://portal.example.net').describe(
-    'Browser origins that may call the service, with commas between them',
+  CORS_ORIGINS: list(httpUrl, 'must be comma-separated origins such as https://portal.example.net').describe(
+    'Comma-separated browser origins that may call the service',
   ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .describe(
-      'JSON lines on stdout from this level on: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+      'Minimum level of the JSON log on stdout: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
     ),
 });
 
-/** The settings as they were given, before what depends on the running service is known. */
+/** The settings as given, before defaults that depend on other settings or on the running service. */
 export type Settings = z.infer<typeof settings>;

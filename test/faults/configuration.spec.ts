@@ -23,7 +23,7 @@ const start = (env: Record<string, string>) => runBuilt('src/main.js', { DATA_DI
 function namedFaults({ stdout, stderr }: { stdout: string; stderr: string }): string[] {
   expect(stdout).toBe('');
   const [heading, ...faults] = stderr.trimEnd().split('\n');
-  expect(heading).toBe('The configuration is wrong:');
+  expect(heading).toBe('The configuration is invalid:');
   return faults.map((fault) => /^ {2}- ([A-Z_]+): \S.{5,}$/.exec(fault)?.[1] ?? `not understood: ${fault}`);
 }
 
