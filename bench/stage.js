@@ -33,7 +33,7 @@ async function startDatabase(directory) {
   let server = process.env.BENCH_DATABASE_URL;
   const embedded = server === undefined;
   if (embedded) {
-    const { startEmbeddedPostgres } = require(path.join(DIST, 'database', 'embedded-postgres.js'));
+    const { startEmbeddedPostgres } = require(path.join(DIST, 'embedded-postgres', 'embedded-postgres.js'));
     const postgres = await startEmbeddedPostgres(directory);
     // As root, it may lie elsewhere than it was asked to.
     undo.push(() => fs.promises.rm(path.dirname(postgres.directory), { recursive: true, force: true }));
