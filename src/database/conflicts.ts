@@ -7,36 +7,34 @@ import type { DataSource, EntityManager } from 'typeorm';
 import { isConflict } from '../common/errors/database-error';
 
 const logger = new Logger('conflicts');
-/** So often something is tried in all. */
-const triesMax = 3;
-/** Two that met shall not meet again: each waits for its own part of this. */
-const pauseMs = 50;
+/** Maximum number of attempts, including the first. */
+const attemptsMax = 3;
+/** Upper bound of the first back-off. Random, so that two transactions do not collide again. */
+const backOffMs = 50;
 
 /**
- * Does again what PostgreSQL has aborted for the sake of another transaction: a deadlock, or a
- * serialization failure. Three times in all, with a short pause in between; after that the fault is
- * thrown.
- * @param work one statement, or one whole transaction: nothing of it stays when it is aborted
+ * Retries work that PostgreSQL aborted because of a deadlock or a serialization failure.
+ * Makes up to three attempts with a short back-off, then throws the last error.
+ * @param work one statement or one whole transaction, so that an aborted attempt leaves no changes
  */
 export async function untilNoConflict<Result>(work: () => Promise<Result>): Promise<Result> {
-  for (let tries = 1; ; tries++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
-      if (tries === triesMax || !isConflict(error)) throw error;
-      logger.warn(`try ${tries} of ${triesMax}: ${(error as Error).message}`);
+      if (attempt === attemptsMax || !isConflict(error)) throw error;
+      logger.warn(`attempt ${attempt} of ${attemptsMax} failed: ${(error as Error).message}`);
     }
-    await delay(Math.random() * pauseMs * tries);
+    await delay(Math.random() * backOffMs * attempt);
   }
 }
 
 /**
- * The transactions of `@Transactional()`, each done again as `untilNoConflict` says. Only the
- * outermost call of a transaction comes here: calls within it are repeated with it, never by
- * themselves. So whatever is done in one must be possible twice: changes in the database are, and
- * nothing else belongs there.
+ * Creates the adapter of `@Transactional()`, which retries transactions with `untilNoConflict`.
+ * Retries the outermost call, with all calls inside. The method may therefore run more than once,
+ * and must change nothing outside the database (ADR 0011).
  */
-export function repeatingTransactions(
+export function retryingTransactions(
   dataSourceToken: unknown,
 ): TransactionalAdapter<DataSource, EntityManager, TypeOrmTransactionOptions> {
   const adapter = new TransactionalAdapterTypeOrm({ dataSourceToken });
@@ -47,8 +45,8 @@ export function repeatingTransactions(
     return {
       ...options,
       wrapWithTransaction: (settings, unit, setTransaction) =>
-        // each in a context of its own: what is left running of an aborted one must not find itself
-        // in the next
+        // A new context per attempt: work left over from an aborted attempt must not use the
+        // transaction of the next.
         untilNoConflict(() =>
           cls.run({ ifNested: 'inherit' }, () => options.wrapWithTransaction(settings, unit, setTransaction)),
         ),

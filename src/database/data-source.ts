@@ -3,43 +3,36 @@ import { join } from 'node:path';
 import pg, { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { markDriverFault } from '../common/errors/database-error';
-import { registerTimeParser } from './time-parser';
 
-registerTimeParser();
-
-/** What the connection needs to know. */
+/** Settings of a data source. */
 export interface ConnectionSettings {
   url: string;
-  /** connections per instance */
+  /** maximum number of connections per instance */
   poolMax: number;
   /**
-   * `requests`: nothing waits for long. `pooled`: likewise, but a pooler such as PgBouncer stands
-   * between, which refuses timeouts as start-up parameters. `migrations`: a statement may take as
-   * long as it needs.
+   * `requests`: with timeouts. `pooled`: through a pooler such as PgBouncer, which rejects timeouts
+   * as start-up parameters. `migrations`: without timeouts.
    */
   purpose: 'requests' | 'pooled' | 'migrations';
 }
 
-/**
- * No request waits longer for a connection, a statement or a lock; the database's faults become 503
- * instead of a pile-up.
- */
+/** Limits for requests, so that a slow database leads to 503 responses instead of a pile-up. */
 const timeouts = { statement_timeout: 15_000, lock_timeout: 5_000, idle_in_transaction_session_timeout: 30_000 };
 
 /**
- * Times come as texts in UTC, which is how they are answered. Behind a pooler they may come in
- * another zone, and are only read more slowly.
+ * Timestamps arrive in UTC, the zone of responses. A pooler rejects this parameter: in another zone
+ * timestamps are only parsed more slowly.
  */
 const zone = '-c timezone=UTC';
 
 /**
- * Pages are read by index from memory or flash, one request on one core: with the defaults, made
- * for disks that turn and for reports, the planner takes an index for four times as dear as it is.
- * Behind a pooler, which refuses these too, set them for the role.
+ * Planner settings for short queries on data in memory or on SSDs. The defaults assume spinning
+ * disks, where a random page costs four times as much as a sequential page. A pooler rejects these
+ * parameters too: set them for the role.
  */
 const planner = '-c random_page_cost=1.1 -c max_parallel_workers_per_gather=0 -c jit=off';
 
-/** Longer than any statement may take, and than the pool keeps an idle connection (10 s). */
+/** Longer than the statement timeout (15 s) and the idle timeout of the pool (10 s). */
 const silenceMs = 16_000;
 
 const limits = {
@@ -48,7 +41,7 @@ const limits = {
   migrations: {},
 };
 
-/** The options of the one data source, shared by the service, the tests and `ormconfig.ts`. */
+/** Returns the data source options for the service, the tests and `ormconfig.ts`. */
 export function dataSourceOptions({ url, poolMax, purpose }: ConnectionSettings): DataSourceOptions {
   const root = join(__dirname, '..', '..');
   return {
@@ -67,9 +60,8 @@ export function dataSourceOptions({ url, poolMax, purpose }: ConnectionSettings)
 }
 
 /**
- * A connection that is lost fails the query it is busy with, or the next. Between the moment in
- * which it is made and that in which somebody listens to it, nobody else would take notice, and
- * Node ends the process.
+ * Ignores `error` events. A lost connection already fails the current or the next query, and the
+ * pool adds its listener too late: an `error` event before that would end the process.
  */
 class QuietClient extends Client {
   constructor(config?: string | ClientConfig) {
@@ -84,7 +76,7 @@ type OnConnected = (
   done: (release?: Error | boolean) => void,
 ) => void;
 
-/** Marks errors of connecting. TypeORM wraps the errors of statements, but not these. */
+/** Marks connection errors as driver errors. TypeORM wraps only the errors of statements. */
 class MarkingPool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(onConnected: OnConnected): void;
@@ -95,12 +87,12 @@ class MarkingPool extends Pool {
 }
 
 /**
- * A server that hangs, or a network that swallows packets, resets no connection: without this its
- * queries would wait for a quarter of an hour.
+ * Creates a socket that fails if it receives nothing for a while. A hanging server, or a network
+ * that drops packets, resets no connection: queries would wait for about 15 minutes.
  */
 function createSocket(): Socket {
   const socket = new Socket();
   return socket.setTimeout(silenceMs, () =>
-    socket.destroy(Object.assign(new Error('the database is silent'), { code: 'ETIMEDOUT' })),
+    socket.destroy(Object.assign(new Error('the database does not respond'), { code: 'ETIMEDOUT' })),
   );
 }

@@ -3,7 +3,7 @@ import { ClsPluginTransactional } from '@nestjs-cls/transactional';
 import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
 import { ClsModule } from 'nestjs-cls';
 import { CONFIG, type Config } from '../config/config';
-import { repeatingTransactions } from './conflicts';
+import { retryingTransactions } from './conflicts';
 import { dataSourceOptions } from './data-source';
 import { Database } from './database';
 import { Notifications } from './notifications.service';
@@ -21,20 +21,16 @@ const typeOrm = TypeOrmModule.forRootAsync({
   }),
 });
 
-/**
- * The data source, transactions that travel with the call (`@Transactional()`), and what other
- * instances have changed.
- */
+/** Provides the data source, transactions (`@Transactional()`) and change notifications. */
 @Global()
 @Module({
   imports: [
     typeOrm,
-    // not `forRoot`, which puts a guard and an interceptor of its own before every route, that do
-    // nothing and cost as much as all of ours
+    // Not `forRoot`, which adds a guard and an interceptor to every route, without effect here.
     ClsModule.registerPlugins([
       new ClsPluginTransactional({
         imports: [typeOrm],
-        adapter: repeatingTransactions(getDataSourceToken()),
+        adapter: retryingTransactions(getDataSourceToken()),
       }),
     ]),
   ],

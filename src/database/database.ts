@@ -13,19 +13,12 @@ import { timesAsTexts } from './time-parser';
 
 export type { Snapshot } from './snapshot';
 
-/**
- * The only way to the database: whatever goes through here is part of the transaction of the call,
- * if there is one.
- */
+/** Runs all queries of the service, in the current transaction if there is one. */
 @Injectable()
 export class Database {
-  /**
-   * The planner's guesses at long lists, for 2 seconds: they are not better to the second anyway.
-   */
+  /** Row estimates of the planner for long lists, cached for 2 seconds. */
   readonly estimates = new LRUCache<string, number>({ max: 500, ttl: 2_000 });
-  /**
-   * `run` and `runPrepared` for what is answered as it is read: times are texts, see `Answered`.
-   */
+  /** `run` and `runPrepared` for lists: timestamps are returned as texts, see `Answered`. */
   readonly answers = this.queriesWith({ types: timesAsTexts });
   private readonly dates = this.queriesWith({});
   private readonly names = new Map<string, string>();
@@ -39,26 +32,26 @@ export class Database {
   }
 
   /**
-   * The TypeORM repository of an entity, bound to the current transaction. Ask anew each time;
-   * never keep it.
+   * Returns the TypeORM repository of an entity, bound to the current transaction.
+   * Call it for each use: a stored repository escapes the transaction.
    */
   repository<Entity extends ObjectLiteral>(entity: EntityTarget<Entity>): Repository<Entity> {
     return this.txHost.tx.getRepository(entity);
   }
 
-  /** Runs a query and returns its rows, those of `returning` too. */
+  /** Runs a query and returns its rows, including those of `returning`. */
   readonly run = <Row>(query: SqlFragment): Promise<Row[]> => this.dates.run(query);
 
   /**
-   * As `run`, for a query that comes with every request: each connection parses and plans it once.
-   * Only for queries with few texts, since each text stays in memory; never for what a caller's
-   * filter is part of, whose plan depends on the values.
+   * Runs a frequent query as a prepared statement: each connection parses and plans it once.
+   * Not for queries with many different texts, which stay in memory. Not for filters of a caller,
+   * whose plan depends on the values.
    */
   readonly runPrepared = <Row>(query: SqlFragment): Promise<Row[]> => this.dates.runPrepared(query);
 
   /**
-   * Opens a snapshot of this moment, for reading more than fits into memory. A holder can have one;
-   * the signal ends it.
+   * Opens a snapshot for reading more rows than fit into memory. Limited to one per holder.
+   * @param signal closes the snapshot
    * @throws request.rate_limited, service.overloaded
    */
   openSnapshot(holder: string, signal: AbortSignal): Promise<Snapshot> {
@@ -79,8 +72,7 @@ export class Database {
       },
       runPrepared: (query) => {
         const { text, values } = query.toQuery();
-        // a transaction pooler hands each transaction another connection, which may not know the
-        // statement
+        // A transaction pooler may use another connection, without the prepared statement.
         return this.send(this.pooled ? { ...options, text } : { ...options, text, name: this.nameOf(text) }, values);
       },
     };
@@ -92,16 +84,16 @@ export class Database {
     return name;
   }
 
-  /** A statement in no transaction is one by itself. */
+  /** Retries a conflict outside a transaction; inside, the whole transaction is retried. */
   private send<Row>(query: QueryConfig, values: unknown[]): Promise<Row[]> {
     const send = () => this.sendOnce<Row>(query, values);
     return this.txHost.isTransactionActive() ? send() : untilNoConflict(send);
   }
 
   private async sendOnce<Row>(query: QueryConfig, values: unknown[]): Promise<Row[]> {
-    // TypeORM hands it to the driver as it is, and the driver knows named statements and parsers
+    // TypeORM passes the object to the driver, which supports names and type parsers.
     const result = await this.txHost.tx.query<Row[] | [Row[], number]>(query as never, values);
-    // TypeORM answers UPDATE and DELETE with [rows, count], everything else with rows
+    // TypeORM returns [rows, count] for UPDATE and DELETE, and rows for all other statements.
     return (Array.isArray(result[0]) && typeof result[1] === 'number' ? result[0] : result) as Row[];
   }
 }

@@ -3,13 +3,13 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from './data-source';
 
-/** Any number; the same for every instance that migrates one database. */
+/** Arbitrary key, the same for all instances. */
 const migrationLock = 7_263_004;
 
 /**
- * Brings the schema up to date, then runs `prepare` (first rows) under the same lock. Instances
- * that start together wait for each other, so that each migration runs once; a migration that fails
- * leaves nothing behind.
+ * Migrates the schema, then runs `prepare` (initial rows) under the same lock.
+ * Instances that start at the same time wait for each other, so that each migration runs once.
+ * A failed migration is rolled back.
  * @param url direct connection, not through a pooler: the lock belongs to a session
  */
 export async function migrateDatabase(
@@ -21,9 +21,7 @@ export async function migrateDatabase(
   await lock.connect();
   try {
     await lock.query('select pg_advisory_lock($1)', [migrationLock]);
-    const dataSource = await new DataSource({
-      ...dataSourceOptions({ url, poolMax: 2, purpose: 'migrations' }),
-    }).initialize();
+    const dataSource = await new DataSource(dataSourceOptions({ url, poolMax: 2, purpose: 'migrations' })).initialize();
     try {
       await dataSource.runMigrations();
       await migrateJobs({ connectionString: url });

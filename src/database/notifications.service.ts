@@ -6,32 +6,28 @@ import { newRequestId } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { Database } from './database';
 
-/**
- * What the database tells of (migration AddNotifications): whose state has changed, or that all of
- * a kind may have.
- */
+/** Channels on which triggers announce changes (migration AddNotifications and later ones). */
 export type NotificationChannel =
   'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed' | 'password_hash_costs_changed';
 
 /**
- * An answer over the listening connection proves that nothing is missing for this long, from when
- * it was asked for.
+ * After a successful probe, caches may be trusted this long, counted from the start of the probe.
  */
 const leaseMs = 1_000;
 const probeEveryMs = 250;
-const answerWithinMs = 5_000;
-/** Sent over the connection of requests once, and to be heard over the listening one. */
-const proofChannel = 'instance_proof';
-const proofWithinMs = 2_000;
+const probeTimeoutMs = 5_000;
+/** Carries a test message from the pool to the listening connection, once per connection. */
+const testChannel = 'instance_proof';
+const testTimeoutMs = 2_000;
 const reconnectMs = 100;
 const reconnectMaxMs = 2_000;
 
 /**
- * What other transactions have changed, as PostgreSQL tells it (LISTEN/NOTIFY) over a connection of
- * its own. Caches may be trusted while `isCurrent`: the connection has answered a moment ago, and
- * it delivers in order, so that whatever was committed before the question has arrived. When the
- * connection is lost, hangs or lags, `isCurrent` is false until it has caught up, and every answer
- * comes from the database (ADR 0010).
+ * Receives changes of all instances over a dedicated connection (LISTEN/NOTIFY), for cache
+ * invalidation (ADR 0010).
+ * Caches may be trusted while `isCurrent`: a recent probe succeeded on the connection. PostgreSQL
+ * delivers in order, so all changes committed before the probe have arrived.
+ * While the connection is lost, hangs or lags, `isCurrent` is false and requests read the database.
  */
 @Injectable()
 export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
@@ -46,42 +42,38 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   private failures = 0;
   private stopped = false;
 
-  /** what was sent over another connection, and has not arrived yet */
-  private proof: { text: string; arrived: () => void } | null = null;
+  /** test message that has been sent but not received */
+  private test: { text: string; arrived: () => void } | null = null;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly database: Database,
   ) {}
 
-  /** Says who is told of changes. Call it before the service starts. */
+  /** Registers a handler for a channel. Call it before the service starts. */
   on(channel: NotificationChannel, handler: (payload: string) => void): void {
     this.handlers.set(channel, [...(this.handlers.get(channel) ?? []), handler]);
   }
 
-  /** Says who is told that something may have been missed: whatever is cached must go. */
+  /** Registers a handler for possibly missed changes. The handler must clear its cache. */
   onGap(handler: () => void): void {
     this.gapHandlers.push(handler);
   }
 
-  /**
-   * Whether everything that was committed until a moment ago has arrived. One comparison: for every
-   * request.
-   */
+  /** Whether all changes up to a moment ago have arrived. Cheap enough for every request. */
   get isCurrent(): boolean {
     return monotonicMs() < this.trustedUntil;
   }
 
   /**
-   * Waits until all that has been committed so far has arrived here, or this instance has stopped
-   * trusting its caches.
+   * Waits until all committed changes have arrived, or until this instance distrusts its caches.
    */
   async caughtUp(): Promise<void> {
     if (!this.isCurrent) return;
-    let impatient: NodeJS.Timeout | undefined;
-    const lapsed = new Promise<void>((resolve) => (impatient = setTimeout(resolve, leaseMs)));
-    await Promise.race([this.probe(), lapsed]);
-    clearTimeout(impatient);
+    let timer: NodeJS.Timeout | undefined;
+    const expired = new Promise<void>((resolve) => (timer = setTimeout(resolve, leaseMs)));
+    await Promise.race([this.probe(), expired]);
+    clearTimeout(timer);
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -95,28 +87,28 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     await this.client?.end().catch(() => undefined);
   }
 
-  /** Never fails: without a connection the service works, it only asks the database more often. */
+  /** Never throws: without this connection the service reads the database instead of its caches. */
   private async connect(): Promise<void> {
     const client = new Client({
       connectionString: this.config.DATABASE_DIRECT_URL,
       application_name: 'carrier-identity notifications',
-      connectionTimeoutMillis: answerWithinMs,
-      query_timeout: answerWithinMs,
+      connectionTimeoutMillis: probeTimeoutMs,
+      query_timeout: probeTimeoutMs,
       keepAlive: true,
     });
     this.client = client;
     client.on('error', (error) => this.lose(client, error));
     client.on('end', () => this.lose(client, new Error('the connection was closed')));
     client.on('notification', ({ channel, payload = '' }) => {
-      if (channel === proofChannel && payload === this.proof?.text) this.proof.arrived();
+      if (channel === testChannel && payload === this.test?.text) this.test.arrived();
       this.handlers.get(channel)?.forEach((handler) => handler(payload));
     });
     try {
       await client.connect();
-      for (const channel of [proofChannel, ...this.handlers.keys()]) await client.query(`listen ${channel}`);
-      await this.prove();
-      // what was cached before, or is being read at this moment, may have missed a change
-      this.tellGap();
+      for (const channel of [testChannel, ...this.handlers.keys()]) await client.query(`listen ${channel}`);
+      await this.testDelivery();
+      // Entries that were cached before, or are being read now, may have missed a change.
+      this.emitGap();
       await this.probe();
       if (this.isCurrent) this.failures = 0;
       this.scheduleProbe(client);
@@ -129,7 +121,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     if (this.client !== client) return;
     this.client = null;
     this.trustedUntil = 0;
-    if (!this.stopped) this.tellGap();
+    if (!this.stopped) this.emitGap();
     client.end().catch(() => undefined);
     clearTimeout(this.timer);
     if (this.stopped) return;
@@ -139,64 +131,57 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * A pooler takes LISTEN, answers every question, and delivers nothing; nor does another database.
-   * So what requests change must be heard here before anything is believed.
+   * Sends a test message through the pool of the requests. A pooler, or another database, accepts
+   * LISTEN and responds to probes but delivers no notifications.
    */
-  private async prove(): Promise<void> {
-    let late: NodeJS.Timeout | undefined;
+  private async testDelivery(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
     const arrived = new Promise<void>((resolve, reject) => {
-      this.proof = { text: newRequestId(), arrived: resolve };
-      late = setTimeout(
-        () =>
-          reject(
-            new Error(
-              'nothing arrives: DATABASE_DIRECT_URL must lead past any pooler, to the database of DATABASE_URL',
-            ),
-          ),
-        proofWithinMs,
-      );
+      this.test = { text: newRequestId(), arrived: resolve };
+      const hint = 'DATABASE_DIRECT_URL must bypass any pooler and lead to the database of DATABASE_URL';
+      timer = setTimeout(() => reject(new Error(`no notification arrived: ${hint}`)), testTimeoutMs);
     });
     try {
-      await Promise.all([arrived, this.database.run(sql`select pg_notify(${proofChannel}, ${this.proof?.text})`)]);
+      await Promise.all([arrived, this.database.run(sql`select pg_notify(${testChannel}, ${this.test?.text})`)]);
     } finally {
-      clearTimeout(late);
-      this.proof = null;
+      clearTimeout(timer);
+      this.test = null;
     }
   }
 
-  private tellGap(): void {
+  private emitGap(): void {
     this.gapHandlers.forEach((handler) => handler());
   }
 
   private scheduleProbe(client: Client): void {
     if (this.client !== client) return;
-    // counted from the last question, so that slow answers do not come the later
+    // Counted from the start of the last probe, so that slow probes do not delay the next.
     const pause = this.trustedUntil - leaseMs + probeEveryMs - monotonicMs();
     this.timer = setTimeout(() => void this.probe().then(() => this.scheduleProbe(client)), Math.max(0, pause)).unref();
   }
 
   /**
-   * One question at a time; who comes while one is under way shares the next, since that one may
-   * have been asked before what they wait for.
+   * Runs one probe at a time. Calls during a probe share the next: the current probe may have
+   * started before the changes that they wait for.
    */
   private probe(): Promise<void> {
-    if (this.probing !== null) this.nextProbe ??= this.probing.then(() => this.ask());
-    return this.nextProbe ?? this.ask();
+    if (this.probing !== null) this.nextProbe ??= this.probing.then(() => this.startProbe());
+    return this.nextProbe ?? this.startProbe();
   }
 
-  private ask(): Promise<void> {
+  private startProbe(): Promise<void> {
     this.nextProbe = null;
-    this.probing = this.askNow().finally(() => (this.probing = null));
+    this.probing = this.sendProbe().finally(() => (this.probing = null));
     return this.probing;
   }
 
-  private async askNow(): Promise<void> {
+  private async sendProbe(): Promise<void> {
     const { client } = this;
     if (client === null) return;
-    const askedAt = monotonicMs();
+    const startedAt = monotonicMs();
     try {
       await client.query('select 1');
-      if (this.client === client && !this.stopped) this.trustedUntil = askedAt + leaseMs;
+      if (this.client === client && !this.stopped) this.trustedUntil = startedAt + leaseMs;
     } catch (error) {
       this.lose(client, error as Error);
     }
