@@ -4,10 +4,7 @@ import { AppModule } from '../app.module';
 import { migrateDatabase } from '../database/migrate';
 import { configWithDatabase } from './database-url';
 
-/**
- * Does something with the services of the application, on a database that is up to date; nothing
- * listens.
- */
+/** Migrates the database and runs work with the services of the application, without a server. */
 export async function withApplication(work: (app: INestApplicationContext) => Promise<void>): Promise<void> {
   const { config, stop } = await configWithDatabase();
   try {

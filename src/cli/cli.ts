@@ -4,23 +4,24 @@ import { migrate } from './migrate';
 import { rotateKeys } from './rotate-keys';
 import { runCommand } from './run-command';
 
-/** Each takes what stands behind its name. */
-const commands: Record<string, (args: string[]) => Promise<void>> = {
-  'admin-recover': adminRecover,
-  migrate,
-  'rotate-keys': rotateKeys,
-};
+/** Commands by name. Each receives the arguments after its name. */
+const commands = new Map<string | undefined, (args: string[]) => Promise<void>>([
+  ['admin-recover', adminRecover],
+  ['migrate', migrate],
+  ['rotate-keys', rotateKeys],
+]);
 
-const list = `Commands:
+const usage = `Commands:
   admin-recover [name]            print a one-time link with which an administrator sets a new password
-  migrate                         bring the database up to date
-  rotate-keys [--now] [--revoke]  make the next signing key; with --revoke all others are bad at once`;
+  migrate                         apply all pending migrations
+  rotate-keys [--now] [--revoke]  create the next signing key; --now uses it as soon as all instances know it,
+                                  --revoke uses it immediately and revokes all other keys`;
 
 /** `npm run cli -- <command>`; in the image `node dist/src/cli/cli.js <command>`. */
 runCommand(async () => {
-  const [name = '', ...args] = process.argv.slice(2);
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (process.argv.includes('--help')) return console.log(list);
-  if (command === undefined) throw new Error(list);
+  const [name, ...args] = process.argv.slice(2);
+  if (process.argv.includes('--help')) return console.log(usage);
+  const command = commands.get(name);
+  if (command === undefined) throw new Error(usage);
   await command(args);
 });

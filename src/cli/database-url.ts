@@ -2,8 +2,8 @@ import { type Config, loadConfig, withDatabase } from '../config/config';
 import { findEmbeddedPostgres, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres';
 
 /**
- * The configuration with a database that answers, for a command: the running embedded one, or one
- * started for it.
+ * Returns the configuration with a reachable database for a command.
+ * Uses the running embedded server, or starts one that `stop` ends.
  */
 export async function configWithDatabase(): Promise<{ config: Config; stop: () => Promise<void> }> {
   const config = loadConfig();

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { parseArgs } from 'node:util';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ownPermissions } from '../access/permissions';
@@ -11,11 +12,9 @@ import { settings } from '../config/settings';
 import { createDocument } from '../docs/document';
 import { runCommand } from './run-command';
 
-/**
- * Writes the files that are made from code, or with `--check` fails when one is not what the code
- * says.
- */
+/** Writes the generated files. With `--check`, fails if a generated file is outdated. */
 runCommand(async () => {
+  const { check } = parseArgs({ options: { check: { type: 'boolean' } } }).values;
   const config = loadConfig({
     DATABASE_URL: 'postgres://nowhere/nothing',
     APP_SECRET: 'only-for-the-document-0123456789abcdef',
@@ -32,15 +31,15 @@ runCommand(async () => {
     '.env.example': environmentExample(),
   };
   const stale = Object.entries(files).filter(([file, text]) => !isCurrent(file, text));
-  if (process.argv.includes('--check') && stale.length > 0)
-    throw new Error(`not what the code says: ${stale.map(([file]) => file).join(', ')}; run npm run generate`);
+  if (check && stale.length > 0)
+    throw new Error(`outdated: ${stale.map(([file]) => file).join(', ')}; run npm run generate`);
   for (const [file, text] of stale) {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
   }
 });
 
-/** Invisible characters of patterns are escaped: nobody could review them in the committed file. */
+/** Escapes invisible characters in patterns, so that the committed file can be reviewed. */
 function documentFile(document: object): string {
   const text = JSON.stringify(document, null, 2);
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
@@ -59,12 +58,23 @@ function errorsPage(): string {
   const rows = Object.entries(errorCodes).map(
     ([code, { status, title, meaning }]) => `| \`${code}\` | ${status} | ${title} | ${meaning} |`,
   );
-  return `# Error codes\n\nEvery refusal is \`application/problem+json\` (RFC 9457); \`code\` is one of these and never changes.\n\n| code | status | title | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+  return page(
+    'Error codes',
+    'Every error response is `application/problem+json` (RFC 9457). Its `code` is one of these and never changes.',
+    ['code', 'status', 'title', 'meaning'],
+    rows,
+  );
 }
 
 function permissionsPage(): string {
   const rows = Object.entries(ownPermissions).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
-  return `# Permissions\n\nThe service's own; the platform's modules add theirs by naming them in roles. \`*\` is all.\n\n| permission | allows |\n|---|---|\n${rows.join('\n')}\n`;
+  return page(
+    'Permissions',
+    'Permissions of the service. Modules of the platform add their own by naming them in roles. ' +
+      '`*` grants all permissions.',
+    ['permission', 'allows'],
+    rows,
+  );
 }
 
 function settingRows(): { name: string; fallback: string; meaning: string }[] {
@@ -79,7 +89,18 @@ function configPage(): string {
   const rows = settingRows().map(
     ({ name, fallback, meaning }) => `| \`${name}\` | ${fallback === '' ? '–' : `\`${fallback}\``} | ${meaning} |`,
   );
-  return `# Configuration\n\nEnvironment variables; a file \`.env\` is read too, what is set in the environment wins. All are checked at start, every fault is named at once, and then the process stops with status 1.\n\n| variable | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;
+  return page(
+    'Configuration',
+    'The service reads environment variables and a file `.env`. The environment takes precedence. ' +
+      'All variables are checked at start. If any is invalid, the service lists every fault and exits with status 1.',
+    ['variable', 'default', 'meaning'],
+    rows,
+  );
+}
+
+function page(title: string, introduction: string, columns: string[], rows: string[]): string {
+  const head = [`| ${columns.join(' | ')} |`, `|${'---|'.repeat(columns.length)}`];
+  return `# ${title}\n\n${introduction}\n\n${[...head, ...rows].join('\n')}\n`;
 }
 
 function environmentExample(): string {

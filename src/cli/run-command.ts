@@ -1,6 +1,6 @@
 import { explainStartFault } from '../start-fault';
 
-/** Runs a command and ends the process with its status. */
+/** Runs a command and exits with status 0, or prints its error and exits with status 1. */
 export function runCommand(command: () => Promise<void>): void {
   command().then(
     () => process.exit(0),

@@ -5,16 +5,16 @@ import type { Config } from '../config/config';
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** A private key that was encrypted at rest. */
-export interface OpenedKey {
+/** A decrypted private key. */
+export interface DecryptedKey {
   private_key: KeyObject;
-  /** encrypted under `APP_SECRET_PREVIOUS`, not under `APP_SECRET` */
+  /** true if it is still encrypted with `APP_SECRET_PREVIOUS` */
   outdated: boolean;
 }
 
 /**
- * Encrypts private keys under a key from `APP_SECRET` (AES-256-GCM), and opens those under
- * `APP_SECRET_PREVIOUS` too.
+ * Encrypts private keys with a key derived from `APP_SECRET` (AES-256-GCM).
+ * Also decrypts private keys that were encrypted with `APP_SECRET_PREVIOUS`.
  */
 export class KeyEncryption {
   private readonly current: Buffer;
@@ -25,7 +25,7 @@ export class KeyEncryption {
     this.previous = APP_SECRET_PREVIOUS === undefined ? null : deriveKey(APP_SECRET_PREVIOUS, 'signing-keys');
   }
 
-  /** Nonce, tag and ciphertext of a key. */
+  /** Returns nonce, tag and ciphertext of a private key. */
   encrypt(key: KeyObject): Buffer {
     const nonce = randomBytes(nonceBytes);
     const cipher = createCipheriv('aes-256-gcm', this.current, nonce);
@@ -33,16 +33,16 @@ export class KeyEncryption {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
   }
 
-  /** The key again; null when it was encrypted under neither secret, or altered. */
-  open(stored: Buffer): OpenedKey | null {
-    const private_key = decrypt(this.current, stored);
+  /** Returns the private key, or null if it was altered or encrypted with another secret. */
+  decrypt(stored: Buffer): DecryptedKey | null {
+    const private_key = decryptWith(this.current, stored);
     if (private_key !== null) return { private_key, outdated: false };
-    const earlier = this.previous === null ? null : decrypt(this.previous, stored);
-    return earlier === null ? null : { private_key: earlier, outdated: true };
+    const previous = this.previous === null ? null : decryptWith(this.previous, stored);
+    return previous === null ? null : { private_key: previous, outdated: true };
   }
 }
 
-function decrypt(secret: Buffer, stored: Buffer): KeyObject | null {
+function decryptWith(secret: Buffer, stored: Buffer): KeyObject | null {
   try {
     const decipher = createDecipheriv('aes-256-gcm', secret, stored.subarray(0, nonceBytes));
     decipher.setAuthTag(stored.subarray(nonceBytes, nonceBytes + tagBytes));

@@ -9,28 +9,28 @@ import { KeyEncryption } from './signing-key-encryption';
 import { announcedBeforeSeconds, publishedBeforeSeconds, rotateAfterSeconds } from './signing-key-times';
 import { type SigningKeyRecord, SigningKeysRepository } from './signing-keys.repository';
 
-/** What a rotation did. */
-export interface Rotation {
-  /** `none`: a successor was there already, and will sign soon enough */
-  done: 'made' | 'advanced' | 'none';
+/** Result of a rotation. */
+export interface RotationResult {
+  /** `none`: the existing successor already signs soon enough */
+  done: 'created' | 'advanced' | 'none';
   /** the key that signs next */
   kid: string;
   signs_from: Date;
-  /** how many keys were revoked */
+  /** number of revoked keys */
   revoked: number;
 }
 
-/** How a rotation is to be done. */
+/** Options of a rotation. */
 export interface RotationOptions {
-  /** the successor signs as soon as every instance has it, not in a day */
+  /** the successor signs as soon as all instances know it, instead of after a day */
   now?: boolean;
-  /** all other keys stop verifying at once, and the successor signs at once */
+  /** the successor signs immediately, and all other keys are revoked */
   revoke?: boolean;
 }
 
 /**
- * Makes signing keys: one instance at a time, under a lock. Those that run learn of them by loading
- * the table (`SigningKeysService`).
+ * Creates and revokes signing keys, one instance at a time under a lock.
+ * `SigningKeysService` loads the keys on all instances.
  */
 @Injectable()
 export class SigningKeyRotation {
@@ -45,40 +45,40 @@ export class SigningKeyRotation {
   }
 
   /**
-   * At start: makes the first key, and encrypts those under the previous secret anew. @throws
-   * ConfigError when a key that is to sign cannot be opened
+   * Creates the first key at the start of the service. Re-encrypts keys of the previous secret.
+   * @throws ConfigError if a key that signs now or later cannot be decrypted
    */
   @Transactional()
   async prepare(): Promise<void> {
     await this.signingKeys.lock();
     const stored = await this.signingKeys.list();
-    if (stored.length === 0) await this.make(0);
+    if (stored.length === 0) await this.create(0);
     const signing = signersOf(stored);
     for (const key of stored) {
-      const opened = this.encryption.open(key.private_key);
-      if (opened === null && signing.includes(key))
-        throw new ConfigError(['APP_SECRET: is not the one with which the signing key in this database was encrypted']);
-      if (opened?.outdated === true)
-        await this.signingKeys.updateEncryption(key.kid, this.encryption.encrypt(opened.private_key));
+      const decrypted = this.encryption.decrypt(key.private_key);
+      if (decrypted === null && signing.includes(key))
+        throw new ConfigError(['APP_SECRET: differs from the secret that encrypted the signing key in this database']);
+      if (decrypted?.outdated === true)
+        await this.signingKeys.updateEncryption(key.kid, this.encryption.encrypt(decrypted.private_key));
     }
   }
 
   /**
-   * When the last key has signed for 29 days, makes its successor, which signs a day later; deletes
-   * the rows of old ones.
+   * Creates the next key once the last key has signed for 29 days; the next key signs a day later.
+   * Deletes the rows of keys that were retired long ago.
    */
   @Transactional()
   async rotateIfDue(): Promise<void> {
     await this.signingKeys.lock();
-    await this.signingKeys.deleteDispensable();
+    await this.signingKeys.deleteRetired();
     const [last] = await this.signingKeys.list();
-    if (last === undefined) await this.make(0);
+    if (last === undefined) await this.create(0);
     else if (last.signs_in_ms <= -rotateAfterSeconds * 1_000) await this.succeed(last.kid, announcedBeforeSeconds);
   }
 
-  /** Makes a successor, or lets the one that is there sign sooner. */
+  /** Creates a successor, or lets the existing successor sign earlier. */
   @Transactional()
-  async rotate({ now = false, revoke = false }: RotationOptions): Promise<Rotation> {
+  async rotate({ now = false, revoke = false }: RotationOptions): Promise<RotationResult> {
     await this.signingKeys.lock();
     const stored = await this.signingKeys.list();
     const [last] = stored;
@@ -88,25 +88,27 @@ export class SigningKeyRotation {
       return this.succeed(current, now ? publishedBeforeSeconds : announcedBeforeSeconds);
     const signs_from = now ? await this.signingKeys.advance(last.kid, publishedBeforeSeconds) : null;
     if (signs_from === null) return { done: 'none', kid: last.kid, signs_from: last.signs_from, revoked: 0 };
-    await this.announce(current, { kid: last.kid, signs_from });
+    await this.record(current, { kid: last.kid, signs_from });
     return { done: 'advanced', kid: last.kid, signs_from, revoked: 0 };
   }
 
-  /** Whoever has stolen the key that signs may have the one that was to follow, too. */
-  private async revokeAll(current: string | null): Promise<Rotation> {
-    const made = await this.make(0);
-    const revoked = await this.signingKeys.deleteOthers(made.kid);
-    await this.announce(current, made, revoked);
-    return { done: 'made', ...made, revoked };
+  /**
+   * Creates a new key, because a thief of the current key may also have the scheduled successor.
+   */
+  private async revokeAll(current: string | null): Promise<RotationResult> {
+    const created = await this.create(0);
+    const revoked = await this.signingKeys.deleteOthers(created.kid);
+    await this.record(current, created, revoked);
+    return { done: 'created', ...created, revoked };
   }
 
-  private async succeed(current: string | null, seconds: number): Promise<Rotation> {
-    const made = await this.make(seconds);
-    await this.announce(current, made);
-    return { done: 'made', ...made, revoked: 0 };
+  private async succeed(current: string | null, seconds: number): Promise<RotationResult> {
+    const created = await this.create(seconds);
+    await this.record(current, created);
+    return { done: 'created', ...created, revoked: 0 };
   }
 
-  private async make(seconds: number): Promise<Pick<Rotation, 'kid' | 'signs_from'>> {
+  private async create(seconds: number): Promise<Pick<RotationResult, 'kid' | 'signs_from'>> {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const public_jwk = publicKey.export({ format: 'jwk' });
     const kid = await calculateJwkThumbprint(public_jwk);
@@ -114,10 +116,9 @@ export class SigningKeyRotation {
     return { kid, signs_from: await this.signingKeys.insert(key, seconds) };
   }
 
-  /** In the transaction of the change; a trigger tells the instances. */
-  private async announce(
+  private async record(
     before: string | null,
-    { kid, signs_from }: Pick<Rotation, 'kid' | 'signs_from'>,
+    { kid, signs_from }: Pick<RotationResult, 'kid' | 'signs_from'>,
     revoked = 0,
   ): Promise<void> {
     const changes = {
@@ -130,8 +131,8 @@ export class SigningKeyRotation {
 }
 
 /**
- * Of keys in the order of the repository, those that sign later, and at last the one that signs
- * now.
+ * Returns the keys that sign later, followed by the key that signs now.
+ * @param stored keys in the order of the repository
  */
 export function signersOf(stored: SigningKeyRecord[]): SigningKeyRecord[] {
   const current = stored.findIndex(({ signs_in_ms }) => signs_in_ms <= 0);

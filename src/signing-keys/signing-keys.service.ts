@@ -7,19 +7,20 @@ import { reloadEverySeconds } from './signing-key-times';
 import { SigningKeyRotation, signersOf } from './signing-key-rotation.service';
 import { type SigningKeyRecord, SigningKeysRepository } from './signing-keys.repository';
 
-/** The key that signs, and the header that every token signed by it has. */
+/** The private key that signs access tokens, and its id. */
 export interface SigningKey {
   kid: string;
   private_key: KeyObject;
 }
 
-/** Unknown headers make this instance look for new keys at most once in this time. */
-const learnEveryMs = 1_000;
+/** Minimum time between two loads because of tokens with unknown keys. */
+const unknownReloadMs = 1_000;
+/** Matches the header of our own tokens. */
 const ownHeader = /^\{"alg":"ES256","typ":"at\+jwt","kid":"([A-Za-z0-9_-]{43})"\}$/;
 
 /**
- * The ES256 key pairs that sign and verify access tokens, as this instance knows them: loaded at
- * start, when one is added or removed, and every 30 s (ADR 0009).
+ * Provides the ES256 keys that sign and verify access tokens.
+ * Loads them at the start, when a key is added or removed, and every 30 s (ADR 0009).
  */
 @Injectable()
 export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
@@ -27,15 +28,13 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   private readonly encryption: KeyEncryption;
   private publicKeys = new Map<string, KeyObject>();
   private jwks: { keys: JsonWebKey[] } = { keys: [] };
-  /**
-   * the last to sign first, each with the moment from which it signs, by a clock that nobody sets
-   */
+  /** in descending order of `signsAt`, a time of the monotonic clock */
   private signers: (SigningKey & { signsAt: number })[] = [];
-  private changes = 0;
+  private changeCount = 0;
   private running: Promise<void> | null = null;
   private next: Promise<void> | null = null;
-  private learning: Promise<void> | null = null;
-  private learnedAt = -learnEveryMs;
+  private unknownReload: Promise<void> | null = null;
+  private unknownReloadAt = -unknownReloadMs;
   private stopped = false;
   private timer: NodeJS.Timeout | undefined;
 
@@ -63,32 +62,31 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * Grows whenever a key is added or removed: what was verified under another number is to be
-   * verified anew.
+   * Increases when a key is added or removed. Cached verifications of other versions are invalid.
    */
   get version(): number {
-    return this.changes;
+    return this.changeCount;
   }
 
-  /** The key that signs at this moment. */
+  /** Returns the key that signs now. */
   signingKey(): SigningKey {
     const now = performance.now();
     const current = this.signers.find(({ signsAt }) => signsAt <= now) ?? this.signers.at(-1);
-    if (current === undefined) throw new Error('there is no signing key that this instance can open');
+    if (current === undefined) throw new Error('there is no signing key that this instance can decrypt');
     return current;
   }
 
   /**
-   * The public key for the first part of a token. Only headers that we write ourselves are known,
-   * byte for byte, so that `alg`, `typ`, `kid`, `jwk`, `jku`, `crit` and the like are never up to
-   * the sender (RFC 8725 §3.1, §3.10, §3.11).
+   * Returns the public key for the encoded header of a token, or null.
+   * Accepts only the exact headers of our own tokens, so that the sender cannot choose `alg`,
+   * `typ`, `kid`, `jwk`, `jku` or `crit` (RFC 8725 §3.1, §3.10, §3.11).
    */
   publicKeyFor(header: string): KeyObject | null {
     return this.publicKeys.get(header) ?? null;
   }
 
   /**
-   * Returns the key that the first part of a token names, retired keys included.
+   * Returns the public key for the encoded header of a token. Includes retired keys.
    * Returns null if the key was revoked or never existed.
    */
   async findKey(header: string): Promise<KeyObject | null> {
@@ -99,28 +97,28 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
     return public_jwk === null ? null : importPublic({ public_jwk });
   }
 
-  /** The public keys, as `/.well-known/jwks.json` shows them (RFC 7517). */
+  /** Returns the public keys for `/.well-known/jwks.json` (RFC 7517). */
   publicKeySet(): { keys: JsonWebKey[] } {
     return this.jwks;
   }
 
   /**
-   * Looks for new keys when the first part of a token is not known although it has our form:
-   * another instance may have begun to sign with one. All who ask within a second share one load,
-   * so that forged ids of keys cannot load the database.
+   * Reloads the keys if the header of a token has our format but an unknown key: another instance
+   * may already sign with a new key. Reloads at most once per second, so that forged key ids cannot
+   * overload the database.
    */
   async learn(header: string): Promise<void> {
     if (this.unknownKid(header) === null) return;
-    if (performance.now() - this.learnedAt >= learnEveryMs) {
-      this.learnedAt = performance.now();
-      this.learning = this.reload();
+    if (performance.now() - this.unknownReloadAt >= unknownReloadMs) {
+      this.unknownReloadAt = performance.now();
+      this.unknownReload = this.reload();
     }
-    await this.learning;
+    await this.unknownReload;
   }
 
   /**
-   * Loads the keys as they are in the database now. Calls that come while one is under way share
-   * the one after it, since that one may have begun too early.
+   * Loads the keys from the database. Calls during a load share the next load: the current load may
+   * have started before the change that they wait for.
    */
   reload(): Promise<void> {
     if (this.running === null) {
@@ -136,10 +134,7 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
     return this.next;
   }
 
-  /**
-   * Returns the key id in the first part of a token if the part has our form and the key is
-   * unknown.
-   */
+  /** Returns the key id in an encoded header if it has our format and the key is unknown. */
   private unknownKid(header: string): string | null {
     const text = Buffer.from(header, 'base64url');
     if (this.publicKeys.has(header) || text.toString('base64url') !== header) return null;
@@ -148,7 +143,7 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
 
   private async tryReload(): Promise<void> {
     if (this.stopped) return;
-    await this.reload().catch((error: unknown) => this.logger.error(`signing keys: not loaded: ${String(error)}`));
+    await this.reload().catch((error: unknown) => this.logger.error(`signing keys: could not load: ${String(error)}`));
   }
 
   private async load(): Promise<void> {
@@ -167,28 +162,28 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
       publicKeys.size !== this.publicKeys.size || [...publicKeys.keys()].some((header) => !this.publicKeys.has(header));
     const now = performance.now();
     this.signers = signersOf(stored).flatMap((key) => {
-      const private_key = this.openKey(key);
+      const private_key = this.decryptKey(key);
       return private_key === null ? [] : [{ kid: key.kid, private_key, signsAt: now + key.signs_in_ms }];
     });
     if (!changed) return;
     this.publicKeys = publicKeys;
     this.jwks = { keys: stored.map((key) => ({ ...key.public_jwk, kid: key.kid, alg: 'ES256', use: 'sig' })) };
-    this.changes++;
+    this.changeCount++;
   }
 
   /**
-   * While `APP_SECRET` is changed, an instance may meet a key that it cannot open: it goes on with
-   * those that it has.
+   * Returns null for a key that this instance cannot decrypt. This happens while `APP_SECRET` is
+   * being changed; the instance then signs with the other keys.
    */
-  private openKey({ kid, private_key }: SigningKeyRecord): KeyObject | null {
+  private decryptKey({ kid, private_key }: SigningKeyRecord): KeyObject | null {
     const known = this.signers.find((signer) => signer.kid === kid);
     if (known !== undefined) return known.private_key;
-    const opened = this.encryption.open(private_key);
-    if (opened === null)
+    const decrypted = this.encryption.decrypt(private_key);
+    if (decrypted === null)
       this.logger.error(
-        `signing keys: ${kid} was encrypted under another APP_SECRET: this instance cannot sign with it`,
+        `signing keys: ${kid} was encrypted with another APP_SECRET: this instance cannot sign with it`,
       );
-    return opened?.private_key ?? null;
+    return decrypted?.private_key ?? null;
   }
 }
 
@@ -196,7 +191,7 @@ function importPublic({ public_jwk }: Pick<SigningKeyRecord, 'public_jwk'>): Key
   return createPublicKey({ key: public_jwk as JsonWebKey, format: 'jwk' });
 }
 
-/** The first part of every token that a key signs. */
+/** Returns the encoded header of the tokens that a key signs. */
 function headerOf(kid: string): string {
   return Buffer.from(JSON.stringify({ alg: 'ES256', typ: 'at+jwt', kid })).toString('base64url');
 }

@@ -138,7 +138,7 @@ describe('signing keys', () => {
 
   it('rotates by command in a day, or at once after publication, but never before', async () => {
     const made = await rotation.rotate({});
-    expect([made.done, (await rows()).map(({ ahead }) => ahead)]).toEqual(['made', [0, 86_400]]);
+    expect([made.done, (await rows()).map(({ ahead }) => ahead)]).toEqual(['created', [0, 86_400]]);
     expect(await rotation.rotate({})).toEqual({ ...made, done: 'none' });
     const advanced = await rotation.rotate({ now: true });
     expect([advanced.done, advanced.kid]).toEqual(['advanced', made.kid]);
