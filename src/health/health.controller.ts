@@ -5,26 +5,26 @@ import { Endpoint } from '../common/http/endpoint.decorator';
 import { HealthResponse } from './health.dto';
 import { HealthService } from './health.service';
 
-/** For load balancers and orchestrators. */
+/** Health checks for load balancers and orchestrators. */
 @ApiTags('Health')
 @Controller('health')
 export class HealthController {
   constructor(private readonly health: HealthService) {}
 
-  /** Tell whether the process lives */
+  /** Check whether the process is running */
   @Get('live')
   @Public('none')
-  @Endpoint({ answer: { status: 200, type: HealthResponse, description: 'It does' } })
+  @Endpoint({ answer: { status: 200, type: HealthResponse, description: 'The process is running' } })
   live(): HealthResponse {
     return this.health.live();
   }
 
-  /** Tell whether requests can be served */
+  /** Check whether the service can handle requests */
   @Get('ready')
   @Public('none')
   @Endpoint({
-    description: '503 while the database does not answer.',
-    answer: { status: 200, type: HealthResponse, description: 'They can' },
+    description: 'Responds with 503 while the database is unavailable.',
+    answer: { status: 200, type: HealthResponse, description: 'The service can handle requests' },
   })
   ready(): Promise<HealthResponse> {
     return this.health.ready();

@@ -1,5 +1,5 @@
 /** State of this instance. */
 export class HealthResponse {
-  /** `ok`; an instance that is not answers 503 */
+  /** always `ok`; an instance that cannot handle requests responds with 503 */
   status!: 'ok';
 }

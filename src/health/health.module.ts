@@ -3,6 +3,6 @@ import { HealthController } from './health.controller';
 import { HealthRepository } from './health.repository';
 import { HealthService } from './health.service';
 
-/** Health. */
+/** Provides the health checks. */
 @Module({ controllers: [HealthController], providers: [HealthService, HealthRepository] })
 export class HealthModule {}

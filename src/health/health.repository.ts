@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { sql } from '../common/query/sql';
 import { Database } from '../database/database';
 
-/** The SQL that tells whether the database answers. */
+/** SQL of the health checks. */
 @Injectable()
 export class HealthRepository {
   constructor(private readonly database: Database) {}
 
-  /** Fails when the database does not answer. */
+  /** Throws if the database does not respond. */
   async ping(): Promise<void> {
     await this.database.run(sql`select 1`);
   }

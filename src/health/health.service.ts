@@ -5,17 +5,17 @@ import { HealthRepository } from './health.repository';
 
 const timeoutMs = 3_000;
 
-/** Tells whether this instance lives and can serve. */
+/** Checks the process and the database. */
 @Injectable()
 export class HealthService {
   constructor(private readonly repository: HealthRepository) {}
 
-  /** The process answers, so it lives. */
+  /** Returns `ok` whenever the process is running. */
   live(): HealthResponse {
     return { status: 'ok' };
   }
 
-  /** The database answers in time. @throws service.database_unavailable */
+  /** Checks that the database responds within 3 s. @throws service.database_unavailable */
   async ready(): Promise<HealthResponse> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
