@@ -5,7 +5,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { AppModule } from './app.module';
 import { CheckTokenService } from './auth/check-token.service';
-import { answerKnownTokens } from './auth/known-tokens';
+import { respondToKnownTokens } from './auth/known-tokens';
 import { PasswordChecksService } from './logins/password-checks.service';
 import { turnAwayEarly } from './auth/turn-away';
 import { AppError } from './common/errors/app-error';
@@ -45,6 +45,7 @@ const exposedHeaders = [
 const maxHeaderSize = 65_536;
 /** Milliseconds until the headers of a request must be complete. */
 const headersMs = 15_000;
+const unusualPath = /%|\/\/|\/\.(?!well-known\/)|\\|;|#/;
 const saneRequestId = /^[A-Za-z0-9._-]{1,64}$/;
 /** No request comes here by itself: `isPlain` lets no such path through. */
 const nowhere = '/.';
@@ -89,6 +90,7 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   registerBodyParsers(fastify, maxBytes);
   awaitOwnChanges(fastify, app.get(Notifications));
   turnAwayEarly(fastify, app.get(PasswordChecksService));
+  respondToKnownTokens(fastify, app.get(CheckTokenService));
   if (config.CORS_ORIGINS.length > 0)
     app.enableCors({
       origin: config.CORS_ORIGINS,
@@ -101,13 +103,6 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   await app.init();
   allowed.register();
   await fastify.ready();
-  answerKnownTokens(fastify.server, {
-    path: `${config.BASE_PATH}/auth/check-token`,
-    headers: { ...securityHeadersOf(config), ...corsHeadersOf(config) },
-    requestId: requestIdOf,
-    log: createAccessLog(config.LOG_LEVEL),
-    tokens: app.get(CheckTokenService),
-  });
   return app;
 }
 
@@ -150,8 +145,9 @@ function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
 }
 
 function isPlain(url: string): boolean {
-  const path = url.split('?', 1)[0] ?? '';
-  return path.startsWith('/') && !/%|\/\/|\/\.(?!well-known\/)|\\|;|#/.test(path);
+  const query = url.indexOf('?');
+  const path = query < 0 ? url : url.slice(0, query);
+  return path.startsWith('/') && !unusualPath.test(path);
 }
 
 function addHooks(fastify: FastifyInstance, config: Config): void {
@@ -182,16 +178,6 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
 function securityHeadersOf({ PUBLIC_URL }: Config): Record<string, string> {
   if (!PUBLIC_URL.startsWith('https:')) return securityHeaders;
   return { ...securityHeaders, 'strict-transport-security': 'max-age=31536000; includeSubDomains' };
-}
-
-/**
- * What the answer to a request has that comes from no page, where those of other origins are let
- * in.
- */
-function corsHeadersOf({ CORS_ORIGINS }: Config): Record<string, string> {
-  return CORS_ORIGINS.length === 0
-    ? {}
-    : { vary: 'Origin', 'access-control-expose-headers': exposedHeaders.join(', ') };
 }
 
 /**

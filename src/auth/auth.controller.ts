@@ -6,7 +6,7 @@ import type { Actor, Caller } from '../access/actor';
 import { Allow, Public } from '../access/allow.decorator';
 import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
-import { accessTokenFrom } from './access-token-header';
+import { accessTokenFrom } from './request-tokens';
 import { AddressLimitsService } from '../rate-limits/address-limits.service';
 import {
   ChangePasswordRequest,
@@ -51,7 +51,7 @@ export class AuthController {
   @HttpCode(200)
   @Header('content-type', 'application/json; charset=utf-8')
   @Public('failures')
-  @RouteConfig({ heldBack: 'refusals' })
+  @RouteConfig({ heldBack: 'refusals', respondsToKnownTokens: true })
   @ApiBody({ type: CheckTokenRequest, required: false })
   @Endpoint({
     description:
@@ -65,8 +65,8 @@ export class AuthController {
     errors: ['auth.token_missing', 'auth.token_invalid'],
     optionalBody: true,
   })
-  checkToken(@Req() http: FastifyRequest, @CurrentCaller() caller: Caller): Promise<Buffer> {
-    return this.tokens.check(http.body, () => accessTokenFrom(http.raw), caller);
+  checkToken(@Req() http: FastifyRequest, @CurrentCaller() caller: Caller): Promise<string> {
+    return this.tokens.check(http.body, () => accessTokenFrom(http), caller);
   }
 
   /** Log out */
@@ -82,7 +82,7 @@ export class AuthController {
   })
   logout(@Body() request: LogoutRequest, @Req() http: FastifyRequest, @CurrentCaller() caller: Caller): Promise<void> {
     return this.limits.countFailure(caller.ip, () =>
-      this.auth.logout(accessTokenFrom(http.raw), request.refresh_token, caller),
+      this.auth.logout(accessTokenFrom(http), request.refresh_token, caller),
     );
   }
 

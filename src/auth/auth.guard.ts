@@ -8,7 +8,7 @@ import { callerOf } from '../access/caller.decorator';
 import { holds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
 import { ApiKeysService } from '../api-keys/api-keys.service';
-import { accessTokenFrom, type ClientCredentials, clientCredentialsFrom } from './access-token-header';
+import { accessTokenFrom, type ClientCredentials, clientCredentialsFrom, findAccessToken } from './request-tokens';
 import { ActorsService } from './actors.service';
 import { AddressLimitsService } from '../rate-limits/address-limits.service';
 import { VerifiedTokens } from './verified-tokens';
@@ -54,7 +54,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
   }
 
   private known(request: FastifyRequest): Actor | null {
-    const token = tokenOf(request);
+    const token = findAccessToken(request);
     const claims = token === null ? null : this.verified.find(token);
     return claims === null ? null : this.actors.known(claims, () => callerOf(request));
   }
@@ -73,8 +73,8 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
   /** Whoever comes without a good token counts against the limit of their address. */
   private async authenticate(rule: AccessRule, context: ExecutionContext, request: FastifyRequest): Promise<Actor> {
     return this.limits.countFailure(request.ip, async () => {
-      const token = accessTokenFrom(request.raw);
-      const credentials = token === null && rule.clientCredentials === true ? clientCredentialsFrom(request.raw) : null;
+      const token = accessTokenFrom(request);
+      const credentials = token === null && rule.clientCredentials === true ? clientCredentialsFrom(request) : null;
       if (credentials !== null) return this.clientActor(credentials, request);
       if (token === null) throw new AppError('auth.token_missing');
       if (this.apiKeys.isKey(token)) return this.keyActor(token, request);
@@ -93,18 +93,6 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     const actor = await this.apiKeys.find(token, callerOf(request));
     if (actor === null) throw new AppError('auth.token_invalid');
     return actor;
-  }
-}
-
-/**
- * The token, or null when there is none or it cannot be one: who it is that refuses is decided
- * later.
- */
-function tokenOf(request: FastifyRequest): string | null {
-  try {
-    return accessTokenFrom(request.raw);
-  } catch {
-    return null;
   }
 }
 

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport-jwt';
 import type { Actor } from '../access/actor';
 import { callerOf } from '../access/caller.decorator';
-import { accessTokenFrom } from './access-token-header';
+import { accessTokenFrom } from './request-tokens';
 import { AccessTokens } from './access-tokens';
 import { ActorsService } from './actors.service';
 import { VerifiedTokens } from './verified-tokens';
@@ -22,7 +22,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
   ) {
     const { algorithms, issuer, audience, clockTolerance } = tokens.rules;
     super({
-      jwtFromRequest: (request: unknown) => accessTokenFrom((request as FastifyRequest).raw),
+      jwtFromRequest: (request: unknown) => accessTokenFrom(request as FastifyRequest),
       secretOrKeyProvider: (_request, token: string, done) => {
         try {
           done(null, tokens.keyFor(token) as never);
@@ -40,7 +40,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
 
   /** Called by passport. A load of keys that fails is no bad token. */
   override authenticate(request: Parameters<Strategy['authenticate']>[0], options?: unknown): void {
-    const token = accessTokenFrom((request as unknown as FastifyRequest).raw) ?? '';
+    const token = accessTokenFrom(request as unknown as FastifyRequest) ?? '';
     this.tokens.learnKey(token).then(
       () => super.authenticate(request, options),
       (error: unknown) => this.error(error as Error),
@@ -50,7 +50,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
   /** Called by passport once signature, issuer, audience and expiry are right. */
   async validate(request: FastifyRequest, payload: unknown): Promise<Actor> {
     const claims = this.tokens.claimsOf(payload);
-    this.verified.remember(accessTokenFrom(request.raw) as string, claims);
+    this.verified.remember(accessTokenFrom(request) as string, claims);
     return this.actors.get(claims, callerOf(request));
   }
 }

@@ -1,83 +1,44 @@
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import { monotonicMs } from '../common/clock';
-import { countHeader } from '../common/http/head-rules';
-import type { AnsweredRequest } from '../common/log';
+import type { FastifyInstance, FastifyRequest, preHandlerHookHandler } from 'fastify';
 import type { CheckTokenService } from './check-token.service';
+import { findAccessToken } from './request-tokens';
 
-/** What `answerKnownTokens` needs of the service around it. */
-export interface KnownTokensOptions {
-  /** path of check-token, with the prefix of all paths */
-  path: string;
-  /** headers that every answer has */
-  headers: Record<string, string>;
-  /** name of a request */
-  requestId: (request: IncomingMessage) => string;
-  log: (request: AnsweredRequest) => void;
-  tokens: CheckTokenService;
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** responds to a known access token before Nest's handler runs; see `respondToKnownTokens` */
+    respondsToKnownTokens?: boolean;
+  }
 }
 
-/** A longer body is not only a token. */
-const bodyMax = 4_120;
-const onlyToken = /^\{"token":"([A-Za-z0-9._-]+)"\}$/;
-const onlyBearer = /^Bearer ([A-Za-z0-9._-]+)$/;
-/** With one of these a request has something besides to be looked at. */
-const unusual = ['transfer-encoding', 'content-encoding', 'expect', 'origin', 'x-forwarded-for', 'upgrade'];
-
 /**
- * The hot path of `POST /auth/check-token`: a known token, in the body or as the bearer of an empty
- * object, is answered before the framework begins, which costs several times as much as the answer.
- * The route is public, so no guard is passed over; whatever is not exactly the usual request, or
- * not known, takes the way of all requests, unread. Call it once the server has its listener.
+ * Adds the fast path of `POST /auth/check-token` to the routes that ask for it.
+ * A hook responds to a token that is verified and whose login is in memory. All hooks of the
+ * framework run as usual. Only Nest's guards and handler are skipped, and for such a request they
+ * have nothing to reject: the route is public, and the body contains at most the token.
+ * All other requests pass on to the handler. Call it before routes are added.
  */
-export function answerKnownTokens(server: Server, options: KnownTokensOptions): void {
-  const [all] = server.listeners('request') as RequestListener[];
-  if (all === undefined) throw new Error('the server has no listener yet');
-  server.removeListener('request', all);
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    // a server that closes has more to say in its answers
-    if (request.url !== options.path || request.method !== 'POST' || !server.listening || !isUsual(request))
-      all(request, response);
-    // the body comes with the headers, or right after this turn
-    else process.nextTick(() => answer(request, response, options) || all(request, response));
+export function respondToKnownTokens(fastify: FastifyInstance, tokens: CheckTokenService): void {
+  const hook: preHandlerHookHandler = (request, reply, done) => {
+    const response = isUsual(request) ? findResponse(request, tokens) : null;
+    if (response === null) done();
+    else void reply.header('content-type', 'application/json; charset=utf-8').send(response);
+  };
+  fastify.addHook('onRoute', (route) => {
+    if (route.config?.respondsToKnownTokens === true) route.preHandler = [route.preHandler ?? [], hook].flat();
   });
 }
 
-function isUsual({ headers, rawHeaders }: IncomingMessage): boolean {
-  const length = Number(headers['content-length']);
-  if (headers['content-type'] !== 'application/json' || !(length > 0 && length <= bodyMax)) return false;
-  return (
-    unusual.every((name) => headers[name as keyof IncomingHttpHeaders] === undefined) &&
-    countHeader(rawHeaders, 'host') === 1
-  );
+/** Returns false if the handler's guards may have something to reject. */
+function isUsual({ bodyFault, headers, originalUrl }: FastifyRequest): boolean {
+  return bodyFault === undefined && headers['content-encoding'] === undefined && !originalUrl.includes('?');
 }
 
-function knownIn(body: string, { headers, rawHeaders }: IncomingMessage, tokens: CheckTokenService): Buffer | null {
-  const [, inBody] = onlyToken.exec(body) ?? [];
-  if (inBody !== undefined) return tokens.known(inBody, 'body');
-  if (body !== '{}' || headers['x-auth-token'] !== undefined || countHeader(rawHeaders, 'authorization') !== 1)
-    return null;
-  const [, inHeader] = onlyBearer.exec(headers.authorization ?? '') ?? [];
-  return inHeader === undefined ? null : tokens.known(inHeader, 'header');
-}
-
-function answer(request: IncomingMessage, response: ServerResponse, options: KnownTokensOptions): boolean {
-  const began = monotonicMs();
-  const body = request.read() as Buffer | null;
-  if (body === null) return false;
-  const isWhole = body.length === Number(request.headers['content-length']);
-  const known = isWhole ? knownIn(body.toString('latin1'), request, options.tokens) : null;
-  if (known === null) {
-    request.unshift(body);
-    return false;
+function findResponse(request: FastifyRequest, tokens: CheckTokenService): string | null {
+  const { body = {} } = request as { body?: Record<string, unknown> };
+  const [name, ...others] = Object.keys(body);
+  if (name === undefined) {
+    const token = findAccessToken(request);
+    return token === null ? null : tokens.known(token, 'header');
   }
-  const reqId = options.requestId(request);
-  const own = {
-    'x-request-id': reqId,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': known.length,
-  };
-  response.writeHead(200, { ...options.headers, ...own }).end(known);
-  const ip = request.socket.remoteAddress ?? '';
-  options.log({ reqId, method: 'POST', route: options.path, status: 200, ms: Math.round(monotonicMs() - began), ip });
-  return true;
+  const { token } = body;
+  return typeof token === 'string' && others.length === 0 ? tokens.known(token, 'body') : null;
 }

@@ -53,8 +53,10 @@ export function registerBodyParsers(fastify: FastifyInstance, uploadMaxBytes: nu
 function readBody(request: FastifyRequest, body: Buffer): Body | undefined {
   if (body.length === 0) return undefined;
   const kind = contentType.exec(request.headers['content-type'] ?? '')?.[1]?.toLowerCase();
-  if (takesUpload(request)) throw noFile();
-  const { form: forms } = request.routeOptions.config;
+  // Read once: the getter of Fastify builds an object.
+  const { routeOptions } = request;
+  if (takesUpload(routeOptions)) throw noFile();
+  const { form: forms } = routeOptions.config;
   const form = kind === 'x-www-form-urlencoded' && forms !== undefined;
   if (!form && forms === 'only')
     throw new AppError('request.unsupported_media_type', {

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { monotonicMs } from '../clock';
 
-/** So long whoever is refused while they send gets to read the answer. */
+/** Time to keep the socket open after an early error response, so that the client can read it. */
 const lingerMs = 5_000;
 const sweepMs = 500;
 
@@ -17,8 +17,15 @@ export interface ReceivingLimits {
   uploadGraceMs: number;
 }
 
-/** The start of the measurement of an upload's rate. */
-interface RateStart {
+/** A request whose body is expected, and its deadline on the monotonic clock. */
+interface Expected {
+  request: FastifyRequest;
+  until: number;
+}
+
+/** An accepted upload whose rate is measured. */
+interface MeasuredUpload {
+  raw: IncomingMessage;
   since: number;
   /** bytes that the connection had received by then */
   bytes: number;
@@ -34,53 +41,48 @@ interface RateStart {
 export function limitReceiving(
   fastify: FastifyInstance,
   limits: ReceivingLimits,
-  refuse: (error: Error, socket: Socket) => void,
+  reject: (error: Error, socket: Socket) => void,
 ): void {
-  // Oldest first. One timer per request would cost more than a short request.
-  const receiving = new Map<FastifyRequest, number>();
-  const uploads = new Map<FastifyRequest, RateStart>();
+  // By connection: the body of a request is complete before its connection delivers the next one.
+  // Oldest first, with one timer for all.
+  const expected = new Map<Socket, Expected>();
+  const uploads = new Map<Socket, MeasuredUpload>();
+  const watched = new WeakSet<Socket>();
+  const expect = (request: FastifyRequest): void => {
+    const { socket } = request.raw;
+    expected.delete(socket); // keeps the order
+    expected.set(socket, { request, until: monotonicMs() + limits.bodyMs });
+    // Once per connection, because a listener for each request would cost more than a short request.
+    if (watched.has(socket)) return;
+    watched.add(socket);
+    socket.once('close', () => {
+      expected.delete(socket);
+      uploads.delete(socket);
+    });
+  };
   fastify.addHook('onRequest', (request, _reply, done) => {
     const { raw } = request;
-    // `connection: close` was said: what still comes is no request, whatever it looks like (RFC
-    // 9112 §9.6)
+    // The server sent `connection: close`. Further bytes are not a request (RFC 9112 §9.6).
     if (raw.socket.writableEnded) {
       raw.socket.destroy();
       return;
     }
-    if (hasBody(raw.headers)) receiving.set(request, monotonicMs() + limits.bodyMs);
+    if (hasBody(raw.headers)) expect(request);
     done();
   });
-  const forget = (request: FastifyRequest, done: () => void): void => {
-    receiving.delete(request);
-    uploads.delete(request);
+  fastify.addHook('onResponse', ({ raw }, _reply, done) => {
+    if (expected.get(raw.socket)?.request.raw === raw) expected.delete(raw.socket);
+    if (uploads.get(raw.socket)?.raw === raw) uploads.delete(raw.socket);
     done();
-  };
-  // answered, or given up by the client
-  fastify.addHook('onResponse', (request, _reply, done) => forget(request, done));
-  fastify.addHook('onRequestAbort', forget);
-  const sweep = setInterval(() => {
-    const now = monotonicMs();
-    for (const [request, until] of receiving) {
-      if (until > now) break;
-      receiving.delete(request);
-      const { raw, upload } = request;
-      if (upload?.opened === true) uploads.set(request, { since: now, bytes: raw.socket.bytesRead });
-      else if (!raw.complete) refuse(new Error('the body is late'), raw.socket);
-    }
-    for (const [request, start] of uploads) {
-      const { raw } = request;
-      if (!raw.complete && raw.socket.bytesRead >= requiredBytes(start, now, limits)) continue;
-      uploads.delete(request);
-      if (!raw.complete) refuse(new Error('the upload is too slow'), raw.socket);
-    }
-  }, sweepMs).unref();
+  });
+  const sweep = setInterval(() => rejectLate(expected, uploads, limits, reject), sweepMs).unref();
   fastify.addHook('onClose', (_instance, done) => {
     clearInterval(sweep);
     done();
   });
   fastify.addHook('onSend', ({ raw }, reply, _payload, done) => {
-    // what is refused before it is read would have to be read to the end for the next request of
-    // the connection
+    // Otherwise the server would have to read the rest of a rejected body before the next request
+    // of the connection.
     if (raw.complete === false && hasBody(raw.headers)) {
       void reply.header('connection', 'close');
       closeInStages(raw);
@@ -89,9 +91,32 @@ export function limitReceiving(
   });
 }
 
+/** Rejects requests after their deadline, and uploads below the minimum rate. */
+function rejectLate(
+  expected: Map<Socket, Expected>,
+  uploads: Map<Socket, MeasuredUpload>,
+  limits: ReceivingLimits,
+  reject: (error: Error, socket: Socket) => void,
+): void {
+  const now = monotonicMs();
+  for (const [socket, { request, until }] of expected) {
+    if (until > now) break;
+    expected.delete(socket);
+    const { raw, upload } = request;
+    if (upload?.opened === true) uploads.set(socket, { raw, since: now, bytes: socket.bytesRead });
+    else if (!raw.complete) reject(new Error('the body is late'), socket);
+  }
+  for (const [socket, upload] of uploads) {
+    const { complete } = upload.raw;
+    if (!complete && socket.bytesRead >= requiredBytes(upload, now, limits)) continue;
+    uploads.delete(socket);
+    if (!complete) reject(new Error('the upload is too slow'), socket);
+  }
+}
+
 /** Returns the bytes that the connection of an upload must have received by now. */
 function requiredBytes(
-  { since, bytes }: RateStart,
+  { since, bytes }: MeasuredUpload,
   now: number,
   { uploadGraceMs, uploadBytesPerSecond }: ReceivingLimits,
 ): number {
@@ -104,9 +129,10 @@ export function hasBody(headers: Record<string, unknown>): boolean {
 }
 
 /**
- * A connection that is closed with bytes unread is reset, and whoever still sends may never read
- * the answer. So once the answer is out, the rest of the body is read and thrown away for a while
- * (RFC 9112 §9.6). `destroySoon` is what Node calls after an answer with `connection: close`.
+ * Reads the rest of the body for a while after the response.
+ * Closing a connection with unread bytes resets it, and a client that is still sending may never
+ * read the response (RFC 9112 §9.6). Node calls `destroySoon` after a response with
+ * `connection: close`.
  */
 function closeInStages(raw: IncomingMessage): void {
   const { socket } = raw;
@@ -116,15 +142,12 @@ function closeInStages(raw: IncomingMessage): void {
     socket.end();
     destroyLater(socket);
     raw.once('end', close);
-    // a listener of its own: a reader that is about to leave would stop the flow else
+    // A separate listener, because the flow stops when the last reader leaves.
     raw.on('data', () => undefined).resume();
   };
 }
 
-/**
- * Ends a connection for good, which one side alone cannot: whoever goes on sending would keep it
- * open.
- */
+/** Destroys a connection after a while, because a client that keeps sending would keep it open. */
 export function destroyLater(socket: Socket): void {
   const late = setTimeout(() => socket.destroy(), lingerMs).unref();
   socket.once('close', () => clearTimeout(late));

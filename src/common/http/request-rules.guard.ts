@@ -45,9 +45,10 @@ function refuseEncoding({ headers }: FastifyRequest): void {
 
 /** An empty JSON object and an empty form are bodies. A missing file is rejected by its handler. */
 function isMissing(request: FastifyRequest): boolean {
-  if (request.body !== undefined || takesUpload(request)) return false;
+  const { routeOptions } = request;
+  if (request.body !== undefined || takesUpload(routeOptions)) return false;
   const type = request.headers['content-type'] ?? '';
-  return request.routeOptions.config.form === undefined || !type.startsWith('application/x-www-form-urlencoded');
+  return routeOptions.config.form === undefined || !type.startsWith('application/x-www-form-urlencoded');
 }
 
 function hasFields(body: unknown): boolean {

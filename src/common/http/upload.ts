@@ -64,17 +64,18 @@ const charset = /;[ \t]*charset="?([^";\s]*)"?/i;
 const uploadPaths = ['/user/import'];
 
 /** Returns whether a route accepts files. The request itself may lack access or send no file. */
-export function takesUpload({ method, routeOptions }: FastifyRequest): boolean {
-  return method === 'POST' && uploadPaths.some((path) => routeOptions.url?.endsWith(path));
+export function takesUpload({ method, url }: FastifyRequest['routeOptions']): boolean {
+  return method === 'POST' && uploadPaths.some((path) => url?.endsWith(path));
 }
 
 /** Passes files of at most `maxBytes` to the handler unread, so that the guards run first. */
 export function registerUploads(fastify: FastifyInstance, maxBytes: number): void {
   fastify.addContentTypeParser(Object.keys(formats), (request, bytes, done) => {
     const type = request.headers['content-type'] ?? '';
+    const takes = takesUpload(request.routeOptions);
     const format = formats[(type.split(';')[0] ?? '').trim().toLowerCase()];
-    if (format === undefined || !takesUpload(request) || (charset.exec(type)?.[1] ?? 'utf-8').toLowerCase() !== 'utf-8')
-      request.bodyFault = takesUpload(request) ? noFile() : new AppError('request.unsupported_media_type');
+    if (format === undefined || !takes || (charset.exec(type)?.[1] ?? 'utf-8').toLowerCase() !== 'utf-8')
+      request.bodyFault = takes ? noFile() : new AppError('request.unsupported_media_type');
     else if (Number(request.headers['content-length']) > maxBytes) request.bodyFault = tooLarge(maxBytes);
     else request.upload = new UploadedFile(format, bytes, maxBytes);
     done(null, undefined);

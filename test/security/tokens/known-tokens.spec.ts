@@ -1,137 +1,175 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { CheckTokenService } from '../../../src/auth/check-token.service';
-import { answerKnownTokens } from '../../../src/auth/known-tokens';
+import { CheckTokenService } from '../../../src/auth/check-token.service';
 import { until } from '../../support/links';
 import { RawConnection, requestHead } from '../../support/raw-connection';
 import { type TestLogin, TestService } from '../../support/service';
 import { decode, forge, ownKey } from '../../support/tokens';
 
 const ending = '\r\n\r\n';
+const path = '/auth/check-token';
 
-/** Over sockets: `inject` never meets the server's listener. */
-describe('the fast path of check-token', () => {
+type Headers = Record<string, string | undefined>;
+
+interface Response {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** The bytes of a request. A header that is undefined is left out. */
+function bytesOf(body: string, headers: Headers = {}, target = path, method = 'POST'): string {
+  const usual = { 'Content-Type': 'application/json', 'Content-Length': String(body.length) };
+  return requestHead(method, target, { ...usual, ...headers }) + body;
+}
+
+const onlyToken = (token: string) => JSON.stringify({ token });
+const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
+/** Sends a request to the handler without changing its meaning. */
+const toHandler = { 'Content-Encoding': 'identity' };
+
+/** Sends pieces one after the other over one connection, and returns all responses. */
+async function exchange(port: number, pieces: string[], count = 1): Promise<Response[]> {
+  const connection = await RawConnection.open(port);
+  for (const piece of pieces) {
+    await connection.send(piece);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const isComplete = () => {
+    const lengths = [...connection.received.matchAll(/content-length: (\d+)/gi)].map(([, length]) => Number(length));
+    const bodies = connection.received.split(ending).slice(1).join('');
+    return lengths.length === count && bodies.length >= lengths.reduce((sum, length) => sum + length, 0);
+  };
+  await until(() => Promise.resolve(isComplete()));
+  connection.socket.destroy();
+  return connection.received.split(/(?=HTTP\/1\.1 \d{3} )/).map((text) => {
+    const [head = '', body = ''] = text.split(ending);
+    const [status = '', ...lines] = head.split('\r\n');
+    const headers = lines.map((line) => [line.split(': ')[0]?.toLowerCase(), line.split(': ').slice(1).join(': ')]);
+    return { status: Number(status.split(' ')[1]), headers: Object.fromEntries(headers), body };
+  });
+}
+
+/** Everything in a response that does not depend on the time. */
+function comparable({ status, headers, body }: Response): unknown {
+  const { date, 'x-request-id': requestId, ...fixed } = headers;
+  expect([date, requestId]).toEqual([expect.any(String), expect.any(String)]);
+  return { status, headers: fixed, body: body.replace(/"expires_in":\d{3}\b/, '"expires_in":0') };
+}
+
+describe('check-token with a known token', () => {
   let service: TestService;
   let port: number;
   let user: TestLogin;
+  let handler: jest.SpyInstance;
   beforeAll(async () => {
-    service = await TestService.start({ REQUESTS_PER_ADDRESS_PER_MINUTE: '1000' });
+    service = await TestService.start({
+      REQUESTS_PER_ADDRESS_PER_MINUTE: '1000',
+      CORS_ORIGINS: 'https://portal.example.net',
+    });
     ({ port } = await service.listen());
     user = await service.loginAs();
+    await send(bytesOf(onlyToken(user.token)));
+    handler = jest.spyOn(service.app.get(CheckTokenService), 'check');
   });
   afterAll(() => service.close());
+  beforeEach(() => handler.mockClear());
 
-  const request = (body: string, headers = '', target = '/auth/check-token', method = 'POST') =>
-    `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}Content-Length: ${body.length}${ending}${body}`;
-  const only = (token = user.token) => JSON.stringify({ token });
+  const send = async (...pieces: string[]) => (await exchange(port, pieces))[0]!;
 
-  /** The answers to pieces that are sent one after the other over one connection. */
-  async function answersTo(
-    pieces: string[],
-    count = 1,
-  ): Promise<{ status: number; headers: Record<string, string>; body: string }[]> {
-    const connection = await RawConnection.open(port);
-    for (const piece of pieces) {
-      await connection.send(piece);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    const complete = () => {
-      const heads = [...connection.received.matchAll(/content-length: (\d+)/gi)].map(([, length]) => Number(length));
-      const bodies = connection.received.split(ending).length - 1;
-      return (
-        heads.length === count &&
-        bodies === count &&
-        connection.received.length >= heads.reduce((sum, length) => sum + length, 0)
-      );
-    };
-    await until(() => Promise.resolve(complete()));
-    connection.socket.destroy();
-    return connection.received.split(/(?=HTTP\/1\.1 \d{3} )/).map((text) => {
-      const [head = '', body = ''] = text.split(ending);
-      const [status = '', ...lines] = head.split('\r\n');
-      const headers = Object.fromEntries(
-        lines.map((line) => [line.split(': ')[0]?.toLowerCase() ?? '', line.split(': ').slice(1).join(': ')]),
-      );
-      return { status: Number(status.split(' ')[1]), headers, body };
-    });
-  }
-  const answerTo = async (...pieces: string[]) => (await answersTo(pieces))[0]!;
-
-  it('returns the same body and headers as the regular path', async () => {
-    const long = await answerTo(request(` ${only()}`));
-    const short = await answerTo(request(only()));
-    const comparable = ({ status, headers, body }: typeof long) => ({
-      status,
-      headers: Object.keys(headers).sort(),
-      fixed: Object.entries(headers)
-        .filter(([name]) => !/^(date|x-request-id|content-length)$/.test(name))
-        .sort(),
-      body: { ...JSON.parse(body), expires_in: 0 },
-    });
-    expect(comparable(short)).toEqual(comparable(long));
-    expect(short.headers['cache-control']).toBe('no-store');
-    expect((await answerTo(request(only(), 'X-Request-Id: mine-1\r\n'))).headers['x-request-id']).toBe('mine-1');
-    expect((await answerTo(request(only(), 'X-Request-Id: a b\r\n'))).headers['x-request-id']).not.toBe('a b');
+  it.each<[way: string, body: (token: string) => string, headers: (token: string) => Headers]>([
+    ['in the body', onlyToken, () => ({})],
+    ['in the body, from a page of another origin', onlyToken, () => ({ Origin: 'https://portal.example.net' })],
+    ['in the body, beside a broken header', onlyToken, () => ({ Authorization: 'Basic x' })],
+    ['in the body, with spaces', (token) => ` { "token" : "${token}" } `, () => ({})],
+    ['as the bearer of an empty object', () => '{}', bearer],
+    ['as the bearer of an empty body', () => '', (token) => ({ ...bearer(token), 'Content-Type': undefined })],
+    ['in X-Auth-Token', () => '{}', (token) => ({ 'X-Auth-Token': token })],
+  ])('gets the response of the handler without reaching the handler: %s', async (_way, body, headers) => {
+    const [text, given] = [body(user.token), headers(user.token)];
+    const fromHook = await send(bytesOf(text, given));
+    expect(handler).not.toHaveBeenCalled();
+    const same = text === '' ? '{}' : text;
+    const fromHandler = await send(bytesOf(same, { ...given, 'Content-Type': 'application/json', ...toHandler }));
+    expect(handler).toHaveBeenCalledTimes(1);
+    expect(comparable(fromHook)).toEqual(comparable(fromHandler));
+    expect(fromHook).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
+    expect(JSON.parse(fromHook.body)).toMatchObject({ user: { user_id: user.user_id }, refreshed: false });
   });
 
-  it('returns the same response for an empty object with the token in the header', async () => {
-    const bearer = (body: string) => request(body, `Authorization: Bearer ${user.token}\r\n`);
-    const answers = [await answerTo(bearer(' {}')), await answerTo(bearer('{}')), await answerTo(request(only()))];
-    const [long, short, inBody] = answers.map(({ status, body }) => ({
-      status,
-      body: { ...JSON.parse(body), expires_in: 0 },
-    }));
-    expect([short, short]).toEqual([long, inBody]);
-    expect(short).toMatchObject({ status: 200, body: { user: { user_id: user.user_id }, refreshed: false } });
+  it('keeps a valid request id and replaces an invalid one', async () => {
+    const idFor = async (id: string) => (await send(bytesOf(onlyToken(user.token), { 'X-Request-Id': id }))).headers;
+    expect((await idFor('mine-1'))['x-request-id']).toBe('mine-1');
+    expect((await idFor('a b'))['x-request-id']).not.toBe('a b');
   });
 
-  it('renews a bearer token past half its life, and no token in the body', async () => {
+  it('replaces a bearer past half its lifetime, and only checks the same token in the body', async () => {
     const { key, header } = ownKey(service);
     const claims = decode(user.token);
-    const token = forge(
-      header,
-      { ...claims, exp: Number(claims['iat']) + service.config.ACCESS_TOKEN_TTL_SECONDS / 2 - 5 },
-      key,
-    );
-    const bearer = request('{}', `Authorization: Bearer ${token}\r\n`);
+    const exp = Number(claims['iat']) + service.config.ACCESS_TOKEN_TTL_SECONDS / 2 - 5;
+    const token = forge(header, { ...claims, exp }, key);
     for (let round = 0; round < 3; round++) {
-      expect(JSON.parse((await answerTo(request(only(token)))).body).refreshed).toBe(false);
-      expect(JSON.parse((await answerTo(bearer)).body).refreshed).toBe(true);
+      expect(JSON.parse((await send(bytesOf(onlyToken(token)))).body).refreshed).toBe(false);
+      expect(JSON.parse((await send(bytesOf('{}', bearer(token)))).body).refreshed).toBe(true);
     }
   });
 
-  it('returns the right user for many requests over one connection (J18)', async () => {
+  it('returns the user of each token when many requests share a connection (J18)', async () => {
     const others = await Promise.all(Array.from({ length: 5 }, () => service.loginAs()));
-    for (const other of others) await answerTo(request(only(other.token)));
+    for (const { token } of others) await send(bytesOf(onlyToken(token)));
     const asked = Array.from({ length: 50 }, (_, index) => others[index % others.length]!);
-    const answers = await answersTo([asked.map(({ token }) => request(only(token))).join('')], asked.length);
-    expect(answers.map(({ body }) => JSON.parse(body).user.user_id)).toEqual(asked.map(({ user_id }) => user_id));
+    const bytes = asked.map(({ token }) => bytesOf(onlyToken(token))).join('');
+    const responses = await exchange(port, [bytes], asked.length);
+    expect(responses.map(({ body }) => JSON.parse(body).user.user_id)).toEqual(asked.map(({ user_id }) => user_id));
   });
 
-  it('leaves split, unknown and extended requests to the regular path (H9)', async () => {
-    const whole = request(only());
-    for (const at of [10, whole.indexOf(ending) + 4, whole.length - 10]) {
-      const { status, body } = await answerTo(whole.slice(0, at), whole.slice(at));
-      expect([status, JSON.parse(body).user.user_id]).toEqual([200, user.user_id]);
-    }
-    const refused: [string, number][] = [
-      [request(only('garbage')), 401],
-      [request(only(`${user.token}x`)), 401],
-      [request(only().replace('}', ',"x":1}')), 400],
-      [request(only(), '', '/auth/check-token?x=1'), 400],
-      [request(only(), '', '/auth/check-token', 'PUT'), 405],
-      [request(only(), '', '/auth/check-token/'), 404],
-      [request(only(), 'Host: other\r\n'), 400],
-      [whole.replace('application/json', 'text/plain'), 415],
-    ];
-    for (const [bytes, status] of refused)
-      expect([bytes.slice(0, 60), (await answerTo(bytes)).status]).toEqual([bytes.slice(0, 60), status]);
-    // what was not known was left unread, and so was what follows it
-    const answers = await answersTo([`${request(only('garbage'))}${whole}${request(only('garbage'))}${whole}`], 4);
-    expect(answers.map(({ status }) => status)).toEqual([401, 200, 401, 200]);
+  it('reads a request that arrives in pieces or in chunks (H9)', async () => {
+    const whole = bytesOf(onlyToken(user.token));
+    for (const at of [10, whole.indexOf(ending) + 4, whole.length - 10])
+      expect((await send(whole.slice(0, at), whole.slice(at))).status).toBe(200);
+    const text = onlyToken(user.token);
+    const chunked = `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+    const head = { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' };
+    expect((await send(bytesOf('', head) + chunked)).status).toBe(200);
   });
 
-  it('rejects a token after logout, disabling and a change of password (S2, S7)', async () => {
+  const rejected: [what: string, bytes: (token: string) => string, status: number][] = [
+    ['a token with one more character', (token) => bytesOf(onlyToken(`${token}x`)), 401],
+    ['another field', (token) => bytesOf(JSON.stringify({ token, x: 1 })), 400],
+    ['a refresh token', (token) => bytesOf(JSON.stringify({ token, refresh_token: 'x' })), 400],
+    ['a token that is a number', () => bytesOf('{"token":1}', bearer('x')), 400],
+    ['a list', (token) => bytesOf('[]', bearer(token)), 400],
+    ['broken JSON', (token) => bytesOf('{', bearer(token)), 400],
+    ['an encoding', (token) => bytesOf(onlyToken(token), { 'Content-Encoding': 'gzip' }), 415],
+    ['a query', (token) => bytesOf(onlyToken(token), {}, `${path}?x=1`), 400],
+    ['a query that is not UTF-8', (token) => bytesOf(onlyToken(token), {}, `${path}?%ff`), 400],
+    ['an empty query', (token) => bytesOf(onlyToken(`${token}x`), {}, `${path}?`), 401],
+    ['another method', (token) => bytesOf(onlyToken(token), {}, path, 'PUT'), 405],
+    ['another path', (token) => bytesOf(onlyToken(token), {}, `${path}/`), 404],
+    ['two hosts', (token) => bytesOf(onlyToken(token), { Host: 'other' }), 400],
+    ['another expectation', (token) => bytesOf(onlyToken(token), { Expect: 'x' }), 400],
+    ['another media type', (token) => bytesOf(onlyToken(token), { 'Content-Type': 'text/plain' }), 415],
+    ['no media type', (token) => bytesOf(onlyToken(token), { 'Content-Type': undefined }), 415],
+    [
+      'a form',
+      (token) => bytesOf('x=1', { ...bearer(token), 'Content-Type': 'application/x-www-form-urlencoded' }),
+      415,
+    ],
+    ['two different tokens', (token) => bytesOf('{}', { ...bearer(token), 'X-Auth-Token': 'x' }), 401],
+    ['an empty second header', (token) => bytesOf('{}', { ...bearer(token), 'X-Auth-Token': '' }), 401],
+    ['two Authorization headers', (token) => bytesOf('{}', { ...bearer(token), authorization: 'Bearer x' }), 401],
+    ['another scheme', (token) => bytesOf('{}', { Authorization: `Basic ${token}` }), 401],
+    ['text after the token', (token) => bytesOf('{}', { Authorization: `Bearer ${token}, Bearer x` }), 401],
+  ];
+  it.each(rejected)('rejects a request with %s, although its token is known (H9)', async (_what, bytes, status) => {
+    expect((await send(bytes(user.token))).status).toBe(status);
+  });
+
+  it('responds in order when known and unknown tokens share a connection (H9)', async () => {
+    const [known, unknown] = [bytesOf(onlyToken(user.token)), bytesOf(onlyToken('garbage'))];
+    const responses = await exchange(port, [`${unknown}${known}${unknown}${known}`], 4);
+    expect(responses.map(({ status }) => status)).toEqual([401, 200, 401, 200]);
+  });
+
+  it('rejects the token after logout, and after its user was disabled or deleted (S2, S7)', async () => {
     const ends: ((login: TestLogin) => Promise<unknown>)[] = [
       ({ token }) => service.post('/auth/logout', { token, body: {} }),
       ({ user_id }) => service.patch(`/user/${user_id}`, { token: service.admin.token, body: { status: 'disabled' } }),
@@ -139,123 +177,9 @@ describe('the fast path of check-token', () => {
     ];
     for (const end of ends) {
       const login = await service.loginAs();
-      for (let round = 0; round < 3; round++) expect((await answerTo(request(only(login.token)))).status).toBe(200);
+      for (let round = 0; round < 3; round++) expect((await send(bytesOf(onlyToken(login.token)))).status).toBe(200);
       await end(login);
-      expect((await answerTo(request(only(login.token)))).status).toBe(401);
+      expect((await send(bytesOf(onlyToken(login.token)))).status).toBe(401);
     }
-  });
-});
-
-/**
- * A server whose parser lets through more than that of the service, and that knows every token:
- * what is looked at before decides alone.
- */
-it('sends the headers of the regular path where other origins are allowed (H9)', async () => {
-  const service = await TestService.start({ CORS_ORIGINS: 'https://portal.example.net' });
-  try {
-    const { url } = await service.listen();
-    const { token } = await service.loginAs();
-    const namesOf = async (body: string, headers = {}) => {
-      const answer = await fetch(`${url}/auth/check-token`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...headers },
-        body,
-      });
-      expect(answer.status).toBe(200);
-      return [...answer.headers.keys()].sort();
-    };
-    const long = await namesOf(` ${JSON.stringify({ token })}`);
-    expect(await namesOf(' {}', { authorization: `Bearer ${token}` })).toEqual(long);
-    expect(await namesOf(JSON.stringify({ token }))).toEqual(long);
-    expect(await namesOf('{}', { authorization: `Bearer ${token}` })).toEqual(long);
-  } finally {
-    await service.close();
-  }
-});
-
-describe('the request that takes the fast path', () => {
-  let server: Server;
-  beforeAll(async () => {
-    server = createServer({ insecureHTTPParser: true }, (request, response) =>
-      request.resume().on('end', () => response.end('long')),
-    );
-    const tokens = {
-      known: (_token: string, from: string) => Buffer.from(from === 'body' ? 'short' : 'from the header, short'),
-    };
-    answerKnownTokens(server, {
-      path: '/',
-      headers: {},
-      requestId: () => '1',
-      log: () => undefined,
-      tokens: tokens as unknown as CheckTokenService,
-    });
-    await new Promise((listening) => server.listen(0, '127.0.0.1', () => listening(null)));
-  });
-  afterAll(() => new Promise((closed) => server.close(closed)));
-
-  const body = JSON.stringify({ token: 'a.b.c' });
-  const usual = { 'Content-Type': 'application/json', 'Content-Length': String(body.length) };
-  /** Which way the request takes. */
-  const wayOf = async (bytes: string) => {
-    const connection = await RawConnection.open((server.address() as AddressInfo).port);
-    await connection.send(bytes);
-    await until(() => Promise.resolve(/(long|short)$/.test(connection.received.replace(/\r\n0\r\n\r\n$/, ''))));
-    connection.socket.destroy();
-    return /long|short/.exec(connection.received)?.[0];
-  };
-
-  it('is the only one that takes it (H9)', async () => {
-    expect(await wayOf(requestHead('POST', '/', usual) + body)).toBe('short');
-  });
-
-  it.each<[what: string, headers: Record<string, string | undefined>, sent?: string]>([
-    ['in chunks', { 'Transfer-Encoding': 'chunked' }, `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`],
-    ['with an expectation', { Expect: '100-continue' }],
-    ['from a page', { Origin: 'https://portal.example.net' }],
-    ['through a proxy', { 'X-Forwarded-For': '203.0.113.1' }],
-    ['with another protocol in mind', { Upgrade: 'websocket', Connection: 'upgrade' }],
-    ['for two hosts', { Host: 'other' }],
-    ['with a charset', { 'Content-Type': 'application/json; charset=utf-8' }],
-    ['of another type', { 'Content-Type': 'text/plain' }],
-    ['of no type', { 'Content-Type': undefined }],
-    ['with more than a token', {}, JSON.stringify({ token: 'a.b.c', x: 1 })],
-    ['with a longer body than a token makes', {}, JSON.stringify({ token: 'x'.repeat(4_109) })],
-  ])('leaves to the regular path a request %s (H9)', async (_what, headers, sent = body) => {
-    const length = headers['Transfer-Encoding'] === undefined ? String(sent.length) : usual['Content-Length'];
-    expect(await wayOf(requestHead('POST', '/', { ...usual, 'Content-Length': length, ...headers }) + sent)).toBe(
-      'long',
-    );
-  });
-
-  const bearerOnly = { ...usual, 'Content-Length': '2', Authorization: 'Bearer a.b.c' };
-
-  it('accepts an empty object with the token in the header (H9)', async () => {
-    expect(await wayOf(`${requestHead('POST', '/', bearerOnly)}{}`)).toBe('short');
-  });
-
-  it.each<[what: string, headers: Record<string, string | undefined>, sent?: string]>([
-    ['without any', { Authorization: undefined }],
-    ['with a token in the older header besides', { 'X-Auth-Token': 'a.b.c' }],
-    ['with an empty older header besides', { 'X-Auth-Token': '' }],
-    ['in another spelling', { Authorization: 'bearer a.b.c' }],
-    ['with two spaces', { Authorization: 'Bearer  a.b.c' }],
-    ['with something after it', { Authorization: 'Bearer a.b.c, Bearer d.e.f' }],
-    ['of another scheme', { Authorization: 'Basic a.b.c' }],
-    ['twice', { 'Content-Type': 'application/json\r\nauthorization: Bearer d.e.f' }],
-    ['with a refresh token', {}, '{"refresh_token":"x"}'],
-    ['with a list', {}, '[]'],
-  ])('leaves to the regular path a bearer token %s (H9)', async (_what, headers, sent = '{}') => {
-    expect(
-      await wayOf(
-        requestHead('POST', '/', { ...bearerOnly, 'Content-Length': String(sent.length), ...headers }) + sent,
-      ),
-    ).toBe('long');
-  });
-
-  it('accepts no body longer than that of the longest token (H9)', async () => {
-    const sent = JSON.stringify({ token: 'x'.repeat(4_108) });
-    expect(await wayOf(requestHead('POST', '/', { ...usual, 'Content-Length': String(sent.length) }) + sent)).toBe(
-      'short',
-    );
   });
 });

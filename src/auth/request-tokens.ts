@@ -1,0 +1,59 @@
+import type { FastifyRequest } from 'fastify';
+import { AppError } from '../common/errors/app-error';
+import { countHeader } from '../common/http/head-rules';
+
+/** The parts of a request that can contain a token. */
+type RequestHead = Pick<FastifyRequest, 'headers'> & { raw: Pick<FastifyRequest['raw'], 'rawHeaders'> };
+
+const bearer = /^Bearer +([^\s]+)$/i;
+const basic = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
+
+/**
+ * Returns the access token in `Authorization: Bearer` or `X-Auth-Token`, or null if there is none.
+ * Node keeps only the first of two Authorization headers, but a proxy may have used the second.
+ * @throws auth.token_invalid if a header is repeated, or the two headers have different tokens
+ */
+export function accessTokenFrom({ headers, raw: { rawHeaders } }: RequestHead): string | null {
+  const { authorization, 'x-auth-token': xAuthToken } = headers;
+  if (authorization === undefined && xAuthToken === undefined) return null;
+  const isRepeated = countHeader(rawHeaders, 'authorization') > 1 || countHeader(rawHeaders, 'x-auth-token') > 1;
+  if (isRepeated) throw new AppError('auth.token_invalid');
+  const fromBearer = authorization === undefined ? null : (bearer.exec(authorization)?.[1] ?? null);
+  const fromOwnHeader = typeof xAuthToken === 'string' && xAuthToken !== '' ? xAuthToken : null;
+  if (authorization !== undefined && xAuthToken !== undefined && fromBearer !== fromOwnHeader)
+    throw new AppError('auth.token_invalid');
+  return fromBearer ?? fromOwnHeader;
+}
+
+/** Returns the access token like `accessTokenFrom`, or null where `accessTokenFrom` throws. */
+export function findAccessToken(request: RequestHead): string | null {
+  try {
+    return accessTokenFrom(request);
+  } catch {
+    return null;
+  }
+}
+
+/** Client credentials of OAuth 2.0. */
+export interface ClientCredentials {
+  client_id: string;
+  client_secret: string;
+}
+
+/**
+ * Returns the client credentials in `Authorization: Basic` (RFC 6749 §2.3.1).
+ * An OAuth 2.0 library sends the id of an API key as `client_id` and the API key as `client_secret`.
+ * @returns null if there are none; empty texts if they cannot be decoded
+ */
+export function clientCredentialsFrom({ headers }: Pick<FastifyRequest, 'headers'>): ClientCredentials | null {
+  const encoded = basic.exec(headers.authorization ?? '')?.[1];
+  if (encoded === undefined) return null;
+  const [client_id = '', client_secret = ''] = Buffer.from(encoded, 'base64').toString().split(':');
+  try {
+    // Both are form-encoded. Ids and API keys contain no character that forms and URLs encode
+    // differently.
+    return { client_id: decodeURIComponent(client_id), client_secret: decodeURIComponent(client_secret) };
+  } catch {
+    return { client_id: '', client_secret: '' };
+  }
+}
