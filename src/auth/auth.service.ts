@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, type Caller, systemActorFor } from '../access/actor';
-import { secondsUntil } from '../common/clock';
 import { AppError, invalid } from '../common/errors/app-error';
 import { CredentialsService } from '../credentials/credentials.service';
 import { Notifications } from '../database/notifications.service';
@@ -10,6 +9,7 @@ import type { VerifiedLogin } from '../logins/user-attempts.service';
 import type { UserResponse } from '../users/users.dto';
 import { AccessTokens } from './access-tokens';
 import type { LoginRequest, LoginResponse } from './auth.dto';
+import { newTokenPair } from './token-response';
 import { PasswordChecksService } from '../logins/password-checks.service';
 
 interface OpenedLogin {
@@ -109,18 +109,8 @@ export class AuthService {
     if (noted === null) throw new AppError('auth.invalid_credentials');
     await this.credentials.renewHash(verified.user.user_id, password_hash, password);
     const { user, opened } = noted;
-    const { user_id, user_type, carrier_id } = user;
-    const roles = user.must_change_password ? [] : user.roles;
-    const signed = this.tokens.sign({ user_id, session_id, user_type, roles, carrier_id });
-    const answer: LoginResponse = {
-      ...signed,
-      token_type: 'Bearer',
-      refresh_token,
-      refresh_expires_in: secondsUntil(opened.expires_at.getTime() / 1_000),
-      session_id,
-      user,
-    };
-    return { answer, ended: opened.ended };
+    const pair = newTokenPair(this.tokens, user, session_id, { refresh_token, expires_at: opened.expires_at });
+    return { answer: { ...pair, session_id, user }, ended: opened.ended };
   }
 
   private async sessionToEnd(access_token: string | null, refresh_token: string | undefined): Promise<string> {

@@ -9,6 +9,7 @@ import { type AccessTokenClaims, AccessTokens } from './access-tokens';
 import { AddressLimitsService } from '../rate-limits/address-limits.service';
 import { CheckTokenRequest, type CheckTokenResponse } from './auth.dto';
 import { RefreshService } from './refresh.service';
+import { newAccessToken, newTokenPair } from './token-response';
 import { VerifiedTokens } from './verified-tokens';
 
 /** What an answer says of the token itself. */
@@ -71,7 +72,7 @@ export class CheckTokenService {
     return this.answer(
       login,
       login.renewable
-        ? { ...this.sign(login), refreshed: true }
+        ? { ...newAccessToken(this.tokens, login.user, login.session.session_id), refreshed: true }
         : { expires_in: secondsUntil(claims.exp), refreshed: false },
     );
   }
@@ -81,29 +82,17 @@ export class CheckTokenService {
     const refreshed = await this.refresher.rotate(refresh_token, session_id, caller);
     if (refreshed === null) throw new AppError('auth.token_invalid');
     const login = await this.login({ sid: refreshed.session_id, sub: refreshed.user_id });
-    const { last_seen_at, expires_at } = refreshed;
-    const pair = {
-      refresh_token: refreshed.refresh_token,
-      refresh_expires_in: secondsUntil(expires_at.getTime() / 1_000),
-    };
-    // what is remembered of the session may be older than its rotation
+    const { session_id: refreshed_id, last_seen_at, expires_at } = refreshed;
+    const pair = newTokenPair(this.tokens, login.user, refreshed_id, refreshed);
+    // The login in memory may be older than the rotation of its session.
     const rotated = { ...login, session: { ...login.session, last_seen_at, expires_at } };
-    return this.answer(rotated, { ...this.sign(login), refreshed: true, ...pair });
+    return this.answer(rotated, { ...pair, refreshed: true });
   }
 
   private async login({ sid, sub }: Pick<AccessTokenClaims, 'sid' | 'sub'>): Promise<LiveLogin> {
     const login = await this.logins.find(sid, sub);
     if (login === null) throw new AppError('auth.token_invalid');
     return login;
-  }
-
-  private sign({ user, session }: LiveLogin): Pick<CheckTokenResponse, 'access_token' | 'token_type' | 'expires_in'> {
-    const { user_id, user_type, carrier_id } = user;
-    const roles = user.must_change_password ? [] : user.roles;
-    return {
-      ...this.tokens.sign({ user_id, session_id: session.session_id, user_type, roles, carrier_id }),
-      token_type: 'Bearer',
-    };
   }
 
   private answer(login: LiveLogin, token: TokenPart): string {

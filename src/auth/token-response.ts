@@ -1,0 +1,43 @@
+import { secondsUntil } from '../common/clock';
+import type { UserResponse } from '../users/users.dto';
+import type { AccessTokens } from './access-tokens';
+
+/** A new access token, as fields of a response. */
+export interface AccessTokenFields {
+  access_token: string;
+  token_type: 'Bearer';
+  expires_in: number;
+}
+
+/** A new access token and a new refresh token, as fields of a response. */
+export interface TokenPairFields extends AccessTokenFields {
+  refresh_token: string;
+  refresh_expires_in: number;
+}
+
+/** A new refresh token, and the time at which its session ends unless it is refreshed. */
+interface NewRefreshToken {
+  refresh_token: string;
+  expires_at: Date;
+}
+
+/**
+ * Signs an access token for a session and returns it as fields of a response.
+ * The token contains no roles while the user must change the password.
+ */
+export function newAccessToken(tokens: AccessTokens, user: UserResponse, session_id: string): AccessTokenFields {
+  const { user_id, user_type, carrier_id } = user;
+  const roles = user.must_change_password ? [] : user.roles;
+  return { ...tokens.sign({ user_id, session_id, user_type, roles, carrier_id }), token_type: 'Bearer' };
+}
+
+/** Returns the same with a refresh token that was issued just now. */
+export function newTokenPair(
+  tokens: AccessTokens,
+  user: UserResponse,
+  session_id: string,
+  { refresh_token, expires_at }: NewRefreshToken,
+): TokenPairFields {
+  const refresh_expires_in = secondsUntil(expires_at.getTime() / 1_000);
+  return { ...newAccessToken(tokens, user, session_id), refresh_token, refresh_expires_in };
+}
