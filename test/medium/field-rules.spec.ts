@@ -1,96 +1,129 @@
 import 'reflect-metadata';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
 import fc from 'fast-check';
 import type { AppError, FieldError } from '../../src/common/errors/app-error';
-import { checkFields, fieldsOf } from '../../src/common/http/field-rules';
+import { checkFields, fieldsOf, type RequestClass } from '../../src/common/http/field-rules';
 import { createValidationPipe } from '../../src/common/http/validation.pipe';
-import { CreateUserRequest } from '../../src/users/users.dto';
+import { CreateUserRequest, PersonalFields, SharedChanges } from '../../src/users/users.dto';
 
-const fields = fieldsOf(CreateUserRequest);
-const right: Record<string, unknown[]> = {
-  user_type: ['system', 'carrier'],
-  name: ['ada', 'a.b-c_D9', 'x'.repeat(64)],
-  email: ['ada@example.com', '  Ada@EXAMPLE.com ', 'ada@bücher.example'],
-  first_name: [null, '', 'Zoë 👩‍🚀'],
-  last_name: [null, "O'Neill"],
-  phone: [null, '+4312345678'],
-  locale: [null, 'de-AT'],
-  timezone: [null, 'Europe/Vienna'],
-  carrier_id: [null, 'c1'],
-  carrier_scope: [null, [], ['c1', 'c2']],
-  roles: [[], ['carrier_user']],
-  allowed_ips: [[], ['10.0.0.0/8', '::1']],
-  attributes: [{}, { a: { b: { c: { d: 1 } } } }],
-  password: ['correct horse battery staple'],
-  must_change_password: [true, false],
-};
-const wrong: unknown[] = [
-  ...[
-    null,
-    undefined,
-    true,
-    0,
-    1.5,
-    '',
-    ' ',
-    'x',
-    'a\u202eb',
-    '\u0000',
-    'x'.repeat(2_000),
-    '😀'.repeat(101),
-    'ada@',
-    'a@b',
-    '+0',
-    'Mars/Base',
-  ],
-  ...[
-    [],
-    {},
-    [1],
-    ['c1', 'c1'],
-    ['not a role'],
-    Array.from({ length: 51 }, (_, i) => `10.0.0.${i}`),
-    { a: { b: { c: { d: { e: {} } } } } },
-  ],
-  ...[{ a: 'x'.repeat(17_000) }, ['300.1.1.1'], 'xx-@@'],
+type FieldsClass = RequestClass & (new () => object);
+
+/** Values of which each field accepts some and rejects others. */
+const values: unknown[] = [
+  ...[null, undefined, true, false, 0, 1.5, '', ' ', 'x', 'ada', 'a.b-c_D9', 'a\u202eb', '\u0000', '+0', 'xx-@@'],
+  ...['x'.repeat(64), 'x'.repeat(2_000), 'x'.repeat(70_000), '😀'.repeat(101), 'Zoë 👩‍🚀', "O'Neill", 'Mars/Base'],
+  ...['ada@example.com', '  Ada@EXAMPLE.com ', 'ada@bücher.example', 'ada@', 'a@b'],
+  ...['system', 'carrier', 'active', 'disabled', 'list', '+4312345678', 'de-AT', 'Europe/Vienna'],
+  ...['2026-01-31T12:00:00.000Z', '2026-02-30T12:00:00.000Z', '10.0.0.1', '300.1.1.1'],
+  ...['0191f0a0-0000-7000-8000-000000000000', 'correct horse battery staple'],
+  ...[[], {}, [1], ['c1', 'c1'], ['c1', 'c2'], ['not a role'], ['carrier_user'], ['carrier'], ['user:read'], ['*']],
+  ...[['10.0.0.0/8', '::1'], ['300.1.1.1'], Array.from({ length: 51 }, (_, i) => `10.0.0.${i}`)],
+  ...[{ a: { b: { c: { d: 1 } } } }, { a: { b: { c: { d: { e: {} } } } } }, { a: 'x'.repeat(17_000) }, { toString: 1 }],
+  Array.from({ length: 1_001 }, (_, i) => `c${i}`),
 ];
 
-describe('the two readers of request fields', () => {
-  const pipe = createValidationPipe();
-  const byPipe = async (values: object): Promise<FieldError[] | { email: unknown }> =>
-    pipe
-      .transform({ ...values }, { type: 'body', metatype: CreateUserRequest })
-      .catch((error: AppError) => sorted(error.extras.errors ?? [])) as Promise<FieldError[] | { email: unknown }>;
-  const sorted = (errors: FieldError[]) =>
-    [...errors].sort((a, b) => String(a.pointer).localeCompare(String(b.pointer)));
+class Inherited extends PersonalFields {}
+class Picked extends PickType(CreateUserRequest, ['email', 'timezone']) {}
+class Omitted extends OmitType(CreateUserRequest, ['password', 'email']) {}
+class Partial extends PartialType(CreateUserRequest) {}
+class PartialWithoutNull extends PartialType(CreateUserRequest, { skipNullProperties: false }) {}
+class Intersected extends IntersectionType(PickType(PersonalFields, ['phone']), SharedChanges) {}
+class Overlapping extends IntersectionType(CreateUserRequest, SharedChanges) {}
 
-  it('covers the same fields in both', () => {
-    expect([...fields.keys()].sort()).toEqual(Object.keys(right).sort());
+/** Every class with request fields in the `*.dto.ts` files. */
+function declaredClasses(): FieldsClass[] {
+  const folder = join(__dirname, '../../src');
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.dto.ts'))
+    .flatMap((file) => Object.values(require(join(folder, file)) as Record<string, unknown>)) // eslint-disable-line @typescript-eslint/no-require-imports -- finds classes that no list names
+    .filter((value): value is FieldsClass => typeof value === 'function' && /^class\b/.test(String(value)))
+    .filter((type) => fieldsOf(type).size > 0);
+}
+
+const pipe = createValidationPipe();
+const sorted = (errors: FieldError[]) => [...errors].sort((a, b) => String(a.pointer).localeCompare(String(b.pointer)));
+
+/** Reads a body with the validation pipe: the errors, or the values. */
+async function byPipe(metatype: FieldsClass, body: object): Promise<{ errors: FieldError[]; values?: object }> {
+  return pipe.transform({ ...body }, { type: 'body', metatype }).then(
+    (read: object) => ({ errors: [], values: { ...read } }),
+    (error: AppError) => ({ errors: sorted(error.extras.errors ?? []) }),
+  );
+}
+
+/** Reads a body with the reader of imports: the errors, or the values. */
+function byReader(type: FieldsClass, body: object): { errors: FieldError[]; values?: object } {
+  const read: Record<string, unknown> = { ...body };
+  const errors = sorted(checkFields(fieldsOf(type), read));
+  return errors.length > 0 ? { errors } : { errors, values: read };
+}
+
+describe('the two readers of request fields', () => {
+  const derived = [Inherited, Picked, Omitted, Partial, PartialWithoutNull, Intersected, Overlapping];
+  const classes = [...declaredClasses(), ...derived].map((type) => [type.name, type] as const);
+
+  it('cover the request classes of all features', () => {
+    expect(classes.map(([name]) => name)).toEqual(
+      expect.arrayContaining(['CreateUserRequest', 'ChangeFoundUsersRequest', 'CreateRoleRequest', 'LoginRequest']),
+    );
+    expect(classes.length).toBeGreaterThan(20);
   });
 
-  it('accepts and normalises the same values in both', async () => {
+  it('know the fields of inherited, picked and intersected classes', () => {
+    expect([...fieldsOf(Inherited).keys()]).toEqual([...fieldsOf(PersonalFields).keys()]);
+    expect([...fieldsOf(Picked).keys()].sort()).toEqual(['email', 'timezone']);
+    expect(fieldsOf(Omitted).size).toBe(fieldsOf(CreateUserRequest).size - 2);
+    expect(fieldsOf(Partial).size).toBe(fieldsOf(CreateUserRequest).size);
+  });
+
+  it.each(classes)('return the same errors for each field of %s', async (_name, type) => {
+    for (const name of fieldsOf(type).keys()) {
+      const read = { accepted: 0, rejected: 0 };
+      for (const value of values) {
+        const body = value === undefined ? {} : { [name]: value };
+        const ofField = ({ errors }: { errors: FieldError[] }) =>
+          errors.filter(({ pointer }) => pointer === `/${name}`);
+        const expected = ofField(await byPipe(type, body));
+        expect([name, value, ofField(byReader(type, body))]).toEqual([name, value, expected]);
+        read[expected.length === 0 ? 'accepted' : 'rejected']++;
+      }
+      expect([name, read.accepted > 0, read.rejected > 0]).toEqual([name, true, true]);
+    }
+  });
+
+  it.each(classes)('return the same errors and canonical values for bodies of %s', async (_name, type) => {
+    const fields = [...fieldsOf(type).keys()];
+    const passing = (name: string) =>
+      values.filter(
+        (value) =>
+          value !== undefined &&
+          !String(JSON.stringify(byReader(type, { [name]: value }).errors)).includes(`"/${name}"`),
+      );
     const value = (name: string) =>
       fc.oneof(
-        { weight: 4, arbitrary: fc.constantFrom(...(right[name] ?? [])) },
-        { weight: 1, arbitrary: fc.constantFrom(...wrong) },
+        { weight: 20, arbitrary: fc.constantFrom(...passing(name)) },
+        { weight: 1, arbitrary: fc.constantFrom(...values.filter((one) => one !== undefined)) },
       );
-    const body = fc.record(Object.fromEntries([...fields.keys()].map((name) => [name, value(name)])), {
-      requiredKeys: [],
-    });
-    const withUnknown = fc.tuple(body, fc.constantFrom({}, {}, { 'un/known~': 1 }, { nmae: 'ada' }));
-    let refused = 0;
-    let taken = 0;
-    await fc.assert(
-      fc.asyncProperty(withUnknown, async ([known, unknown]) => {
-        const values: Record<string, unknown> = { ...known, ...unknown };
-        const expected = await byPipe(values);
-        const errors = checkFields(fields, values);
-        if (Array.isArray(expected)) expect(sorted(errors)).toEqual(expected);
-        else expect([errors, values['email']]).toEqual([[], expected.email]);
-        if (Array.isArray(expected)) refused++;
-        else taken++;
-      }),
-      { numRuns: 800 },
+    const body = fc.record(Object.fromEntries(fields.map((name) => [name, value(name)])), { requiredKeys: [] });
+    const complete = fc.record(Object.fromEntries(fields.map((name) => [name, fc.constantFrom(...passing(name))])));
+    const unknown = fc.constantFrom({}, {}, {}, { 'un/known~': 1 }, { nmae: 'ada' });
+    const bodies = fc.oneof(
+      complete,
+      body,
+      fc.tuple(body, unknown).map(([fields, more]) => ({ ...fields, ...more })),
     );
-    expect([refused > 100, taken > 5]).toEqual([true, true]);
+    let [accepted, rejected] = [0, 0];
+    await fc.assert(
+      fc.asyncProperty(bodies, async (sent) => {
+        const expected = await byPipe(type, sent);
+        expect(byReader(type, sent)).toEqual(expected);
+        if (expected.errors.length === 0) accepted++;
+        else rejected++;
+      }),
+      { numRuns: 150 },
+    );
+    expect([accepted > 5, rejected > 5]).toEqual([true, true]);
   });
 });

@@ -1,78 +1,137 @@
+import { getMetadataStorage, ValidateBy, ValidationTypes } from 'class-validator';
 import { type FieldError, invalid } from '../errors/app-error';
 
-/** One thing that a value must be. */
+/** A requirement on a value, with the error of a value that does not meet it. */
 export interface Rule {
   /** code of the field error, such as `field.too_long` */
   code: string;
-  /** what it wants, for a person */
-  wants: string;
+  /** error text for people, such as `must be a string` */
+  detail: string;
   passes: (value: unknown) => boolean;
 }
 
-/** What a field of a request must be. */
+/** The rules of a request field. */
 export interface FieldRules {
   optional: boolean;
   nullable: boolean;
-  /** in order; the first that fails is told */
+  /** in order; the first rule that fails becomes the error */
   rules: Rule[];
-  /** the one form of a value that is validated and kept */
+  /** converts a value to the form that is validated and stored */
   canonical?: ((value: unknown) => unknown) | undefined;
 }
 
-const byPrototype = new WeakMap<object, Map<string, FieldRules>>();
+/** A request class. */
+export type RequestClass<Fields extends object = object> = abstract new () => Fields;
 
-/** Notes what a field of a request class must be; the field decorators do. */
-export function registerField(prototype: object, name: string, rules: FieldRules): void {
-  const known = byPrototype.get(prototype) ?? new Map<string, FieldRules>();
-  byPrototype.set(prototype, known.set(name, rules));
+/** A field as class-validator knows it, inherited and picked rules included. */
+interface HostedField {
+  name: string;
+  rules: FieldRules[];
+  /** conditions under which the rules apply; `PartialType` adds one to each field */
+  conditions: ((values: object, value: unknown) => boolean)[];
 }
 
-/** Every field of a request class, with those that it inherits. */
-export function fieldsOf(type: { prototype: object }): Map<string, FieldRules> {
-  const chain: object[] = [];
-  for (let at: object | null = type.prototype; at !== null; at = Object.getPrototypeOf(at) as object | null)
-    chain.unshift(at);
-  return new Map(chain.flatMap((prototype) => [...(byPrototype.get(prototype) ?? [])]));
+const validatorName = 'fieldRules';
+const known = new WeakMap<RequestClass, Map<string, HostedField>>();
+
+/**
+ * Hosts the rules of a field in class-validator.
+ * Both readers take the rules from there: the validation pipe, and `checkFields`. So they also agree
+ * on classes that inherit fields or derive them with `PickType`, `OmitType`, `PartialType` or
+ * `IntersectionType`.
+ */
+export function ValidateRules(rules: FieldRules): PropertyDecorator {
+  const validate = (value: unknown) => faultOf(rules, value) === null;
+  const defaultMessage = ({ value }: { value?: unknown } = {}) => {
+    const fault = faultOf(rules, value);
+    return fault === null ? '' : `${fault.code} ${fault.detail}`;
+  };
+  return ValidateBy({ name: validatorName, constraints: [rules], validator: { validate, defaultMessage } });
+}
+
+/** Returns the field error of a constraint that failed in class-validator. */
+export function errorOf(property: string, constraints: Record<string, string> = {}): FieldError {
+  const pointer = pointerTo(property);
+  const message = constraints[validatorName];
+  if (message !== undefined) {
+    const end = message.indexOf(' ');
+    return { pointer, code: message.slice(0, end), detail: message.slice(end + 1) };
+  }
+  return ValidationTypes.WHITELIST in constraints
+    ? unknownField(property)
+    : { pointer, code: 'field.malformed', detail: 'must be valid' };
+}
+
+/** Returns the fields of a request class by name. */
+export function fieldsOf(type: RequestClass): ReadonlyMap<string, HostedField> {
+  const found = known.get(type) ?? hostedFields(type);
+  known.set(type, found);
+  return found;
+}
+
+function hostedFields(type: RequestClass): Map<string, HostedField> {
+  const fields = new Map<string, HostedField>();
+  const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+  for (const { propertyName: name, type: kind, constraints } of metadata) {
+    const field = fields.get(name) ?? { name, rules: [], conditions: [] };
+    if (kind === ValidationTypes.CONDITIONAL_VALIDATION) field.conditions.push(...(constraints as []));
+    else field.rules.push(...(constraints as FieldRules[]));
+    fields.set(name, field);
+  }
+  return fields;
 }
 
 /**
- * Checks a plain object by the rules of a request class, as the validation pipe does with a body,
- * at a tenth of its price: for rows that come by the million. Brings canonical values into the
- * object. @returns each bad field
+ * Checks a plain object against the fields of a request class.
+ * Returns the same errors as the validation pipe at a tenth of its cost, for rows that come by the
+ * million. Replaces values of the object by their canonical form.
  */
-export function checkFields(fields: Map<string, FieldRules>, values: Record<string, unknown>): FieldError[] {
+export function checkFields(fields: ReadonlyMap<string, HostedField>, values: Record<string, unknown>): FieldError[] {
   const errors: FieldError[] = [];
-  for (const name of Object.keys(values)) {
-    if (!fields.has(name))
-      errors.push({ pointer: pointerTo(name), code: 'field.unknown', detail: 'is not a field of this operation' });
-  }
-  for (const [name, { optional, nullable, rules, canonical }] of fields) {
-    let value = values[name];
-    if ((optional && value === undefined) || (nullable && value === null)) continue;
-    if (canonical !== undefined) value = values[name] = canonical(value);
-    const failed = rules.find(({ passes }) => !passes(value));
-    if (failed === undefined) continue;
-    errors.push(
-      value === undefined
-        ? { pointer: pointerTo(name), code: 'field.required', detail: 'is required' }
-        : { pointer: pointerTo(name), code: failed.code, detail: failed.wants },
-    );
+  for (const name of Object.keys(values)) if (!fields.has(name)) errors.push(unknownField(name));
+  for (const { name, rules, conditions } of fields.values()) {
+    for (const { canonical } of rules)
+      if (canonical !== undefined && values[name] !== undefined) values[name] = canonical(values[name]);
+    const value = values[name];
+    if (!conditions.every((applies) => applies(values, value))) continue;
+    const fault = firstFault(rules, value);
+    if (fault !== null) errors.push({ pointer: pointerTo(name), ...fault });
   }
   return errors;
 }
 
 /**
- * A body by the rules of its class, for the few routes that cannot wait for the validation pipe;
- * none at all is an empty one. @throws request.invalid
+ * Reads a body by the rules of its class, for routes that cannot wait for the validation pipe.
+ * Treats a missing body as an empty one.
+ * @throws request.invalid
  */
-export function readFields<Fields extends object>(type: { prototype: Fields }, body: unknown): Fields {
+export function readFields<Fields extends object>(type: RequestClass<Fields>, body: unknown): Fields {
   const values = (body ?? {}) as Record<string, unknown>;
   const errors = checkFields(fieldsOf(type), values);
   if (errors.length > 0) throw invalid(...errors);
   return values as Fields;
 }
 
-/** JSON pointer to a field (RFC 6901). */
+/** Returns the JSON pointer to a field (RFC 6901). */
 export function pointerTo(name: string): string {
   return `/${name.replace(/~/g, '~0').replace(/\//g, '~1')}`;
+}
+
+function firstFault(rules: FieldRules[], value: unknown): Pick<Rule, 'code' | 'detail'> | null {
+  for (const rule of rules) {
+    const fault = faultOf(rule, value);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+function faultOf({ optional, nullable, rules }: FieldRules, value: unknown): Pick<Rule, 'code' | 'detail'> | null {
+  if (value === undefined) return optional ? null : { code: 'field.required', detail: 'is required' };
+  if (value === null && nullable) return null;
+  const failed = rules.find(({ passes }) => !passes(value));
+  return failed === undefined ? null : { code: failed.code, detail: failed.detail };
+}
+
+function unknownField(name: string): FieldError {
+  return { pointer: pointerTo(name), code: 'field.unknown', detail: 'is not a field of this operation' };
 }

@@ -1,19 +1,18 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { ValidateBy, ValidateIf } from 'class-validator';
 import { patternOf, storableText, visibleText } from '../text-forms';
 import { forbiddenKeys } from './body-parsers';
 import { canonicalEmail, emailForm, isEmailAddress } from './email-address';
-import { type FieldRules, type Rule, registerField } from './field-rules';
+import { type FieldRules, type Rule, ValidateRules } from './field-rules';
 
-/** What every request field can say of itself. */
+/** Options of every request field. */
 export interface FieldOptions {
-  /** may be absent */
+  /** allows the field to be absent */
   optional?: boolean;
-  /** may be null, which clears the field (RFC 7396) */
+  /** allows null, which clears the field (RFC 7396) */
   nullable?: boolean;
-  /** shown in the document */
+  /** example in the OpenAPI document */
   example?: unknown;
 }
 
@@ -21,63 +20,61 @@ export interface FieldOptions {
 export interface TextOptions extends FieldOptions {
   min?: number;
   max: number;
-  /** the whole text must match, in its canonical form */
+  /** pattern of the whole text, in its canonical form */
   pattern?: RegExp;
-  /** what the pattern wants, for a person */
+  /** error text for a text that does not match the pattern */
   form?: string;
+  /** the only values of the field */
   values?: readonly string[];
-  /**
-   * further test with what it wants, for a person; `code` where the form is right and the value is
-   * not
-   */
+  /** further test with its error text; `code` for values of the right form that are not allowed */
   test?: { check: (text: string) => boolean; wants: string; code?: 'field.not_allowed' };
-  /** accepts any character but NUL, as in passwords; otherwise `visibleText` decides */
+  /** accepts any character but NUL, as in passwords; without it, the text must be `visibleText` */
   raw?: boolean;
+  /** `format` in the OpenAPI document */
   format?: string;
 }
 
-/** Of a double, as JSON writes it. */
+/** Digits of a double in JSON. */
 const significantDigits = 17;
 
 /**
- * A text field. Length is counted in code points by ourselves: libraries overlook variation
- * selectors (CVE-2025-12758).
+ * Declares a text field.
+ * The length is counted here in code points: libraries overlook variation selectors
+ * (CVE-2025-12758).
  */
 export function TextField(options: TextOptions): PropertyDecorator {
   return field(options, textSchema(options), textRules(options));
 }
 
-/** A list of different texts. */
+/** Declares a field that is a list of distinct texts. */
 export function TextListField(options: TextOptions & { minItems?: number; maxItems: number }): PropertyDecorator {
   const { minItems = 0, maxItems } = options;
   const limits = { ...(minItems === 0 ? {} : { minItems }), maxItems, uniqueItems: true };
   const schema: ApiPropertyOptions = { type: 'array', items: textSchema(options) as never, ...limits };
-  const listRules: Rule[] = [
-    { code: 'field.wrong_type', wants: 'must be a list', passes: Array.isArray },
+  const list = (check: (items: unknown[]) => boolean) => (value: unknown) => Array.isArray(value) && check(value);
+  const rules: Rule[] = [
+    { code: 'field.wrong_type', detail: 'must be an array', passes: Array.isArray },
     {
       code: 'field.too_many',
-      wants: `must have at most ${maxItems} items`,
-      passes: (value) => Array.isArray(value) && value.length <= maxItems,
+      detail: `must have at most ${maxItems} items`,
+      passes: list(({ length }) => length <= maxItems),
     },
     {
       code: 'field.too_few',
-      wants: `must have at least ${minItems} items`,
-      passes: (value) => Array.isArray(value) && value.length >= minItems,
+      detail: `must have at least ${minItems} items`,
+      passes: list(({ length }) => length >= minItems),
     },
     {
       code: 'field.malformed',
-      wants: 'must not repeat an item',
-      passes: (value) => Array.isArray(value) && new Set(value).size === value.length,
+      detail: 'must not contain duplicates',
+      passes: list((items) => new Set(items).size === items.length),
     },
-    ...textRules(options).map((rule) => ({
-      ...rule,
-      passes: (value: unknown) => Array.isArray(value) && value.every(rule.passes),
-    })),
+    ...textRules(options).map(({ passes, ...fault }) => ({ ...fault, passes: list((items) => items.every(passes)) })),
   ];
-  return field(options, schema, listRules);
+  return field(options, schema, rules);
 }
 
-/** An e-mail address; canonicalised before it is validated. */
+/** Declares an e-mail address, which is validated in its canonical form. */
 export function EmailField(options: FieldOptions = {}): PropertyDecorator {
   const text: TextOptions = {
     ...options,
@@ -89,67 +86,60 @@ export function EmailField(options: FieldOptions = {}): PropertyDecorator {
     test: { check: isEmailAddress, wants: 'must be an e-mail address' },
   };
   const canonical = (value: unknown) => (typeof value === 'string' ? canonicalEmail(value) : value);
-  const canonicalise = Transform(({ value }: { value: unknown }) => canonical(value));
-  return applyDecorators(canonicalise, field(text, textSchema(text), textRules(text), canonical));
+  return field(text, textSchema(text), textRules(text), canonical);
 }
 
-/** A boolean; the texts "true" and "false" are not booleans. */
+/** Declares a boolean. Rejects the texts "true" and "false". */
 export function BooleanField(options: FieldOptions = {}): PropertyDecorator {
   return field(options, { type: 'boolean' }, [
-    { code: 'field.wrong_type', wants: 'must be true or false', passes: (value) => typeof value === 'boolean' },
+    { code: 'field.wrong_type', detail: 'must be true or false', passes: (value) => typeof value === 'boolean' },
   ]);
 }
 
-/**
- * No schema says how deep and large the values are, and how large their numbers: a recursive one
- * breaks generated types.
- */
+/** Leaves the values open: a recursive schema would break generated types. */
 const jsonObject = { type: 'object', additionalProperties: true, propertyNames: { not: { enum: forbiddenKeys } } };
 
-/** A free JSON object, at most `maxDepth` levels deep. */
+/** Declares a free JSON object with at most `maxDepth` levels. */
 export function JsonObjectField(options: FieldOptions & { maxBytes: number; maxDepth: number }): PropertyDecorator {
-  const fits: Rule[] = [
+  const rules: Rule[] = [
     {
       code: 'field.wrong_type',
-      wants: 'must be an object',
+      detail: 'must be an object',
       passes: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
     },
     {
       code: 'field.too_deep',
-      wants: `must be at most ${options.maxDepth} levels deep`,
+      detail: `must have at most ${options.maxDepth} levels`,
       passes: (value) => depthWithin(value, options.maxDepth),
     },
     {
       code: 'field.too_long',
-      wants: `must be at most ${options.maxBytes} bytes of JSON`,
+      detail: `must have at most ${options.maxBytes} bytes as JSON`,
       passes: (value) => Buffer.byteLength(JSON.stringify(value, writtenOut)) <= options.maxBytes,
     },
   ];
-  // as it was sent: class-transformer leaves keys out that are called like a method of every
-  // object, such as `toString`
+  // class-transformer drops keys with the name of an object method, such as `toString`.
   const asSent = Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]);
-  return applyDecorators(asSent, field(options, jsonObject as ApiPropertyOptions, fits));
+  return applyDecorators(asSent, field(options, jsonObject as ApiPropertyOptions, rules));
 }
 
 function field(
-  options: FieldOptions,
+  { optional = false, nullable = false, example }: FieldOptions,
   schema: ApiPropertyOptions,
   rules: Rule[],
   canonical?: FieldRules['canonical'],
 ): PropertyDecorator {
-  const { optional = false, nullable = false, example } = options;
-  const skip = ValidateIf(
-    (_object, value: unknown) => !(optional && value === undefined) && !(nullable && value === null),
-  );
   const documented = {
     ...schema,
     required: !optional,
     ...(nullable ? { nullable } : {}),
     ...(example === undefined ? {} : { example }),
   } as ApiPropertyOptions;
-  const register: PropertyDecorator = (prototype, name) =>
-    registerField(prototype, String(name), { optional, nullable, rules, canonical });
-  return applyDecorators(ApiProperty(documented), register, skip, ...validators(rules));
+  return applyDecorators(
+    ApiProperty(documented),
+    ValidateRules({ optional, nullable, rules, canonical }),
+    ...(canonical === undefined ? [] : [Transform(({ value }: { value: unknown }) => canonical(value))]),
+  );
 }
 
 function textSchema({ min, max, pattern, values, format, raw }: TextOptions): ApiPropertyOptions {
@@ -170,52 +160,42 @@ function textSchema({ min, max, pattern, values, format, raw }: TextOptions): Ap
 function textRules(options: TextOptions): Rule[] {
   const { min = 0, max, pattern, form, values, test, raw = false } = options;
   const text = (check: (value: string) => boolean) => (value: unknown) => typeof value === 'string' && check(value);
-  const found: Rule[] = [
-    { code: 'field.wrong_type', wants: 'must be a text', passes: (value) => typeof value === 'string' },
+  const rules: Rule[] = [
+    { code: 'field.wrong_type', detail: 'must be a string', passes: (value) => typeof value === 'string' },
     {
       code: 'field.too_long',
-      wants: `must have at most ${max} characters`,
+      detail: `must have at most ${max} characters`,
       passes: text((value) => value.length <= max * 2 && [...value].length <= max),
     },
     {
       code: 'field.too_short',
-      wants: `must have at least ${min} characters`,
+      detail: `must have at least ${min} characters`,
       passes: text((value) => [...value].length >= min),
     },
+    {
+      code: 'field.malformed',
+      detail: raw ? 'must not contain NUL' : 'must not contain control or invisible characters',
+      passes: text((value) => (raw ? storableText : visibleText).test(value)),
+    },
   ];
-  found.push({
-    code: 'field.malformed',
-    wants: raw ? 'must not have NUL' : 'must not have control or invisible characters',
-    passes: text((value) => (raw ? storableText : visibleText).test(value)),
-  });
   if (values !== undefined)
-    found.push({
+    rules.push({
       code: 'field.not_allowed',
-      wants: `must be one of ${values.join(', ')}`,
+      detail: `must be one of ${values.join(', ')}`,
       passes: text((value) => values.includes(value)),
     });
   if (pattern !== undefined)
-    found.push({
+    rules.push({
       code: 'field.malformed',
-      wants: form ?? 'has the wrong form',
+      detail: form ?? 'must match the pattern of the field',
       passes: text((value) => pattern.test(value)),
     });
   if (test !== undefined)
-    found.push({ code: test.code ?? 'field.malformed', wants: test.wants, passes: text(test.check) });
-  return found;
+    rules.push({ code: test.code ?? 'field.malformed', detail: test.wants, passes: text(test.check) });
+  return rules;
 }
 
-/**
- * One validator per rule, in order; the pipe stops at the first that fails. Each has a name of its
- * own, else a later one would take its place.
- */
-function validators(rules: Rule[]): PropertyDecorator[] {
-  return rules.map(({ code, wants, passes }, index) =>
-    ValidateBy({ name: `${code}${index}`, validator: { validate: passes } }, { message: wants }),
-  );
-}
-
-/** PostgreSQL keeps 1e-300 with all its zeros: as a text that is as long as the number is there. */
+/** Writes out the zeros of a tiny number: PostgreSQL stores 1e-300 with all of them. */
 function writtenOut(_key: string, value: unknown): unknown {
   const size = typeof value === 'number' ? Math.abs(value) : 1;
   return size > 0 && size < 1e-6 ? '0'.repeat(Math.ceil(-Math.log10(size)) + significantDigits) : value;
