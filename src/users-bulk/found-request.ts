@@ -1,4 +1,5 @@
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
+import { readBoolean } from '../common/query/boolean-parameter';
 import { type Condition, parseFilter, type RawQuery } from '../common/query/filter';
 import { userFilter } from '../users/users.service';
 
@@ -28,12 +29,8 @@ export function parseFound(query: RawQuery): FoundRequest {
   const conditions = parseFilter(filters, userFilter, errors);
   const refuse = (parameter: string, detail: string, code = 'parameter.malformed') =>
     errors.push({ parameter, code, detail });
-  const isTrue = (parameter: string, value: RawQuery[string]) => {
-    if (value !== undefined && value !== 'true' && value !== 'false') refuse(parameter, 'must be true or false');
-    return value === 'true';
-  };
-  const preview = isTrue('dry_run', dry_run);
-  const all = isTrue('everyone', everyone);
+  const preview = readBoolean({ dry_run }, 'dry_run', errors);
+  const all = readBoolean({ everyone }, 'everyone', errors);
   if (expected !== undefined && (typeof expected !== 'string' || !/^(0|[1-9]\d{0,8})$/.test(expected)))
     refuse('expected', 'must be a number');
   if (

@@ -1,41 +1,38 @@
+import { readBoolean } from '../common/query/boolean-parameter';
 import type { RawQuery } from '../common/query/filter';
 
-/** What an import is to do besides creating users. */
+/** Options of an import. */
 export interface ImportOptions {
-  /** what becomes of rows whose name, address or id is taken */
+  /** outcome of rows whose name, address or id is taken */
   on_conflict: 'fail' | 'skip';
-  /** mail an invitation to each user without a password */
+  /** invite each user without a password by mail */
   invite: boolean;
 }
 
-/** Query parameters of an import, for the document. */
+/** Query parameters of an import, for the OpenAPI document. */
 export const importParameters = [
   {
     name: 'dry_run',
-    description: '`true`: checks everything, conflicts included, but creates no user; recorded in the audit log',
+    description: '`true`: checks all rows and their conflicts, but creates no users; recorded in the audit log',
     schema: { type: 'boolean', default: false },
   },
   {
     name: 'on_conflict',
-    description: 'What becomes of a row whose name, e-mail address or id is taken: it fails, or it is skipped',
+    description: 'Outcome of a row whose name, e-mail address or id is taken',
     schema: { type: 'string', enum: ['fail', 'skip'], default: 'fail' },
   },
   {
     name: 'invite',
-    description: '`true`: each new user without a password gets an invitation',
+    description: '`true`: invites each new user without a password by mail',
     schema: { type: 'boolean', default: false },
   },
 ];
 
-/** The options as they were sent; that they are well formed has been seen to. */
-export function readImportOptions({
-  dry_run,
-  on_conflict = 'fail',
-  invite,
-}: RawQuery): ImportOptions & { dry_run: boolean } {
+/** Reads the options of an import. The request-rules guard has checked them. */
+export function readImportOptions(query: RawQuery): ImportOptions & { dry_run: boolean } {
   return {
-    dry_run: dry_run === 'true',
-    on_conflict: on_conflict === 'skip' ? 'skip' : 'fail',
-    invite: invite === 'true',
+    dry_run: readBoolean(query, 'dry_run'),
+    on_conflict: query['on_conflict'] === 'skip' ? 'skip' : 'fail',
+    invite: readBoolean(query, 'invite'),
   };
 }

@@ -3,6 +3,7 @@ import type { Actor } from '../access/actor';
 import { holds } from '../access/permissions';
 import { currentTime } from '../common/clock';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
+import { readBoolean } from '../common/query/boolean-parameter';
 import { parseFilter, type RawQuery } from '../common/query/filter';
 import { filterSql } from '../common/query/filter.sql';
 import { sql } from '../common/query/sql';
@@ -50,7 +51,7 @@ export class UsersExportService {
    * @throws access.denied, request.invalid, request.rate_limited, service.overloaded
    */
   async export(actor: Actor, query: RawQuery, gone: AbortSignal): Promise<ExportedFile> {
-    if (query['hashes'] === 'true' && !holds(actor.permissions, 'user:purge')) throw new AppError('access.denied');
+    if (readBoolean(query, 'hashes') && !holds(actor.permissions, 'user:purge')) throw new AppError('access.denied');
     const { format, hashes, fields, condition } = parseExport(query);
     const hashes_unless_roles = hashes ? (await this.roles.grantsOf(actor)).forbidden : null;
     const visible = sql`users.deleted_at is null and ${visibleUsers(actor)} and ${condition}`;
@@ -99,19 +100,18 @@ interface ParsedExport extends Pick<ExportWish, 'condition' | 'format'> {
 }
 
 function parseExport(query: RawQuery): ParsedExport {
-  const { format = 'csv', hashes = 'false', ...filters } = query;
+  const { format = 'csv', hashes: wanted, ...filters } = query;
   const errors: FieldError[] = [];
   const conditions = parseFilter(filters, userFilter, errors);
   if (format !== 'csv' && format !== 'ndjson')
     errors.push({ parameter: 'format', code: 'parameter.malformed', detail: 'must be csv or ndjson' });
-  if (hashes !== 'true' && hashes !== 'false')
-    errors.push({ parameter: 'hashes', code: 'parameter.malformed', detail: 'must be true or false' });
-  if (hashes === 'true' && format !== 'ndjson')
+  const hashes = readBoolean({ hashes: wanted }, 'hashes', errors);
+  if (hashes && format !== 'ndjson')
     errors.push({ parameter: 'hashes', code: 'parameter.conflict', detail: 'needs format=ndjson' });
   if (errors.length > 0) throw invalid(...errors);
   return {
     format: format as TransferFormat,
-    hashes: hashes === 'true',
+    hashes,
     fields: Object.keys(filters).sort(),
     condition: filterSql(conditions, userFilterSql),
   };

@@ -5,7 +5,6 @@ import {
   Get,
   HttpCode,
   Param,
-  ParseBoolPipe,
   ParseUUIDPipe,
   Patch,
   Post,
@@ -17,6 +16,7 @@ import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
+import { readBoolean } from '../common/query/boolean-parameter';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
 import { listParameters } from '../common/query/parameters';
@@ -170,9 +170,9 @@ export class UsersController {
     @CurrentActor() actor: Actor,
     @Param('user_id', userId) user_id: string,
     @IfMatch() versions: number[] | null,
-    @Query('purge', new ParseBoolPipe({ optional: true })) purge = false,
+    @Query() query: RawQuery,
   ): Promise<void> {
-    return this.users.delete(actor, user_id, versions, purge);
+    return this.users.delete(actor, user_id, versions, readBoolean(query, 'purge'));
   }
 
   /** Restore a deleted user */

@@ -3,8 +3,9 @@ import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, identityOf, isOneself } from '../access/actor';
 import { holds } from '../access/permissions';
 import { visibleTo } from '../access/scope.sql';
-import { AppError, invalid } from '../common/errors/app-error';
+import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import type { ErrorCode } from '../common/errors/error-codes';
+import { readBoolean } from '../common/query/boolean-parameter';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
 import { sql, type SqlFragment } from '../common/query/sql';
@@ -56,11 +57,12 @@ export class UsersService {
 
   /** One page of the users whom the actor may see. */
   async list(actor: Actor, query: RawQuery): Promise<Page<Answered<UserResponse>>> {
+    const errors: FieldError[] = [];
     const { deleted, ...rest } = query;
-    if (deleted !== undefined && deleted !== 'true')
-      throw invalid({ parameter: 'deleted', code: 'parameter.malformed', detail: 'must be true' });
-    if (deleted === 'true' && !holds(actor.permissions, 'user:delete')) throw new AppError('access.denied');
-    const page = await this.users.list(visibleUsers(actor), rest, identityOf(actor), deleted === 'true');
+    const onlyDeleted = readBoolean({ deleted }, 'deleted', errors, ['true']);
+    if (errors.length > 0) throw invalid(...errors);
+    if (onlyDeleted && !holds(actor.permissions, 'user:delete')) throw new AppError('access.denied');
+    const page = await this.users.list(visibleUsers(actor), rest, identityOf(actor), onlyDeleted);
     return { ...page, items: page.items.map((user) => toUserResponse(user)) };
   }
 

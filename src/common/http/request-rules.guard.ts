@@ -2,6 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { AppError, type FieldError, invalid } from '../errors/app-error';
+import { readBoolean } from '../query/boolean-parameter';
 import type { RawQuery } from '../query/filter';
 import type { ParameterDoc } from '../query/parameters';
 import { hasBody } from './receiving';
@@ -89,8 +90,7 @@ function refuseQuery(query: RawQuery, known: ParameterDoc[]): void {
       errors.push({ parameter, code: 'parameter.unknown', detail: 'is not a parameter of this operation' });
     else if (typeof value !== 'string' || value === '')
       errors.push({ parameter, code: 'parameter.malformed', detail: 'must be given once, with a value' });
-    else if (doc.schema['type'] === 'boolean' && value !== 'true' && value !== 'false')
-      errors.push({ parameter, code: 'parameter.malformed', detail: 'must be true or false' });
+    else if (doc.schema['type'] === 'boolean') readBoolean(query, parameter, errors);
     else if (Array.isArray(doc.schema['enum']) && !doc.schema['enum'].includes(value))
       errors.push({
         parameter,
