@@ -21,20 +21,20 @@ import { JobsPool } from './jobs-pool';
 import { type Job, JobsRepository } from './jobs.repository';
 
 /**
- * Does one job; throwing lets it be tried again later, with growing pauses. One that takes more
- * than five minutes is taken for abandoned, and run again.
+ * Runs one job. If it throws, the job is retried with exponential back-off. A job that takes more
+ * than five minutes is considered abandoned and runs again.
  */
 export type JobHandler = (payload: Record<string, unknown>) => Promise<void>;
 
-/** Jobs that run when the service stops have this long; then they go back into the queue. */
-const stopPatienceMs = 4_000;
-/** A job locked for so long belongs to a process that was killed. */
+/** Time for running jobs to end when the service stops. Then they return to the queue. */
+const stopTimeoutMs = 4_000;
+/** A job that is locked for longer is considered abandoned by a killed process. */
 const abandonedAfterSeconds = 300;
 const releaseEveryMs = 60_000;
 
 /**
- * Work that must happen even if this process dies: kept in PostgreSQL, enqueued in the transaction
- * of the change that asks for it.
+ * Runs work that must survive a crash of this process. Jobs are stored in PostgreSQL, in the
+ * transaction of the change that enqueues them.
  */
 @Injectable()
 export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
@@ -52,16 +52,16 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     private readonly jobs: JobsRepository,
   ) {}
 
-  /** Says who does the jobs of a name. Called by modules when they start. */
+  /** Registers the handler for the jobs of a name. Call it when a module starts. */
   handle(name: string, handler: JobHandler): void {
     this.handlers.set(name, handler);
   }
 
   /**
-   * Says who does a job that comes again and again. However many instances there are, it is
-   * enqueued once each time, and no two of it run at once. One that fails is tried again; a time at
-   * which no instance ran is left out. Called by modules when they start.
-   * @param when five fields as in a crontab, in UTC: `7 * * * *` is seven minutes past each hour
+   * Registers a recurring job. Call it when a module starts.
+   * All instances together enqueue the job once per time, and run it one at a time. A failed job is
+   * retried. A time at which no instance was running is skipped.
+   * @param when crontab expression in UTC: `7 * * * *` is seven minutes past each hour
    */
   every(when: string, name: string, handler: () => Promise<void>): void {
     this.handle(name, handler);
@@ -69,19 +69,17 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     this.recurring.push({ task: name, match: when, options });
   }
 
-  /** Enqueues a job; it runs after the current transaction has committed, or not at all. */
+  /** Enqueues a job. It runs after the current transaction commits, and not after a rollback. */
   async enqueue(name: string, payload: Record<string, unknown>, key?: string): Promise<void> {
     await this.jobs.add(name, [key === undefined ? { payload } : { payload, key }]);
   }
 
-  /**
-   * Enqueues many jobs of a name. A delayed job is dropped if a job with the same key runs earlier.
-   */
+  /** Enqueues jobs of a name. A delayed job is skipped if a job with the same key runs earlier. */
   async enqueueMany(name: string, jobs: Job[]): Promise<void> {
     await this.jobs.add(name, jobs);
   }
 
-  /** Takes back a job that was enqueued with this key and has not run yet. */
+  /** Cancels the waiting job with a key. */
   async cancel(key: string): Promise<void> {
     await this.jobs.remove(key);
   }
@@ -118,7 +116,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     this.runner.promise.catch((error: unknown) => this.logger.error(`jobs: stopped: ${String(error)}`));
   }
 
-  /** Takes no further job while the requests under way are finished. */
+  /** Stops taking jobs while the running requests end. */
   onModuleDestroy(): void {
     clearInterval(this.release);
     this.stopped = this.stopWorkers();
@@ -135,18 +133,15 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
       .catch((error: unknown) => this.logger.warn(`jobs: ${String(error)}`));
   }
 
-  /**
-   * A job that hangs (a mail server that does not answer) must not hold up the end, nor stay locked
-   * after it.
-   */
+  /** Stops the workers. A hanging job must not delay the shutdown, nor stay locked after it. */
   private async stopWorkers(): Promise<void> {
     const force = async () => this.workers?.forcefulShutdown('the service stops');
-    const impatient = setTimeout(() => void force().catch(() => undefined), stopPatienceMs);
+    const timer = setTimeout(() => void force().catch(() => undefined), stopTimeoutMs);
     await this.runner?.stop().catch(() => undefined);
-    clearTimeout(impatient);
+    clearTimeout(timer);
   }
 
-  /** The worker's own messages repeat the payload of failed jobs; only level and job name go on. */
+  /** Logs only the first line of errors: further lines contain the payload of failed jobs. */
   private workerLogger(): WorkerLogger {
     return new WorkerLogger(() => (level, message) => {
       if (String(level) === 'error') this.logger.warn(`jobs: ${message.split('\n')[0]?.slice(0, 300) ?? ''}`);
