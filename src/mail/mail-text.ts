@@ -5,8 +5,8 @@ import { en } from './texts/en';
 const locales: Record<string, MailTexts> = { en, de };
 
 /**
- * A mail in the nearest language there is, English when there is none; `ttl_seconds` is how long
- * its link lives.
+ * Returns a mail in the language of a locale, or in English if there is no translation.
+ * @param ttl_seconds lifetime of the link in the mail
  */
 export function mailText(name: MailName, locale: string | null, ttl_seconds: number): MailText & { language: string } {
   const wanted = locale?.split('-')[0]?.toLowerCase() ?? '';
@@ -18,7 +18,7 @@ export function mailText(name: MailName, locale: string | null, ttl_seconds: num
   return { ...text, paragraphs, language };
 }
 
-/** Such as "7 days" or "60 Minuten". */
+/** Formats a duration, such as "7 days" or "60 Minuten". */
 function duration(seconds: number, language: string): string {
   const [unit, size] = seconds >= 172_800 ? ['day', 86_400] : seconds > 3_600 ? ['hour', 3_600] : ['minute', 60];
   return new Intl.NumberFormat(language, { style: 'unit', unit: String(unit), unitDisplay: 'long' }).format(

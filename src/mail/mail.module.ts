@@ -7,7 +7,7 @@ import { MailService } from './mail.service';
 
 const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 
-/** Mail by SMTP, or into files where there is no mail server. */
+/** Provides mail by SMTP, or as files if no mail server is configured. */
 @Module({
   imports: [
     MailerModule.forRootAsync({

@@ -10,17 +10,18 @@ import { mailText } from './mail-text';
 
 export type { MailName } from './mail-name';
 
-/** Whom a mail goes to, and in which language. */
+/** Recipient of a mail. */
 export interface Recipient {
   email: string;
-  /** BCP 47; the nearest language there is a text for */
+  /** language of the mail as BCP 47 tag; null = English */
   locale: string | null;
 }
 
 /**
- * One method per mail. No mail repeats text that a user chose, so that nobody can put words or
- * links into somebody else's mail; links are built from the configuration only, never from a
- * request's headers (GHSA-93m4-mfpg-c3xf).
+ * Sends mails, with one method per mail.
+ * No mail contains text that a user chose, so that no user can put text or links into the mail of
+ * another user. Links are built from the configuration, never from request headers
+ * (GHSA-93m4-mfpg-c3xf).
  */
 @Injectable()
 export class MailService {
@@ -31,45 +32,44 @@ export class MailService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** An invitation with a link to set the first password. */
+  /** Sends an invitation with a link to set the first password. */
   async sendInvitation(to: Recipient, token: string): Promise<void> {
     await this.send('invitation', to, this.resetLink(token), this.config.INVITE_TOKEN_TTL_SECONDS);
   }
 
-  /** A link to set a new password. */
+  /** Sends a link to set a new password. */
   async sendReset(to: Recipient, token: string): Promise<void> {
     await this.send('reset', to, this.resetLink(token), this.config.RESET_TOKEN_TTL_SECONDS);
   }
 
-  /** The notice that the password was changed. */
+  /** Notifies a user that their password was changed. */
   async sendPasswordChanged(to: Recipient): Promise<void> {
     await this.send('password-changed', to);
   }
 
-  /** A link to confirm a proposed address, to that address. */
+  /** Sends a confirmation link to the proposed address. */
   async sendEmailConfirmation(to: Recipient, token: string): Promise<void> {
     const page = this.config.EMAIL_PAGE_URL ?? `${serviceUrl(this.config)}/auth/email/{token}`;
     await this.send('email-confirmation', to, page.replace('{token}', token), 86_400);
   }
 
-  /** The notice to the address in force that another was proposed. */
+  /** Notifies the current address that a new address was proposed. */
   async sendEmailChangeNotice(to: Recipient): Promise<void> {
     await this.send('email-change-notice', to);
   }
 
-  /** The notice that a used-up refresh token came back and its session was ended. */
+  /** Notifies a user that a replayed refresh token ended a session. */
   async sendTokenReuse(to: Recipient): Promise<void> {
     await this.send('token-reuse', to);
   }
 
-  /** The link under which a password is set. */
+  /** Returns the link to the page that sets a password. */
   resetLink(token: string): string {
     return (this.config.RESET_PAGE_URL ?? `${serviceUrl(this.config)}/auth/reset/{token}`).replace('{token}', token);
   }
 
   /**
-   * Addresses under `.invalid` (RFC 6761) belong to nobody: the first administrator has one until
-   * it is changed.
+   * Skips addresses under `.invalid` (RFC 6761): the first administrator has one until it changes.
    */
   private async send(name: MailName, to: Recipient, link?: string, ttl_seconds = 0): Promise<void> {
     if (to.email.endsWith('.invalid')) return;
@@ -77,19 +77,13 @@ export class MailService {
     const service = serviceUrl(this.config);
     const text = [...paragraphs, ...(link === undefined ? [] : [link]), service].join('\n\n');
     const context = { subject, paragraphs, button, language, link, service };
-    const sent = (await this.mailer.sendMail({
-      to: { name: '', address: to.email },
-      subject,
-      text,
-      template: 'mail',
-      context,
-    })) as {
-      message?: Buffer;
-    };
-    if (this.config.SMTP_URL === undefined && sent.message !== undefined) await this.keep(name, sent.message);
+    const recipient = { name: '', address: to.email };
+    const mail = { to: recipient, subject, text, template: 'mail', context };
+    const sent = (await this.mailer.sendMail(mail)) as { message?: Buffer };
+    if (this.config.SMTP_URL === undefined && sent.message !== undefined) await this.writeFile(name, sent.message);
   }
 
-  private async keep(name: MailName, message: Buffer): Promise<void> {
+  private async writeFile(name: MailName, message: Buffer): Promise<void> {
     const outbox = join(this.config.DATA_DIR, 'outbox');
     await mkdir(outbox, { recursive: true, mode: 0o700 });
     const file = join(outbox, `${currentTime().toISOString().replace(/[:.]/g, '-')}-${name}-${newId()}.eml`);

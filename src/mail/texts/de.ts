@@ -5,46 +5,50 @@ export const de: MailTexts = {
   invitation: {
     subject: 'Ihre Einladung',
     paragraphs: [
-      'Für diese E-Mail-Adresse wurde ein Zugang angelegt.',
-      'Setzen Sie Ihr Passwort über den Link. Er gilt einmal, {duration} lang.',
+      'Für diese E-Mail-Adresse wurde ein Konto angelegt.',
+      'Legen Sie Ihr Passwort über den folgenden Link fest. Er ist einmal verwendbar und {duration} lang gültig.',
     ],
-    button: 'Passwort setzen',
+    button: 'Passwort festlegen',
   },
   reset: {
-    subject: 'Neues Passwort setzen',
+    subject: 'Neues Passwort festlegen',
     paragraphs: [
-      'Jemand, wahrscheinlich Sie, möchte ein neues Passwort setzen.',
-      'Der Link gilt einmal, {duration} lang. Waren Sie es nicht, tun Sie nichts: Ihr Passwort bleibt, wie es ist.',
+      'Für Ihr Konto wurde ein neues Passwort angefordert.',
+      'Der folgende Link ist einmal verwendbar und {duration} lang gültig.',
+      'Falls Sie das nicht waren, können Sie diese E-Mail ignorieren. Ihr Passwort bleibt unverändert.',
     ],
-    button: 'Neues Passwort setzen',
+    button: 'Neues Passwort festlegen',
   },
   'password-changed': {
     subject: 'Ihr Passwort wurde geändert',
     paragraphs: [
-      'Das Passwort Ihres Zugangs wurde geändert, Ihre anderen Sitzungen wurden beendet.',
-      'Waren Sie es nicht, setzen Sie sofort ein neues Passwort und sagen Sie es Ihrer Verwaltung.',
+      'Das Passwort Ihres Kontos wurde geändert. Ihre anderen Sitzungen wurden beendet.',
+      'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und informieren Sie Ihre Administration.',
     ],
   },
   'email-confirmation': {
     subject: 'E-Mail-Adresse bestätigen',
     paragraphs: [
-      'Diese Adresse wurde als neue Adresse eines Zugangs vorgeschlagen.',
-      'Der Link bestätigt sie. Er gilt einmal, {duration} lang. Wissen Sie davon nichts, tun Sie nichts.',
+      'Diese Adresse wurde als neue E-Mail-Adresse eines Kontos angegeben.',
+      'Bestätigen Sie sie über den folgenden Link. Er ist einmal verwendbar und {duration} lang gültig.',
+      'Falls Sie das nicht waren, können Sie diese E-Mail ignorieren.',
     ],
     button: 'Adresse bestätigen',
   },
   'email-change-notice': {
-    subject: 'Eine neue E-Mail-Adresse wurde vorgeschlagen',
+    subject: 'Neue E-Mail-Adresse angegeben',
     paragraphs: [
-      'Für Ihren Zugang wurde eine andere E-Mail-Adresse vorgeschlagen. Sie gilt, sobald sie bestätigt ist; bis dahin bleibt alles, wie es ist.',
-      'Waren Sie es nicht, setzen Sie ein neues Passwort und sagen Sie es Ihrer Verwaltung.',
+      'Für Ihr Konto wurde eine neue E-Mail-Adresse angegeben. Sie gilt, sobald sie bestätigt ist.',
+      'Falls Sie das nicht waren, legen Sie ein neues Passwort fest und informieren Sie Ihre Administration.',
     ],
   },
   'token-reuse': {
-    subject: 'Eine Sitzung wurde zu Ihrer Sicherheit beendet',
+    subject: 'Eine Sitzung wurde aus Sicherheitsgründen beendet',
     paragraphs: [
-      'Ein verbrauchtes Token einer Ihrer Sitzungen kam zurück. Es könnte kopiert worden sein, darum wurde die Sitzung beendet.',
-      'Melden Sie sich neu an. Geschieht das öfter, ändern Sie Ihr Passwort und sagen Sie es Ihrer Verwaltung.',
+      'Ein Token einer Ihrer Sitzungen wurde zweimal verwendet. Es wurde möglicherweise kopiert. ' +
+        'Deshalb wurde die Sitzung beendet.',
+      'Melden Sie sich erneut an. Falls das öfter vorkommt, ändern Sie Ihr Passwort ' +
+        'und informieren Sie Ihre Administration.',
     ],
   },
 };

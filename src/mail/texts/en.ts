@@ -5,46 +5,48 @@ export const en: MailTexts = {
   invitation: {
     subject: 'Your invitation',
     paragraphs: [
-      'A login was created for this e-mail address.',
-      'Set your password with the link below. It works once, for {duration}.',
+      'An account was created for this e-mail address.',
+      'Set your password with the link below. The link works once and expires in {duration}.',
     ],
     button: 'Set the password',
   },
   reset: {
     subject: 'Set a new password',
     paragraphs: [
-      'Somebody, probably you, asked to set a new password.',
-      'The link below works once, for {duration}. If it was not you, do nothing: your password stays as it is.',
+      'A new password was requested for your account.',
+      'The link below works once and expires in {duration}.',
+      'If you did not request this, you can ignore this e-mail. Your password stays the same.',
     ],
     button: 'Set a new password',
   },
   'password-changed': {
     subject: 'Your password was changed',
     paragraphs: [
-      'The password of your login was changed, and your other sessions were ended.',
-      'If it was not you, set a new password at once and tell your administrator.',
+      'The password of your account was changed, and your other sessions were ended.',
+      'If you did not do this, set a new password immediately and contact your administrator.',
     ],
   },
   'email-confirmation': {
     subject: 'Confirm your e-mail address',
     paragraphs: [
-      'This address was proposed as the new address of a login.',
-      'The link below confirms it. It works once, for {duration}. If you know nothing of it, do nothing.',
+      'This address was entered as the new e-mail address of an account.',
+      'Confirm it with the link below. The link works once and expires in {duration}.',
+      'If you did not request this, you can ignore this e-mail.',
     ],
     button: 'Confirm the address',
   },
   'email-change-notice': {
     subject: 'A new e-mail address was proposed',
     paragraphs: [
-      'Another e-mail address was proposed for your login. It counts once its owner confirms it; until then everything stays as it is.',
-      'If it was not you, set a new password and tell your administrator.',
+      'A new e-mail address was entered for your account. It takes effect when it is confirmed.',
+      'If you did not request this, set a new password and contact your administrator.',
     ],
   },
   'token-reuse': {
-    subject: 'A session was ended for your safety',
+    subject: 'A session was ended for your security',
     paragraphs: [
-      'A used-up token of one of your sessions came back. Somebody may have copied it, so the session was ended.',
-      'Log in again. If you see this more than once, change your password and tell your administrator.',
+      'A token of one of your sessions was used twice. It may have been copied, so the session was ended.',
+      'Log in again. If this happens more than once, change your password and contact your administrator.',
     ],
   },
 };
