@@ -147,7 +147,7 @@ describe('signing keys', () => {
     await pass('1 minute');
     expect(keys.signingKey().kid).toBe(made.kid);
     const next = await rotation.rotate({ now: true });
-    expect([next.done, (await rows()).at(-1)?.ahead]).toEqual(['made', publishedBefore]);
+    expect([next.done, (await rows()).at(-1)?.ahead]).toEqual(['created', publishedBefore]);
   });
 
   it('revokes all other keys, including the planned successor, and signs with the new one', async () => {
