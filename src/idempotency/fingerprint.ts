@@ -3,15 +3,15 @@ import { UploadedFile } from '../common/http/upload';
 import { createKeyedHash } from '../common/random';
 
 /**
- * What makes two requests the same: query parameters and body. Keyed, since a body may hold a
- * password, and a plain hash of it could be guessed offline far faster than Argon2id allows (OWASP
- * ASVS 11.4.2).
+ * Identifies a request by a keyed hash of its query parameters and its body.
+ * Keyed, because a body may contain a password: a plain hash could be guessed offline much faster
+ * than an Argon2id hash (OWASP ASVS 11.4.2).
  */
 export class Fingerprint {
   private digest: Buffer | null = null;
   private readonly file: UploadedFile | null = null;
 
-  /** @param body as parsed, or an uploaded file, which is hashed while the handler reads it */
+  /** @param body the parsed body, or an uploaded file that is hashed while the handler reads it */
   constructor(key: Buffer, query: unknown, body: unknown) {
     const hash = createKeyedHash(key).update(`${canonicalJson(query)}\n`);
     if (!(body instanceof UploadedFile)) {
@@ -25,18 +25,18 @@ export class Fingerprint {
     );
   }
 
-  /** null as long as a streamed body has not been read to its end */
+  /** the hash, or null until a streamed body has been read completely */
   get known(): Buffer | null {
     return this.digest;
   }
 
   /**
-   * Reads and discards the rest of an uploaded file.
-   * @throws Error if it breaks off or is too large
+   * Returns the hash. Reads and discards the rest of an uploaded file.
+   * @throws Error if the upload is aborted or too large
    */
   async complete(): Promise<Buffer> {
     if (this.digest === null && this.file !== null) for await (const chunk of this.file.read()) void chunk;
-    if (this.digest === null) throw new Error('the body broke off');
+    if (this.digest === null) throw new Error('the body is incomplete');
     return this.digest;
   }
 }

@@ -4,16 +4,16 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { AppError, invalid } from '../common/errors/app-error';
 import { errorKind } from '../common/errors/error-codes';
 import { toAppError } from '../common/http/problem';
-import { type Claim, IdempotencyService, type KeptAnswer } from './idempotency.service';
+import { IdempotencyService, type Reservation, type StoredResponse } from './idempotency.service';
 
 const header = 'Idempotency-Key';
-/** Matches the keys that are accepted: visible ASCII, long enough for anything random. */
+/** Matches the accepted keys: visible ASCII characters. */
 export const idempotencyKeyForm = /^[!-~]{1,255}$/;
 
 /**
- * Answers a repeated request as the first time. It stands closest to the handler, by
- * `@Idempotent()`: guards and other interceptors see a repetition like any other request, so access
- * is checked anew, and headers that are made from the answer come out the same.
+ * Returns the stored response for a repeated request.
+ * Runs closest to the handler (`@Idempotent()`). Guards and other interceptors handle a repeated
+ * request like any other: access is checked again, and headers are derived from the response again.
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
@@ -23,10 +23,15 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const key = request.headers[header.toLowerCase()];
     if (key === undefined) return next.handle();
-    return from(this.once(String(key), request, context.switchToHttp().getResponse<FastifyReply>(), next));
+    return from(this.handleOnce(String(key), request, context.switchToHttp().getResponse<FastifyReply>(), next));
   }
 
-  private async once(key: string, request: FastifyRequest, reply: FastifyReply, next: CallHandler): Promise<unknown> {
+  private async handleOnce(
+    key: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    next: CallHandler,
+  ): Promise<unknown> {
     if (!idempotencyKeyForm.test(key))
       throw invalid({
         parameter: header,
@@ -37,31 +42,33 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const [path = ''] = request.originalUrl.split('?');
     const { actor, method, query } = request;
     const body = request.upload ?? request.body;
-    const claim = await this.idempotency.claim({ actor, method, path, key, query, body });
-    return 'claim_id' in claim ? this.first(claim, reply, next) : again(claim, reply);
+    const reserved = await this.idempotency.reserve({ actor, method, path, key, query, body });
+    return 'reservation_id' in reserved ? this.handle(reserved, reply, next) : replay(reserved, reply);
   }
 
-  private async first(claim: Claim, reply: FastifyReply, next: CallHandler): Promise<unknown> {
-    const [answer, error] = await this.idempotency
-      .during(claim, () => lastValueFrom(next.handle(), { defaultValue: undefined }))
+  private async handle(reservation: Reservation, reply: FastifyReply, next: CallHandler): Promise<unknown> {
+    const [response, error] = await this.idempotency
+      .run(reservation, () => lastValueFrom(next.handle(), { defaultValue: undefined }))
       .then(
-        (body: unknown): [KeptAnswer, null] => [{ status: reply.statusCode, body }, null],
-        (thrown: unknown): [KeptAnswer | null, Error] => [refusalOf(thrown), thrown as Error],
+        (body: unknown): [StoredResponse, null] => [{ status: reply.statusCode, body }, null],
+        (thrown: unknown): [StoredResponse | null, Error] => [refusalOf(thrown), thrown as Error],
       );
-    await this.idempotency.settle(claim, answer);
+    await this.idempotency.settle(reservation, response);
     if (error !== null) throw error;
-    return answer?.body;
+    return response?.body;
   }
 }
 
-/** 429 and 5xx are not kept: the same request may succeed later. */
-function refusalOf(thrown: unknown): KeptAnswer | null {
+/**
+ * Returns the response of an error, or null for 429 and 5xx: the same request may succeed later.
+ */
+function refusalOf(thrown: unknown): StoredResponse | null {
   const { code, extras } = toAppError(thrown);
   const { status } = errorKind(code);
   return status === 429 || status >= 500 ? null : { status, refusal: { code, extras } };
 }
 
-function again({ status, body, refusal }: KeptAnswer, reply: FastifyReply): unknown {
+function replay({ status, body, refusal }: StoredResponse, reply: FastifyReply): unknown {
   if (refusal !== undefined) throw new AppError(refusal.code, refusal.extras);
   void reply.status(status);
   return body;

@@ -2,6 +2,6 @@ import { Module } from '@nestjs/common';
 import { IdempotencyRepository } from './idempotency.repository';
 import { IdempotencyService } from './idempotency.service';
 
-/** Requests that may be repeated. */
+/** Provides idempotency keys. */
 @Module({ providers: [IdempotencyService, IdempotencyRepository], exports: [IdempotencyService] })
 export class IdempotencyModule {}

@@ -4,8 +4,8 @@ import { patternOf } from '../common/text-forms';
 import { idempotencyKeyForm, IdempotencyInterceptor } from './idempotency.interceptor';
 
 /**
- * Makes an operation honour `Idempotency-Key`. Its module imports `IdempotencyModule`, and the
- * transaction of its change ends with `IdempotencyService.keep`.
+ * Adds `Idempotency-Key` to an operation. Its module must import `IdempotencyModule`, and the
+ * transaction of its change must end with `IdempotencyService.keep`.
  */
 export function Idempotent(): MethodDecorator {
   return applyDecorators(
@@ -14,7 +14,9 @@ export function Idempotent(): MethodDecorator {
       name: 'Idempotency-Key',
       required: false,
       description:
-        'Any text of your own, such as a UUID. The same request with the same key within 24 hours is not carried out again, but gets the first answer; another query or body = 422, while the first is still running = 409. 429 and 5xx are not kept',
+        'A unique text of your choice, such as a UUID. A repeated request with the same key within 24 hours is not ' +
+        'carried out again but gets the first response. A different query or body is rejected with 422, a request ' +
+        'while the first is still running with 409. Responses with 429 or 5xx are not stored.',
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: patternOf(idempotencyKeyForm) },
     }),
   );
