@@ -14,10 +14,7 @@ interface Limit {
   limiter: RateLimiterMemory;
 }
 
-/**
- * Limits per address, in memory of this instance. Requests with a good token never count (contract
- * §3, Throttling).
- */
+/** Limits requests per address, in the memory of this instance. Valid tokens are not limited. */
 @Injectable()
 export class AddressLimitsService {
   private readonly logins: Limit;
@@ -28,14 +25,14 @@ export class AddressLimitsService {
     this.requests = createLimit('requests', config.REQUESTS_PER_ADDRESS_PER_MINUTE, 'request.rate_limited');
   }
 
-  /** Counts a login or reset. @throws auth.too_many_attempts */
+  /** Counts a login or password reset. @throws auth.too_many_attempts */
   countLogin(ip: string): Promise<void> {
     return count(this.logins, ip);
   }
 
   /**
-   * Does what finds out whether a token is good; a refusal counts. @throws request.rate_limited
-   * instead, when there were too many
+   * Runs the verification of a token, and counts it if it fails.
+   * @throws request.rate_limited instead of the error once the limit is reached
    */
   async countFailure<Result>(ip: string | null, work: () => Promise<Result>): Promise<Result> {
     try {
@@ -46,7 +43,7 @@ export class AddressLimitsService {
     }
   }
 
-  /** Counts a request without a good token. @throws request.rate_limited */
+  /** Counts a request without a valid token. @throws request.rate_limited */
   countRequest(ip: string): Promise<void> {
     return count(this.requests, ip);
   }

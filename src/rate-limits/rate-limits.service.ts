@@ -21,14 +21,14 @@ const removedAtOnce = 1_000;
  */
 @Injectable()
 export class RateLimitsService implements OnModuleInit {
-  private readonly key: Buffer;
+  private readonly hashKey: Buffer;
 
   constructor(
     private readonly limits: RateLimitsRepository,
     private readonly jobs: JobsService,
     @Inject(CONFIG) config: Config,
   ) {
-    this.key = deriveKey(config.APP_SECRET, 'rate-limits');
+    this.hashKey = deriveKey(config.APP_SECRET, 'rate-limits');
   }
 
   onModuleInit(): void {
@@ -58,6 +58,6 @@ export class RateLimitsService implements OnModuleInit {
   }
 
   private keyOf({ name }: RateLimit, subject: string): Buffer {
-    return createKeyedHash(this.key).update(`${name}\n${subject}`).digest();
+    return createKeyedHash(this.hashKey).update(`${name}\n${subject}`).digest();
   }
 }
