@@ -11,9 +11,7 @@ import { RolesRepository } from './roles.repository';
 
 const fields = ['description', 'user_types', 'permissions', 'may_grant'] as const;
 
-/**
- * Creating, changing and deleting roles: one after the other, and never while somebody gives one.
- */
+/** Creates, changes and deletes roles, one at a time and never while roles are being granted. */
 @Injectable()
 export class RoleChangesService {
   constructor(
@@ -21,7 +19,7 @@ export class RoleChangesService {
     private readonly events: EventsService,
   ) {}
 
-  /** @throws request.invalid, access.grant_exceeds_own, role.name_taken */
+  /** Creates a role. @throws request.invalid, access.grant_exceeds_own, role.name_taken */
   @Transactional()
   async create(actor: Actor, request: CreateRoleRequest): Promise<RoleResponse> {
     const known = await this.lockAll();
@@ -48,7 +46,7 @@ export class RoleChangesService {
     const known = await this.lockAll();
     const before = changeable(known, name);
     const role = merged(before, request);
-    const after = known.map((one) => (one === before ? role : one));
+    const after = known.map((other) => (other === before ? role : other));
     assertKnown(request, after);
     assertWithinOwn(actor, before, known);
     assertWithinOwn(actor, role, after);
@@ -61,8 +59,8 @@ export class RoleChangesService {
   }
 
   /**
-   * Deletes a role that nobody has; the deleted users who had it come back without. @throws
-   * role.not_found, access.denied, access.grant_exceeds_own, role.in_use
+   * Deletes a role that no user has. Deleted users who had the role are restored without it.
+   * @throws role.not_found, access.denied, access.grant_exceeds_own, role.in_use
    */
   @Transactional()
   async delete(actor: Actor, name: string): Promise<void> {
@@ -70,14 +68,14 @@ export class RoleChangesService {
     const role = changeable(known, name);
     assertWithinOwn(actor, role, known);
     if (known.some((other) => other !== role && other.may_grant.includes(name)))
-      throw new AppError('role.in_use', { detail: 'Another role names it in may_grant.' });
-    if ((await this.roles.kindsOfHolders(name)).length > 0)
-      throw new AppError('role.in_use', { detail: 'A user has the role.' });
+      throw new AppError('role.in_use', { detail: 'Another role lists this role in `may_grant`.' });
+    if ((await this.roles.userTypesOfHolders(name)).length > 0)
+      throw new AppError('role.in_use', { detail: 'At least one user has this role.' });
     await this.roles.delete(name);
     await this.record(actor, 'role.deleted', name, changesOf(role, null));
   }
 
-  /** The lock first: what is read after it is what whoever had it before has left. */
+  /** Locks the roles, then reads them: the previous holder of the lock may have changed them. */
   private async lockAll(): Promise<RoleEntity[]> {
     await this.roles.lock();
     return (await this.roles.listAll()).map((role) => merged(role, {}));
@@ -86,14 +84,14 @@ export class RoleChangesService {
   private async assertNotClosed(before: RoleEntity, after: RoleEntity): Promise<void> {
     const closed = before.user_types.filter((user_type) => !after.user_types.includes(user_type));
     if (closed.length === 0) return;
-    const holders = await this.roles.kindsOfHolders(before.name);
+    const holders = await this.roles.userTypesOfHolders(before.name);
     if (closed.some((user_type) => holders.includes(user_type)))
-      throw new AppError('role.in_use', { detail: 'A user of the kind that it would be closed to has the role.' });
+      throw new AppError('role.in_use', { detail: 'A user of a removed user type has this role.' });
   }
 
   /**
-   * Everything permitted makes administrators: taking it away is as good as demoting whoever has
-   * the role (ASVS 15.4.2).
+   * Stores a role. Removing `*` demotes all administrators with the role, so the last administrator
+   * is protected here too (ASVS 15.4.2).
    */
   private async write(before: RoleEntity, after: RoleEntity): Promise<void> {
     const demotes = before.permissions.includes('*') && !after.permissions.includes('*');
@@ -113,7 +111,7 @@ export class RoleChangesService {
   }
 }
 
-/** A role with what a request says of it, each list in order. */
+/** Applies a request to a role, with sorted lists. */
 function merged(role: RoleEntity, request: ChangeRoleRequest): RoleEntity {
   const {
     description = role.description,
@@ -130,10 +128,9 @@ function merged(role: RoleEntity, request: ChangeRoleRequest): RoleEntity {
 }
 
 function changeable(known: RoleEntity[], name: string): RoleEntity {
-  const role = known.find((one) => one.name === name);
+  const role = known.find((other) => other.name === name);
   if (role === undefined) throw new AppError('role.not_found');
-  if (role.built_in)
-    throw new AppError('access.denied', { detail: 'Built-in roles can be neither changed nor deleted.' });
+  if (role.built_in) throw new AppError('access.denied', { detail: 'Built-in roles cannot be changed or deleted.' });
   return role;
 }
 
@@ -143,8 +140,7 @@ function assertKnown({ may_grant = [] }: ChangeRoleRequest, all: RoleEntity[]): 
 }
 
 /**
- * A role gives no more than whoever makes, changes or removes it could give: no permission that
- * they lack, no role that is not theirs to give.
+ * Rejects a role with permissions that the actor lacks, or with roles that the actor may not grant.
  */
 function assertWithinOwn(actor: Actor, role: RoleEntity, all: RoleEntity[]): void {
   const giveable = giveableRoles(actor, all);

@@ -4,7 +4,7 @@ import { map, type Observable } from 'rxjs';
 import { CONFIG, type Config } from '../config/config';
 import type { RoleResponse } from './roles.dto';
 
-/** Adds `Location` to a role that was created. */
+/** Adds the `Location` header to the response with a new role. */
 @Injectable()
 export class RoleHeadersInterceptor implements NestInterceptor {
   constructor(@Inject(CONFIG) private readonly config: Config) {}

@@ -1,7 +1,7 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { UserType } from '../access/actor';
 
-/** A role: a named set of permissions, open to one or both kinds of users. */
+/** A named set of permissions for System Users, Carrier Users or both. */
 @Entity('roles')
 @Check('roles_name_check', `name ~ '^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$'`)
 @Index('roles_name_key', { synchronize: false })

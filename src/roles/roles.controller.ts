@@ -9,7 +9,7 @@ import { RoleHeadersInterceptor } from './role-headers.interceptor';
 import { ChangeRoleRequest, CreateRoleRequest, RoleListResponse, RoleResponse } from './roles.dto';
 import { RolesService } from './roles.service';
 
-/** Roles. */
+/** Manages roles. */
 @ApiTags('Roles')
 @Controller('role')
 export class RolesController {
@@ -24,7 +24,8 @@ export class RolesController {
   @UseInterceptors(RoleHeadersInterceptor)
   @Endpoint({
     description:
-      'For System Users without `carrier_scope`. A role gives no more than its maker could: only permissions that they hold, and in `may_grant` only roles that they may give, what those may grant in turn included.',
+      'For System Users without `carrier_scope`. A role may contain only permissions that the caller holds. ' +
+      '`may_grant` may contain only roles that the caller may grant, including the roles that those may grant in turn.',
     answer: { status: 201, type: RoleResponse, description: 'The role', headers: { Location: 'Path of the role' } },
     errors: ['role.name_taken', 'access.grant_exceeds_own'],
   })
@@ -35,7 +36,7 @@ export class RolesController {
   /** List the roles */
   @Get('list')
   @Allow('role:read')
-  @Endpoint({ answer: { status: 200, type: RoleListResponse, description: 'All roles by name' } })
+  @Endpoint({ answer: { status: 200, type: RoleListResponse, description: 'All roles, sorted by name' } })
   list(): Promise<RoleListResponse> {
     return this.roles.list();
   }
@@ -53,10 +54,10 @@ export class RolesController {
   @Allow('role:manage', { unscoped: true })
   @Endpoint({
     description:
-      'For System Users without `carrier_scope`. Absent = unchanged; lists are replaced as a whole. ' +
+      'For System Users without `carrier_scope`. Absent fields stay unchanged; lists are replaced as a whole. ' +
       'The change takes effect on the next request of every user with the role, on other instances within ' +
-      'milliseconds. The caller must be allowed to grant everything that the role grants, before and after the change. ' +
-      'Built-in roles cannot be changed (`access.denied`).',
+      'milliseconds. The caller must be allowed to grant everything that the role grants, ' +
+      'before and after the change. Built-in roles cannot be changed (`access.denied`).',
     answer: { status: 200, type: RoleResponse, description: 'The role after the change' },
     errors: ['role.not_found', 'access.grant_exceeds_own', 'role.in_use', 'user.last_administrator'],
   })
@@ -74,7 +75,9 @@ export class RolesController {
   @Allow('role:manage', { unscoped: true })
   @Endpoint({
     description:
-      'For System Users without `carrier_scope`. Not while a user has it or another role names it in `may_grant`; deleted users who had it are restored without. Built-in roles are fixed (`access.denied`).',
+      'For System Users without `carrier_scope`. Fails while a user has the role or another role lists it in ' +
+      '`may_grant`. Deleted users who had the role are restored without it. Built-in roles cannot be deleted ' +
+      '(`access.denied`).',
     answer: { status: 204, description: 'The role is deleted' },
     errors: ['role.not_found', 'access.grant_exceeds_own', 'role.in_use'],
   })

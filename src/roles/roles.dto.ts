@@ -4,7 +4,7 @@ import { permissionItems } from '../access/permissions';
 import { TextField, TextListField } from '../common/http/fields';
 import type { RoleEntity } from './role.entity';
 
-/** What comes after `/role/` in the paths of other operations. */
+/** Names that follow `/role/` in the paths of other operations. */
 const reserved = ['list', 'create'];
 const nameTest = {
   check: (name: string) => !reserved.includes(name.toLowerCase()),
@@ -24,39 +24,42 @@ const grantList = { optional: true, maxItems: 50, max: 64, pattern: roleForm, fo
 /** A new role. */
 export class CreateRoleRequest {
   /**
-   * 1–64 of letters, digits, `.`, `_`, `-`, not beginning with `.`; unique without regard to
-   * case; never changes; not `list` or `create`
+   * 1–64 letters, digits, `.`, `_`, `-`, not beginning with `.`; unique, ignoring case; cannot be
+   * changed later; not `list` or `create`
    */
   @TextField({ ...nameLimits, test: nameTest, example: 'support' }) name!: string;
-  /** for people; up to 500 characters; null = none */
+  /** purpose of the role, up to 500 characters; null = none */
   @TextField({ optional: true, nullable: true, max: 500, example: 'Helps users of all carriers' }) description?:
     string | null;
-  /** kinds of users it can be given to, at least one */
+  /** types of users that the role can be granted to, at least one */
   @TextListField(userTypes) user_types!: UserType[];
   /**
-   * `module:action` each (up to 64 lower-case letters, digits, `_`, `-` on either side), or `*` for
-   * all; only what one holds oneself
+   * permissions as `module:action` (up to 64 lower-case letters, digits, `_`, `-` on either side),
+   * or `*` for all; only permissions that the caller holds
    */
   @TextListField(permissionList) permissions?: string[];
   /**
-   * roles that its holders may give and take besides those whose permissions they hold; only roles
-   * that one may give oneself
+   * roles that holders may grant and revoke, in addition to roles whose permissions they hold; only
+   * roles that the caller may grant
    */
   @TextListField(grantList) may_grant?: string[];
 }
 
-/** Changes of a role: absent = unchanged (RFC 7396). */
+/** Changes to a role. Absent fields stay unchanged (RFC 7396). */
 export class ChangeRoleRequest {
-  /** for people; up to 500 characters; null clears it */
+  /** purpose of the role, up to 500 characters; null clears it */
   @TextField({ optional: true, nullable: true, max: 500 }) description?: string | null;
   /**
-   * kinds of users it can be given to, at least one; a kind stays while users of that kind have the
-   * role
+   * types of users that the role can be granted to, at least one; a type cannot be removed while
+   * users of this type have the role
    */
   @TextListField({ ...userTypes, optional: true }) user_types?: UserType[];
-  /** all permissions it has from now on; only what one holds oneself */
+  /** all permissions after the change; only permissions that the caller holds */
   @TextListField(permissionList) permissions?: string[];
-  /** all roles that its holders may give and take besides; only roles that one may give oneself */
+  /**
+   * all roles that holders may grant and revoke after the change; only roles that the caller may
+   * grant
+   */
   @TextListField(grantList) may_grant?: string[];
 }
 
@@ -64,25 +67,25 @@ export class ChangeRoleRequest {
 export class RoleResponse {
   /** 1–64 characters, unique */
   name!: string;
-  /** for people */
+  /** purpose of the role */
   description!: string;
-  /** kinds of users it can be given to */
+  /** types of users that the role can be granted to */
   user_types!: UserType[];
-  /** `module:action`, or `*` for all */
+  /** permissions as `module:action`, or `*` for all */
   permissions!: string[];
-  /** roles that its holders may give and take besides those whose permissions they hold */
+  /** roles that holders may grant and revoke, in addition to roles whose permissions they hold */
   may_grant!: string[];
-  /** fixed: can be neither changed nor deleted */
+  /** true for roles that cannot be changed or deleted */
   built_in!: boolean;
 }
 
 /** All roles. */
 export class RoleListResponse {
-  /** by name */
+  /** roles, sorted by name */
   items!: RoleResponse[];
 }
 
-/** The public form of a role: an allow-list. */
+/** Maps a role to its response, field by field. */
 export function toRoleResponse({
   name,
   description,

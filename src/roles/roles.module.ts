@@ -5,7 +5,7 @@ import { RolesController } from './roles.controller';
 import { RolesRepository } from './roles.repository';
 import { RolesService } from './roles.service';
 
-/** Roles. */
+/** Provides roles. */
 @Module({
   imports: [EventsModule],
   controllers: [RolesController],

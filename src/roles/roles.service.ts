@@ -5,33 +5,35 @@ import { AppError, invalid } from '../common/errors/app-error';
 import { type RoleListResponse, type RoleResponse, toRoleResponse } from './roles.dto';
 import { RolesRepository } from './roles.repository';
 
-/** The roles as an actor may handle them, by name. */
+/** Names of roles, by what an actor may do with them. */
 export interface Grants {
-  /** neither to be given nor taken: whoever has one is protected from the actor */
+  /** the actor may not grant or revoke them, nor modify users who hold them */
   forbidden: string[];
+  /** may be granted to System Users */
   open_to_system: string[];
+  /** may be granted to Carrier Users */
   open_to_carrier: string[];
 }
 
-/** The roles, and what follows from them for who may do what to whom. */
+/** Reads roles, and decides which roles an actor may grant. */
 @Injectable()
 export class RolesService {
   constructor(private readonly roles: RolesRepository) {}
 
-  /** All roles by name. */
+  /** Returns all roles, sorted by name. */
   async list(): Promise<RoleListResponse> {
     const roles = await this.roles.listAll();
     return { items: roles.map(toRoleResponse) };
   }
 
-  /** One role. @throws role.not_found */
+  /** Returns a role. @throws role.not_found */
   async get(name: string): Promise<RoleResponse> {
     const role = await this.roles.find(name);
     if (role === null) throw new AppError('role.not_found');
     return toRoleResponse(role);
   }
 
-  /** What an actor may do with the roles there are. */
+  /** Returns what an actor may do with the existing roles. */
   async grantsOf(actor: Actor): Promise<Grants> {
     const roles = await this.roles.listAll();
     const giveable = giveableRoles(actor, roles);
@@ -44,9 +46,9 @@ export class RolesService {
   }
 
   /**
-   * As `grantsOf`, and no role changes before the transaction ends: what is given by it still is
-   * there, and open to its holders, when they have it. To be called before users are locked:
-   * whoever changes a role waits for those who give roles, and then looks at users.
+   * Returns the same as `grantsOf`, and locks the roles against changes until the end of the
+   * transaction. Call it before users are locked: a change of a role takes its lock first, and then
+   * reads users.
    */
   async frozenGrantsOf(actor: Actor): Promise<Grants> {
     await this.roles.freeze();
@@ -54,11 +56,10 @@ export class RolesService {
   }
 
   /**
-   * Refuses roles that do not exist, are not open to the kind of user, or are not the actor's to
-   * give.
-   * @param user_type null when the users are of both kinds: then only existence and grant are
-   * checked
-   * @throws request.invalid naming the field; access.grant_exceeds_own
+   * Rejects roles that do not exist, that users of a type may not have, or that the actor may not
+   * grant.
+   * @param user_type null = users of both types; then the types of the roles are not checked
+   * @throws request.invalid with `pointer`; access.grant_exceeds_own
    */
   async assertMayGive(
     actor: Actor,
@@ -77,15 +78,16 @@ export class RolesService {
       throw invalid({
         pointer,
         code: 'field.not_allowed',
-        detail: 'names a role that does not exist or is not open to this kind of user',
+        detail: 'names a role that does not exist or is not available to this type of user',
       });
     const giveable = giveableRoles(actor, roles);
     if (!names.every((name) => giveable.has(name))) throw new AppError('access.grant_exceeds_own');
   }
 
   /**
-   * As `assertMayGive`, and it stays so until the transaction ends. @throws request.invalid,
-   * access.grant_exceeds_own
+   * Does the same as `assertMayGive`, and locks the roles against changes until the end of the
+   * transaction.
+   * @throws request.invalid, access.grant_exceeds_own
    */
   async assertMayGiveFrozen(actor: Actor, names: readonly string[], user_type: UserType): Promise<void> {
     await this.roles.freeze();
