@@ -4,6 +4,9 @@ describe('IP addresses', () => {
   it.each([
     ['127.0.0.1', '127.0.0.1'],
     ['::ffff:127.0.0.1', '127.0.0.1'],
+    ['::ffff:7f00:1', '127.0.0.1'],
+    ['[2001:db8::1]:8080', '2001:db8:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
     ['2001:0db8:0001:0002::9', '2001:db8:1:2::/64'],
     ['::1', '0:0:0:0::/64'],
@@ -18,7 +21,7 @@ describe('IP addresses', () => {
     );
   });
 
-  it('has no address for a client that has disconnected, and counts all of them as one', () => {
+  it('returns no address for a disconnected client, and the same key for all of them', () => {
     expect([clientAddress(undefined), addressKey(undefined), addressKey('')]).toEqual([null, 'unknown', 'unknown']);
   });
 });

@@ -1,4 +1,5 @@
-import { isIP } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
+import { IPv6 } from 'ipaddr.js';
 import { addressForm } from './text-forms';
 
 /** Returns whether a text is an IP address, or one with a prefix length such as 10.0.0.0/8. */
@@ -7,27 +8,25 @@ export function isAddressOrCidr(text: string): boolean {
 }
 
 /**
- * Returns the address in what a proxy or a socket tells, without port, brackets, zone and IPv6
- * mapping; null when there is none in it. A socket tells nothing once its client has gone.
+ * Returns the client address that a proxy or a socket reports, or null if it reports none.
+ * Removes port, brackets, zone and IPv6 mapping. A socket reports no address after its client has
+ * disconnected.
  */
 export function clientAddress(text = ''): string | null {
   const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
-  const address = bare.split('%')[0] ?? '';
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
-  return isIP(mapped) === 0 ? null : mapped;
+  const [address = ''] = bare.split('%');
+  if (!isIPv6(address)) return isIPv4(address) ? address : null;
+  const parsed = IPv6.parse(address);
+  return (parsed.isIPv4MappedAddress() ? parsed.toIPv4Address() : parsed).toString();
 }
 
 /**
- * What counts as one address for a limit: an IPv4 address, also when mapped into IPv6, or the /64
- * of an IPv6 address, since one subscriber has all of it.
+ * Returns the key under which a rate limit counts an address.
+ * One subscriber has a whole /64 of IPv6 addresses, so these share a key.
  */
 export function addressKey(ip?: string): string {
   const address = clientAddress(ip) ?? 'unknown';
-  if (isIP(address) !== 6) return address;
-  const [head = '', tail = ''] = address.split('::');
-  const first = head.split(':').filter((group) => group !== '');
-  const last = tail.split(':').filter((group) => group !== '');
-  const zeros = address.includes('::') ? Array<string>(Math.max(0, 8 - first.length - last.length)).fill('0') : [];
-  const groups = [...first, ...zeros, ...last].slice(0, 4).map((group) => parseInt(group, 16).toString(16));
-  return `${groups.join(':')}::/64`;
+  if (!isIPv6(address)) return address;
+  const network = IPv6.parse(address).parts.slice(0, 4);
+  return `${network.map((group) => group.toString(16)).join(':')}::/64`;
 }
