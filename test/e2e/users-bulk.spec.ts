@@ -1,5 +1,6 @@
 import { addManyUsers, ended } from '../support/many-users';
-import { TestService } from '../support/service';
+import { type TestAnswer, TestService } from '../support/service';
+import { until } from '../support/until';
 
 const many = 12_000;
 
@@ -107,15 +108,16 @@ describe('bulk changes of users: preview, change, undo', () => {
   });
 
   it('updates the statistics of the planner at once after a large change, so that totals stay right', async () => {
-    const told = async () =>
+    const analyzed = async () =>
       (
         await service.rows<{ n: number }>(
           `select sum(analyze_count)::integer as n from pg_stat_user_tables where relname in ('users', 'user_search')`,
         )
       )[0]?.n ?? 0;
-    const before = await told();
+    const before = await analyzed();
     await ended(service, (await patch('carrier_id=big', { locale: 'cs' })).body.operation_id);
-    while ((await told()) < before + 2) await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(async () => (await analyzed()) >= before + 2);
+    expect(await analyzed()).toBe(before + 2);
   });
 
   it('undoes a large deletion, except for users whose name was taken or who changed since', async () => {
@@ -138,24 +140,46 @@ describe('bulk changes of users: preview, change, undo', () => {
     expect(await state('big')).toEqual(before);
   });
 
+  /**
+   * Starts an operation and cancels it while its second batch waits for the row of a user.
+   * The cancellation waits for that batch, so the operation ends after it.
+   */
+  async function cancelInSecondBatch(
+    start: () => Promise<TestAnswer>,
+    meanwhile: (operation_id: string) => Promise<void> = () => Promise.resolve(),
+  ): Promise<TestAnswer['body']> {
+    const holder = await service.sql.connect();
+    const lockWaits = async () =>
+      (
+        await holder.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+      ).rowCount;
+    try {
+      await holder.query('begin');
+      await holder.query(`select 1 from users where name = (
+        select name from users where carrier_id = 'big' order by user_id offset 7000 limit 1
+      ) for update`);
+      const { operation_id } = (await start()).body;
+      await until(async () => (await lockWaits()) === 1);
+      await meanwhile(operation_id);
+      const canceled = service.post(`/user/operation/${operation_id}/cancel`, { token });
+      await until(async () => (await lockWaits()) === 2);
+      await holder.query('rollback');
+      expect((await canceled).status).toBe(202);
+      return await ended(service, operation_id);
+    } finally {
+      await holder.query('rollback');
+      holder.release();
+    }
+  }
+
   it('cancels an operation between two batches and undoes the finished batches', async () => {
     const before = await state('big');
-    // the row of a user in the last batch is held, so that the operation cannot end before it is
-    // canceled
-    const holder = await service.sql.connect();
-    await holder.query('begin');
-    await holder.query(`select 1 from users where carrier_id = 'big' order by user_id desc limit 1 for update`);
-    const { body } = await patch('carrier_id=big', { locale: 'nl' });
-    const processed = async () => (await service.get(`/user/operation/${body.operation_id}`, { token })).body.processed;
-    while ((await processed()) < 10_000) await new Promise((resolve) => setTimeout(resolve, 20));
-    const canceling = service.post(`/user/operation/${body.operation_id}/cancel`, { token });
-    await holder.query('rollback');
-    holder.release();
-    expect((await canceling).status).toBe(202);
-    const operation = await ended(service, body.operation_id);
-    expect(['canceled', 'done']).toContain(operation.status);
-    const undone = await ended(service, (await undo(body.operation_id)).body.operation_id);
-    expect(undone.changed).toBe(operation.changed);
+    const operation = await cancelInSecondBatch(() => patch('carrier_id=big', { locale: 'nl' }));
+    expect(operation).toMatchObject({ status: 'canceled', changed: 10_000 });
+    const undone = await ended(service, (await undo(operation.operation_id)).body.operation_id);
+    expect(undone.changed).toBe(10_000);
     expect(await state('big')).toEqual(before);
   });
 
@@ -163,35 +187,15 @@ describe('bulk changes of users: preview, change, undo', () => {
     const before = await state('big');
     const { operation_id } = (await patch('carrier_id=big', { locale: 'da' })).body;
     const undo_until = (await ended(service, operation_id)).undo_until as string;
-    const holder = await service.sql.connect();
-    await holder.query('begin');
-    await holder.query(
-      `select 1 from users where user_id = (select user_id from users where carrier_id = 'big' order by user_id offset 7000 limit 1) for update`,
+    const shown = async () => (await service.get(`/user/operation/${operation_id}`, { token })).body;
+    const canceled = await cancelInSecondBatch(
+      () => undo(operation_id),
+      async (undone_by) => expect(await shown()).toMatchObject({ undone_by, undo_until: null }),
     );
-    const half = (await undo(operation_id)).body.operation_id as string;
-    const processed = async () => (await service.get(`/user/operation/${half}`, { token })).body.processed;
-    let canceled;
-    try {
-      while ((await processed()) < 5_000) await new Promise((resolve) => setTimeout(resolve, 20));
-      expect((await service.get(`/user/operation/${operation_id}`, { token })).body).toMatchObject({
-        undone_by: half,
-        undo_until: null,
-      });
-      // the second batch waits for the row, and has the operation as long as it does
-      do canceled = await service.post(`/user/operation/${half}/cancel`, { token });
-      while (canceled.status === 503);
-    } finally {
-      await holder.query('rollback');
-      holder.release();
-    }
-    const { changed } = canceled.body;
-    expect(canceled.body).toMatchObject({ status: 'canceled', changed: 5_000 });
-    expect((await service.get(`/user/operation/${operation_id}`, { token })).body).toMatchObject({
-      undone_by: null,
-      undo_until,
-    });
+    expect(canceled).toMatchObject({ status: 'canceled', changed: 10_000 });
+    expect(await shown()).toMatchObject({ undone_by: null, undo_until });
     const rest = await ended(service, (await undo(operation_id)).body.operation_id);
-    expect(rest).toMatchObject({ changed: many - changed, skipped_reasons: {} });
+    expect(rest).toMatchObject({ changed: many - 10_000, skipped_reasons: {} });
     expect([await state('big'), (await undo(operation_id)).status]).toEqual([before, 409]);
   });
 

@@ -1,4 +1,5 @@
-import { query, until } from '../support/embedded-postgres-sandbox';
+import { query } from '../support/embedded-postgres-sandbox';
+import { until } from '../support/until';
 import { Mailbox } from '../support/mailbox';
 import { adminEmail, appSecret, password } from '../support/service';
 import { type ServiceProcess, startServiceProcess } from '../support/built-program';
@@ -184,6 +185,7 @@ it('responds with 503 within seconds while the database hangs, is not ready, and
 it('unlocks every job after the database returns', async () => {
   const jobs = () => query(database.url, 'select locked_at, attempts from graphile_worker.jobs');
   await until(async () => (await jobs()).length === 0);
+  expect(await jobs()).toEqual([]);
 });
 
 it('stops in time while the database hangs (F17)', async () => {

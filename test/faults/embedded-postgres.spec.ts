@@ -13,8 +13,8 @@ import {
   query,
   Sandbox,
   serverProcesses,
-  until,
 } from '../support/embedded-postgres-sandbox';
+import { until } from '../support/until';
 
 const isRoot = process.getuid?.() === 0;
 /**

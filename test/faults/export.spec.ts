@@ -2,6 +2,7 @@ import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { UsersExportService } from '../../src/users-transfer/users-export.service';
 import { createKey } from '../support/keys';
 import { TestService } from '../support/service';
+import { until } from '../support/until';
 
 const snapshots = `select from pg_stat_activity where datname = current_database() and application_name = 'carrier-identity snapshot'`;
 
@@ -31,13 +32,6 @@ describe('interrupted exports', () => {
       under.push(request);
     });
   }
-  async function until(condition: () => Promise<boolean>): Promise<void> {
-    const deadline = performance.now() + 10_000;
-    while (!(await condition())) {
-      if (performance.now() > deadline) throw new Error(`never came true: ${condition.toString()}`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
 
   it('leaves no query and no connection behind when a client disconnects during an export', async () => {
     const answer = await begin();
@@ -56,6 +50,7 @@ describe('interrupted exports', () => {
     await until(async () => (await service.rows(`${snapshots} and wait_event_type = 'Lock'`)).length === 1);
     request.destroy();
     await until(async () => (await service.rows(snapshots)).length === 0);
+    expect(await service.rows(snapshots)).toEqual([]);
     await lock.query('rollback');
     lock.release();
   });

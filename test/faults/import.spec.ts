@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from '../support/cluster';
-import { until } from '../support/links';
+import { until } from '../support/until';
 import { chunk, RawConnection, requestHead } from '../support/raw-connection';
 import type { ServiceProcess } from '../support/service-process';
 

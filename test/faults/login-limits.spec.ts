@@ -1,4 +1,4 @@
-import { until } from '../support/links';
+import { until } from '../support/until';
 import { Cluster } from '../support/cluster';
 import { adminEmail, password, type TestAnswer } from '../support/service';
 import type { ServiceProcess } from '../support/service-process';

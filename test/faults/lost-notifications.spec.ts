@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { until } from '../support/links';
+import { until } from '../support/until';
 import { type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
 import { TcpProxy } from '../support/tcp-proxy';

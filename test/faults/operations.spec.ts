@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from '../support/cluster';
-import { until } from '../support/links';
+import { until } from '../support/until';
 import { addManyUsers } from '../support/many-users';
 import type { ServiceProcess } from '../support/service-process';
 

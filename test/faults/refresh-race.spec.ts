@@ -1,7 +1,8 @@
 import { connect } from 'node:net';
 import { hashToken } from '../../src/common/random';
 import { Cluster } from '../support/cluster';
-import { queueEmpty, until } from '../support/links';
+import { queueEmpty } from '../support/links';
+import { until } from '../support/until';
 import { addLogins, type MadeLogin, refreshTokens, rotated } from '../support/made-logins';
 import { Mailbox } from '../support/mailbox';
 import type { TestAnswer } from '../support/service';

@@ -1,10 +1,11 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Notifications } from '../../src/database/notifications.service';
 import { TestService } from '../support/service';
 import { TcpProxy } from '../support/tcp-proxy';
 import { createTestDatabase } from '../support/test-database';
+import { until } from '../support/until';
 
 const graceSeconds = 1;
+const graceStart = `now() - interval '${graceSeconds} s'`;
 
 it('measures the grace period when a refresh arrives, not when a slow database responds (S10)', async () => {
   const database = await createTestDatabase();
@@ -22,7 +23,14 @@ it('measures the grace period when a refresh arrives, not when a slow database r
     const held = proxy.holdAnswerTo('set previous_refresh_token_hash');
     const second = refresh();
     await held;
-    await delay(graceSeconds * 1_000 + 200);
+    await until(
+      async () =>
+        (
+          await service.rows(`select 1 from sessions where session_id = $1 and refreshed_at < ${graceStart}`, [
+            session_id,
+          ])
+        ).length > 0,
+    );
     proxy.release();
     const { status, body } = await second;
     expect([status, body.refresh_token]).toEqual([200, first.body.refresh_token]);

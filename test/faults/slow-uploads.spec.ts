@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../support/links';
+import { until } from '../support/until';
 import { chunk, RawConnection, requestHead } from '../support/raw-connection';
 import { TestService } from '../support/service';
 
@@ -73,10 +72,7 @@ describe('slow and large uploads', () => {
 
   it('receives an accepted upload for longer than the deadline as long as data flows (H21)', async () => {
     const connection = await begin(upload(), chunk(header));
-    for (let sent = 0; sent < longMs / 250; sent++) {
-      await connection.send(chunk(rows(`flowing-${sent}`, 10)));
-      await delay(250);
-    }
+    await connection.trickle((round) => chunk(rows(`flowing-${round}`, 10)), 250, longMs / 250);
     await connection.send('0\r\n\r\n');
     await until(() => Promise.resolve(connection.status > 0));
     expect([connection.status, connection.error]).toEqual([200, null]);

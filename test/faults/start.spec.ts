@@ -7,7 +7,8 @@ import { dirname, join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { findEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres';
 import { openBrowser } from '../support/browser';
-import { isAlive, killServer, serverProcesses, until } from '../support/embedded-postgres-sandbox';
+import { isAlive, killServer, serverProcesses } from '../support/embedded-postgres-sandbox';
+import { until } from '../support/until';
 import { password } from '../support/service';
 import { freePort, runBuilt, type ServiceProcess, spawnBuilt, startServiceProcess } from '../support/built-program';
 

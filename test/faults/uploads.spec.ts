@@ -1,5 +1,5 @@
 import { chunk, RawConnection, requestHead } from '../support/raw-connection';
-import { until } from '../support/links';
+import { until } from '../support/until';
 import { TestService } from '../support/service';
 
 const header = 'user_type,name,email,carrier_id\n';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from '../support/cluster';
-import { until } from '../support/links';
+import { until } from '../support/until';
 import { addManyUsers } from '../support/many-users';
 import type { TestAnswer } from '../support/service';
 import type { ServiceProcess } from '../support/service-process';

@@ -2,7 +2,8 @@ import { TransactionHost } from '@nestjs-cls/transactional';
 import { Client } from 'pg';
 import { sql } from '../../src/common/query/sql';
 import { Database } from '../../src/database/database';
-import { query, until } from '../support/embedded-postgres-sandbox';
+import { query } from '../support/embedded-postgres-sandbox';
+import { until } from '../support/until';
 import { adminEmail, password, TestService } from '../support/service';
 
 jest.setTimeout(60_000);

@@ -2,7 +2,7 @@ import { hash as hashBcrypt } from '@node-rs/bcrypt';
 import { CredentialsService } from '../../src/credentials/credentials.service';
 import { HashCostsRepository } from '../../src/credentials/hash-costs.repository';
 import { HashCostsService } from '../../src/credentials/hash-costs.service';
-import { until } from '../support/links';
+import { until } from '../support/until';
 import { explaining } from '../support/plans';
 import { appSecret, password, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';

@@ -9,7 +9,7 @@ import type { ErrorCode } from '../../src/common/errors/error-codes';
 import { UploadedFile } from '../../src/common/http/upload';
 import { IdempotencyInterceptor } from '../../src/idempotency/idempotency.interceptor';
 import { IdempotencyService } from '../../src/idempotency/idempotency.service';
-import { until } from '../support/links';
+import { until } from '../support/until';
 import { TestService } from '../support/service';
 
 interface Sent {

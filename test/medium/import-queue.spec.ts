@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { type TestAnswer, TestService } from '../support/service';
+import { until } from '../support/until';
 
 describe('imports beside each other', () => {
   let service: TestService;
@@ -23,14 +24,6 @@ describe('imports beside each other', () => {
     const rows = Array.from({ length: count }, (_, i) => `carrier,${name(i)},${name(i)}@example.com,c1`);
     const body = ['user_type,name,email,carrier_id', ...rows].join('\n');
     return service.post('/user/import', { ...service.admin, body, headers: { 'content-type': 'text/csv' } });
-  };
-  const until = async (reached: () => Promise<boolean>): Promise<void> => {
-    for (
-      const end = performance.now() + 40_000;
-      !(await reached());
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    )
-      if (performance.now() > end) throw new Error('it never came to this');
   };
   const waiting = async (count: number) => {
     const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;

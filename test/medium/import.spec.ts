@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { hash as hashBcrypt } from '@node-rs/bcrypt';
 import { type TestAnswer, TestService } from '../support/service';
+import { ended } from '../support/many-users';
 
 const header = 'user_type,name,email,carrier_id';
 
@@ -233,11 +234,7 @@ describe('the import of users', () => {
       10_001,
       `/user/operation/${body.operation_id}`,
     ]);
-    let operation = body;
-    for (const until = performance.now() + 40_000; operation.finished_at === null && performance.now() < until;) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      operation = (await service.get(`/user/operation/${body.operation_id}`, service.admin)).body;
-    }
+    const operation = await ended(service, body.operation_id);
     expect(operation).toMatchObject({
       status: 'done',
       processed: 10_001,

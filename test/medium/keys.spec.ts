@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { ApiKeysRepository } from '../../src/api-keys/api-keys.repository';
 import { createKey, inSeconds, type TestKey } from '../support/keys';
-import { until } from '../support/links';
+import { until } from '../support/until';
 import { type TestLogin, TestService } from '../support/service';
 
 const day = 86_400;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Notifications } from '../../src/database/notifications.service';
 import { LiveLoginsRepository } from '../../src/logins/live-logins.repository';
 import { LiveLoginsService } from '../../src/logins/live-logins.service';
-import { until } from '../support/links';
+import { until } from '../support/until';
 import { type TestLogin, TestService } from '../support/service';
 
 describe('logins in memory', () => {

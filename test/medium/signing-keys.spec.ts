@@ -4,7 +4,7 @@ import { SigningKeyRotation } from '../../src/signing-keys/signing-key-rotation.
 import { EventsService } from '../../src/events/events.service';
 import { SigningKeysRepository } from '../../src/signing-keys/signing-keys.repository';
 import { SigningKeysService } from '../../src/signing-keys/signing-keys.service';
-import { until } from '../support/links';
+import { until } from '../support/until';
 import { TestService } from '../support/service';
 import { decode, forge, ownKey } from '../support/tokens';
 

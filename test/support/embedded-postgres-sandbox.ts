@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { chmod, chown, cp, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { transformSync } from '@swc/core';
 import { Client } from 'pg';
+import { until } from './until';
 
 /** Who runs a process; empty: whoever runs the tests. */
 export interface Account {
@@ -240,15 +240,6 @@ export async function query(url: string, sql: string): Promise<Record<string, un
     return (await client.query<Record<string, unknown>>(sql)).rows;
   } finally {
     await client.end();
-  }
-}
-
-/** Waits for a condition, 10 s at most. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`never came true: ${condition.toString()}`);
-    await delay(5);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
+import { until } from './until';
 
 /** A mail that arrived. */
 export interface ReceivedMail {
@@ -51,16 +52,13 @@ export class Mailbox {
 
   /** Waits for the next mail to an address whose source matches, and takes it out. */
   async take(to: string, matching = /./, timeoutMs = 15_000): Promise<ReceivedMail> {
-    const end = Date.now() + timeoutMs;
-    for (;;) {
-      const index = this.mails.findIndex((mail) => mail.to.includes(to) && matching.test(mail.source));
-      const [mail] = index < 0 ? [] : this.mails.splice(index, 1);
-      if (mail !== undefined) return mail;
-      if (Date.now() > end)
-        throw new Error(
-          `no mail to ${to} matching ${String(matching)}; there are: ${this.mails.map((m) => m.to.join()).join(' ')}`,
-        );
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
+    const isWanted = (mail: ReceivedMail) => mail.to.includes(to) && matching.test(mail.source);
+    await until(() => this.mails.some(isWanted), timeoutMs).catch(() => {
+      throw new Error(
+        `no mail to ${to} matching ${String(matching)}; arrived: ${this.mails.map((m) => m.to).join(' ')}`,
+      );
+    });
+    const index = this.mails.findIndex(isWanted);
+    return this.mails.splice(index, 1)[0] as ReceivedMail;
   }
 }

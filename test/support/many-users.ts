@@ -1,4 +1,5 @@
 import type { TestService } from './service';
+import { until } from './until';
 
 /**
  * Makes Carrier Users of one carrier in SQL, `prefix` and a number as name; returns nothing, since
@@ -23,12 +24,10 @@ export async function addManyUsers(
   await service.rows('analyze users');
 }
 
-/** An operation once it has ended. */
+/** Waits until an operation has ended, and returns it. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- its shape is checked by ajv
 export async function ended(service: TestService, operation_id: string, token = service.admin.token): Promise<any> {
-  for (;;) {
-    const { body } = await service.get(`/user/operation/${operation_id}`, { token });
-    if (body.finished_at !== null) return body;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  const read = async () => (await service.get(`/user/operation/${operation_id}`, { token })).body;
+  await until(async () => (await read()).finished_at !== null, 60_000);
+  return read();
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { statusOf } from './raw-request';
 
 /**
@@ -52,13 +53,13 @@ export class RawConnection {
   }
 
   /**
-   * Sends a text over and over, at these intervals, until the other side ends the connection or it
-   * was sent `times`.
+   * Sends a text, or the text of each round, at an interval, `times` times or until the connection
+   * is closed.
    */
-  async trickle(text: string, everyMs: number, times = Infinity): Promise<void> {
-    for (let sent = 0; sent < times && this.open; sent++) {
-      await this.send(text);
-      await Promise.race([new Promise((resolve) => setTimeout(resolve, everyMs)), this.closed]);
+  async trickle(text: string | ((round: number) => string), everyMs: number, times = Infinity): Promise<void> {
+    for (let round = 0; round < times && this.open; round++) {
+      await this.send(typeof text === 'string' ? text : text(round));
+      await Promise.race([delay(everyMs), this.closed]);
     }
   }
 }

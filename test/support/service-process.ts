@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './built-program';
 import { assertDocumented, isJson } from './document';
 import type { TestAnswer, TestRequest, TestService } from './service';
+import { until } from './until';
 
 const main = join(__dirname, '../../dist/src/main.js');
 const waitMs = 60_000;
@@ -90,17 +90,17 @@ export class ServiceProcess {
 
   /** Waits for a condition; what cannot be reached yet counts as not true. */
   async until(condition: () => boolean | Promise<boolean>): Promise<void> {
-    const deadline = performance.now() + waitMs;
-    for (;;) {
+    let hasEnded = false;
+    await until(async () => {
       const holds = await Promise.resolve()
         .then(condition)
         .catch(() => false);
-      if (holds) return;
-      if (this.child.exitCode !== null || this.child.signalCode !== null)
-        throw new Error(`the service ended: ${this.output}`);
-      if (performance.now() > deadline) throw new Error(`never came true: ${condition.toString()}: ${this.output}`);
-      await delay(30);
-    }
+      hasEnded = !holds && (this.child.exitCode !== null || this.child.signalCode !== null);
+      return holds || hasEnded;
+    }, waitMs).catch((error: unknown) => {
+      throw new Error(`${String(error)}: ${this.output}`);
+    });
+    if (hasEnded) throw new Error(`The service ended: ${this.output}`);
   }
 
   /** Sends a request over a real socket; its answer is checked against the document. */

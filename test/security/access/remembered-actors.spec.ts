@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
 import { createKey } from '../../support/keys';
-import { until } from '../../support/links';
+import { until } from '../../support/until';
 import { type TestLogin, TestService } from '../../support/service';
 
 describe('operations and responses that are stored for an actor', () => {

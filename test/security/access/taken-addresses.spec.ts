@@ -1,4 +1,4 @@
-import { tellsOf } from '../../support/links';
+import { visibleResponse } from '../../support/links';
 import { type TestLogin, TestService } from '../../support/service';
 
 type User = TestLogin & { name: string; email: string };
@@ -44,7 +44,7 @@ describe('probing for users by creating users', () => {
       expect([inOwnCarrier.status, inOwnCarrier.body.code]).toEqual([409, code]);
       for (const owner of [foreign, system]) {
         const elsewhere = await create(administrator.token, fields(owner));
-        expect(tellsOf(elsewhere)).toEqual(tellsOf(inOwnCarrier));
+        expect(visibleResponse(elsewhere)).toEqual(visibleResponse(inOwnCarrier));
         const told = { ...elsewhere.body, request_id: undefined };
         expect(JSON.stringify(told)).not.toMatch(
           new RegExp(`c2|${owner.user_id}|${owner.name}|${owner.email}|Frederic|Foreign|Sybil`, 'i'),
@@ -60,13 +60,15 @@ describe('probing for users by creating users', () => {
     expect([free.status, free.body.code]).toEqual([403, 'access.denied']);
     for (const owner of [own, foreign, system])
       for (const fields of [{ email: owner.email }, { name: owner.name }])
-        expect(tellsOf(await create(caller.token, fields))).toEqual(tellsOf(free));
+        expect(visibleResponse(await create(caller.token, fields))).toEqual(visibleResponse(free));
   });
 
   it('responds with 401 to a caller without a login, for free and taken addresses or names (L3)', async () => {
     const free = await service.post('/user/create', { body: { email: 'free@example.com' } });
     expect([free.status, free.body.code]).toEqual([401, 'auth.token_missing']);
     for (const { email, name } of [own, foreign, system])
-      expect(tellsOf(await service.post('/user/create', { body: { email, name } }))).toEqual(tellsOf(free));
+      expect(visibleResponse(await service.post('/user/create', { body: { email, name } }))).toEqual(
+        visibleResponse(free),
+      );
   });
 });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Cluster } from '../../support/cluster';
 import { createKey, inSeconds, type TestKey } from '../../support/keys';
-import { until } from '../../support/links';
+import { until } from '../../support/until';
 import { addManyUsers, ended } from '../../support/many-users';
 import { type TestLogin, TestService } from '../../support/service';
 import { visiblePart } from '../../support/tokens';

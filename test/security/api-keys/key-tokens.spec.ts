@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createKey, inSeconds } from '../../support/keys';
-import { until } from '../../support/links';
+import { until } from '../../support/until';
 import { type TestAnswer, TestService } from '../../support/service';
 import { visiblePart } from '../../support/tokens';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { document } from '../../support/document';
 import { createKey, inSeconds, type TestKey } from '../../support/keys';
-import { tellsOf } from '../../support/links';
+import { visibleResponse } from '../../support/links';
 import { type TestAnswer, type TestLogin, TestService } from '../../support/service';
 
 /**
@@ -209,7 +209,9 @@ describe('API keys', () => {
         for (const name of Object.keys(keys) as (keyof typeof keys)[]) {
           if ((visible as readonly string[]).includes(name)) continue;
           const refused = await service.delete(`/auth/key/${keys[name].key_id}`, by);
-          expect(tellsOf(refused)).toEqual(tellsOf(await service.delete(`/auth/key/${randomUUID()}`, by)));
+          expect(visibleResponse(refused)).toEqual(
+            visibleResponse(await service.delete(`/auth/key/${randomUUID()}`, by)),
+          );
           expect(code(refused)).toBe('404 key.not_found');
         }
       }

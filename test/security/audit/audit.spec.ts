@@ -1,4 +1,4 @@
-import { endPause, mailedResetToken, queueEmpty } from '../../support/links';
+import { endMailLimits, mailedResetToken, queueEmpty } from '../../support/links';
 import { password, type TestAnswer, type TestLogin, type TestRequest, TestService } from '../../support/service';
 
 const ip = '198.51.100.23';
@@ -92,7 +92,7 @@ describe('the audit log', () => {
     const requested: ExpectedEvent = { event_type: 'password.reset_requested', actor: stranger, target };
     await expectEvents(202, [requested], 'POST', '/auth/reset_email', { body: { email: user.email } });
     await service.mailbox.take(user.email);
-    await endPause(service);
+    await endMailLimits(service);
     const token = await mailedResetToken(service, user.email);
     const changes = { user_id: { before: user.user_id }, ended_reason: { after: 'password_changed' } };
     const ended: ExpectedEvent = {

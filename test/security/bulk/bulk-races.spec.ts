@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { administratorsLock } from '../../../src/access/administrators.sql';
 import { addManyUsers, ended } from '../../support/many-users';
 import { type TestAnswer, type TestLogin, TestService } from '../../support/service';
+import { until } from '../../support/until';
 
 const rounds = 4;
 
@@ -51,14 +52,6 @@ describe('races of bulk changes', () => {
     const setOf = (user: string) =>
       service.rows<{ timezone: string }>('select timezone from users where name = $1', [user]);
     const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    const until = async (reached: () => Promise<boolean>) => {
-      for (
-        const end = performance.now() + 20_000;
-        !(await reached());
-        await new Promise((resolve) => setTimeout(resolve, 20))
-      )
-        if (performance.now() > end) throw new Error('it never came to this');
-    };
     await addManyUsers(service, 10_003, 'lanes');
     const { user_id } = await service.createUser({ user_type: 'system', carrier_id: undefined });
     const ids = await service.rows<{ user_id: string }>(

@@ -1,4 +1,4 @@
-import { until } from '../../support/links';
+import { until } from '../../support/until';
 import { addManyUsers, ended } from '../../support/many-users';
 import { type TestLogin, TestService } from '../../support/service';
 

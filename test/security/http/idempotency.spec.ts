@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { until } from '../../support/links';
+import { until } from '../../support/until';
 import { password, type TestAnswer, TestService } from '../../support/service';
 
 describe('requests with an Idempotency-Key', () => {

@@ -1,7 +1,7 @@
 import { type BodyField, type BodyOperation, bodyOperations, queryOperations } from '../../support/body-operations';
 import { rawRequest, statusOf } from '../../support/raw-request';
 import { TestService } from '../../support/service';
-import { surprises } from '../../support/surprises';
+import { unexpectedResponses } from '../../support/unexpected-responses';
 
 const json = { 'content-type': 'application/json' };
 const values: Record<BodyField['type'], unknown> = {
@@ -48,7 +48,7 @@ describe('hostile JSON bodies', () => {
         .replace('""', '"')
         .replace('""', '"');
     expect(
-      await surprises(
+      await unexpectedResponses(
         each(),
         at,
         ([operation, { name, type }]) => send(operation, `{"${name}":${nul(values[type])}}`),
@@ -60,7 +60,7 @@ describe('hostile JSON bodies', () => {
     );
     expect(queries.length).toBeGreaterThan(300);
     expect(
-      await surprises(
+      await unexpectedResponses(
         queries,
         ({ method, url }) => `${method} ${url}`,
         (query) => send(query, query.method === 'PATCH' ? '{"locale":"en"}' : ''),
@@ -76,7 +76,7 @@ describe('hostile JSON bodies', () => {
   it('rejects lone surrogates in every field, key and query parameter (I2)', async () => {
     const lone = (text: unknown) => String(text).replace(/"x"|true/, '"\\ud800"');
     expect(
-      await surprises(
+      await unexpectedResponses(
         each(),
         at,
         ([operation, { name, type }]) => send(operation, `{"${name}":${lone(values[type])}}`),
@@ -115,7 +115,7 @@ describe('hostile JSON bodies', () => {
       ['UTF-32BE', utf32],
     ];
     expect(
-      await surprises(
+      await unexpectedResponses(
         bodies,
         ([label]) => label,
         ([, bytes]) => patch(bytes),
@@ -143,7 +143,7 @@ describe('hostile JSON bodies', () => {
     ]);
     const probes = shapes.flatMap((body) => operations.map((operation) => ({ operation, body })));
     expect(
-      await surprises(
+      await unexpectedResponses(
         probes,
         ({ operation, body }) => `${operation.url} ${body}`,
         ({ operation, body }) => send(operation, body),
@@ -194,7 +194,7 @@ describe('hostile JSON bodies', () => {
   it('rejects huge bodies, key counts and lists with 413 or 400, and stops reading (I6)', async () => {
     const large = `{"first_name":"${'x'.repeat(65_536)}"}`;
     expect(
-      await surprises(
+      await unexpectedResponses(
         operations,
         ({ url }) => url,
         (operation) => send(operation, large),
@@ -243,7 +243,7 @@ describe('hostile JSON bodies', () => {
       '{"attributes":{"":1,"":2}}',
       '{"attributes":{"\\"":1,"\\u0022":2}}',
     ];
-    expect(await surprises(bodies, String, patch, is400)).toEqual([]);
+    expect(await unexpectedResponses(bodies, String, patch, is400)).toEqual([]);
     const login = '{"login":"admin@example.com","password":"wrong","password":"correct horse battery staple"}';
     expect(await send({ method: 'POST', url: '/auth/login' }, login)).toMatchObject({ status: 400 });
     const fine = await patch('{"attributes":{"a":{"k":":"},"b":{"k":"\\",\\"k\\":"},"c":["k","k"],"k":"k"}}');

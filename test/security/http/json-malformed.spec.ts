@@ -1,5 +1,5 @@
 import { TestService } from '../../support/service';
-import { surprises } from '../../support/surprises';
+import { unexpectedResponses } from '../../support/unexpected-responses';
 
 /**
  * Texts that are no JSON, after the ideas of JSONTestSuite. Most are tried as a whole body, as a
@@ -203,7 +203,7 @@ describe('malformed JSON', () => {
     const refused = ({ status, text }: { status: number; text: string }) =>
       status === 400 && /malformed_json|request\.invalid/.test(text);
     expect(
-      await surprises(
+      await unexpectedResponses(
         bodies.filter((body) => body !== ''),
         JSON.stringify,
         patch,
@@ -226,9 +226,9 @@ describe('malformed JSON', () => {
   it('rejects a body that ends too early or continues after its end (I7)', async () => {
     const whole = '{"first_name":"Ada","attributes":{"k":[1,"x"]}}';
     const cut = Array.from({ length: whole.length - 1 }, (_, index) => whole.slice(0, index + 1));
-    expect(await surprises(cut, String, patch, ({ status }) => status === 400)).toEqual([]);
+    expect(await unexpectedResponses(cut, String, patch, ({ status }) => status === 400)).toEqual([]);
     const more = ['{}', ',', '\u0001', '//', '\ufeff'].map((end) => whole + end);
-    expect(await surprises(more, String, patch, ({ status }) => status === 400)).toEqual([]);
+    expect(await unexpectedResponses(more, String, patch, ({ status }) => status === 400)).toEqual([]);
     expect(await patch(`\n ${whole} \r\n`)).toMatchObject({ status: 200 });
   });
 });

@@ -1,6 +1,6 @@
 import { type BodyField, type BodyOperation, bodyOperations } from '../../support/body-operations';
 import { TestService } from '../../support/service';
-import { surprises } from '../../support/surprises';
+import { unexpectedResponses } from '../../support/unexpected-responses';
 
 const json = { 'content-type': 'application/json' };
 
@@ -43,9 +43,11 @@ describe('values of the wrong type or size', () => {
       '1.7976931348623159e308',
       '18446744073709551616',
     ];
-    expect(await surprises(numbers, String, (number) => patch(`{"attributes":{"n":${number}}}`), is400)).toEqual([]);
     expect(
-      await surprises(numbers, String, (number) => patch(`{"attributes":{"n":[{"deep":${number}}]}}`), is400),
+      await unexpectedResponses(numbers, String, (number) => patch(`{"attributes":{"n":${number}}}`), is400),
+    ).toEqual([]);
+    expect(
+      await unexpectedResponses(numbers, String, (number) => patch(`{"attributes":{"n":[{"deep":${number}}]}}`), is400),
     ).toEqual([]);
     for (const [text, number] of [
       ['-0', 0],
@@ -62,7 +64,7 @@ describe('values of the wrong type or size', () => {
     const scalars = each().filter(([, { type }]) => type !== 'object' && type !== 'array');
     for (const number of ['0', '1', '-0', '1.0', '1e400', '9007199254740993'])
       expect(
-        await surprises(
+        await unexpectedResponses(
           scalars,
           (one) => `${at(one)} ${number}`,
           ([operation, { name }]) => send(operation, `{"${name}":${number}}`),
@@ -91,7 +93,7 @@ describe('values of the wrong type or size', () => {
       ['[]', '"x"', '1', 'null', 'true', '[{}]'].map((body) => ({ operation, body })),
     );
     expect(
-      await surprises(
+      await unexpectedResponses(
         whole,
         ({ operation, body }) => `${operation.url} ${body}`,
         ({ operation, body }) => send(operation, body),
@@ -125,9 +127,9 @@ describe('values of the wrong type or size', () => {
       '/audit/list?page=',
       '/auth/session/list?per_page=',
     ].flatMap((url) => [...never, '0'].map((value) => url + value));
-    expect(await surprises(probes, String, (url) => service.get(url, { token }), is400)).toEqual([]);
+    expect(await unexpectedResponses(probes, String, (url) => service.get(url, { token }), is400)).toEqual([]);
     const expected = never.map((value) => `/user/all?user_id=${user_id}&expected=${value}`);
-    expect(await surprises(expected, String, (url) => service.delete(url, { token }), is400)).toEqual([]);
+    expect(await unexpectedResponses(expected, String, (url) => service.delete(url, { token }), is400)).toEqual([]);
     for (const version of ['2147483648', '9223372036854775808', '99999999999999999999', '-1', '1e0', '1.0'])
       expect(
         await service.patch(`/user/${user_id}`, {

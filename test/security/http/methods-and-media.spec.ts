@@ -3,7 +3,7 @@ import { bodyOperations } from '../../support/body-operations';
 import { document } from '../../support/document';
 import { rawRequest, statusOf } from '../../support/raw-request';
 import { TestService } from '../../support/service';
-import { surprises } from '../../support/surprises';
+import { unexpectedResponses } from '../../support/unexpected-responses';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
 /** Wrong in its content: whoever takes it has not looked into it. */
@@ -112,7 +112,7 @@ describe('methods, media types and undocumented paths', () => {
     const send = ({ method, url, type, body }: (typeof probes)[number]) =>
       service.send(method, url, { token, body, headers: { 'content-type': type } });
     expect(
-      await surprises(
+      await unexpectedResponses(
         probes,
         ({ url, type }) => `${url} ${type}`,
         send,

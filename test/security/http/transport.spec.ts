@@ -1,7 +1,7 @@
 import { createGzip, constants, deflateSync, brotliCompressSync, gzipSync } from 'node:zlib';
 import { once } from 'node:events';
 import { document } from '../../support/document';
-import { until } from '../../support/links';
+import { until } from '../../support/until';
 import { RawConnection, requestHead } from '../../support/raw-connection';
 import { rawRequest, statusOf } from '../../support/raw-request';
 import { TestService } from '../../support/service';

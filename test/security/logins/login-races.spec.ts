@@ -1,4 +1,4 @@
-import { until } from '../../support/links';
+import { until } from '../../support/until';
 import { password, type TestAnswer, TestService } from '../../support/service';
 
 jest.setTimeout(60_000);

@@ -2,7 +2,8 @@ import * as argon2 from '@node-rs/argon2';
 import { systemActor } from '../../../src/access/actor';
 import { newId } from '../../../src/common/random';
 import { ImportRowsService } from '../../../src/users-transfer/import-rows.service';
-import { mailedResetToken, until } from '../../support/links';
+import { mailedResetToken } from '../../support/links';
+import { until } from '../../support/until';
 import { password, type TestLogin, TestService } from '../../support/service';
 
 const mockHashing = { allowed: Promise.resolve() };

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { until } from '../../support/links';
+import { until } from '../../support/until';
 import { password, TestService } from '../../support/service';
 
 /** The parts of a mail by content type, decoded. */

@@ -1,4 +1,5 @@
-import { queueEmpty, until } from '../../support/links';
+import { queueEmpty } from '../../support/links';
+import { until } from '../../support/until';
 import { TestService } from '../../support/service';
 
 describe('flooding an inbox with mails of the service', () => {
@@ -25,7 +26,8 @@ describe('flooding an inbox with mails of the service', () => {
     await service.delete(`/user/${body.user_id}`, service.admin);
     return status;
   };
-  const endPause = () => service.rows(`update one_time_tokens set requested_at = requested_at - interval '5 minutes'`);
+  const endMailLimits = () =>
+    service.rows(`update one_time_tokens set requested_at = requested_at - interval '5 minutes'`);
   const hourPasses = () => service.rows(`update rate_limits set ends_at = ends_at - interval '1 hour'`);
   /** Lets delayed mails be sent now. */
   const delayEnds = async () => {
@@ -70,13 +72,13 @@ describe('flooding an inbox with mails of the service', () => {
     const invite = () => service.post(`/user/${user_id}/invite`, service.admin);
     expect((await invite()).status).toBe(202);
     await queueEmpty(service);
-    await endPause();
+    await endMailLimits();
     expect((await service.post('/auth/reset_email', { body: { email } })).status).toBe(202);
     await queueEmpty(service);
     const newest = mailsTo(email).at(-1)?.token ?? '';
     expect(mailsTo(email)).toHaveLength(3);
     expect((await invite()).status).toBe(202);
-    await endPause();
+    await endMailLimits();
     expect((await service.post('/auth/reset_email', { body: { email } })).status).toBe(202);
     await queueEmpty(service);
     expect(mailsTo(email)).toHaveLength(3);
@@ -211,7 +213,7 @@ describe('flooding an inbox with mails of the service', () => {
     const { email } = await service.loginAs({ roles: ['carrier_user'] });
     const ask = async (times: number) => {
       for (let time = 0; time < times; time++) {
-        await endPause();
+        await endMailLimits();
         expect((await service.post('/auth/reset_email', { body: { email: email.toUpperCase() } })).status).toBe(202);
         await queueEmpty(service);
       }

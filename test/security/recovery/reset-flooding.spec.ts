@@ -1,5 +1,5 @@
 import { CredentialsService } from '../../../src/credentials/credentials.service';
-import { mailedResetToken, queueEmpty, tellsOf } from '../../support/links';
+import { mailedResetToken, queueEmpty, visibleResponse } from '../../support/links';
 import { password, type TestAnswer, TestService } from '../../support/service';
 
 const minuteMax = 30;
@@ -73,7 +73,7 @@ describe('flooding and guessing of reset links', () => {
       const unknown = await askForAll('nobody@example.com', clients());
       expect(known.map(({ status }) => status)).toEqual(wanted);
       expect(unknown.map(({ status }) => status)).toEqual(wanted);
-      expect(known.slice(0, minuteMax).map(tellsOf)).toEqual(unknown.slice(0, minuteMax).map(tellsOf));
+      expect(known.slice(0, minuteMax).map(visibleResponse)).toEqual(unknown.slice(0, minuteMax).map(visibleResponse));
       await queueEmpty(service);
       expect(service.mailbox.mails.splice(0).map(({ to }) => to)).toEqual([[email]]);
     },
@@ -112,7 +112,7 @@ describe('flooding and guessing of reset links', () => {
       const unknown = await send('A'.repeat(43));
       expect([unknown.status, unknown.body.code]).toEqual([404, 'reset.token_invalid']);
       for (const token of [replaced, used, expired, 'x', 'A'.repeat(42), 'A'.repeat(500), 'null', '0'])
-        expect([token, tellsOf(await send(token))]).toEqual([token, tellsOf(unknown)]);
+        expect([token, visibleResponse(await send(token))]).toEqual([token, visibleResponse(unknown)]);
     }
   });
 

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import type { ReceivedMail } from '../../support/mailbox';
-import { endPause, queueEmpty } from '../../support/links';
+import { endMailLimits, queueEmpty } from '../../support/links';
 import { TestService } from '../../support/service';
 
 const base = 'https://identity.example.net';
@@ -50,7 +50,7 @@ describe('links in mails come from the configuration only', () => {
       accepted,
     );
     expectClean(await service.mailbox.take(email));
-    await endPause(service);
+    await endMailLimits(service);
     expect((await service.post('/auth/reset_email', { body: { email } })).status).toBe(202);
     expectClean(await service.mailbox.take(email));
   });
@@ -60,7 +60,7 @@ describe('links in mails come from the configuration only', () => {
     ['a Host with a path', ['POST /auth/reset_email HTTP/1.1', `Host: evil.test/${base}`]],
     ['no Host, over HTTP/1.0', ['POST /auth/reset_email HTTP/1.0']],
   ])('ignores link poisoning by %s (R1)', async (_name, head) => {
-    await endPause(service);
+    await endMailLimits(service);
     expect(await exchange(...head)).toMatch(accepted);
     expectClean(await service.mailbox.take(email));
   });
@@ -76,7 +76,7 @@ describe('links in mails come from the configuration only', () => {
     ['an absolute target', ['POST http://evil.test/auth/reset_email HTTP/1.1', 'Host: localhost'], nowhere],
     ['an absolute target of ours', [`POST ${base}/auth/reset_email HTTP/1.1`, 'Host: evil.test'], nowhere],
   ])('rejects link poisoning by %s (R1)', async (_name, head, refusal) => {
-    await endPause(service);
+    await endMailLimits(service);
     expect(await exchange(...head)).toMatch(refusal);
     await queueEmpty(service);
     expect(service.mailbox.mails).toEqual([]);
@@ -84,7 +84,7 @@ describe('links in mails come from the configuration only', () => {
 
   it('ignores forwarding headers, from a trusted proxy and from a stranger (R2)', async () => {
     const mailFor = async (headers: Record<string, string>, ip: string) => {
-      await endPause(service);
+      await endMailLimits(service);
       const answer = await service.post('/auth/reset_email', { headers, body: { email }, ip });
       expect(answer.status).toBe(202);
       const mail = await service.mailbox.take(email);

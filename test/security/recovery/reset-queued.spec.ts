@@ -1,4 +1,5 @@
 import { password, TestService } from '../../support/service';
+import { until } from '../../support/until';
 
 describe('a queued reset request', () => {
   let service: TestService;
@@ -13,8 +14,7 @@ describe('a queued reset request', () => {
     const user = await service.loginAs({ roles: ['carrier_user'] });
     await service.mailbox.stop();
     expect((await service.post('/auth/reset_email', { body: { email: user.email } })).status).toBe(202);
-    while ((await waiting(`reset:${user.user_id}`)).length === 0)
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(async () => (await waiting(`reset:${user.user_id}`)).length > 0);
     await service.rows(
       `update graphile_worker._private_jobs set run_at = now() + interval '1 hour', locked_at = null, locked_by = null where key = $1`,
       [`reset:${user.user_id}`],

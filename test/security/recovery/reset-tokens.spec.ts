@@ -1,4 +1,4 @@
-import { endPause, mailedResetToken, queueEmpty, tellsOf } from '../../support/links';
+import { endMailLimits, mailedResetToken, queueEmpty, visibleResponse } from '../../support/links';
 import { password, TestService } from '../../support/service';
 
 const newPassword = 'an entirely new phrase';
@@ -22,10 +22,10 @@ describe('the token of a reset link', () => {
 
   /** The one answer to every token that is not good: it does not say why. */
   async function expectDead(token: string): Promise<void> {
-    const never = tellsOf(await reset('A'.repeat(43)));
+    const never = visibleResponse(await reset('A'.repeat(43)));
     expect(never).toMatchObject({ status: 404, text: expect.stringContaining('"reset.token_invalid"') });
-    expect(tellsOf(await reset(token))).toEqual(never);
-    expect(tellsOf(await service.get(`/auth/reset/${token}`))).toEqual(never);
+    expect(visibleResponse(await reset(token))).toEqual(never);
+    expect(visibleResponse(await service.get(`/auth/reset/${token}`))).toEqual(never);
   }
 
   it('works once (R9)', async () => {
@@ -132,7 +132,7 @@ describe('the token of a reset link', () => {
 
     it('stops working at a newer request, before the new mail is sent (R12)', async () => {
       const token = await mailedResetToken(service, user.email);
-      await endPause(service);
+      await endMailLimits(service);
       await service.mailbox.stop();
       await service.post('/auth/reset_email', { body: { email: user.email } });
       await expectDeadSoon(token);

@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
 import { type TestAnswer, type TestLogin, TestService } from '../../support/service';
+import { until } from '../../support/until';
 
 type Login = TestLogin & { name: string };
 
@@ -75,10 +76,8 @@ describe('roles that are granted and changed at the same time', () => {
 
   /** Until somebody waits for a lock of the kind. */
   async function someoneWaits(): Promise<void> {
-    const until = performance.now() + 10_000;
-    const waiting = () =>
-      service.rows(`select 1 from pg_locks where locktype = 'advisory' and not granted and objid = $1`, [rolesLock]);
-    while ((await waiting()).length === 0) if (performance.now() > until) throw new Error('nobody waits');
+    const waiting = `select 1 from pg_locks where locktype = 'advisory' and not granted and objid = $1`;
+    await until(async () => (await service.rows(waiting, [rolesLock])).length > 0);
   }
 
   /** What a connection of its own has under way, and commits once the request waits for it. */

@@ -1,13 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { password, type TestLogin, TestService } from '../../support/service';
+import { until } from '../../support/until';
 
 jest.setTimeout(60_000);
-
-/** Waits for a condition; the end of a session comes with time. */
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (const deadline = performance.now() + 20_000; !(await condition()); await delay(50))
-    if (performance.now() > deadline) throw new Error(`never came true: ${condition.toString()}`);
-}
 
 const works = async (service: TestService, { token }: { token: string }) =>
   (await service.get('/user', { token })).status;

@@ -1,4 +1,4 @@
-import { until } from '../../support/links';
+import { until } from '../../support/until';
 import { password, type TestLogin, TestService } from '../../support/service';
 import { ServiceProcess } from '../../support/service-process';
 import { forge, decode, ownKey } from '../../support/tokens';

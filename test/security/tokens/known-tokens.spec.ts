@@ -1,5 +1,5 @@
 import { CheckTokenService } from '../../../src/auth/check-token.service';
-import { until } from '../../support/links';
+import { until } from '../../support/until';
 import { RawConnection, requestHead } from '../../support/raw-connection';
 import { type TestLogin, TestService } from '../../support/service';
 import { decode, forge, ownKey } from '../../support/tokens';

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { until } from '../../support/links';
+import { until } from '../../support/until';
 import { TestService } from '../../support/service';
 
 const secret = 'never-to-be-stored';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type TestLogin, TestService } from '../../support/service';
+import { until } from '../../support/until';
 
 /**
  * One of each algorithm; each makes every refused login of the platform slower while it is stored.
@@ -143,16 +144,9 @@ describe('imports by limited callers', () => {
     const look = `select status, error_code, changed, (select count(*)::integer from operation_batches) as batches,
       (select count(*)::integer from users where name like 'late-%') as created from operations where operation_id = $1`;
     const seen = async () => (await service.rows(look, [body.operation_id]))[0] as { status: string };
-    let operation = await seen();
-    for (
-      const until = performance.now() + 40_000;
-      ['waiting', 'running'].includes(operation.status) && performance.now() < until;
-    ) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-      operation = await seen();
-    }
+    await until(async () => !['waiting', 'running'].includes((await seen()).status), 40_000);
     await service.rows('drop function take_time cascade');
-    expect(operation).toEqual({ status: 'failed', error_code: 'access.denied', changed: 0, batches: 0, created: 0 });
+    expect(await seen()).toEqual({ status: 'failed', error_code: 'access.denied', changed: 0, batches: 0, created: 0 });
   });
 
   it('shows no hash in responses, operations and events (P10)', async () => {

@@ -1,4 +1,5 @@
-import { mailedResetToken, queueEmpty, tellsOf, until } from '../../support/links';
+import { mailedResetToken, queueEmpty, visibleResponse } from '../../support/links';
+import { until } from '../../support/until';
 import { password, type TestLogin, TestService } from '../../support/service';
 
 describe('a change of the e-mail address', () => {
@@ -30,10 +31,10 @@ describe('a change of the e-mail address', () => {
 
   /** The one answer to every link that is not good. */
   async function expectDead(token: string): Promise<void> {
-    const never = tellsOf(await confirm('A'.repeat(43)));
+    const never = visibleResponse(await confirm('A'.repeat(43)));
     expect(never).toMatchObject({ status: 404, text: expect.stringContaining('"email.token_invalid"') });
-    expect(tellsOf(await confirm(token))).toEqual(never);
-    expect(tellsOf(await service.get(`/auth/email/${token}`))).toEqual(never);
+    expect(visibleResponse(await confirm(token))).toEqual(never);
+    expect(visibleResponse(await service.get(`/auth/email/${token}`))).toEqual(never);
   }
 
   it.each([
@@ -218,8 +219,8 @@ describe('a change of the e-mail address', () => {
   it('reveals no address of another user by a change to it (E11, L3)', async () => {
     const taken = await service.createUser({ carrier_id: 'c2' });
     const administrator = await service.loginAs({ roles: ['carrier_administrator'] });
-    const toFree = tellsOf(await propose(next));
-    expect(tellsOf(await propose(taken.email))).toEqual(toFree);
+    const toFree = visibleResponse(await propose(next));
+    expect(visibleResponse(await propose(taken.email))).toEqual(toFree);
     const told = async (email: string) => {
       const colleague = await service.createUser();
       const { status, headers, body } = await service.patch(`/user/${colleague.user_id}`, {

@@ -1,4 +1,4 @@
-import { endPause, queueEmpty } from '../../support/links';
+import { endMailLimits, queueEmpty } from '../../support/links';
 import { password, TestService } from '../../support/service';
 
 /** What is no address, whatever a mailer would make of it. */
@@ -126,7 +126,7 @@ describe('one user per e-mail address', () => {
         expect((await invite(first)).status).toBe(201);
         await queueEmpty(service);
         service.mailbox.mails.splice(0);
-        await endPause(service);
+        await endMailLimits(service);
         expect((await service.post('/auth/reset_email', { body: { email: second } })).status).toBe(202);
         await queueEmpty(service);
         expect(service.mailbox.mails).toEqual([]);
@@ -142,7 +142,7 @@ describe('one user per e-mail address', () => {
         'CAROL+TAG@XN--BCHER-KVA.EXAMPLE',
         ' Carol+Tag@bu\u0308cher.example ',
       ]) {
-        await endPause(service);
+        await endMailLimits(service);
         await service.post('/auth/reset_email', { body: { email: typed } });
         // the mail server of the test shows domains in Unicode
         const { to, source } = await service.mailbox.take('Carol+Tag@b\u00FCcher.example');

@@ -1,5 +1,5 @@
 import { TestService } from '../../support/service';
-import { surprises } from '../../support/surprises';
+import { unexpectedResponses } from '../../support/unexpected-responses';
 
 describe('invisible characters', () => {
   let service: TestService;
@@ -49,7 +49,7 @@ describe('invisible characters', () => {
         { [field]: `A${character}da` },
       ]),
     );
-    expect(await surprises(names, JSON.stringify, patch, is400)).toEqual([]);
+    expect(await unexpectedResponses(names, JSON.stringify, patch, is400)).toEqual([]);
     const role = { name: 'seen', user_types: ['carrier'] };
     const created = await service.post('/role/create', { token, body: role });
     expect(created.status).toBe(201);
@@ -60,7 +60,7 @@ describe('invisible characters', () => {
       ['POST', '/auth/key/create', { name: `billing${character}`, permissions: ['user:read'], expires_at }],
     ]);
     const send = ([method, url, body]: (typeof requests)[number]) => service.send(method, url, { token, body });
-    expect(await surprises(requests, JSON.stringify, send, is400)).toEqual([]);
+    expect(await unexpectedResponses(requests, JSON.stringify, send, is400)).toEqual([]);
     const file = hidden
       .map((character, index) => `carrier,c1,hidden${index},hidden${index}@example.com,Ada${character}`)
       .join('\n');

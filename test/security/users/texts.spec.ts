@@ -1,7 +1,7 @@
 import { naughtyStrings, allNaughtyStrings } from '../../support/naughty-strings';
 import { queryOperations } from '../../support/body-operations';
 import { password, TestService } from '../../support/service';
-import { surprises } from '../../support/surprises';
+import { unexpectedResponses } from '../../support/unexpected-responses';
 
 describe('hostile texts', () => {
   let service: TestService;
@@ -93,7 +93,9 @@ describe('hostile texts', () => {
         token,
         ...(method === 'PATCH' ? { body: { locale: 'en' } } : {}),
       });
-    expect(await surprises(probes, ({ path, name, value }) => `${path} ${name} ${value}`, send, is400)).toEqual([]);
+    expect(
+      await unexpectedResponses(probes, ({ path, name, value }) => `${path} ${name} ${value}`, send, is400),
+    ).toEqual([]);
     for (const value of [
       '2024-02-29T00:00:00Z',
       '9999-12-31T23:59:59.999Z',
@@ -155,16 +157,16 @@ describe('hostile texts', () => {
       { [text]: 1 },
       rest(text),
     ]);
-    expect(await surprises(bodies, JSON.stringify, patch, calm)).toEqual([]);
+    expect(await unexpectedResponses(bodies, JSON.stringify, patch, calm)).toEqual([]);
     const names = (index: number) =>
       index % 4 === 0 ? ['q', 'email_like', 'role', 'carrier_id_ne', 'cursor', 'order_by'] : ['q', 'attributes.a'];
     const queries = allNaughtyStrings.flatMap((text, index) =>
       names(index).map((name) => `/user/list?count=none&${name}=${encodeURIComponent(text)}`),
     );
-    expect(await surprises(queries, String, (url) => service.get(url, { token }), calm)).toEqual([]);
+    expect(await unexpectedResponses(queries, String, (url) => service.get(url, { token }), calm)).toEqual([]);
     const unknown = allNaughtyStrings.map((text) => ({ url: `/user/list?${encodeURIComponent(text)}=1` }));
     expect(
-      await surprises(
+      await unexpectedResponses(
         unknown,
         ({ url }) => url,
         ({ url }) => service.get(url, { token }),
@@ -235,7 +237,7 @@ describe('hostile texts', () => {
         { [field]: `${character}Ada` },
       ]),
     );
-    expect(await surprises(probes, JSON.stringify, patch, is400)).toEqual([]);
+    expect(await unexpectedResponses(probes, JSON.stringify, patch, is400)).toEqual([]);
     for (const character of hidden)
       expect(
         await service.post('/auth/login', { body: { login: `admin@example.com${character}`, password } }),

@@ -2,7 +2,7 @@
  * Sends each probe and lists, as text, those that were not answered as demanded: an empty list is
  * what a test expects.
  */
-export async function surprises<Probe>(
+export async function unexpectedResponses<Probe>(
   probes: Iterable<Probe>,
   label: (probe: Probe) => string,
   run: (probe: Probe) => Promise<{ status: number; text: string }>,
