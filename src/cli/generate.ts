@@ -10,6 +10,7 @@ import { errorCodes } from '../common/errors/error-codes';
 import { loadConfig } from '../config/config';
 import { settings } from '../config/settings';
 import { createDocument } from '../docs/document';
+import { eventCatalogue } from '../events/event-catalogue';
 import { runCommand } from './run-command';
 
 /** Writes the generated files. With `--check`, fails if a generated file is outdated. */
@@ -27,6 +28,7 @@ runCommand(async () => {
     'openapi.json': documentFile(createDocument(app)),
     'docs/errors.md': errorsPage(),
     'docs/permissions.md': permissionsPage(),
+    'docs/events.md': eventsPage(),
     'docs/config.md': configPage(),
     '.env.example': environmentExample(),
   };
@@ -75,6 +77,25 @@ function permissionsPage(): string {
     ['permission', 'allows'],
     rows,
   );
+}
+
+function eventsPage(): string {
+  const list = (keys: readonly string[]) => (keys.length === 0 ? '–' : keys.map((key) => `\`${key}\``).join(', '));
+  const rows = Object.entries(eventCatalogue).map(
+    ([type, { target, meaning, personal, impersonal }]) =>
+      `| \`${type}\` | \`${target}\` | ${meaning} | ${list(impersonal)} | ${list(personal)} |`,
+  );
+  return [
+    '# Events',
+    '',
+    'The audit log (`GET /audit/list`) records these events. `changes` contains some of the keys.',
+    'When a user is purged, the service erases the personal keys from the events about the user.',
+    '',
+    '| type | target | meaning | keys | personal keys |',
+    '|---|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n');
 }
 
 function settingRows(): { name: string; fallback: string; meaning: string }[] {

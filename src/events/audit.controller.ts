@@ -10,6 +10,7 @@ import { listParameters } from '../common/query/parameters';
 import type { Answered } from '../common/times';
 import { auditList } from './audit-list';
 import { AuditListResponse, type EventResponse } from './audit.dto';
+import { describeEvents } from './event-catalogue';
 import { EventsService } from './events.service';
 
 /** The audit log. */
@@ -22,6 +23,7 @@ export class AuditController {
   @Get('list')
   @Allow('audit:read')
   @Endpoint({
+    description: `The audit log records these events:\n\n${describeEvents()}`,
     answer: { status: 200, type: AuditListResponse, description: 'One page of events' },
     errors: ['page.too_deep', 'page.cursor_invalid'],
     query: listParameters(auditList),

@@ -1,41 +1,38 @@
 import { PageResponse } from '../common/http/page.dto';
 import type { Answered } from '../common/times';
-import type { Changes, EventEntity } from './event.entity';
+import type { EventEntity } from './event.entity';
 
 /** One event of the audit log. */
 export class EventResponse {
   /** UUIDv7 */
   event_id!: string;
   /**
-   * what happened: `user.` `created`, `changed`, `deleted`, `restored`, `purged`, `invited`,
-   * `exported`, `import_previewed`, `email_confirmed`; `login.` `succeeded`, `failed`, `locked`;
-   * `password.` `reset_requested`, `changed`, `reset`; `session.` `ended`, `token_reused`;
-   * `operation.` `accepted`, `canceled`; `role.` `created`, `changed`, `deleted`;
-   * `key.` `created`, `revoked`; `signing_key.rotated`. Later versions may add more
+   * what happened, such as `user.changed`: the description of `GET /audit/list` explains each type.
+   * Later versions may add types
    */
   event_type!: string;
-  /** when, RFC 3339 */
+  /** time of the event, RFC 3339 */
   occurred_at!: Date;
-  /** user or key that did it; null when the service did */
+  /** id of the user or API key that acted; null if the service acted */
   actor_id!: string | null;
-  /** kind of actor */
+  /** kind of actor: a user, an API key or the service itself */
   actor_type!: 'user' | 'key' | 'system';
   /**
-   * kind of thing it happened to: `user`, `session`, `login`, `operation`, `role`, `key` or
+   * kind of thing the event is about: `user`, `session`, `login`, `operation`, `role`, `key` or
    * `signing_key`
    */
   target_type!: string | null;
-  /** id of the thing it happened to */
+  /** id of the thing the event is about */
   target_id!: string | null;
   /** carrier of the user concerned */
   carrier_id!: string | null;
-  /** bulk change it was part of */
+  /** bulk change that the event is part of */
   operation_id!: string | null;
-  /** session in which it was done */
+  /** session of the request */
   session_id!: string | null;
-  /** address it came from */
+  /** IP address of the request */
   ip!: string | null;
-  /** request in which it was done */
+  /** id of the request */
   request_id!: string | null;
   /** `{ field: { before, after } }` of each changed field; never a secret */
   changes!: Record<string, unknown>;
@@ -47,24 +44,10 @@ export class AuditListResponse extends PageResponse {
   items!: EventResponse[];
 }
 
-/** The public form of an event: an allow-list. */
+/** Returns the public form of an event: an allow-list. */
 export function toEventResponse(event: Answered<EventEntity>): Answered<EventResponse> {
   const { event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id } = event;
-  const { carrier_id, operation_id, session_id, ip, request_id } = event;
-  const changes: Changes = event.changes;
-  return {
-    event_id,
-    event_type,
-    occurred_at,
-    actor_id,
-    actor_type,
-    target_type,
-    target_id,
-    carrier_id,
-    operation_id,
-    session_id,
-    ip,
-    request_id,
-    changes,
-  };
+  const { carrier_id, operation_id, session_id, ip, request_id, changes } = event;
+  const what = { event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id };
+  return { ...what, carrier_id, operation_id, session_id, ip, request_id, changes };
 }

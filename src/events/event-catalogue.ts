@@ -1,30 +1,164 @@
-/** What can happen. The past tense of a verb after the noun it happened to. */
-export type EventType =
-  | 'user.created'
-  | 'user.changed'
-  | 'user.deleted'
-  | 'user.restored'
-  | 'user.purged'
-  | 'user.invited'
-  | 'user.exported'
-  | 'user.import_previewed'
-  | 'user.email_confirmed'
-  | 'login.succeeded'
-  | 'login.failed'
-  | 'login.locked'
-  | 'password.reset_requested'
-  | 'password.changed'
-  | 'password.reset'
-  | 'operation.accepted'
-  | 'operation.canceled'
-  | 'role.created'
-  | 'role.changed'
-  | 'role.deleted'
-  | 'key.created'
-  | 'key.revoked'
-  | 'session.ended'
-  | 'session.token_reused'
-  | 'signing_key.rotated';
+/** Fields of a user that describe the person. */
+const profile = [
+  'name',
+  'email',
+  'first_name',
+  'last_name',
+  'phone',
+  'locale',
+  'timezone',
+  'allowed_ips',
+  'attributes',
+] as const;
+
+/** Fields of a user that decide what the user may do. */
+const rights = ['roles', 'carrier_scope', 'status', 'must_change_password'] as const;
+
+const noFields = { personal: [], impersonal: [] } as const;
+const roleFields = {
+  personal: [],
+  impersonal: ['name', 'description', 'user_types', 'permissions', 'may_grant'],
+} as const;
 
 /** Kind of the thing that an event is about. */
 export type TargetType = 'user' | 'session' | 'login' | 'operation' | 'role' | 'key' | 'signing_key';
+
+interface EventDefinition {
+  target: TargetType;
+  /** one sentence for readers of the audit log */
+  meaning: string;
+  /** keys of `changes` that describe a person; erased when the person is purged */
+  personal: readonly string[];
+  /** keys of `changes` that stay when the person is purged */
+  impersonal: readonly string[];
+}
+
+/** All events that the service records: target, meaning and the keys of `changes`. */
+export const eventCatalogue = {
+  'user.created': {
+    target: 'user',
+    meaning: 'A user was created, singly or by an import.',
+    personal: profile,
+    impersonal: ['user_type', 'carrier_id', ...rights],
+  },
+  'user.changed': {
+    target: 'user',
+    meaning: 'Fields of a user changed.',
+    personal: [...profile, 'email_pending'],
+    impersonal: rights,
+  },
+  'user.deleted': {
+    target: 'user',
+    meaning: 'A user was deleted and can be restored.',
+    personal: [],
+    impersonal: ['deleted_at'],
+  },
+  'user.restored': {
+    target: 'user',
+    meaning: 'A deleted user was restored.',
+    personal: [],
+    impersonal: ['deleted_at', 'roles'],
+  },
+  'user.purged': { target: 'user', meaning: 'A user was removed permanently.', ...noFields },
+  'user.invited': { target: 'user', meaning: 'A user was invited again by mail.', ...noFields },
+  'user.exported': {
+    target: 'user',
+    meaning: 'Users were exported to a file.',
+    personal: [],
+    impersonal: ['count', 'format', 'hashes', 'filter'],
+  },
+  'user.import_previewed': {
+    target: 'user',
+    meaning: 'An import was checked in a dry run.',
+    personal: [],
+    impersonal: ['rows', 'would_create', 'conflicts'],
+  },
+  'user.email_confirmed': {
+    target: 'user',
+    meaning: 'A user confirmed a new e-mail address.',
+    personal: ['email'],
+    impersonal: [],
+  },
+  'login.succeeded': { target: 'login', meaning: 'A user logged in.', ...noFields },
+  'login.failed': {
+    target: 'login',
+    meaning: 'A login was rejected.',
+    personal: ['login', 'reason'],
+    impersonal: [],
+  },
+  'login.locked': {
+    target: 'login',
+    meaning: 'Failed logins locked an account.',
+    personal: ['login', 'failures', 'locked_until'],
+    impersonal: [],
+  },
+  'password.reset_requested': { target: 'user', meaning: 'A link to reset a password was requested.', ...noFields },
+  'password.changed': { target: 'user', meaning: 'A user changed their password.', ...noFields },
+  'password.reset': { target: 'user', meaning: 'A user set a password with a mailed link.', ...noFields },
+  'session.ended': {
+    target: 'session',
+    meaning: 'A session was ended.',
+    personal: ['user_id'],
+    impersonal: ['ended_reason'],
+  },
+  'session.token_reused': {
+    target: 'session',
+    meaning: 'A refresh token was replayed, which ended its session.',
+    personal: ['user_id'],
+    impersonal: [],
+  },
+  'operation.accepted': {
+    target: 'operation',
+    meaning: 'An operation on many users was accepted.',
+    personal: [],
+    impersonal: ['kind', 'matched', 'filters'],
+  },
+  'operation.canceled': { target: 'operation', meaning: 'An operation was canceled.', ...noFields },
+  'role.created': { target: 'role', meaning: 'A role was created.', ...roleFields },
+  'role.changed': { target: 'role', meaning: 'A role changed.', ...roleFields },
+  'role.deleted': { target: 'role', meaning: 'A role was deleted.', ...roleFields },
+  'key.created': {
+    target: 'key',
+    meaning: 'An API key was created.',
+    personal: [],
+    impersonal: ['name', 'permissions', 'carrier_scope', 'expires_at'],
+  },
+  'key.revoked': { target: 'key', meaning: 'An API key was revoked.', personal: [], impersonal: ['name'] },
+  'signing_key.rotated': {
+    target: 'signing_key',
+    meaning: 'A new key signs access tokens, or is published to sign them later.',
+    personal: [],
+    impersonal: ['kid', 'signs_from', 'revoked'],
+  },
+} as const satisfies Record<string, EventDefinition>;
+
+type Catalogue = typeof eventCatalogue;
+
+/** Type of an event: the thing it is about and a verb in the past tense. */
+export type EventType = keyof Catalogue;
+
+/** Kind of the thing that events of a type are about. */
+export type TargetOf<Type extends EventType> = Catalogue[Type]['target'];
+
+/** Value of a field before and after a change. */
+export interface Change {
+  before?: unknown;
+  after?: unknown;
+}
+
+/** Changes that an event of a type may record. */
+export type ChangesOf<Type extends EventType> = {
+  [Key in Catalogue[Type]['personal' | 'impersonal'][number]]?: Change;
+};
+
+/** Returns the keys of `changes` that a purge keeps, each as `event_type/key`. */
+export function impersonalKeys(): string[] {
+  return Object.entries(eventCatalogue).flatMap(([type, { impersonal }]) => impersonal.map((key) => `${type}/${key}`));
+}
+
+/** Returns the meaning of each event type as a Markdown list. */
+export function describeEvents(): string {
+  return Object.entries(eventCatalogue)
+    .map(([type, { meaning }]) => `- \`${type}\`: ${meaning}`)
+    .join('\n');
+}

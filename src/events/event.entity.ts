@@ -1,9 +1,10 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { Change } from './event-catalogue';
 
 /** Before and after of each changed field; never a secret. */
-export type Changes = Record<string, { before?: unknown; after?: unknown }>;
+export type Changes = Record<string, Change>;
 
-/** Something that happened, written in the transaction of the change. Rows are only ever added. */
+/** An event of the audit log, written in the transaction of the change. Rows are only added. */
 @Entity('events')
 @Check('events_actor_type_check', `actor_type in ('user', 'key', 'system')`)
 @Index('events_occurred_at_idx', ['occurred_at', 'event_id'])
@@ -25,6 +26,6 @@ export class EventEntity {
   @Column('inet', { nullable: true }) ip!: string | null;
   @Column('text', { nullable: true }) request_id!: string | null;
   @Column('jsonb', { default: () => `'{}'` }) changes!: Changes;
-  /** `version` that a change of a user left; an undo asks whether it still is that one */
+  /** version of the user after the change; an undo skips users whose version has changed since */
   @Column('integer', { nullable: true }) target_version!: number | null;
 }

@@ -9,31 +9,21 @@ import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import { auditList } from './audit-list';
 import type { EventBase } from './event-base';
-import type { Changes, EventEntity } from './event.entity';
+import { type Change, impersonalKeys } from './event-catalogue';
+import type { EventEntity } from './event.entity';
 import { recordEventsSql } from './events.sql';
 import { eventsFor, visibleEvents } from './visible-events.sql';
 
-const columns =
-  rawSql(`events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type, events.target_type, events.target_id,
-  events.carrier_id, events.operation_id, events.session_id, host(events.ip) as ip, events.request_id, events.changes`);
-
-/** Changed fields that say nothing of a person. */
-const impersonal = [
-  'user_type',
-  'roles',
-  'carrier_id',
-  'carrier_scope',
-  'status',
-  'must_change_password',
-  'deleted_at',
-  'ended_reason',
-];
+const columns = rawSql(`
+  events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type,
+  events.target_type, events.target_id, events.carrier_id, events.operation_id, events.session_id,
+  host(events.ip) as ip, events.request_id, events.changes`);
 
 /** The target of a single event. */
 export interface NewEventTarget {
   id: string | null;
   carrier_id: string | null;
-  changes: Changes;
+  changes: Record<string, Change | undefined>;
 }
 
 /** The SQL of the audit log. */
@@ -56,7 +46,7 @@ export class EventsRepository {
     await this.database.runPrepared(recordEventsSql(common, target));
   }
 
-  /** Returns one page of the events that the reader may see and the query finds. */
+  /** Returns one page of the events that the reader may see and the query matches. */
   async list(reader: Actor, query: RawQuery): Promise<Page<Answered<EventEntity>>> {
     const parsed = parseListQuery(query, auditList, identityOf(reader), this.cursors);
     const source: ListSource = {
@@ -71,22 +61,35 @@ export class EventsRepository {
   }
 
   /**
-   * Takes the values of persons who are about to be purged out of the log: what they were called,
-   * and where they came from. Ids, event types, times, and who gave them which power stay, and so
-   * does the address of others who acted on them. Call it before their sessions are gone.
+   * Erases what identifies or describes users from the log, before they are purged.
+   * Ids, event types, times and the keys that the catalogue declares impersonal stay. The addresses
+   * of other actors stay too. Call it before the sessions of the users are deleted.
    */
   async eraseUsers(user_ids: string[]): Promise<void> {
     const { run } = this.database;
     const session_ids = sql`array(select session_id from sessions where user_id = any(${user_ids}::uuid[]))`;
-    // One list of ids for the index: joined by OR, the planner would read the whole log.
-    // An imported user may have the id of something else, so the kind of the target decides.
-    const theirs = sql`target_id = any(${user_ids}::uuid[] || ${session_ids}) and case
-      when target_type = 'session' then target_id = any(${session_ids})
-      else target_type in ('user', 'login') and target_id = any(${user_ids}::uuid[]) end`;
+    // A single list of ids uses the index on target_id; with OR, the planner reads the whole log.
+    // The target type decides too, because an imported user may have the id of something else.
+    const theirs = sql`
+      target_id = any(${user_ids}::uuid[] || ${session_ids})
+      and case
+        when target_type = 'session' then target_id = any(${session_ids})
+        else target_type in ('user', 'login') and target_id = any(${user_ids}::uuid[])
+      end`;
     await run(sql`select set_config('carrier_identity.erasing', 'on', true)`);
-    await run(sql`update events set ip = null
+    await run(sql`
+      update events
+      set ip = null
       where (actor_type = 'user' and actor_id = any(${user_ids}::uuid[])) or (actor_id is null and ${theirs})`);
-    await run(sql`update events set changes = (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(changes) where key = any(${impersonal}::text[])), target_version = null
+    await run(sql`
+      update events
+      set
+        changes = (
+          select coalesce(jsonb_object_agg(key, value), '{}')
+          from jsonb_each(changes)
+          where event_type || '/' || key = any(${impersonalKeys()}::text[])
+        ),
+        target_version = null
       where ${theirs}`);
     await run(sql`select set_config('carrier_identity.erasing', 'off', true)`);
   }

@@ -10,6 +10,7 @@ import { FirstAdministrator } from '../../src/recovery/first-administrator.servi
 import { type Config, loadConfig } from '../../src/config/config';
 import { Notifications } from '../../src/database/notifications.service';
 import { assertDocumented, isJson } from './document';
+import { assertCatalogued } from './events';
 import { Mailbox } from './mailbox';
 import { createTestDatabase } from './test-database';
 
@@ -84,10 +85,14 @@ export class TestService {
     sql.on('error', () => undefined);
     const service = new TestService(app, config, mailbox, sql, async () => {
       await app.close();
-      await sql.end();
-      await mailbox.stop();
-      await database.drop();
-      rmSync(dataDir, { recursive: true, force: true });
+      try {
+        await assertCatalogued(sql);
+      } finally {
+        await sql.end();
+        await mailbox.stop();
+        await database.drop();
+        rmSync(dataDir, { recursive: true, force: true });
+      }
     });
     if (config.ADMIN_PASSWORD !== undefined) service.admin = await service.login(adminEmail);
     return service;

@@ -1,0 +1,16 @@
+import type { Pool } from 'pg';
+import { eventCatalogue, type EventType } from '../../src/events/event-catalogue';
+
+/** Fails if a recorded event, its target or a key of its changes is not in the catalogue of events. */
+export async function assertCatalogued(sql: Pool): Promise<void> {
+  const { rows } = await sql.query<{ event_type: string; target_type: string | null; key: string | null }>(`
+    select distinct event_type, target_type, key
+    from events left join lateral jsonb_object_keys(changes) key on true`);
+  const unknown = rows.filter(({ event_type, target_type, key }) => {
+    if (!(event_type in eventCatalogue)) return true;
+    const { target, personal, impersonal } = eventCatalogue[event_type as EventType];
+    const keys: readonly string[] = [...personal, ...impersonal];
+    return (target_type !== null && target_type !== target) || (key !== null && !keys.includes(key));
+  });
+  if (unknown.length > 0) throw new Error(`events that are not in the catalogue: ${JSON.stringify(unknown)}`);
+}
