@@ -6,51 +6,51 @@ import { Notifications } from '../database/notifications.service';
 import { type ActiveApiKeyRecord, ApiKeysRepository } from './api-keys.repository';
 
 const keysMax = 1_000;
-/** As long as for logins: after that the use of a key is worth noting, too. */
-const ageMaxMs = 60_000;
+/** The same lifetime as for cached logins. A later read also records the use of the key. */
+const lifetimeMs = 60_000;
 
 /**
- * Keys that work, answered from memory while nothing can have changed, as logins are (ADR 0010). By
- * their hash: memory that is dumped holds no key.
+ * Cache of active API keys, valid while notifications arrive (ADR 0010).
+ * Entries are stored by the hash of the key, so a memory dump contains no key.
  */
 @Injectable()
 export class ActiveApiKeys {
-  private readonly byHash = new LRUCache<string, { key: ActiveApiKey; believedUntil: number }>({ max: keysMax });
-  /** counts what may have changed keys: what was read before is not kept after */
-  private changes = 0;
+  private readonly byHash = new LRUCache<string, { key: ActiveApiKey; validUntil: number }>({ max: keysMax });
+  /** number of invalidations; a row that was read before the last one must not be cached */
+  private invalidations = 0;
 
   constructor(
     private readonly apiKeys: ApiKeysRepository,
     private readonly notifications: Notifications,
   ) {
-    const forgetAll = () => {
-      this.changes++;
+    const invalidate = () => {
+      this.invalidations++;
       this.byHash.clear();
     };
-    notifications.on('keys_changed', forgetAll);
-    notifications.onGap(forgetAll);
+    notifications.on('keys_changed', invalidate);
+    notifications.onGap(invalidate);
   }
 
   /**
-   * The key with a hash, or null when it does not work. @param read called with a key that comes
-   * from the database, once a minute while it is used
+   * Returns the active key with a hash, or null.
+   * @param onRead called when the key was read from the database: at least once a minute of use
    */
-  async find(token_hash: Buffer, read: (key: ActiveApiKeyRecord) => void): Promise<ActiveApiKey | null> {
+  async find(token_hash: Buffer, onRead: (key: ActiveApiKeyRecord) => void): Promise<ActiveApiKey | null> {
     const name = token_hash.toString('base64');
-    const known = this.notifications.isCurrent ? this.byHash.get(name) : undefined;
-    const askedAt = monotonicMs();
-    if (known !== undefined && askedAt < known.believedUntil) return known.key;
-    const { changes } = this;
-    const key = await this.apiKeys.findActing(token_hash);
+    const cached = this.notifications.isCurrent ? this.byHash.get(name) : undefined;
+    const readAt = monotonicMs();
+    if (cached !== undefined && readAt < cached.validUntil) return cached.key;
+    const { invalidations } = this;
+    const key = await this.apiKeys.findActive(token_hash);
     if (key === null) return null;
-    if (changes === this.changes)
-      this.byHash.set(name, { key, believedUntil: askedAt + Math.min(key.ends_in_ms, ageMaxMs) });
-    read(key);
+    if (invalidations === this.invalidations)
+      this.byHash.set(name, { key, validUntil: readAt + Math.min(key.expires_in_ms, lifetimeMs) });
+    onRead(key);
     return key;
   }
 
-  /** The next use is read from the database again. */
-  forget(token_hash: Buffer): void {
+  /** Drops a key from the cache, so that its next use reads the database. */
+  drop(token_hash: Buffer): void {
     this.byHash.delete(token_hash.toString('base64'));
   }
 }

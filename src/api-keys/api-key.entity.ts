@@ -2,8 +2,8 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { UserType } from '../access/actor';
 
 /**
- * A key with which a machine calls the service, in its own name: whatever becomes of its maker, it
- * works until it expires or is revoked.
+ * An API key. The key is an actor by itself: it stays active until it expires or is revoked, also
+ * when the user who created it is disabled, deleted or purged.
  */
 @Entity('keys')
 @Check('keys_user_type_check', `user_type in ('system', 'carrier')`)
@@ -16,16 +16,16 @@ import type { UserType } from '../access/actor';
 export class ApiKeyEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'keys_pkey' }) key_id!: string;
   @Column('text') name!: string;
-  /** SHA-256 of the key, which is stored nowhere */
+  /** SHA-256 of the key; the key itself is not stored */
   @Column('bytea') token_hash!: Buffer;
   @Column('text', { array: true }) permissions!: string[];
-  /** that of its maker: it sees what such a user sees */
+  /** user type of the creator: the key sees the same kinds of users */
   @Column('text') user_type!: UserType;
   @Column('text', { nullable: true }) carrier_id!: string | null;
-  /** carriers that it is limited to; null = all */
+  /** carriers that the key is limited to; null = all */
   @Column('text', { array: true, nullable: true }) carrier_scope!: string[] | null;
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;
-  /** no foreign key: it stays when its maker is purged */
+  /** no foreign key: the key stays when its creator is purged */
   @Column('uuid') created_by!: string;
   @Column({ type: 'timestamptz', precision: 3 }) expires_at!: Date;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) last_used_at!: Date | null;

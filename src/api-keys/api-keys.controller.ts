@@ -10,32 +10,35 @@ import { apiKeyList } from './api-key-list';
 import { CreatedKeyResponse, CreateKeyRequest, KeyListResponse } from './api-keys.dto';
 import { ApiKeysService } from './api-keys.service';
 
-/** Keys for machines. */
+/** API keys. */
 @ApiTags('Keys')
 @Controller('auth/key')
 export class KeysController {
   constructor(private readonly apiKeys: ApiKeysService) {}
 
-  /** Make a key for a machine */
+  /** Create an API key */
   @Post('create')
-  // a stolen key must not outlive its expiry by making others
+  // A stolen key must not outlive its expiry by creating other keys.
   @Allow('key:manage', { apiKeys: false })
   @Endpoint({
     description:
-      'Used as `Authorization: Bearer …` or `X-Auth-Token: …` wherever a permission is demanded. It acts in its own name, with these permissions and within this scope, until it expires or is revoked: also when its maker is disabled or deleted. A Carrier User makes keys of their own carrier.',
-    answer: { status: 201, type: CreatedKeyResponse, description: 'The key, shown this once' },
+      'Send the key as `Authorization: Bearer …` or `X-Auth-Token: …` on every route that requires a permission. ' +
+      'The key is an actor with its own permissions and scope. It stays active until it expires or is revoked, ' +
+      'also when the user who created it is disabled or deleted. The keys of a Carrier User belong to the carrier.',
+    answer: { status: 201, type: CreatedKeyResponse, description: 'The key; no other response contains it' },
     errors: ['access.grant_exceeds_own'],
   })
   create(@CurrentActor() actor: Actor, @Body() request: CreateKeyRequest): Promise<CreatedKeyResponse> {
     return this.apiKeys.create(actor, request);
   }
 
-  /** List keys */
+  /** List API keys */
   @Get('list')
   @Allow('key:manage')
   @Endpoint({
     description:
-      'Revoked and expired keys too. Keys of Carrier Users within the scope, and of System Users: all without a scope, else those that one has made.',
+      'Includes revoked and expired keys. Returns the keys of Carrier Users within the scope. A caller without a ' +
+      'scope also sees all keys of System Users. Other callers see only the System User keys that they created.',
     answer: { status: 200, type: KeyListResponse, description: 'One page of keys' },
     errors: ['page.too_deep', 'page.cursor_invalid'],
     query: listParameters(apiKeyList),
@@ -45,7 +48,7 @@ export class KeysController {
     return this.apiKeys.list(actor, query);
   }
 
-  /** Revoke a key */
+  /** Revoke an API key */
   @Delete(':key_id')
   @HttpCode(204)
   @Allow('key:manage')

@@ -19,99 +19,77 @@ const timeTest = {
   wants: 'must be an RFC 3339 time such as 2026-11-20T13:00:00Z',
 };
 
-/** A new key. */
+/** A new API key. */
 export class CreateKeyRequest {
-  /** for people: 1–100 characters, need not be unique */
+  /** name for people: 1–100 characters, need not be unique */
   @TextField({ min: 1, max: 100, example: 'billing' }) name!: string;
-  /** `module:action` as in roles, or `*` for all: 1–200, only such as the maker has */
+  /** 1–200 permissions that the caller holds: `module:action` as in roles, or `*` for all */
   @TextListField({ minItems: 1, ...permissionItems, example: ['user:read'] }) permissions!: string[];
-  /** RFC 3339; in the future, at most one year ahead */
+  /** time of expiry, RFC 3339; in the future, at most one year ahead */
   @TextField({ max: 35, format: 'date-time', pattern: timeForm, form: timeTest.wants, test: timeTest })
   expires_at!: string;
   /**
-   * carriers that the key is limited to; null or absent = all, `[]` = none. For System Users only,
-   * and within the maker's own scope
+   * carriers that the key is limited to; null or absent = all, `[]` = none. Allowed for System Users
+   * only, and within the caller's own scope
    */
   @TextListField({ optional: true, nullable: true, ...carrierIds }) carrier_scope?: string[] | null;
 }
 
-/** A key, without what it is used with. */
+/** An API key, without the key itself. */
 export class KeyResponse {
   /** UUIDv7 */
   key_id!: string;
-  /** for people */
+  /** name for people */
   name!: string;
   /** `module:action`, or `*` for all */
   permissions!: string[];
-  /** kind of user that it acts like: that of its maker */
+  /** user type of the creator: the key sees the same kinds of users */
   user_type!: UserType;
-  /** carrier whose key it is, when a Carrier User made it */
+  /** carrier that the key belongs to, if a Carrier User created it */
   carrier_id!: string | null;
-  /** carriers that it is limited to; null = all, or those of `carrier_id` */
+  /** carriers that the key is limited to; null = all, or only `carrier_id` if that is set */
   carrier_scope!: string[] | null;
-  /** whether it works: neither revoked nor expired */
+  /** whether the key is active: neither expired nor revoked */
   active!: boolean;
-  /** when it was made, RFC 3339 in UTC */
+  /** time of creation, RFC 3339 in UTC */
   created_at!: Date;
-  /** user who made it; the key goes on without them */
+  /** user who created the key; the key stays active without this user */
   created_by!: string;
-  /** when it expires */
+  /** time of expiry */
   expires_at!: Date;
-  /** last use, to the minute */
+  /** time of the last use, to the minute */
   last_used_at!: Date | null;
-  /** address of the last use, noted together with its time */
+  /** IP address of the last use, recorded together with its time */
   last_used_ip!: string | null;
-  /** when it was revoked */
+  /** time of revocation */
   revoked_at!: Date | null;
-  /** user or key that revoked it */
+  /** user or key that revoked the key */
   revoked_by!: string | null;
 }
 
-/** A key that was just made. */
+/** A new API key together with the key itself. */
 export class CreatedKeyResponse extends KeyResponse {
   /**
-   * the key itself, `cik_` and 43 characters: send it as `Authorization: Bearer …`. Shown this
-   * once
+   * the key itself, `cik_` and 43 characters: send it as `Authorization: Bearer …`. No other
+   * response contains it
    */
   key!: string;
 }
 
-/** A page of keys. */
+/** A page of API keys. */
 export class KeyListResponse extends PageResponse {
   /** newest first unless sorted otherwise */
   items!: KeyResponse[];
 }
 
-/** A key row with what is computed, as it is read: never with the hash. */
+/** A key as it is read: with computed columns, never with the hash. */
 export type ApiKeyRecord = Omit<ApiKeyEntity, 'token_hash'> & { active: boolean };
 
-/** The public form of a key: an allow-list. */
+/** Returns the public form of a key: an allow-list. */
 export function toApiKeyResponse(key: ApiKeyRecord): KeyResponse {
-  const {
-    key_id,
-    name,
-    permissions,
-    user_type,
-    carrier_id,
-    carrier_scope,
-    active,
-    created_at,
-    created_by,
-    expires_at,
-  } = key;
-  const { last_used_at, last_used_ip, revoked_at, revoked_by } = key;
-  const origin = { active, created_at, created_by, expires_at };
-  return {
-    key_id,
-    name,
-    permissions,
-    user_type,
-    carrier_id,
-    carrier_scope,
-    ...origin,
-    last_used_at,
-    last_used_ip,
-    revoked_at,
-    revoked_by,
-  };
+  const { key_id, name, permissions, user_type, carrier_id, carrier_scope, active } = key;
+  const { created_at, created_by, expires_at, last_used_at, last_used_ip, revoked_at, revoked_by } = key;
+  const rights = { permissions, user_type, carrier_id, carrier_scope };
+  const times = { created_at, created_by, expires_at, last_used_at, last_used_ip, revoked_at, revoked_by };
+  return { key_id, name, ...rights, active, ...times };
 }

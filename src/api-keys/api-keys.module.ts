@@ -5,7 +5,7 @@ import { KeysController } from './api-keys.controller';
 import { ApiKeysRepository } from './api-keys.repository';
 import { ApiKeysService } from './api-keys.service';
 
-/** Keys for machines. */
+/** API keys. */
 @Module({
   imports: [EventsModule],
   controllers: [KeysController],

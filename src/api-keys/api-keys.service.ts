@@ -1,12 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import { type Actor, type Caller, identityOf, keyActorOf } from '../access/actor';
+import { type Actor, type Caller, keyActorOf } from '../access/actor';
 import { holds } from '../access/permissions';
 import { mayGiveScope } from '../access/scope';
-import { visibleTo } from '../access/scope.sql';
 import { AppError, invalid } from '../common/errors/app-error';
 import type { RawQuery } from '../common/query/filter';
-import type { SqlFragment } from '../common/query/sql';
 import { hashToken, newId } from '../common/random';
 import { EventsService } from '../events/events.service';
 import { ActiveApiKeys } from './active-api-keys';
@@ -20,44 +18,45 @@ import {
 } from './api-keys.dto';
 import { ApiKeysRepository } from './api-keys.repository';
 
-/** Keys for machines: the way in which the platform's modules call the service. */
+/** API keys: the credentials with which the platform's modules call the service. */
 @Injectable()
 export class ApiKeysService {
   private readonly logger = new Logger(ApiKeysService.name);
 
   constructor(
     private readonly apiKeys: ApiKeysRepository,
-    private readonly acting: ActiveApiKeys,
+    private readonly active: ActiveApiKeys,
     private readonly events: EventsService,
   ) {}
 
-  /** Whether a token wants to be a key; everything else is for others to judge. */
+  /** Returns whether a token has the prefix of an API key. Other tokens are access tokens. */
   isKey(token: string): boolean {
     return isKeyToken(token);
   }
 
   /**
-   * Who acts with a key, as of now; null when it is revoked, expired or none of ours. Its use is
-   * noted, and not waited for.
+   * Returns the actor of a key, or null if the key is unknown, expired or revoked.
+   * Records the use of the key without waiting for it.
    */
   async find(token: string, caller: Caller): Promise<Actor | null> {
     if (!hasKeyForm(token)) return null;
     const hash = hashToken(token);
-    const key = await this.acting.find(hash, ({ key_id, stale }) => stale && this.noteUse(key_id, hash, caller.ip));
+    const key = await this.active.find(hash, ({ key_id, stale }) => stale && this.recordUse(key_id, hash, caller.ip));
     return key === null ? null : keyActorOf(key, caller);
   }
 
   /**
-   * Who acts in work that a key has asked for and that goes on after its request; null when the key
-   * does not work any more.
+   * Returns the actor for work that a key requested and that continues after its request, or null
+   * if the key has expired or was revoked.
    */
   async findById(key_id: string, origin: Caller): Promise<Actor | null> {
-    const key = await this.apiKeys.findActingById(key_id);
+    const key = await this.apiKeys.findActiveById(key_id);
     return key === null ? null : keyActorOf(key, origin);
   }
 
   /**
-   * Makes a key within the maker's own power; the answer is the only place where it is ever shown.
+   * Creates a key within the actor's own permissions and scope.
+   * Only the response of this call contains the key.
    * @throws access.grant_exceeds_own, request.invalid
    */
   @Transactional()
@@ -67,7 +66,11 @@ export class ApiKeysService {
   ): Promise<CreatedKeyResponse> {
     const { user_type, carrier_id, user_id: created_by } = actor;
     if (user_type === 'carrier' && carrier_scope !== undefined)
-      throw invalid({ pointer: '/carrier_scope', code: 'field.not_allowed', detail: 'is for System Users only' });
+      throw invalid({
+        pointer: '/carrier_scope',
+        code: 'field.not_allowed',
+        detail: 'is for System Users only',
+      });
     const scope = carrier_scope ?? null;
     const within = permissions.every((permission) => holds(actor.permissions, permission));
     if (!within || (user_type === 'system' && !mayGiveScope(actor, scope)))
@@ -82,20 +85,20 @@ export class ApiKeysService {
       created_by,
       expires_at: new Date(expires_at),
     };
-    const made = await this.apiKeys.insert({ key_id: newId(), token_hash: hashToken(key), ...fields });
-    if (made === null)
+    const created = await this.apiKeys.insert({ key_id: newId(), token_hash: hashToken(key), ...fields });
+    if (created === null)
       throw invalid({
         pointer: '/expires_at',
         code: 'field.not_allowed',
         detail: 'must be in the future, at most one year ahead',
       });
-    await this.recordCreated(actor, made);
-    return { ...toApiKeyResponse(made), key };
+    await this.recordCreated(actor, created);
+    return { ...toApiKeyResponse(created), key };
   }
 
-  /** One page of the keys that the actor may see; revoked and expired ones too. */
+  /** Returns one page of the keys within the scope, revoked and expired keys included. */
   async list(actor: Actor, query: RawQuery): Promise<KeyListResponse> {
-    const page = await this.apiKeys.list(visibleKeys(actor), query, identityOf(actor));
+    const page = await this.apiKeys.list(actor, query);
     return { ...page, items: page.items.map(toApiKeyResponse) };
   }
 
@@ -106,14 +109,14 @@ export class ApiKeysService {
    */
   @Transactional()
   async revoke(actor: Actor, key_id: string): Promise<void> {
-    const key = await this.apiKeys.find(key_id, visibleKeys(actor));
+    const key = await this.apiKeys.find(key_id, actor);
     if (key === null) throw new AppError('key.not_found');
-    // as with users: nobody ends what is stronger than they are
+    // The same rule as for users: an actor must not disable a key with more permissions.
     if (!key.permissions.every((permission) => holds(actor.permissions, permission)))
       throw new AppError('access.grant_exceeds_own');
     if (!(await this.apiKeys.revoke(key_id, actor.user_id))) return;
     const changes = { name: { before: key.name } };
-    await this.events.record(actor, 'key.revoked', { type: 'key', id: key_id, carrier_id: key.carrier_id }, changes);
+    await this.events.record(actor, 'key.revoked', { id: key_id, carrier_id: key.carrier_id }, changes);
   }
 
   private async recordCreated(
@@ -126,21 +129,13 @@ export class ApiKeysService {
       carrier_scope: { after: carrier_scope },
       expires_at: { after: expires_at },
     };
-    await this.events.record(actor, 'key.created', { type: 'key', id: key_id, carrier_id }, changes);
+    await this.events.record(actor, 'key.created', { id: key_id, carrier_id }, changes);
   }
 
-  private noteUse(key_id: string, hash: Buffer, ip: string | null): void {
+  private recordUse(key_id: string, hash: Buffer, ip: string | null): void {
     this.apiKeys.touch(key_id, ip).catch((error: unknown) => {
-      this.logger.warn(`the use of a key was not noted: ${(error as Error).message}`);
-      this.acting.forget(hash);
+      this.logger.warn(`could not record the use of an API key: ${(error as Error).message}`);
+      this.active.drop(hash);
     });
   }
-}
-
-/**
- * Keys of Carrier Users are seen like Carrier Users; whoever is limited to carriers sees no key of
- * a System User but those that they made.
- */
-function visibleKeys(actor: Actor): SqlFragment {
-  return visibleTo(actor, { user_id: 'keys.created_by', user_type: 'keys.user_type', carrier_id: 'keys.carrier_id' });
 }
