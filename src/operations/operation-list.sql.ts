@@ -1,6 +1,14 @@
+import type { Scope } from '../access/scope';
 import type { ListSql } from '../common/query/page';
-import { rawSql } from '../common/query/sql';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { operationList } from './operation-list';
+
+/** Who reads operations: the scope, and the permissions that make operations visible. */
+export interface OperationReader {
+  scope: Scope;
+  /** the operations with one of these permissions are visible */
+  permissions: string[];
+}
 
 /** Renders operation lists. */
 export const operationListSql: ListSql = {
@@ -9,3 +17,26 @@ export const operationListSql: ListSql = {
   from: rawSql('operations'),
   id: 'operations.operation_id',
 };
+
+/** Columns of an `OperationRecord`, with the first 100 skipped users or rows. */
+export const operationColumns = rawSql(`
+        operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
+        operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
+        operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
+        operations.skipped_count, operations.skipped_reasons,
+        jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+        operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+        operations.progressed_at, operations.finished_at, operations.undo_until`);
+
+/**
+ * Renders which operations a reader sees: those that the reader has requested. System Users without
+ * a carrier scope see the operations of all actors.
+ */
+export function visibleOperations({ scope, permissions }: OperationReader): SqlFragment {
+  const seesAll = scope.user_type === 'system' && scope.carrier_scope === null;
+  return sql`operations.permission = any(${permissions}::text[])
+        and (
+          ${seesAll}::boolean
+          or (operations.actor_type = ${scope.actor_type} and operations.actor_id = ${scope.user_id}::uuid)
+        )`;
+}

@@ -12,23 +12,24 @@ import { fromDatabaseError } from '../common/errors/database-error';
 import { errorKind } from '../common/errors/error-codes';
 import { JobsService } from '../jobs/jobs.service';
 import type { OperationKind } from './operation.entity';
-import { kindsOf, type Lane, laneOf, operationJob, undoDays } from './operation-lanes';
+import { OperationBatchesRepository } from './operation-batches.repository';
+import { kindsOf, operationJob, type OperationQueue, queueOf } from './operation-queues';
 import { type BatchOutcome, type OperationRecord, OperationsRepository } from './operations.repository';
 
 export type { BatchOutcome, OperationRecord } from './operations.repository';
 
 /**
- * Knows what an operation does to one batch. It must not depend on anything that a crash between
- * two batches would lose.
+ * Carries out the batches of one kind of operation. It must not keep state between two batches: a
+ * crash would lose it.
  */
 export interface OperationHandler {
-  /** what takes long and needs no transaction, such as hashing; runs before `run` */
+  /** does slow work that needs no transaction, such as hashing; runs before `run` */
   prepare?(operation: OperationRecord, number: number): Promise<unknown>;
-  /** how many of those that are left out are kept by name; 100 unless told */
-  skipped_kept?: number;
+  /** maximum number of skipped users or rows that the operation keeps; 100 by default */
+  skipped_max?: number;
   /**
-   * does one batch, in the transaction that also counts and removes it; may come twice with the
-   * same `prepared`, which it leaves as it is. @throws AppError to end the operation as failed
+   * carries out one batch in the transaction that also counts and removes the batch; may run twice
+   * with the same `prepared`, so it must not modify it. @throws AppError to fail the operation
    */
   run(operation: OperationRecord, number: number, prepared: unknown): Promise<BatchOutcome>;
 }
@@ -36,23 +37,21 @@ export interface OperationHandler {
 type Step = 'worked' | 'ended' | 'busy';
 
 /**
- * A job works this long before it makes room for others and is enqueued again; far below the five
- * minutes after which jobs count as abandoned.
+ * Time after which a job yields to others and is enqueued again; far below the five minutes after
+ * which jobs count as abandoned.
  */
 const sliceMs = 20_000;
 const sweepMs = 5_000;
-/**
- * An accepted operation that nobody has moved for so long belonged to a process that was killed.
- */
+/** An accepted operation without progress for this time belonged to a process that was killed. */
 const stalledAfterSeconds = 5;
-/** An upload that has stopped for so long will not come back. */
+/** An upload without progress for this time will not continue. */
 const abandonedAfterSeconds = 600;
-const skippedKept = 100;
+const skippedMaxDefault = 100;
 
 /**
- * Works off operations batch by batch, each in one transaction with its progress. Any number of
- * instances may try at once, and any may be killed at any moment: whoever holds the operation's row
- * does its next batch, and a batch is removed by the transaction that does it.
+ * Runs operations batch by batch, each batch in one transaction with its progress. Any number of
+ * instances may run operations, and each may be killed at any time: the instance that locks the row
+ * of the operation does the next batch, and the transaction of the batch also removes it.
  */
 @Injectable()
 export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy {
@@ -63,16 +62,17 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
 
   constructor(
     private readonly operations: OperationsRepository,
+    private readonly batches: OperationBatchesRepository,
     private readonly jobs: JobsService,
   ) {}
 
-  /** Says who does the operations of a kind. Called by modules when they start. */
+  /** Registers the handler of a kind of operation. Modules call it when they start. */
   handle(kind: OperationKind, handler: OperationHandler): void {
     this.handlers.set(kind, handler);
   }
 
   onModuleInit(): void {
-    this.jobs.handle(operationJob, ({ lane }) => this.work(lane as Lane));
+    this.jobs.handle(operationJob, ({ queue }) => this.work(queue as OperationQueue));
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -86,48 +86,44 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   /**
-   * Works an operation off to its end, here and now: in the current transaction if there is one,
-   * else in one for each batch, in turn with a job that is at it too.
+   * Runs an operation to its end, each batch in a transaction of its own. Takes turns with a job that
+   * runs the same operation.
    */
   async finish(operation_id: string): Promise<void> {
     while ((await this.step(operation_id, 'wait')) === 'worked');
   }
 
   /**
-   * Has what was accepted behind an operation of this kind worked off: the job for it may have
-   * found this one in the way, and left.
+   * Enqueues the job for the operations that wait behind one of this kind: the job may have met this
+   * operation and ended.
    */
   async passOn(kind: OperationKind): Promise<void> {
-    if ((await this.operations.findOldest(kindsOf(laneOf(kind)))) !== null) await this.enqueue(laneOf(kind));
+    const queue = queueOf(kind);
+    if ((await this.batches.findOldest(kindsOf(queue))) !== null) await this.enqueue(queue);
   }
 
-  /**
-   * The job: the operations of a lane, the oldest first, until none is left or others want their
-   * turn.
-   */
-  private async work(lane: Lane): Promise<void> {
+  /** The job: runs the operations of a queue, the oldest first, until none is left or time is up. */
+  private async work(queue: OperationQueue): Promise<void> {
     const until = currentTime().getTime() + sliceMs;
     for (;;) {
-      const operation_id = await this.operations.findOldest(kindsOf(lane));
+      const operation_id = await this.batches.findOldest(kindsOf(queue));
       if (operation_id === null) return;
       const step = await this.stepSafely(operation_id);
       if (step === 'busy') return;
-      if (step === 'ended') await this.operations.analyze();
+      if (step === 'ended') await this.batches.analyze();
       if (!this.stopping && currentTime().getTime() < until) continue;
-      await this.enqueue(lane);
+      await this.enqueue(queue);
       return;
     }
   }
 
-  /**
-   * A fault that will pass is thrown, and the job tried again; any other one ends the operation.
-   */
+  /** Throws a temporary error, so that the job is retried. Any other error fails the operation. */
   private async stepSafely(operation_id: string): Promise<Step> {
     try {
       return await this.step(operation_id, 'skip');
     } catch (error) {
       const fault = error instanceof AppError ? error : fromDatabaseError(error);
-      // 409: somebody took a name in the same moment; the next try sees it and leaves that user out
+      // 409: a concurrent request took a name. The retry sees it and skips the user.
       if (fault !== null && [409, 503].includes(errorKind(fault.code).status)) throw error;
       if (fault === null) this.logger.error(error);
       await this.fail(operation_id, fault?.code ?? 'service.internal_error');
@@ -135,25 +131,22 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     }
   }
 
-  /**
-   * In one transaction: nobody ever sees a failed operation whose batches, and the hashes in them,
-   * are still there.
-   */
+  /** In one transaction: a failed operation must not keep batches, which may contain hashes. */
   @Transactional()
   private async fail(operation_id: string, error_code: string): Promise<void> {
-    await this.operations.finish(operation_id, 'failed', undoDays, error_code);
+    await this.operations.finish(operation_id, 'failed', error_code);
   }
 
   private async step(operation_id: string, others: 'skip' | 'wait'): Promise<Step> {
-    const number = await this.operations.nextBatch(operation_id);
-    const operation = number === null ? null : await this.operations.get(operation_id);
+    const number = await this.batches.findNext(operation_id);
+    const operation = number === null ? null : await this.operations.findToRun(operation_id);
     const handler = operation === null ? undefined : this.handlers.get(operation.kind);
     const prepared = operation === null || number === null ? undefined : await handler?.prepare?.(operation, number);
-    return this.doBatch(operation_id, others, number, prepared);
+    return this.runBatch(operation_id, others, number, prepared);
   }
 
   @Transactional()
-  private async doBatch(
+  private async runBatch(
     operation_id: string,
     others: 'skip' | 'wait',
     prepared_number: number | null,
@@ -162,35 +155,31 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     const operation = await this.operations.lock(operation_id, others);
     if (operation === null) return 'busy';
     if (operation.finished_at !== null) return 'ended';
-    const number = await this.operations.nextBatch(operation_id);
+    const number = await this.batches.findNext(operation_id);
     if (number === null) {
-      await this.operations.finish(operation_id, 'done', undoDays, null);
+      await this.operations.finish(operation_id, 'done', null);
       return 'ended';
     }
-    // another process has done the batch meanwhile: what was prepared is of no use
+    // Another process has done the prepared batch in the meantime.
     if (number !== prepared_number) return 'worked';
     const handler = this.handlers.get(operation.kind);
-    if (handler === undefined) throw new Error(`nobody does operations of kind ${operation.kind}`);
-    await this.operations.finishBatch(
-      operation_id,
-      number,
-      await handler.run(operation, number, prepared),
-      handler.skipped_kept ?? skippedKept,
-    );
+    if (handler === undefined) throw new Error(`no handler for operations of kind ${operation.kind}`);
+    const outcome = await handler.run(operation, number, prepared);
+    await this.batches.finish(operation_id, number, outcome, handler.skipped_max ?? skippedMaxDefault);
     return 'worked';
   }
 
   private async sweep(stalledSeconds: number): Promise<void> {
     try {
-      const kinds = await this.operations.findStalled(stalledSeconds);
-      for (const lane of new Set(kinds.map(laneOf))) await this.enqueue(lane);
-      await this.operations.removeAbandoned(abandonedAfterSeconds);
+      const kinds = await this.batches.findStalled(stalledSeconds);
+      for (const queue of new Set(kinds.map(queueOf))) await this.enqueue(queue);
+      await this.batches.removeAbandoned(abandonedAfterSeconds);
     } catch (error) {
       this.logger.warn(`operations: ${String(error)}`);
     }
   }
 
-  private async enqueue(lane: Lane): Promise<void> {
-    await this.jobs.enqueue(operationJob, { lane }, `${operationJob}:${lane}`);
+  private async enqueue(queue: OperationQueue): Promise<void> {
+    await this.jobs.enqueue(operationJob, { queue }, `${operationJob}:${queue}`);
   }
 }

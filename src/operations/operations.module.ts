@@ -1,16 +1,17 @@
 import { Module } from '@nestjs/common';
 import { EventsModule } from '../events/events.module';
 import { JobsModule } from '../jobs/jobs.module';
+import { OperationBatchesRepository } from './operation-batches.repository';
 import { OperationRunner } from './operation-runner.service';
 import { OperationsController } from './operations.controller';
 import { OperationsRepository } from './operations.repository';
 import { OperationsService } from './operations.service';
 
-/** Work on many users that outlives the request. */
+/** Durable background work on many users. */
 @Module({
   imports: [EventsModule, JobsModule],
   controllers: [OperationsController],
-  providers: [OperationsService, OperationRunner, OperationsRepository],
+  providers: [OperationsService, OperationRunner, OperationsRepository, OperationBatchesRepository],
   exports: [OperationsService, OperationRunner],
 })
 export class OperationsModule {}

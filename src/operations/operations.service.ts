@@ -1,56 +1,54 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import { type Actor, identityOf } from '../access/actor';
+import type { Actor } from '../access/actor';
 import { holds, type Permission } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
 import type { RawQuery } from '../common/query/filter';
-import { sql, type SqlFragment } from '../common/query/sql';
 import { newId } from '../common/random';
 import { EventsService } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
+import { OperationBatchesRepository } from './operation-batches.repository';
+import type { OperationReader } from './operation-list.sql';
+import { operationJob, queueOf } from './operation-queues';
 import type { OperationKind } from './operation.entity';
-import { laneOf, operationJob, undoDays } from './operation-lanes';
 import { type OperationListResponse, type OperationResponse, toOperationResponse } from './operations.dto';
-import { type FixedSet, OperationsRepository } from './operations.repository';
+import { type BatchOutcome, OperationsRepository } from './operations.repository';
 
-/**
- * Users of a batch: few enough that nobody waits long for the locks of its transaction, enough that
- * the transaction itself costs little.
- */
-const batchSize = 5_000;
 const permissions: Permission[] = ['user:update', 'user:delete', 'user:import'];
 
-/** What somebody asks to be done to many. */
+/** A request for work on many users. */
 export interface OperationRequest {
   kind: OperationKind;
-  /** what the caller needs for it, and needs again to see, cancel or undo it */
+  /** needed to request, see, cancel and undo the operation */
   permission: Permission;
-  /** filters and change, or options; shown to whoever sees the operation */
+  /** filters and change, or options; shown to everyone who sees the operation */
   request: Record<string, unknown>;
   /** the preview that is confirmed */
   confirm_id?: string | null;
   /** the operation that is undone */
   undo_of?: string | null;
-  /** rows are still on their way: it waits for `accept` */
+  /** whether its rows are still being uploaded; the runner then waits for `accept` */
   receiving?: boolean;
 }
 
+/** The parts of an operation that its event contains. */
+type AcceptedOperation = Pick<OperationResponse, 'operation_id' | 'kind' | 'matched' | 'request'>;
+
 /**
- * Operations: opened and staged by the feature that knows what they do, followed and canceled here,
- * worked off by the runner.
+ * Records of work on many users. The feature that requests the work opens the operation. Small
+ * operations are carried out and completed in the transaction of the request, all others are
+ * accepted for the runner.
  */
 @Injectable()
 export class OperationsService {
   constructor(
     private readonly operations: OperationsRepository,
+    private readonly batches: OperationBatchesRepository,
     private readonly events: EventsService,
     private readonly jobs: JobsService,
   ) {}
 
-  /**
-   * Begins an operation; its batches are added next, in the same transaction or one by one while
-   * `receiving`. Returns its id.
-   */
+  /** Opens an operation and returns its id. */
   async open(
     actor: Actor,
     { kind, permission, request, confirm_id = null, undo_of = null, receiving = false }: OperationRequest,
@@ -64,85 +62,82 @@ export class OperationsService {
     return operation_id;
   }
 
-  /** Fixes the users that an operation is about; `found` is a query that gives `user_id`. */
-  addUsers(operation_id: string, found: SqlFragment, seed = operation_id): Promise<FixedSet> {
-    return this.operations.addUsers(operation_id, found, batchSize, seed);
-  }
-
   /**
-   * @param users query that gives `user_id`; without it all that are still before the operation
-   * @throws operation.overlaps when another operation has some of these users still before it
+   * Rejects an operation if another one still has to process one of these users.
+   * @throws operation.overlaps
    */
-  async assertAlone(operation_id: string, users?: SqlFragment): Promise<void> {
-    const before = sql`select unnest(user_ids) as user_id from operation_batches where operation_id = ${operation_id}::uuid`;
-    if (await this.operations.overlaps(operation_id, users ?? before)) throw new AppError('operation.overlaps');
+  async assertNoOverlap(operation_id: string, user_ids: string[]): Promise<void> {
+    if (user_ids.length > 0 && (await this.operations.overlaps(operation_id, user_ids)))
+      throw new AppError('operation.overlaps');
   }
 
-  /** The ids of a batch as an array, for a condition. */
-  idsOf(operation_id: string, number: number): SqlFragment {
-    return sql`(select user_ids from operation_batches where operation_id = ${operation_id}::uuid and number = ${number}::integer)`;
+  /** Returns the ids of the users of a batch. */
+  userIdsOf(operation_id: string, number: number): Promise<string[]> {
+    return this.batches.userIdsOf(operation_id, number);
   }
 
-  /** Adds rows of a file as batch `number`; false when the operation was canceled meanwhile. */
+  /** Stores rows of a file as batch `number`. Returns false if the operation was canceled. */
   @Transactional()
   async addRows(operation_id: string, number: number, rows: unknown[]): Promise<boolean> {
-    return this.operations.addRows(operation_id, number, rows);
+    return this.batches.addRows(operation_id, number, rows);
   }
 
-  /** The rows of a batch. */
+  /** Returns the rows of a batch. */
   rowsOf(operation_id: string, number: number): Promise<unknown[]> {
-    return this.operations.rowsOf(operation_id, number);
+    return this.batches.rowsOf(operation_id, number);
   }
 
-  /**
-   * Removes an operation that came to nothing: an upload that broke off, a file that cannot be
-   * read.
-   */
+  /** Removes an operation whose file was not received as a whole, or cannot be read. */
   async discard(operation_id: string): Promise<void> {
     await this.operations.remove(operation_id);
   }
 
   /**
-   * Hands an operation over to the runner, on whichever instance it works. It begins once this
-   * transaction has committed.
+   * Hands an operation over to the runner of any instance, which starts once the transaction has
+   * committed.
+   * @param total number of users, unless the operation has counted them before
    */
   @Transactional()
-  async accept(actor: Actor, operation_id: string): Promise<OperationResponse> {
-    const operation = await this.begin(actor, operation_id);
-    await this.jobs.enqueue(
-      operationJob,
-      { lane: laneOf(operation.kind) },
-      `${operationJob}:${laneOf(operation.kind)}`,
-    );
+  async accept(actor: Actor, operation_id: string, total: number | null = null): Promise<OperationResponse> {
+    const operation = await this.begin(actor, operation_id, total);
+    const queue = queueOf(operation.kind);
+    await this.jobs.enqueue(operationJob, { queue }, `${operationJob}:${queue}`);
     return operation;
   }
 
   /**
-   * An operation that is complete: whoever asked for it works it off themselves, and should their
-   * process die, the runner does. The audit log has what was asked for: kind, number and filtered
-   * fields; their values may be personal, and stay with the operation. One that was canceled while
-   * it was received stays so.
+   * Accepts an operation that the caller runs to its end. If the process of the caller dies, the
+   * runner takes over. Does nothing if the operation was canceled before.
    */
   @Transactional()
-  async begin(actor: Actor, operation_id: string): Promise<OperationResponse> {
-    await this.operations.accept(operation_id);
+  async begin(actor: Actor, operation_id: string, total: number | null = null): Promise<OperationResponse> {
+    await this.operations.accept(operation_id, total);
     const operation = await this.get(actor, operation_id);
-    if (operation.finished_at !== null) return operation;
-    const { kind, matched, request } = operation;
-    const filters = Object.keys(request['filters'] ?? {});
-    const changes = { kind: { after: kind }, matched: { after: matched }, filters: { after: filters } };
-    await this.events.record(
-      actor,
-      'operation.accepted',
-      { type: 'operation', id: operation_id, operation_id },
-      changes,
-    );
+    if (operation.finished_at === null) await this.recordAccepted(actor, operation);
     return operation;
   }
 
-  /** One operation. @throws operation.not_found */
+  /**
+   * Records that an operation was accepted: its kind, the number of users and the filtered fields.
+   * The values of filters may be personal, so the audit log does not get them.
+   */
+  async recordAccepted(actor: Actor, { operation_id, kind, matched, request }: AcceptedOperation): Promise<void> {
+    const filters = Object.keys(request['filters'] ?? {});
+    const changes = { kind: { after: kind }, matched: { after: matched }, filters: { after: filters } };
+    const target = { type: 'operation' as const, id: operation_id, operation_id };
+    await this.events.record(actor, 'operation.accepted', target, changes);
+  }
+
+  /** Ends an operation that the current transaction has carried out. */
+  async complete(operation_id: string, outcome: BatchOutcome): Promise<OperationResponse> {
+    const operation = await this.operations.complete(operation_id, outcome);
+    if (operation.kind === 'undo') await this.operations.reopenUndone(operation_id);
+    return toOperationResponse(operation);
+  }
+
+  /** Returns one operation. @throws access.denied, operation.not_found */
   async get(actor: Actor, operation_id: string): Promise<OperationResponse> {
-    const operation = await this.operations.find(operation_id, visibleOperations(actor));
+    const operation = await this.operations.find(operation_id, readerOf(actor));
     if (operation === null) throw new AppError('operation.not_found');
     const hasMore = operation.finished_at !== null && operation.skipped_count > operation.skipped.length;
     return toOperationResponse(
@@ -150,30 +145,31 @@ export class OperationsService {
     );
   }
 
-  /** One page of the operations that the actor may see. */
+  /** Returns one page of the operations that the actor sees. @throws access.denied */
   async list(actor: Actor, query: RawQuery): Promise<OperationListResponse> {
-    const page = await this.operations.list(visibleOperations(actor), query, identityOf(actor));
+    const page = await this.operations.list(readerOf(actor), query);
     return { ...page, items: page.items.map(toOperationResponse) };
   }
 
   /**
-   * Ends an operation between two batches; what is done stays done. One that has ended stays as it
-   * is. @throws operation.not_found
+   * Cancels an operation before its next batch. Batches that are done stay done. Does nothing if the
+   * operation has ended.
+   * @throws access.denied, operation.not_found
    */
   @Transactional()
   async cancel(actor: Actor, operation_id: string): Promise<OperationResponse> {
     await this.get(actor, operation_id);
     const operation = await this.operations.lock(operation_id, 'wait');
     if (operation?.finished_at === null) {
-      await this.operations.finish(operation_id, 'canceled', undoDays, null);
+      await this.operations.finish(operation_id, 'canceled', null);
       await this.events.record(actor, 'operation.canceled', { type: 'operation', id: operation_id, operation_id });
     }
     return this.get(actor, operation_id);
   }
 
   /**
-   * Notes that an operation is undone by another. @throws operation.not_undoable when it was
-   * before, or never could be
+   * Notes that another operation undoes this one.
+   * @throws operation.not_undoable
    */
   async noteUndone(operation_id: string, undone_by: string): Promise<void> {
     if (!(await this.operations.noteUndone(operation_id, undone_by))) throw new AppError('operation.not_undoable');
@@ -184,20 +180,15 @@ export class OperationsService {
     return this.operations.undosOf(operation_id);
   }
 
-  /** Takes values of persons who are purged out of the filters that were asked for. */
+  /** Removes values of purged users from the filters of operations. */
   async eraseValues(values: (string | null)[]): Promise<void> {
     await this.operations.eraseValues(values.filter((value) => value !== null && value !== '') as string[]);
   }
 }
 
-/**
- * One's own, for System Users without scope everybody's; and only of the kinds that one may do
- * oneself. @throws access.denied
- */
-function visibleOperations(actor: Actor): SqlFragment {
+/** An actor sees only operations that the actor may still request. @throws access.denied */
+function readerOf(actor: Actor): OperationReader {
   const held = permissions.filter((permission) => holds(actor.permissions, permission));
   if (held.length === 0) throw new AppError('access.denied');
-  const all = actor.user_type === 'system' && actor.carrier_scope === null;
-  return sql`operations.permission = any(${held}::text[]) and (${all}::boolean
-    or (operations.actor_type = ${actor.actor_type} and operations.actor_id = ${actor.user_id}::uuid))`;
+  return { scope: actor, permissions: held };
 }

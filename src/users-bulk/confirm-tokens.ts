@@ -4,22 +4,20 @@ import { invalid } from '../common/errors/app-error';
 import { deriveKey, newId } from '../common/random';
 import { Signer } from '../common/signer';
 
-/** The users that a preview has shown: how many, and a digest of their ids under a seed. */
-export interface FoundSet {
-  count: number;
-  digest: string;
-}
-
-/** A preview that is confirmed. */
-export interface Confirmation extends FoundSet {
-  /** each preview can be confirmed once; also the seed of the digest */
+/** A preview that a request confirms. */
+export interface Confirmation {
+  /** id of the confirmation, which can be used once; also the seed of the digest */
   confirm_id: string;
   /** milliseconds since 1970 */
   expires_at: number;
+  /** number of users that the preview showed */
+  count: number;
+  /** digest of their ids */
+  digest: string;
 }
 
-/** What a preview and its confirmation must have in common. */
-export interface Previewed {
+/** The parts of a request in which a preview and its confirmation must be equal. */
+export interface PreviewedRequest {
   actor: Actor;
   kind: string;
   filters: Record<string, string>;
@@ -27,8 +25,8 @@ export interface Previewed {
 }
 
 /**
- * Confirm tokens: what a preview has shown, signed and bound to caller, method, filters and body,
- * so that nothing has to be kept. That it is used once is kept with the operation that used it.
+ * Confirm tokens of previews. A token is signed and bound to caller, method, filters and body, so
+ * the service does not store it. The operation that uses a token stores its id, which is unique.
  */
 export class ConfirmTokens {
   private readonly signer: Signer;
@@ -37,32 +35,33 @@ export class ConfirmTokens {
     this.signer = new Signer(deriveKey(secret, 'confirm token'));
   }
 
-  /** A new seed, which becomes the id of the confirmation. */
-  newSeed(): string {
+  /** Returns a new id of a confirmation. */
+  newId(): string {
     return newId();
   }
 
-  mint({ confirm_id, expires_at, count, digest }: Confirmation, previewed: Previewed): string {
+  /** Signs a token for the confirmation of a preview. */
+  mint({ confirm_id, expires_at, count, digest }: Confirmation, previewed: PreviewedRequest): string {
     return this.signer.sign([confirm_id, expires_at, count, digest], contextOf(previewed));
   }
 
   /**
-   * @throws request.invalid when the token is none of ours, or of another caller, method, filter or
-   * body
+   * Verifies a token, but not its expiry.
+   * @throws request.invalid if the token is not from a preview of the same request
    */
-  read(token: string, previewed: Previewed): Confirmation {
+  read(token: string, previewed: PreviewedRequest): Confirmation {
     const read = this.signer.open<[string, number, number, string]>(token, contextOf(previewed));
     if (read === null)
       throw invalid({
         parameter: 'confirm_token',
         code: 'parameter.malformed',
-        detail: 'is not that of a preview of this very request',
+        detail: 'must be the token of a preview with the same caller, method, filters and body',
       });
     const [confirm_id, expires_at, count, digest] = read;
     return { confirm_id, expires_at, count, digest };
   }
 }
 
-function contextOf({ actor, kind, filters, change }: Previewed): string {
+function contextOf({ actor, kind, filters, change }: PreviewedRequest): string {
   return canonicalJson([identityOf(actor), kind, filters, change]);
 }

@@ -11,7 +11,7 @@ import { OperationHeadersInterceptor } from '../operations/operation-headers.int
 import { OperationResponse } from '../operations/operations.dto';
 import { ChangeFoundUsersRequest } from '../users/users.dto';
 import { userFilter } from '../users/users.service';
-import { confirmTokenMax } from './found-request';
+import { confirmTokenMax } from './bulk-query';
 import { NoIfMatchGuard } from './no-if-match.guard';
 import { BulkPreviewResponse, BulkResultResponse } from './users-bulk.dto';
 import { type BulkAnswer, UsersBulkService } from './users-bulk.service';

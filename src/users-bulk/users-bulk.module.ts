@@ -4,15 +4,16 @@ import { LoginsModule } from '../logins/logins.module';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { OperationsModule } from '../operations/operations.module';
 import { UsersModule } from '../users/users.module';
-import { FoundUsersService } from './found-users.service';
+import { BulkChangesService } from './bulk-changes.service';
 import { UndoController } from './undo.controller';
 import { UsersBulkController } from './users-bulk.controller';
+import { UsersBulkRepository } from './users-bulk.repository';
 import { UsersBulkService } from './users-bulk.service';
 
-/** Change and delete what was found, and undo it. */
+/** Changes and deletes many users at once, and undoes it. */
 @Module({
   imports: [IdempotencyModule, LoginsModule, OperationsModule, RateLimitsModule, UsersModule],
   controllers: [UsersBulkController, UndoController],
-  providers: [UsersBulkService, FoundUsersService],
+  providers: [UsersBulkService, BulkChangesService, UsersBulkRepository],
 })
 export class UsersBulkModule {}

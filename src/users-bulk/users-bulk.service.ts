@@ -1,22 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
-import type { Permission } from '../access/permissions';
 import { AppError, invalid } from '../common/errors/app-error';
 import type { RawQuery } from '../common/query/filter';
-import { filterSql } from '../common/query/filter.sql';
-import { sql, type SqlFragment } from '../common/query/sql';
 import { CONFIG, type Config } from '../config/config';
 import { IdempotencyService } from '../idempotency/idempotency.service';
-import { OperationRunner } from '../operations/operation-runner.service';
 import type { OperationResponse } from '../operations/operations.dto';
-import { OperationsService } from '../operations/operations.service';
-import { type Deed, UserChangesService } from '../users/user-changes.service';
+import { type OperationRequest, OperationsService } from '../operations/operations.service';
+import { type CheckedAction, UserChangesService } from '../users/user-changes.service';
 import type { ChangeFoundUsersRequest } from '../users/users.dto';
-import { userFilterSql } from '../users/user-list.sql';
-import { UsersService, visibleUsers } from '../users/users.service';
-import { type Confirmation, ConfirmTokens, type FoundSet } from './confirm-tokens';
-import { type FoundRequest, parseFound } from './found-request';
+import { BulkChangesService } from './bulk-changes.service';
+import { type BulkQuery, parseBulkQuery } from './bulk-query';
+import { type Confirmation, ConfirmTokens } from './confirm-tokens';
 import {
   type BulkPreviewResponse,
   type BulkResultResponse,
@@ -24,40 +19,35 @@ import {
   toBulkResult,
   toSkipped,
 } from './users-bulk.dto';
+import { type FixedSet, UsersBulkRepository, type UserSource } from './users-bulk.repository';
 
-/**
- * Up to so many users are changed while the caller waits, all or nothing; more are an operation.
- */
+/** Maximum number of users that are changed in the transaction of the request. */
 const atOnceMax = 10_000;
-const foundMax = 5_000_000;
+const matchedMax = 5_000_000;
 const confirmWithinMs = 600_000;
 
-/**
- * What a change of found users is answered with: its preview, its result, or the operation that
- * goes on.
- */
+/** The response to a bulk request: its preview, its result, or the operation in the background. */
 export type BulkAnswer = BulkPreviewResponse | BulkResultResponse | OperationResponse;
 
-/** A change or deletion of found users. */
-interface Asked extends FoundRequest {
+/** A request to change or delete the users that match a filter. */
+interface BulkRequest extends BulkQuery {
   kind: 'change' | 'delete';
-  permission: Permission;
   change: ChangeFoundUsersRequest | null;
 }
 
 /**
- * Changing and deleting the users that a filter finds: previewed, bound to what was shown, at once
- * or as an operation, and undone.
+ * Changes, deletes and restores many users: previews the request, fixes the users, and applies the
+ * action at once or hands it over to the runner.
  */
 @Injectable()
 export class UsersBulkService {
   private readonly tokens: ConfirmTokens;
 
   constructor(
-    private readonly users: UsersService,
+    private readonly users: UsersBulkRepository,
     private readonly changes: UserChangesService,
+    private readonly bulkChanges: BulkChangesService,
     private readonly operations: OperationsService,
-    private readonly runner: OperationRunner,
     private readonly idempotency: IdempotencyService,
     @Inject(CONFIG) config: Config,
   ) {
@@ -65,110 +55,138 @@ export class UsersBulkService {
   }
 
   /**
+   * Changes the users that match a filter, or previews the change.
    * @throws bulk.filter_required, bulk.too_many, bulk.expected_mismatch, bulk.set_changed,
-   * request.invalid, access.grant_exceeds_own
+   * operation.overlaps, request.invalid, access.grant_exceeds_own
    */
   @Transactional()
-  async change(actor: Actor, query: RawQuery, request: ChangeFoundUsersRequest): Promise<BulkAnswer> {
-    const asked: Asked = { kind: 'change', permission: 'user:update', ...parseFound(query), change: request };
-    assertChange(request);
-    return this.answer(actor, asked, await this.changes.changeDeed(actor, { ...request }));
+  async change(actor: Actor, query: RawQuery, change: ChangeFoundUsersRequest): Promise<BulkAnswer> {
+    const request: BulkRequest = { kind: 'change', ...parseBulkQuery(query), change };
+    assertChange(change);
+    const checked = await this.changes.check(actor, { kind: 'change', change: { ...change } });
+    return request.dry_run ? this.preview(actor, request, checked) : this.apply(actor, request, checked);
   }
 
   /**
+   * Deletes the users that match a filter, or previews the deletion.
    * @throws bulk.filter_required, bulk.too_many, bulk.expected_mismatch, bulk.set_changed,
-   * request.invalid
+   * operation.overlaps, request.invalid
    */
   @Transactional()
   async delete(actor: Actor, query: RawQuery): Promise<BulkAnswer> {
-    const asked: Asked = { kind: 'delete', permission: 'user:delete', ...parseFound(query), change: null };
-    return this.answer(actor, asked, await this.changes.deleteDeed(actor));
+    const request: BulkRequest = { kind: 'delete', ...parseBulkQuery(query), change: null };
+    const checked = await this.changes.check(actor, { kind: 'delete' });
+    return request.dry_run ? this.preview(actor, request, checked) : this.apply(actor, request, checked);
   }
 
   /**
    * Restores the users that an operation changed and that have not changed since. Retries users
    * that an earlier undo skipped.
-   * @throws operation.not_found, operation.not_undoable
+   * @throws operation.not_found, operation.not_undoable, operation.overlaps
    */
   @Transactional()
   async undo(actor: Actor, operation_id: string): Promise<OperationResponse> {
     const { kind, finished_at } = await this.operations.get(actor, operation_id);
     if (finished_at === null || kind === 'undo' || kind === 'import') throw new AppError('operation.not_undoable');
-    const permission = kind === 'delete' ? 'user:delete' : 'user:update';
-    const undo = await this.operations.open(actor, {
+    const checked = await this.changes.check(actor, { kind: 'undo', operation_id, restores: kind === 'delete' });
+    const operation: OperationRequest = {
       kind: 'undo',
-      permission,
+      permission: kind === 'delete' ? 'user:delete' : 'user:update',
       request: { undo_of: operation_id, undoes: kind },
       undo_of: operation_id,
-    });
-    await this.operations.noteUndone(operation_id, undo);
-    const remaining = this.changes.leftToUndo(operation_id, await this.operations.undosOf(operation_id));
-    const { count } = await this.operations.addUsers(undo, remaining);
-    return this.start(actor, undo, count);
+    };
+    const undo_id = await this.operations.open(actor, operation);
+    await this.operations.noteUndone(operation_id, undo_id);
+    const source = { undo_of: operation_id, undos: await this.operations.undosOf(operation_id) };
+    const { count, user_ids } = await this.fix(source, undo_id, undo_id);
+    if (user_ids === null) return this.operations.accept(actor, undo_id, count);
+    return this.applyAtOnce(actor, undo_id, operation, checked, user_ids);
   }
 
-  private async answer(actor: Actor, asked: Asked, deed: Deed): Promise<BulkAnswer> {
-    const condition: SqlFragment = sql`users.deleted_at is null and ${visibleUsers(actor)} and ${filterSql(asked.conditions, userFilterSql)}`;
-    return asked.dry_run ? this.preview(actor, asked, condition, deed) : this.carryOut(actor, asked, condition);
-  }
-
-  private async preview(actor: Actor, asked: Asked, condition: SqlFragment, deed: Deed): Promise<BulkPreviewResponse> {
-    const confirm_id = this.tokens.newSeed();
-    const { matched, unchanged, would_change, sample_ids, skipped, skipped_reasons, digest, seen_at } =
-      await this.changes.preview(actor, condition, deed, confirm_id);
-    assertExpected(asked, matched);
-    const expires_at = seen_at.getTime() + confirmWithinMs;
+  private async preview(actor: Actor, request: BulkRequest, checked: CheckedAction): Promise<BulkPreviewResponse> {
+    const confirm_id = this.tokens.newId();
+    const { matched, unchanged, would_change, sample, skipped, skipped_reasons, digest, previewed_at } =
+      await this.changes.preview(actor, checked, request.conditions, confirm_id);
+    assertExpected(request, matched);
+    const expires_at = previewed_at.getTime() + confirmWithinMs;
     return {
       ...{ matched, would_change, unchanged, ...countSkipped(skipped_reasons), skipped: skipped.map(toSkipped) },
-      sample: await this.users.sample(sample_ids),
-      confirm_token: this.tokens.mint({ confirm_id, expires_at, count: matched, digest }, { actor, ...asked }),
+      sample,
+      confirm_token: this.tokens.mint({ confirm_id, expires_at, count: matched, digest }, { actor, ...request }),
       expires_at: new Date(expires_at),
     };
   }
 
-  /**
-   * The users are fixed first; what is changed afterwards, in this transaction or in many, is them
-   * and nobody else.
-   */
-  private async carryOut(
+  /** Fixes the users first. From then on the operation is about these users and no others. */
+  private async apply(
     actor: Actor,
-    asked: Asked,
-    condition: SqlFragment,
+    request: BulkRequest,
+    checked: CheckedAction,
   ): Promise<BulkResultResponse | OperationResponse> {
-    const { kind, permission, filters, change, confirm_token } = asked;
-    const confirmed = confirm_token === null ? null : this.tokens.read(confirm_token, { actor, ...asked });
-    const confirm_id = confirmed?.confirm_id ?? null;
-    const request = { filters, ...(change === null ? {} : { change: { ...change } }) };
-    const operation_id = await this.operations.open(actor, { kind, permission, request, confirm_id });
-    const found = sql`select users.user_id from users where ${condition}`;
-    const fixed = await this.operations.addUsers(operation_id, found, confirm_id ?? operation_id);
+    const { conditions, confirm_token } = request;
+    const confirmed = confirm_token === null ? null : this.tokens.read(confirm_token, { actor, ...request });
+    const operation = operationOf(request, confirmed);
+    const operation_id = await this.operations.open(actor, operation);
+    const fixed = await this.fix({ scope: actor, conditions }, confirmed?.confirm_id ?? operation_id, operation_id);
     if (confirmed !== null) assertConfirmed(confirmed, fixed);
-    assertExpected(asked, fixed.count);
-    if (fixed.count > foundMax) throw new AppError('bulk.too_many');
-    const operation = await this.start(actor, operation_id, fixed.count);
-    const [status, answer] = operation.finished_at === null ? [202, operation] : [200, toBulkResult(operation)];
-    await this.idempotency.keep(status, answer);
-    return answer;
+    assertExpected(request, fixed.count);
+    if (fixed.count > matchedMax) throw new AppError('bulk.too_many');
+    if (fixed.user_ids === null) {
+      const accepted = await this.operations.accept(actor, operation_id, fixed.count);
+      await this.idempotency.keep(202, accepted);
+      return accepted;
+    }
+    const done = await this.applyAtOnce(actor, operation_id, operation, checked, fixed.user_ids);
+    const result = toBulkResult(done);
+    await this.idempotency.keep(200, result);
+    return result;
   }
 
-  private async start(actor: Actor, operation_id: string, count: number): Promise<OperationResponse> {
-    if (count > atOnceMax) return this.operations.accept(actor, operation_id);
-    await this.operations.assertAlone(operation_id);
-    await this.operations.begin(actor, operation_id);
-    await this.runner.finish(operation_id);
-    // one that was accepted meanwhile may have done some of them before and others after; from here
-    // on it waits for their locks
-    await this.operations.assertAlone(operation_id, this.changes.changedBy(operation_id));
-    return this.operations.get(actor, operation_id);
+  /** Returns the ids of up to 10,000 users. Stores more users as batches of the operation. */
+  private async fix(
+    source: UserSource,
+    seed: string,
+    operation_id: string,
+  ): Promise<FixedSet & { user_ids: string[] | null }> {
+    const fixed = await this.users.fix(source, seed, atOnceMax + 1);
+    if (fixed.count <= atOnceMax) return fixed;
+    return { ...(await this.users.fixInBatches(source, seed, operation_id)), user_ids: null };
+  }
+
+  /** Applies an operation in the current transaction, all or nothing, without batches. */
+  private async applyAtOnce(
+    actor: Actor,
+    operation_id: string,
+    { kind, request }: OperationRequest,
+    checked: CheckedAction,
+    user_ids: string[],
+  ): Promise<OperationResponse> {
+    await this.operations.assertNoOverlap(operation_id, user_ids);
+    await this.operations.recordAccepted(actor, { operation_id, kind, request, matched: user_ids.length });
+    const { changed_ids, ...outcome } = await this.bulkChanges.apply(actor, checked, user_ids, operation_id);
+    const operation = await this.operations.complete(operation_id, outcome);
+    // An operation that was accepted in the meantime may have processed some of these users before
+    // this one and others after it. From here on it waits for the locks of this transaction.
+    await this.operations.assertNoOverlap(operation_id, changed_ids);
+    return operation;
   }
 }
 
-function assertExpected({ expected }: FoundRequest, count: number): void {
+function operationOf({ kind, filters, change }: BulkRequest, confirmed: Confirmation | null): OperationRequest {
+  return {
+    kind,
+    permission: kind === 'delete' ? 'user:delete' : 'user:update',
+    request: { filters, ...(change === null ? {} : { change: { ...change } }) },
+    confirm_id: confirmed?.confirm_id ?? null,
+  };
+}
+
+function assertExpected({ expected }: BulkQuery, count: number): void {
   if (expected === null || expected === count) return;
   throw new AppError('bulk.expected_mismatch', { detail: `The filter finds ${count} users, not ${expected}.` });
 }
 
-function assertConfirmed(confirmed: Confirmation, fixed: FoundSet & { fixed_at: Date }): void {
+function assertConfirmed(confirmed: Confirmation, fixed: FixedSet): void {
   const same = confirmed.count === fixed.count && confirmed.digest === fixed.digest;
   if (!same || confirmed.expires_at <= fixed.fixed_at.getTime()) throw new AppError('bulk.set_changed');
 }

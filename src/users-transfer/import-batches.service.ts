@@ -32,7 +32,7 @@ export class ImportBatchesService implements OnModuleInit {
 
   onModuleInit(): void {
     this.runner.handle('import', {
-      skipped_kept: failedMax,
+      skipped_max: failedMax,
       prepare: (operation, number) => this.prepare(operation, number),
       run: (operation, _number, prepared) => this.run(operation, prepared as Prepared),
     });

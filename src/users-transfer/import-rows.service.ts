@@ -10,7 +10,7 @@ import { EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
 import { UserMailsService } from '../users/user-mails.service';
-import { visibleUsers } from '../users/users.service';
+import { visibleUsers } from '../users/users.sql';
 import type { ImportLine } from './import-file';
 import { type ImportedUser, isMd5, type Judge, judge, shortFault } from './import-rows';
 import type { ImportOptions } from './import-options';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
-import { isIdTaken, isTaken, ofHolder } from '../users/user-changes.service';
+import { isIdTaken, isTaken, ofHolder } from '../users/users.sql';
 import type { ImportedUser } from './import-rows';
 
 /** A row whose user cannot be, and what of it is taken. */

@@ -2,129 +2,121 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
 import { mayGiveScope } from '../access/scope';
 import { AppError } from '../common/errors/app-error';
-import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import type { Condition } from '../common/query/filter';
 import { CredentialsService } from '../credentials/credentials.service';
-import { EventsService } from '../events/events.service';
+import { eventBase, type EventType } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import { SessionsService } from '../sessions/sessions.service';
-import { type Assignment, assignmentsOf, touchesPower, type UserChange } from './user-change';
-import { type Applied, type Previewed, UserChangesRepository } from './user-changes.repository';
-import type { Deed } from './user-rules';
-import { changedBy, leftToUndo, undoOf } from './user-undo';
+import {
+  type ActionOutcome,
+  type AppliedAction,
+  type CheckedAction,
+  type PreviewedAction,
+  touchesPower,
+  type UserAction,
+} from './user-change';
+import { toUserResponse, type UserResponse } from './users.dto';
+import { UsersRepository } from './users.repository';
 
-export type { Applied, Outcome, SkippedUser } from './user-changes.repository';
-export { type Deed, isIdTaken, isTaken, ofHolder } from './user-rules';
+export type { ActionOutcome, AppliedAction, CheckedAction, SkippedUser, UserAction } from './user-change';
 
-const deletion: Assignment = {
-  column: 'deleted_at',
-  value: rawSql('coalesce(users.deleted_at, now()::timestamptz(3))'),
-};
+/** A preview of an action, with some of the users that would change. */
+export interface ActionPreview
+  extends ActionOutcome, Pick<PreviewedAction, 'would_change' | 'digest' | 'previewed_at'> {
+  /** the first 20 users that would change, as they are now */
+  sample: UserResponse[];
+}
 
 /**
- * Changing and deleting users: the rules about who may do what to whom, and what follows for
- * sessions and links. One user or all that a filter finds go the same way. To be called within a
- * transaction.
+ * Applies actions to users: one user, a batch or all that a request found, by the same rules and the
+ * same statement.
  */
 @Injectable()
 export class UserChangesService {
   constructor(
-    private readonly changes: UserChangesRepository,
+    private readonly users: UsersRepository,
     private readonly roles: RolesService,
     private readonly sessions: SessionsService,
     private readonly credentials: CredentialsService,
-    private readonly events: EventsService,
   ) {}
 
   /**
-   * What a change means. @throws request.invalid, access.grant_exceeds_own when no user at all
-   * could be changed like this
+   * Rejects an action that the actor may not apply to any user, and loads the roles that the actor
+   * may grant.
+   * @throws request.invalid, access.grant_exceeds_own
    */
-  async changeDeed(actor: Actor, change: UserChange): Promise<Deed> {
-    await this.roles.assertMayGive(actor, change.roles ?? [], null);
-    await this.roles.assertMayGive(actor, change.roles_add ?? [], null, '/roles_add');
-    await this.roles.assertMayGive(actor, change.roles_remove ?? [], null, '/roles_remove');
-    if (change.carrier_scope !== undefined && !mayGiveScope(actor, change.carrier_scope))
-      throw new AppError('access.grant_exceeds_own');
-    return { kind: 'change', change, assignments: assignmentsOf(change), roles: await this.roles.grantsOf(actor) };
-  }
-
-  /** What a deletion means. */
-  async deleteDeed(actor: Actor): Promise<Deed> {
-    return { kind: 'delete', change: {}, assignments: [deletion], roles: await this.roles.grantsOf(actor) };
-  }
-
-  /** What putting back the changes, or with `restores` the deletions, of an operation means. */
-  async undoDeed(actor: Actor, operation_id: string, restores: boolean): Promise<Deed> {
-    return { kind: 'undo', change: {}, restores, ...undoOf(operation_id), roles: await this.roles.grantsOf(actor) };
+  async check(actor: Actor, action: UserAction): Promise<CheckedAction> {
+    if (action.kind === 'change') {
+      const { roles = [], roles_add = [], roles_remove = [], carrier_scope } = action.change;
+      await this.roles.assertMayGive(actor, roles, null);
+      await this.roles.assertMayGive(actor, roles_add, null, '/roles_add');
+      await this.roles.assertMayGive(actor, roles_remove, null, '/roles_remove');
+      if (carrier_scope !== undefined && !mayGiveScope(actor, carrier_scope))
+        throw new AppError('access.grant_exceeds_own');
+    }
+    return { action, grants: await this.roles.grantsOf(actor) };
   }
 
   /**
-   * What a deed would do to the users that a condition finds; the digest of their ids is made with
-   * `seed`.
+   * Returns what an action would do to the users within the actor's scope that match a filter.
+   * @param seed of the digest of their ids
    */
-  preview(actor: Actor, condition: SqlFragment, deed: Deed, seed: string): Promise<Previewed> {
-    return this.changes.preview(actor, condition, deed, seed);
-  }
-
-  /** The users whom an operation has changed or deleted, as a query that gives `user_id`. */
-  changedBy(operation_id: string): SqlFragment {
-    return changedBy(operation_id);
-  }
-
-  /** Renders the query for the users of an operation whom none of `undos` has restored. */
-  leftToUndo(operation_id: string, undos: string[]): SqlFragment {
-    return leftToUndo(operation_id, undos);
+  async preview(actor: Actor, checked: CheckedAction, conditions: Condition[], seed: string): Promise<ActionPreview> {
+    const { sample_ids, ...preview } = await this.users.preview(actor, checked, conditions, seed);
+    const sample = await this.users.listByIds(sample_ids, actor);
+    return { ...preview, sample: sample.map(toUserResponse) };
   }
 
   /**
-   * Does a deed to the users that a condition finds, with everything that follows from it. Whoever
-   * could remove the last administrator does so one after the other, so that two at once cannot
-   * (ASVS 15.4.2). Roles that are given stay as they are until the transaction ends: none is gone,
-   * or closed to its new holder, by the time they have it.
-   * @param wanted ids that should be found, as a query; the missing ones are skipped as
-   * `user.not_found`
+   * Applies an action to users, ends the sessions that they may no longer have and voids their links.
+   * Skips users that a rule protects; ids without a user in the actor's scope are skipped as
+   * `user.not_found`. Call it within a transaction.
+   * @param operation_id operation that the events belong to
    */
   async apply(
     actor: Actor,
-    condition: SqlFragment,
-    asked: Deed,
+    { action, grants }: CheckedAction,
+    user_ids: string[],
     operation_id: string | null = null,
-    wanted: SqlFragment | null = null,
-  ): Promise<Applied> {
-    const deed = assignsRoles(asked) ? { ...asked, roles: await this.roles.frozenGrantsOf(actor) } : asked;
-    const power = deed.kind !== 'change' || touchesPower(deed.change);
-    if (power) await this.changes.lockAdministrators(condition);
-    const record = (targets: SqlFragment) => this.events.recordAll(actor, eventOf(deed), 'user', targets, operation_id);
-    const applied = await this.changes.apply(actor, condition, deed, record, wanted);
+  ): Promise<AppliedAction> {
+    // Roles before administrators before users. A granted role neither disappears nor closes to its
+    // new holder before the transaction ends, and two transactions that could remove the last
+    // administrator run one after the other (ASVS 15.4.2).
+    const checked = { action, grants: assignsRoles(action) ? await this.roles.frozenGrantsOf(actor) : grants };
+    const power = action.kind !== 'change' || touchesPower(action.change);
+    if (power) await this.users.lockAdministrators(actor, action, user_ids);
+    const event = eventBase(actor, eventTypeOf(action), { operation_id });
+    const applied = await this.users.apply(actor, checked, user_ids, event);
     const { changed_ids, shut_out_ids } = applied;
     if (changed_ids.length === 0) return applied;
-    if (power && deed.kind !== 'delete') await this.dropProposals(changed_ids);
+    if (power && action.kind !== 'delete') await this.dropProposedEmails(changed_ids);
     if (shut_out_ids.length > 0) await this.credentials.voidTokens(shut_out_ids);
-    const mayShutOut = shut_out_ids.length > 0 || deed.assignments.some(({ column }) => column === 'allowed_ips');
-    if (mayShutOut) await this.sessions.endForbidden(actor, changed_ids, operation_id);
+    if (shut_out_ids.length > 0 || assignsNetworks(action))
+      await this.sessions.endForbidden(actor, changed_ids, operation_id);
     return applied;
   }
 
   /**
-   * An address that was proposed for somebody with less power must not be confirmed into more
-   * (privilege escalation).
+   * An address that was proposed for a user with fewer permissions must not be confirmed after the
+   * user got more (privilege escalation).
    */
-  private async dropProposals(user_ids: string[]): Promise<void> {
-    await this.changes.dropProposals(user_ids);
+  private async dropProposedEmails(user_ids: string[]): Promise<void> {
+    await this.users.dropProposedEmails(user_ids);
     await this.credentials.voidTokens(user_ids, ['email']);
   }
 }
 
-function assignsRoles({ assignments }: Deed): boolean {
-  return assignments.some(({ column }) => column === 'roles');
+function assignsRoles(action: UserAction): boolean {
+  if (action.kind !== 'change') return action.kind === 'undo';
+  const { roles, roles_add, roles_remove } = action.change;
+  return [roles, roles_add, roles_remove].some((names) => names !== undefined);
 }
 
-function eventOf({ kind, restores = false }: Deed): 'user.changed' | 'user.deleted' | 'user.restored' {
-  if (kind === 'delete') return 'user.deleted';
-  return restores ? 'user.restored' : 'user.changed';
+function assignsNetworks(action: UserAction): boolean {
+  return action.kind === 'undo' || (action.kind === 'change' && action.change.allowed_ips !== undefined);
 }
 
-/** The condition that finds one living user whom the actor may see. */
-export function oneUser(user_id: string, visible: SqlFragment): SqlFragment {
-  return sql`users.user_id = ${user_id}::uuid and users.deleted_at is null and ${visible}`;
+function eventTypeOf(action: UserAction): EventType {
+  if (action.kind === 'delete') return 'user.deleted';
+  return action.kind === 'undo' && action.restores ? 'user.restored' : 'user.changed';
 }

@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import type { Actor } from '../access/actor';
-import { permitsAll } from '../access/administrators.sql';
+import { type Actor, systemActor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
-import { sql } from '../common/query/sql';
 import { CredentialsService } from '../credentials/credentials.service';
 import { LoginAttemptsService } from '../credentials/login-attempts.service';
 import { EventsService } from '../events/events.service';
@@ -43,7 +41,7 @@ export class UserPasswordsService {
 
   /** The living user with this name or address, or null. */
   async findByLogin(login: string): Promise<UserResponse | null> {
-    const user = await this.users.findByLogin(login);
+    const user = await this.users.findByLogin(login, systemActor);
     return user === null ? null : toUserResponse(user);
   }
 
@@ -51,15 +49,14 @@ export class UserPasswordsService {
    * The living user with this name or address, if a role of theirs permits everything; else null.
    */
   async findAdministrator(login: string): Promise<UserResponse | null> {
-    const named = await this.users.findByLogin(login);
-    const user =
-      named === null ? null : await this.users.find(sql`users.user_id = ${named.user_id}::uuid and ${permitsAll}`);
+    const named = await this.users.findByLogin(login, systemActor);
+    const user = named === null ? null : await this.users.findAdministrator(named.user_id, systemActor);
     return user === null ? null : toUserResponse(user);
   }
 
   /** The living user with this id, or null. */
   async find(user_id: string): Promise<UserResponse | null> {
-    const user = await this.users.find(sql`users.user_id = ${user_id}::uuid and users.deleted_at is null`);
+    const user = await this.users.find(user_id, systemActor);
     return user === null ? null : toUserResponse(user);
   }
 

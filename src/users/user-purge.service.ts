@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
-import { sql } from '../common/query/sql';
 import { LoginAttemptsService } from '../credentials/login-attempts.service';
 import { EventsService } from '../events/events.service';
 import { IdempotencyService } from '../idempotency/idempotency.service';
@@ -28,7 +27,7 @@ export class UserPurgeService {
    * then removes them. To be called within a transaction.
    */
   async purge(actor: Actor, user_id: string): Promise<void> {
-    const user = await this.users.find(sql`users.user_id = ${user_id}::uuid`);
+    const user = await this.users.findWithDeleted(user_id, actor);
     if (user === null) return;
     const { name, email, email_pending, phone, first_name, last_name, carrier_id } = user;
     const beforeAt = [email, email_pending].map((address) => address?.split('@')[0] ?? null);

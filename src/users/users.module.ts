@@ -8,7 +8,6 @@ import { OperationsModule } from '../operations/operations.module';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { RolesModule } from '../roles/roles.module';
 import { SessionsModule } from '../sessions/sessions.module';
-import { UserChangesRepository } from './user-changes.repository';
 import { UserChangesService } from './user-changes.service';
 import { UserCreationService } from './user-creation.service';
 import { UserPasswordsService } from './user-passwords.service';
@@ -37,7 +36,6 @@ import { UsersService } from './users.service';
     UsersRepository,
     UserCreationService,
     UserChangesService,
-    UserChangesRepository,
     UserPasswordsService,
     UserMailsService,
     UserPurgeService,

@@ -1,21 +1,26 @@
-import { administratorsLock } from '../access/administrators.sql';
 import { Injectable } from '@nestjs/common';
+import { type Actor, identityOf } from '../access/actor';
+import { administratorsLock, permitsAll } from '../access/administrators.sql';
+import type { Scope } from '../access/scope';
 import { CursorCodec } from '../common/query/cursor';
-import type { RawQuery } from '../common/query/filter';
+import type { Condition, RawQuery } from '../common/query/filter';
 import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
-import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { rawSql, sql } from '../common/query/sql';
 import type { Answered } from '../common/times';
 import { Database } from '../database/database';
-import { networksSql } from './user-change';
+import type { EventBase } from '../events/events.service';
+import { networksSql } from './user-assignments.sql';
+import type { AppliedAction, CheckedAction, PreviewedAction, UserAction } from './user-change';
+import { applyActionSql, previewActionSql, targetSql } from './user-changes.sql';
 import type { UserEntity } from './user.entity';
 import { userList } from './user-list';
 import { userListSql } from './user-list.sql';
 import { userColumns } from './user-columns.sql';
-import { isTaken } from './user-rules';
 import type { UserRecord } from './users.dto';
+import { isTaken, visibleUsers } from './users.sql';
 
-/** A user to be added. */
+/** The columns of a new user. */
 export type NewUser = Pick<
   UserEntity,
   | 'user_id'
@@ -39,7 +44,7 @@ export type NewUser = Pick<
 
 type TakenCode = 'user.name_taken' | 'user.email_taken';
 
-/** The SQL of users. */
+/** Reads and writes users. */
 @Injectable()
 export class UsersRepository {
   constructor(
@@ -47,79 +52,144 @@ export class UsersRepository {
     private readonly cursors: CursorCodec,
   ) {}
 
-  /** The one user that a condition shows, or null. */
-  async find(condition: SqlFragment): Promise<UserRecord | null> {
-    const [row] = await this.database.runPrepared<UserRecord>(
-      sql`select ${userColumns} from users where ${condition} limit 1`,
-    );
+  /** Returns a user within a scope, or null. Deleted users are not found. */
+  async find(user_id: string, scope: Scope): Promise<UserRecord | null> {
+    const [row] = await this.database.runPrepared<UserRecord>(sql`
+      select ${userColumns}
+      from users
+      where users.user_id = ${user_id}::uuid
+        and users.deleted_at is null
+        and ${visibleUsers(scope)}`);
+    return row ?? null;
+  }
+
+  /** Returns a user within a scope, deleted or not, or null. */
+  async findWithDeleted(user_id: string, scope: Scope): Promise<UserRecord | null> {
+    const [row] = await this.database.runPrepared<UserRecord>(sql`
+      select ${userColumns}
+      from users
+      where users.user_id = ${user_id}::uuid
+        and ${visibleUsers(scope)}`);
     return row ?? null;
   }
 
   /**
-   * The living user with this name or e-mail address, without regard to case. Names have no `@`,
-   * addresses do.
+   * Returns the user within a scope that has a name or e-mail address, without regard to case, or
+   * null. Names contain no `@`, addresses do. Deleted users are not found.
    */
-  findByLogin(login: string): Promise<UserRecord | null> {
+  async findByLogin(login: string, scope: Scope): Promise<UserRecord | null> {
     const column = rawSql(login.includes('@') ? 'users.email' : 'users.name');
-    return this.find(sql`lower(${column}) = lower(${login}::text) and users.deleted_at is null`);
+    const [row] = await this.database.runPrepared<UserRecord>(sql`
+      select ${userColumns}
+      from users
+      where lower(${column}) = lower(${login}::text)
+        and users.deleted_at is null
+        and ${visibleUsers(scope)}`);
+    return row ?? null;
   }
 
-  /**
-   * One page of the living or the deleted, of what the condition shows and the caller's query
-   * finds.
-   */
-  async list(
-    visible: SqlFragment,
-    query: RawQuery,
-    caller_id: string,
-    deleted: boolean,
-  ): Promise<Page<Answered<UserRecord>>> {
-    const parsed = parseListQuery(
-      query,
-      { ...userList, name: deleted ? 'deleted users' : 'users' },
-      caller_id,
-      this.cursors,
-    );
+  /** Returns a user within a scope if a role permits everything to the user, otherwise null. */
+  async findAdministrator(user_id: string, scope: Scope): Promise<UserRecord | null> {
+    const [row] = await this.database.runPrepared<UserRecord>(sql`
+      select ${userColumns}
+      from users
+      where users.user_id = ${user_id}::uuid
+        and ${permitsAll}
+        and ${visibleUsers(scope)}`);
+    return row ?? null;
+  }
+
+  /** Returns one page of the users within a scope that match a query, deleted ones or the others. */
+  async list(scope: Scope, query: RawQuery, deleted: boolean): Promise<Page<Answered<UserRecord>>> {
+    const list = { ...userList, name: deleted ? 'deleted users' : 'users' };
+    const parsed = parseListQuery(query, list, identityOf(scope), this.cursors);
     const state = rawSql(deleted ? 'users.deleted_at is not null' : 'users.deleted_at is null');
-    const source = {
-      ...userListSql,
-      columns: userColumns,
-      visible: sql`${state} and ${visible}`,
-    };
+    const visible = sql`${state} and ${visibleUsers(scope)}`;
+    const source = { ...userListSql, columns: userColumns, visible };
     return readPage<Answered<UserRecord>>(this.database.answers, source, parsed, this.cursors);
   }
 
-  /** The first users that a condition finds, for a preview. */
-  sample(user_ids: string[]): Promise<UserRecord[]> {
-    return this.database.run(
-      sql`select ${userColumns} from users where users.user_id = any(${user_ids}::uuid[]) order by users.user_id`,
-    );
+  /** Returns the users with these ids within a scope, by id. */
+  listByIds(user_ids: string[], scope: Scope): Promise<UserRecord[]> {
+    return this.database.run(sql`
+      select ${userColumns}
+      from users
+      where users.user_id = any(${user_ids}::uuid[])
+        and ${visibleUsers(scope)}
+      order by users.user_id`);
   }
 
   /** Returns the error code if another user has the name or address, or null. */
   async findTaken(name: string, email: string): Promise<TakenCode | null> {
-    const [row] = await this.database.runPrepared<{ code: TakenCode | null }>(sql`select case
-      when ${isTaken('name', sql`${name}::text`)} then 'user.name_taken'
-      when ${isTaken('email', sql`${email}::text`)} then 'user.email_taken' end as code`);
+    const [row] = await this.database.runPrepared<{ code: TakenCode | null }>(sql`
+      select case
+        when ${isTaken('name', sql`${name}::text`)} then 'user.name_taken'
+        when ${isTaken('email', sql`${email}::text`)} then 'user.email_taken'
+      end as code`);
     return row?.code ?? null;
   }
 
-  /** Adds a user; uniqueness is decided by the indexes. */
+  /** Adds a user. The indexes decide whether name and address are free. */
   async insert(user: NewUser): Promise<UserRecord> {
-    const [row] = await this.database
-      .run<UserRecord>(sql`insert into users (user_id, user_type, name, email, first_name, last_name, phone, locale, timezone,
-        carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password, created_by)
-      values (${user.user_id}, ${user.user_type}, ${user.name}, ${user.email}, ${user.first_name}, ${user.last_name}, ${user.phone}, ${user.locale}, ${user.timezone},
-        ${user.carrier_id}, ${user.carrier_scope}, ${user.roles}::text[], ${user.status}, ${networksSql(user.allowed_ips)}, ${JSON.stringify(user.attributes)}::jsonb,
-        ${user.must_change_password}, ${user.created_by})
+    const [row] = await this.database.run<UserRecord>(sql`
+      insert into users (
+        user_id, user_type, name, email, first_name, last_name, phone, locale, timezone,
+        carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password, created_by
+      )
+      values (
+        ${user.user_id}, ${user.user_type}, ${user.name}, ${user.email}, ${user.first_name}, ${user.last_name},
+        ${user.phone}, ${user.locale}, ${user.timezone}, ${user.carrier_id}, ${user.carrier_scope},
+        ${user.roles}::text[], ${user.status}, ${networksSql(user.allowed_ips)},
+        ${JSON.stringify(user.attributes)}::jsonb, ${user.must_change_password}, ${user.created_by}
+      )
       returning ${userColumns}`);
     return row as UserRecord;
   }
 
+  /** Returns what an action would do to the users that match a filter. Writes and locks nothing. */
+  async preview(actor: Actor, checked: CheckedAction, conditions: Condition[], seed: string): Promise<PreviewedAction> {
+    const [row] = await this.database.run<PreviewedAction>(previewActionSql(actor, checked, conditions, seed));
+    return row as PreviewedAction;
+  }
+
   /**
-   * Notes a new password; null when it is not the one that was verified that it takes the place of.
-   * A proposed address is dropped: whoever knew the old password may have proposed it. A reset
-   * proves the address and lifts the lock.
+   * Applies an action to users, in the order of their ids, and records its events, in one statement.
+   */
+  async apply(actor: Actor, checked: CheckedAction, user_ids: string[], event: EventBase): Promise<AppliedAction> {
+    const [row] = await this.database.run<AppliedAction>(applyActionSql(actor, checked, user_ids, event));
+    return row as AppliedAction;
+  }
+
+  /**
+   * Locks the set of administrators until the transaction ends, if an action finds a System User.
+   * Other actions that could remove an administrator wait.
+   */
+  async lockAdministrators(actor: Actor, action: UserAction, user_ids: string[]): Promise<void> {
+    await this.database.run(sql`
+      select pg_advisory_xact_lock(${administratorsLock}::bigint)
+      from (
+        select 1
+        from users
+        where ${targetSql(actor, action, user_ids)}
+          and users.user_type = 'system'
+        limit 1
+      ) found`);
+  }
+
+  /** Drops the proposed addresses of users. */
+  async dropProposedEmails(user_ids: string[]): Promise<void> {
+    await this.database.run(sql`
+      update users
+      set email_pending = null
+      where user_id = any(${user_ids}::uuid[])
+        and email_pending is not null`);
+  }
+
+  /**
+   * Notes that a user has a new password. Returns null if the password changed since it was
+   * verified, or if the user is disabled or deleted.
+   * Drops a proposed address: a thief of the old password may have proposed it. A reset proves the
+   * address and ends the account lockout.
    */
   async notePassword(
     user_id: string,
@@ -130,37 +200,68 @@ export class UsersRepository {
       verified === null
         ? sql`true`
         : sql`password_changed_at is not distinct from ${verified.password_changed_at}::timestamptz`;
-    const [row] = await this.database
-      .run<UserRecord>(sql`update users set password_changed_at = now(), must_change_password = false, email_pending = null, updated_at = now(), version = version + 1,
+    const [row] = await this.database.run<UserRecord>(sql`
+      update users
+      set
+        password_changed_at = now(),
+        must_change_password = false,
+        email_pending = null,
+        updated_at = now(),
+        version = version + 1,
         locked_until = case when ${proven_email}::text is null then locked_until end,
-        email_verified_at = case when lower(email) = lower(${proven_email}::text) then now() else email_verified_at end,
+        email_verified_at = case
+          when lower(email) = lower(${proven_email}::text) then now()
+          else email_verified_at
+        end,
         status = case when status = 'invited' then 'active' else status end
-      where user_id = ${user_id}::uuid and deleted_at is null and status <> 'disabled' and ${unchanged} returning ${userColumns}`);
+      where user_id = ${user_id}::uuid
+        and deleted_at is null
+        and status <> 'disabled'
+        and ${unchanged}
+      returning ${userColumns}`);
     return row ?? null;
   }
 
-  /** Notes the time of the password that a user was created with. */
+  /** Notes when the password of a new user was set. */
   async notePasswordSet(user_id: string): Promise<UserRecord> {
-    const [row] = await this.database.run<UserRecord>(
-      sql`update users set password_changed_at = now() where user_id = ${user_id}::uuid returning ${userColumns}`,
-    );
+    const [row] = await this.database.run<UserRecord>(sql`
+      update users
+      set password_changed_at = now()
+      where user_id = ${user_id}::uuid
+      returning ${userColumns}`);
     return row as UserRecord;
   }
 
-  /** Puts the proposed address in force, if it still is the one that was confirmed. */
+  /** Replaces the address of a user by the proposed one. Returns null if it is another one by now. */
   async confirmEmail(user_id: string, email: string): Promise<UserRecord | null> {
-    const [row] = await this.database
-      .run<UserRecord>(sql`update users set email = email_pending, email_pending = null, email_verified_at = now(), updated_at = now(),
-        version = version + 1 where user_id = ${user_id}::uuid and email_pending = ${email} and deleted_at is null and status <> 'disabled' returning ${userColumns}`);
+    const [row] = await this.database.run<UserRecord>(sql`
+      update users
+      set
+        email = email_pending,
+        email_pending = null,
+        email_verified_at = now(),
+        updated_at = now(),
+        version = version + 1
+      where user_id = ${user_id}::uuid
+        and email_pending = ${email}
+        and deleted_at is null
+        and status <> 'disabled'
+      returning ${userColumns}`);
     return row ?? null;
   }
 
-  /** Brings a deleted user back; the indexes decide whether name and address are still free. */
+  /** Restores a deleted user, or returns null. The indexes decide whether name and address are free. */
   async restore(user_id: string, allowed_roles: string[]): Promise<UserRecord | null> {
-    const roles = sql`array(select role from unnest(roles) role where role = any(${allowed_roles}::text[]) order by role)`;
-    const [row] = await this.database
-      .run<UserRecord>(sql`update users set deleted_at = null, roles = ${roles}, updated_at = now(), version = version + 1
-      where user_id = ${user_id}::uuid and deleted_at is not null returning ${userColumns}`);
+    const [row] = await this.database.run<UserRecord>(sql`
+      update users
+      set
+        deleted_at = null,
+        roles = array(select role from unnest(roles) role where role = any(${allowed_roles}::text[]) order by role),
+        updated_at = now(),
+        version = version + 1
+      where user_id = ${user_id}::uuid
+        and deleted_at is not null
+      returning ${userColumns}`);
     return row ?? null;
   }
 

@@ -9,7 +9,7 @@ import { auditList } from '../../src/events/audit-list';
 import { apiKeyList } from '../../src/api-keys/api-key-list';
 import { operationList } from '../../src/operations/operation-list';
 import { sessionList } from '../../src/sessions/session-list';
-import { parseFound } from '../../src/users-bulk/found-request';
+import { parseBulkQuery } from '../../src/users-bulk/bulk-query';
 import { userList } from '../../src/users/user-list';
 import { document } from '../support/document';
 
@@ -263,7 +263,7 @@ describe('query parameters and their schemas', () => {
       fc.assert(
         fc.property(fc.oneof(anyText, accepted(schema), fc.constantFrom('999999999', '1000000000')), (text) => {
           const filter = name === 'everyone' ? {} : { name: 'ada' };
-          const errors = errorsOf(() => parseFound({ ...filter, [name]: text }));
+          const errors = errorsOf(() => parseBulkQuery({ ...filter, [name]: text }));
           expect([name, text, errors.length === 0]).toEqual([name, text, validate(instanceOf(text, schema))]);
         }),
         { numRuns: 200 },

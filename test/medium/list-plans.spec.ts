@@ -7,7 +7,6 @@ import type { Operator } from '../../src/common/query/filter-value';
 import { dataSourceOptions } from '../../src/database/data-source';
 import { userList } from '../../src/users/user-list';
 import { UsersRepository } from '../../src/users/users.repository';
-import { visibleUsers } from '../../src/users/users.service';
 import { explaining } from '../support/plans';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
@@ -111,14 +110,9 @@ describe('query plans of lists of 100,000 users', () => {
     const { deleted, ...rest } = parameters;
     const plans: string[] = [];
     const repository = repositoryOf(plans);
-    const { next_cursor } = await repository.list(visibleUsers(caller), rest, caller.user_id, deleted === 'true');
+    const { next_cursor } = await repository.list(caller, rest, deleted === 'true');
     if (next_cursor !== null)
-      await repository.list(
-        visibleUsers(caller),
-        { ...rest, count: 'none', cursor: next_cursor },
-        caller.user_id,
-        deleted === 'true',
-      );
+      await repository.list(caller, { ...rest, count: 'none', cursor: next_cursor }, deleted === 'true');
     return plans;
   }
 
@@ -181,7 +175,7 @@ describe('query plans of lists of 100,000 users', () => {
       wild.flatMap((text) => [`q=${text}`, `name_like=${text}`, `last_name_like=${text}`]),
     );
     expect(wholeTables(plans)).toEqual([]);
-    const search = (q: string) => repositoryOf([]).list(visibleUsers(callers.everything), { q }, someone, false);
+    const search = (q: string) => repositoryOf([]).list(callers.everything, { q }, false);
     expect((await search('zuse%')).items).toEqual([]);
     expect((await search('zuse')).items.length).toBeGreaterThan(0);
   });
@@ -208,7 +202,7 @@ describe('query plans of lists of 100,000 users', () => {
     ): Promise<{ planner: number; table: number }> => {
       const before = plans.length;
       query.mockClear();
-      await repository.list(visibleUsers(caller), filter, caller.user_id, false);
+      await repository.list(caller, filter, false);
       const planner = query.mock.calls.filter(([text]) => String(text).startsWith('explain (format json) ')).length;
       return { planner, table: plans.length - before };
     };

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { CursorCodec } from '../../src/common/query/cursor';
-import { sql, type SqlFragment } from '../../src/common/query/sql';
+import type { SqlFragment } from '../../src/common/query/sql';
 import type { Database } from '../../src/database/database';
 import { OperationsRepository } from '../../src/operations/operations.repository';
 import { appSecret } from '../support/service';
@@ -53,8 +53,12 @@ describe('a bulk change beside a long operation', () => {
       { run } as unknown as Database,
       new CursorCodec(Buffer.from(appSecret)),
     );
-    const users = sql`select unnest(user_ids) as user_id from operation_batches where operation_id = ${mine}::uuid`;
-    return { overlaps: await repository.overlaps(mine, users), compared };
+    const { rows } = await client.query<{ user_ids: string[] }>(
+      'select user_ids from operation_batches where operation_id = $1',
+      [mine],
+    );
+    const user_ids = rows.flatMap((batch) => batch.user_ids);
+    return { overlaps: await repository.overlaps(mine, user_ids), compared };
   }
 
   it.each(['as they were filled', 'as the planner knows them'])(

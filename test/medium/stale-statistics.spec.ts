@@ -1,8 +1,11 @@
 import { Client } from 'pg';
+import { systemActor } from '../../src/access/actor';
 import { rawSql, sql, type SqlFragment } from '../../src/common/query/sql';
-import { isTaken } from '../../src/users/user-changes.service';
-import { undoOf } from '../../src/users/user-undo';
-import { livingOf } from '../../src/users-bulk/found-users.service';
+import { eventBase } from '../../src/events/events.service';
+import type { UserAction } from '../../src/users/user-change';
+import { beforeOperationJoins } from '../../src/users/user-assignments.sql';
+import { applyActionSql } from '../../src/users/user-changes.sql';
+import { isTaken } from '../../src/users/users.sql';
 import { addManyUsers } from '../support/many-users';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
@@ -66,12 +69,30 @@ describe('plans on statistics from before most users were restored', () => {
     expect(await readFor(query, 'other')).toBeLessThan(2 * back);
   });
 
-  const ids = sql`(select array_agg(user_id) from (select user_id from users where (attributes ->> 'number')::integer % 100 = 1) chosen)`;
+  const someIds = async () => {
+    const { rows } = await client.query<{ user_id: string }>(
+      `select user_id from users where (attributes ->> 'number')::integer % 100 = 1`,
+    );
+    return rows.map(({ user_id }) => user_id);
+  };
 
-  it('looks up the users of a batch by their ids', async () => {
-    const query = sql`select 1 from users found where ${rawSql(livingOf(ids).toQuery().text.replaceAll('users.', 'found.'))}`;
-    expect((await ask(query)).length).toBe(back / 100);
-    expect(await readFor(query, 'found')).toBeLessThan(many / 50);
+  const actions: UserAction[] = [
+    { kind: 'change', change: { timezone: 'Europe/Vienna' } },
+    { kind: 'change', change: { roles: [] } },
+    { kind: 'delete' },
+  ];
+  it.each(actions)('looks up the users of $kind $change by their ids', async (action) => {
+    const ids = await someIds();
+    const grants = { forbidden: [], open_to_system: [], open_to_carrier: [] };
+    const event = eventBase(systemActor, 'user.changed');
+    const query = applyActionSql(systemActor, { action, grants }, ids, event);
+    await client.query('begin');
+    expect(await readFor(query, 'users')).toBeLessThan(4 * ids.length);
+    await client.query('rollback');
+    await client.query('begin');
+    const [applied] = await ask(query);
+    expect(applied?.['changed_ids']).toHaveLength(back / 100);
+    await client.query('rollback');
   });
 
   it('looks up the values of an undo by the users of its batch', async () => {
@@ -83,10 +104,10 @@ describe('plans on statistics from before most users were restored', () => {
       );
     for (const other of ['1', '2', '3']) await add(`018f0000-0000-7000-8000-00000000000${other}`, many);
     await client.query('analyze events');
+    const ids = await someIds();
     const unknown = '018f0000-0000-7000-8000-000000000004';
     await add(unknown, many);
-    const joins = undoOf(unknown).before?.joins ?? sql``;
-    const query = sql`select restored.locale from users ${joins} where users.user_id = any(${ids}::uuid[])`;
+    const query = sql`select restored.locale from users ${beforeOperationJoins(unknown)} where users.user_id = any(${ids}::uuid[])`;
     expect(await ask(query)).toEqual(Array<object>(many / 100).fill({ locale: 'fr' }));
     expect(await readFor(query, 'events')).toBeLessThan(many / 50);
   });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ConfirmTokens, type Confirmation, type Previewed } from '../../../src/users-bulk/confirm-tokens';
+import { ConfirmTokens, type Confirmation, type PreviewedRequest } from '../../../src/users-bulk/confirm-tokens';
 import { appSecret, type TestLogin, TestService } from '../../support/service';
 
 const change = { locale: 'fr' };
@@ -88,7 +88,7 @@ describe('bulk changes: confirm tokens, limits and counts', () => {
     it('rejects an expired token or one of another secret, and accepts the same token in time (B5)', async () => {
       const before = await state();
       const [confirm_id, , count, digest] = payloadOf(await preview('PATCH', 'carrier_id=c1', change));
-      const actor = { actor_type: 'user', user_id: service.admin.user_id } as Previewed['actor'];
+      const actor = { actor_type: 'user', user_id: service.admin.user_id } as PreviewedRequest['actor'];
       const mint = (secret: string, confirmation: Partial<Confirmation>) =>
         new ConfirmTokens(secret).mint(
           { confirm_id, expires_at: Date.now() + 60_000, count, digest, ...confirmation },

@@ -6,24 +6,24 @@ import { userFilter } from '../users/users.service';
 /** Maximum length of a confirm token. */
 export const confirmTokenMax = 512;
 
-/** What a bulk request asks for besides the change itself. */
-export interface FoundRequest {
+/** The query of a bulk request. */
+export interface BulkQuery {
   conditions: Condition[];
-  /** the filters as they were sent, and `everyone` */
+  /** the filters and `everyone` as sent */
   filters: Record<string, string>;
   dry_run: boolean;
-  /** refuse any other number of found users */
+  /** number of matching users that the caller expects */
   expected: number | null;
-  /** the preview that is confirmed */
+  /** token of the preview that is confirmed */
   confirm_token: string | null;
 }
 
 /**
- * Reads the query of a bulk request. Never all by omission: without a filter `everyone=true` is
- * demanded, and with one it is refused.
+ * Parses the query of a bulk request. A request without a filter needs `everyone=true`, so that a
+ * forgotten filter does not select all users.
  * @throws request.invalid, bulk.filter_required
  */
-export function parseFound(query: RawQuery): FoundRequest {
+export function parseBulkQuery(query: RawQuery): BulkQuery {
   const { dry_run, everyone, expected, confirm_token, ...filters } = query;
   const errors: FieldError[] = [];
   const conditions = parseFilter(filters, userFilter, errors);

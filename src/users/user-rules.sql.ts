@@ -1,0 +1,141 @@
+import type { Actor } from '../access/actor';
+import { isOwn } from '../access/scope.sql';
+import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
+import type { Grants } from '../roles/roles.service';
+import { type Assignment, assignmentsOf, differsSql, valueAfter } from './user-assignments.sql';
+import { type ChangeAction, type CheckedAction, touchesPower, type UndoAction, type UserAction } from './user-change';
+import type { UserEntity } from './user.entity';
+import { isTaken } from './users.sql';
+
+const rolesMax = 20;
+const attributesMax = 16_384;
+const powerColumns: (keyof UserEntity)[] = ['status', 'roles', 'carrier_scope', 'deleted_at'];
+/** An initial password that expired unused does not log in, so it does not count. */
+const hasPassword = sql`exists (
+        select 1
+        from credentials
+        where credentials.user_id = users.user_id
+          and (credentials.expires_at is null or credentials.expires_at > now())
+      )`;
+
+/**
+ * Renders why an actor may not apply an action to a user: the code of the first rule that forbids
+ * it, or null. The only place of these rules. For a single user the code becomes the error, in a
+ * bulk change the reason for skipping the user.
+ * Needs a relation `users` with the columns of the row as it is and an `after_…` column per assigned
+ * column; for an undo also `version_left`, the version that the undone operation left.
+ */
+export function refusalSql(actor: Actor, { action, grants }: CheckedAction): SqlFragment {
+  const assignments = assignmentsOf(action);
+  const isSelf = isOwn(actor, 'users.user_id');
+  const rules = [
+    ...versionRules(action),
+    sql`when ${isSelf} and ${touchesPowerSql(action, assignments)} then 'user.self_protected'`,
+    ...selfRules(actor, action, assignments),
+    sql`when not ${isSelf} and users.roles && ${grants.forbidden}::text[] then 'access.protected_user'`,
+    ...(action.kind === 'undo' ? undoRules(action, grants) : []),
+    ...(action.kind === 'delete' ? [] : valueRules(action, assignments, grants)),
+  ];
+  return sql`case
+      ${joinSql(rules, '\n      ')}
+    end`;
+}
+
+/** Renders whether a user who is an administrator remains one after an action. */
+export function staysAdministrator(action: UserAction): SqlFragment {
+  const assignments = assignmentsOf(action);
+  const after = (column: keyof UserEntity) => valueAfter(assignments, column);
+  return sql`(
+      ${after('status')} = 'active'
+      and ${after('carrier_scope')} is null
+      and ${after('deleted_at')} is null
+      and ${after('roles')} && array(select name from roles where '*' = any(permissions))
+    )`;
+}
+
+function versionRules(action: UserAction): SqlFragment[] {
+  if (action.kind === 'undo')
+    return [sql`when users.version is distinct from users.version_left then 'user.version_mismatch'`];
+  const { versions = null } = action;
+  return versions === null ? [] : [sql`when users.version <> all(${versions}::integer[]) then 'user.version_mismatch'`];
+}
+
+/** For an undo, the answer depends on the columns that the operation changed of this user. */
+function touchesPowerSql(action: UserAction, assignments: Assignment[]): SqlFragment {
+  if (action.kind === 'undo') return differsSql(assignments.filter(({ column }) => powerColumns.includes(column)));
+  return sql`${action.kind === 'delete' || touchesPower(action.change)}::boolean`;
+}
+
+/**
+ * Actors cannot change their own address without their password (OWASP ASVS 7.5.1), and cannot
+ * exclude the address of their own request.
+ */
+function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]): SqlFragment[] {
+  const isSelf = isOwn(actor, 'users.user_id');
+  const rules: SqlFragment[] = [];
+  if (action.kind === 'change' && action.change.email !== undefined && action.verified === undefined)
+    rules.push(sql`when ${isSelf} and lower(users.email) <> lower(${action.change.email}::text)
+        then 'user.self_protected'`);
+  const networks = assignments.filter(({ column }) => column === 'allowed_ips');
+  if (networks.length > 0)
+    rules.push(sql`when ${isSelf} and ${differsSql(networks)} and cardinality(users.after_allowed_ips) > 0
+        and not coalesce(${actor.ip}::inet <<= any(users.after_allowed_ips), false)
+        then 'user.self_protected'`);
+  return rules;
+}
+
+/** The values after the action must fit the kind and the state of the user. */
+function valueRules(action: ChangeAction | UndoAction, assignments: Assignment[], grants: Grants): SqlFragment[] {
+  const change = action.kind === 'change' ? action.change : {};
+  const rules: SqlFragment[] = [];
+  if (action.kind === 'undo' || change.status !== undefined) {
+    const changes = action.kind === 'undo' ? sql`users.status <> users.after_status and ` : sql``;
+    rules.push(
+      sql`when ${changes}users.after_status = 'active' and not ${hasPassword} then 'user.no_password'`,
+      sql`when ${changes}users.after_status = 'invited' and ${hasPassword} then 'request.invalid/status'`,
+    );
+  }
+  if (change.carrier_scope !== undefined && change.carrier_scope !== null)
+    rules.push(sql`when users.user_type = 'carrier' then 'request.invalid/carrier_scope'`);
+  // Only if the action assigns roles: for a million users the comparison takes a second.
+  if (assignments.some(({ column }) => column === 'roles'))
+    rules.push(sql`when cardinality(users.after_roles) > ${rolesMax} or not (${grantedRoles} <@ ${openRoles(grants)})
+        then 'request.invalid/roles'`);
+  if (change.attributes !== undefined)
+    rules.push(sql`when octet_length(users.after_attributes::text) > ${attributesMax}
+        then 'request.invalid/attributes'`);
+  return rules;
+}
+
+const grantedRoles = rawSql('array(select role from unnest(users.after_roles) role where role <> all(users.roles))');
+const revokedRoles = rawSql('array(select role from unnest(users.roles) role where role <> all(users.after_roles))');
+
+/**
+ * Names, addresses and roles that an undo restores must be available, and the actor must be allowed
+ * to grant these roles now. Of several users with the same former name, the first is restored. There
+ * is no rule about `carrier_scope`: an actor with a scope sees no other System User.
+ */
+function undoRules({ restores }: UndoAction, grants: Grants): SqlFragment[] {
+  const isRestored = sql`users.deleted_at is not null and users.after_deleted_at is null`;
+  const isTakenNow = (column: 'name' | 'email') => {
+    const own = rawSql(`users.${column}`);
+    return sql`(
+        ${isTaken(column, own)}
+        or row_number() over (partition by lower(${own}) order by users.user_id) > 1
+      )`;
+  };
+  const restoreRules = [
+    sql`when ${isRestored} and ${isTakenNow('name')} then 'user.name_taken'`,
+    sql`when ${isRestored} and ${isTakenNow('email')} then 'user.email_taken'`,
+    sql`when ${isRestored} and not (users.after_roles <@ ${openRoles(grants)}) then 'request.invalid/roles'`,
+  ];
+  return [
+    ...(restores ? restoreRules : []),
+    sql`when ${grantedRoles} || ${revokedRoles} && ${grants.forbidden}::text[] then 'access.grant_exceeds_own'`,
+  ];
+}
+
+/** Renders the names of the roles that are open to the kind of the user. */
+function openRoles({ open_to_system, open_to_carrier }: Grants): SqlFragment {
+  return sql`(case users.user_type when 'system' then ${open_to_system}::text[] else ${open_to_carrier}::text[] end)`;
+}
