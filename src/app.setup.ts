@@ -6,7 +6,7 @@ import { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fas
 import { AppModule } from './app.module';
 import { CheckTokenService } from './auth/check-token.service';
 import { respondToKnownTokens } from './auth/known-tokens';
-import { PasswordChecksService } from './logins/password-checks.service';
+import { LoginsService } from './logins/logins.service';
 import { turnAwayEarly } from './auth/turn-away';
 import { AppError } from './common/errors/app-error';
 import { addHeadRules } from './common/http/head-rules';
@@ -89,7 +89,7 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   });
   registerBodyParsers(fastify, maxBytes);
   awaitOwnChanges(fastify, app.get(Notifications));
-  turnAwayEarly(fastify, app.get(PasswordChecksService));
+  turnAwayEarly(fastify, app.get(LoginsService));
   respondToKnownTokens(fastify, app.get(CheckTokenService));
   if (config.CORS_ORIGINS.length > 0)
     app.enableCors({

@@ -3,27 +3,20 @@ import { type Actor, type Caller, systemActorFor } from '../access/actor';
 import { AppError, invalid } from '../common/errors/app-error';
 import { CredentialsService } from '../credentials/credentials.service';
 import { Notifications } from '../database/notifications.service';
-import { type OpenedSession, SessionsService } from '../sessions/sessions.service';
+import { type CompletedLogin, LoginsService } from '../logins/logins.service';
+import { SessionsService } from '../sessions/sessions.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
-import type { VerifiedLogin } from '../logins/user-attempts.service';
 import type { UserResponse } from '../users/users.dto';
 import { AccessTokens } from './access-tokens';
 import type { LoginRequest, LoginResponse } from './auth.dto';
 import { newTokenPair } from './token-response';
-import { PasswordChecksService } from '../logins/password-checks.service';
-
-interface OpenedLogin {
-  answer: LoginResponse;
-  /** number of sessions that were ended because the user had too many */
-  ended: number;
-}
 
 /** Logging in and out. */
 @Injectable()
 export class AuthService {
   constructor(
-    private readonly passwords: PasswordChecksService,
-    private readonly logins: UserPasswordsService,
+    private readonly logins: LoginsService,
+    private readonly passwords: UserPasswordsService,
     private readonly credentials: CredentialsService,
     private readonly sessions: SessionsService,
     private readonly notifications: Notifications,
@@ -40,18 +33,18 @@ export class AuthService {
    * @throws auth.too_many_attempts, service.overloaded
    */
   async login({ login, password }: LoginRequest, caller: Caller): Promise<LoginResponse> {
-    const admit = (found: VerifiedLogin) => this.admit(found, password, caller);
-    const opened = await this.passwords.verify({ login }, password, systemActorFor(caller), admit);
-    if (opened === null) throw new AppError('auth.invalid_credentials');
-    // with its place given back: whoever hears of the new session finds those ended that it has
-    // replaced
-    if (opened.ended > 0) await this.notifications.caughtUp();
-    return opened.answer;
+    const verified = await this.logins.verifyPassword({ login }, password, systemActorFor(caller));
+    if (verified === null) throw new AppError('auth.invalid_credentials');
+    const auth_time = verified.attempt.began_at;
+    const completed = await this.logins.completeLogin(verified, caller, { amr: ['pwd'], auth_time });
+    // Wait until this instance rejects the sessions that the new session replaced.
+    if (completed.ended > 0) await this.notifications.caughtUp();
+    return this.respond(completed);
   }
 
   /**
-   * Ends the session of an access token, or of a refresh token. @throws auth.token_missing,
-   * auth.token_invalid
+   * Ends the session of an access token or a refresh token.
+   * @throws auth.token_missing, auth.token_invalid
    */
   async logout(access_token: string | null, refresh_token: string | undefined, caller: Caller): Promise<void> {
     const session_id = await this.sessionToEnd(access_token, refresh_token);
@@ -59,18 +52,15 @@ export class AuthService {
   }
 
   /**
-   * Verifies one's own password before a sensitive change. The change must hold on to what is
-   * returned: a reset that comes in between must win. @throws auth.wrong_current_password,
-   * auth.too_many_attempts, service.overloaded
+   * Verifies the password of the actor before a sensitive change. The change must compare
+   * `password_changed_at` of the returned user: a reset in between must win.
+   * @throws auth.wrong_current_password, auth.too_many_attempts, service.overloaded
    */
   async verifyOwn(actor: Actor, password: string): Promise<UserResponse> {
-    const { user_id } = actor;
-    const verified = await this.passwords.verify({ user_id }, password, actor, async ({ user, attempt }) => {
-      await this.passwords.pass(attempt);
-      return user;
-    });
+    const verified = await this.logins.verifyPassword({ user_id: actor.user_id }, password, actor);
     if (verified === null) throw new AppError('auth.wrong_current_password');
-    return verified;
+    await this.logins.pass(verified);
+    return verified.user;
   }
 
   /**
@@ -87,30 +77,15 @@ export class AuthService {
       throw invalid({ pointer, code: 'password.unchanged', detail: 'must differ from the current one' });
     await this.credentials.checkNewPassword(new_password, verified, pointer);
     const password_hash = await this.credentials.hashNewPassword(new_password, verified, actor);
-    await this.logins.setPassword(actor, actor.user_id, password_hash, {
+    await this.passwords.setPassword(actor, actor.user_id, password_hash, {
       event: 'password.changed',
       except_session_id: actor.session_id,
       verified,
     });
   }
 
-  private async admit(found: VerifiedLogin, password: string, caller: Caller): Promise<OpenedLogin> {
-    if (found.ip_allowed) return this.open(found, password, caller);
-    await this.passwords.refuseAddress(found, systemActorFor(caller));
-    throw new AppError('auth.ip_not_allowed');
-  }
-
-  private async open(verified: VerifiedLogin, password: string, caller: Caller): Promise<OpenedLogin> {
-    const { session_id, refresh_token, statements } = this.sessions.newLogin(verified.user, caller);
-    const { password_hash } = verified;
-    const demands_change = await this.credentials.mustBeChanged(verified, password, verified.user);
-    const actor = systemActorFor(caller);
-    const noted = await this.passwords.noteLogin<OpenedSession>(verified, actor, statements, { demands_change });
-    if (noted === null) throw new AppError('auth.invalid_credentials');
-    await this.credentials.renewHash(verified.user.user_id, password_hash, password);
-    const { user, opened } = noted;
-    const pair = newTokenPair(this.tokens, user, session_id, { refresh_token, expires_at: opened.expires_at });
-    return { answer: { ...pair, session_id, user }, ended: opened.ended };
+  private respond({ user, session_id, refresh_token, expires_at }: CompletedLogin): LoginResponse {
+    return { ...newTokenPair(this.tokens, user, session_id, { refresh_token, expires_at }), session_id, user };
   }
 
   private async sessionToEnd(access_token: string | null, refresh_token: string | undefined): Promise<string> {

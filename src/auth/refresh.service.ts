@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Caller, systemActorFor } from '../access/actor';
 import { EventsService } from '../events/events.service';
-import { type RotatedPair, SessionsService } from '../sessions/sessions.service';
+import { type RefreshedSession, SessionsService } from '../sessions/sessions.service';
 import { UserMailsService } from '../users/user-mails.service';
 
-/** Rotating refresh tokens, with what follows from reuse. */
+/** Rotates refresh tokens, and reacts to reuse. */
 @Injectable()
 export class RefreshService {
   constructor(
@@ -15,18 +15,19 @@ export class RefreshService {
   ) {}
 
   /**
-   * A refresh token of another session than the access token's rotates nothing. Null when it is not
-   * good; a reused one has ended its session.
+   * Rotates a refresh token. Returns null if the token is invalid. Reuse ends the session and
+   * notifies the user (RFC 9700 §4.14.2).
+   * @param session_id session of the access token; null = none. Rotates only its refresh token
    */
-  async rotate(refresh_token: string, session_id: string | null, caller: Caller): Promise<RotatedPair | null> {
+  async rotate(refresh_token: string, session_id: string | null, caller: Caller): Promise<RefreshedSession | null> {
     if (session_id !== null && this.sessions.sessionOf(refresh_token) !== session_id) return null;
-    // one statement, and no transaction around it: this is what is asked all day
+    // No transaction: the frequent case is one statement.
     const refreshed = await this.sessions.rotate(refresh_token);
     if (refreshed.outcome === 'reused') await this.end(refreshed.session_id, caller);
     return refreshed.outcome === 'rotated' ? refreshed : null;
   }
 
-  /** Recorded, and the user told. */
+  /** Ends the session of a reused token, records the event and notifies the user. */
   @Transactional()
   private async end(session_id: string, caller: Caller): Promise<void> {
     const ended = await this.sessions.endReused(session_id);

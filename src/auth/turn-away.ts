@@ -1,6 +1,6 @@
 import type { FastifyInstance, preValidationHookHandler } from 'fastify';
 import { AppError } from '../common/errors/app-error';
-import type { PasswordChecksService } from '../logins/password-checks.service';
+import type { LoginsService } from '../logins/logins.service';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -16,7 +16,7 @@ declare module 'fastify' {
  * Turns a flood of logins away at the door: what it costs to say no decides how long everybody else
  * waits.
  */
-export function turnAwayEarly(fastify: FastifyInstance, passwords: PasswordChecksService): void {
+export function turnAwayEarly(fastify: FastifyInstance, passwords: LoginsService): void {
   const hook: preValidationHookHandler = (_request, _reply, done) =>
     done(passwords.isFull ? new AppError('service.overloaded') : undefined);
   fastify.addHook('onRoute', (route) => {

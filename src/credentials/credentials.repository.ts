@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from '../common/query/sql';
 import { Database } from '../database/database';
-import { CredentialEntity } from './credential.entity';
 import type { TokenPurpose } from './one-time-token.entity';
 
 /** A link that is good at this moment. */
@@ -29,11 +28,22 @@ export class CredentialsRepository {
         policy_checked = excluded.policy_checked`);
   }
 
-  /** Replaces a hash by one with newer parameters, unless the password was changed meanwhile. */
-  async replaceHash(user_id: string, before: string, after: string): Promise<void> {
-    await this.database
-      .repository(CredentialEntity)
-      .update({ user_id, password_hash: before }, { password_hash: after });
+  /**
+   * Keeps a password that was used: an initial password no longer expires, and an imported password
+   * counts as checked by the policy.
+   * @param renewed_hash replaces `verified_hash`, unless another login replaced it before
+   */
+  async keep(user_id: string, verified_hash: string | null, renewed_hash: string | null): Promise<void> {
+    await this.database.runPrepared(sql`
+      update credentials
+      set
+        expires_at = null,
+        policy_checked = true,
+        password_hash = case
+          when password_hash = ${verified_hash}::text then coalesce(${renewed_hash}::text, password_hash)
+          else password_hash
+        end
+      where user_id = ${user_id}::uuid`);
   }
 
   /**

@@ -21,12 +21,23 @@ const initialPasswordTtlSeconds = 7 * 86_400;
 /** Identifies an actor in the hash queue. */
 export type HashingActor = Pick<Actor, 'actor_type' | 'user_id'>;
 
-/** A stored password. */
+/** The stored password of a user. */
 export interface StoredPassword {
-  /** of the password in force; null for a user who cannot log in */
+  /** null if the user cannot log in */
   password_hash: string | null;
   /** false for an imported password until its first login */
   policy_checked: boolean;
+  /** an initial password that was not used yet, and expires */
+  initial: boolean;
+}
+
+/** Changes of a stored password that the login with it persists. */
+export interface PasswordRenewal {
+  stored: StoredPassword;
+  /** hash with the current parameters, or null to keep the stored hash */
+  renewed_hash: string | null;
+  /** the current policy rejects the password, so the user must change it */
+  must_change: boolean;
 }
 
 /** Passwords and mailed links. Knows user ids only. */
@@ -85,36 +96,35 @@ export class CredentialsService {
   }
 
   /**
-   * Verifies a password. A rejection takes the same work for every user, and for `null` (no
-   * password).
+   * Verifies a password. Returns null if it is wrong, else what the login changes about it.
+   * A rejection takes the same work for every user, for a user without a password and for `null`
+   * (no user, L19).
+   * Checks the policy only for a password that it has not checked, and for a hash with other
+   * parameters than a new hash. A later change of the policy does not affect other passwords.
    * Never call it in a transaction.
    * @throws service.overloaded
    */
-  async verify(password_hash: string | null, password: string): Promise<boolean> {
-    return verifyPassword(password, password_hash, await this.costs.current());
+  async verify(found: (StoredPassword & PasswordContext) | null, password: string): Promise<PasswordRenewal | null> {
+    const password_hash = found?.password_hash ?? null;
+    const isRight = await verifyPassword(password, password_hash, await this.costs.current());
+    if (!isRight || found === null || password_hash === null) return null;
+    const { policy_checked, initial } = found;
+    const stored = { password_hash, policy_checked, initial };
+    const isOutdated = needsRehash(password_hash);
+    if (policy_checked && !isOutdated) return { stored, renewed_hash: null, must_change: false };
+    const fault = await passwordFault(password, this.config.PASSWORD_MIN_LENGTH, found, '/password');
+    // If hashing fails, the stored hash stays, and the next login tries again.
+    const renewed_hash = isOutdated ? await rehashPassword(password).catch(() => null) : null;
+    return { stored, renewed_hash, must_change: fault !== null };
   }
 
   /**
-   * Returns whether the user must change a right password because the current policy rejects it.
-   * Checks only passwords that the policy has not checked, and hashes with other parameters than a
-   * new hash. A later change of the policy does not affect other passwords.
+   * Persists what a login changes about the stored password: replaces an outdated hash, marks the
+   * password as checked by the policy, and keeps an initial password from expiring.
    */
-  async mustBeChanged(stored: StoredPassword, password: string, context: PasswordContext): Promise<boolean> {
-    const { password_hash, policy_checked } = stored;
-    if (password_hash === null || (policy_checked && !needsRehash(password_hash))) return false;
-    return (await passwordFault(password, this.config.PASSWORD_MIN_LENGTH, context, '/password')) !== null;
-  }
-
-  /**
-   * Replaces a hash that has other parameters than a new hash. Call it after `must_change_password`
-   * and `policy_checked` were persisted: with the new hash `mustBeChanged` returns false.
-   * Keeps the hash if hashing fails; the next login tries again. Never call it in a transaction.
-   */
-  async renewHash(user_id: string, password_hash: string | null, password: string): Promise<void> {
-    if (password_hash === null || !needsRehash(password_hash)) return;
-    await rehashPassword(password)
-      .then((newer) => this.credentials.replaceHash(user_id, password_hash, newer))
-      .catch(() => undefined);
+  async keep(user_id: string, { stored, renewed_hash }: PasswordRenewal): Promise<void> {
+    if (renewed_hash === null && stored.policy_checked && !stored.initial) return;
+    await this.credentials.keep(user_id, stored.password_hash, renewed_hash);
   }
 
   /**

@@ -1,28 +1,28 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { AppError } from '../common/errors/app-error';
-import type { SqlFragment } from '../common/query/sql';
+import { newId } from '../common/random';
 import { JobsService } from '../jobs/jobs.service';
 import {
-  type AttemptKey,
   type AttemptRequest,
   type AttemptState,
   type FailedAttempt,
   failuresEver,
   failuresMax,
+  type LoginAttempt,
   LoginAttemptsRepository,
 } from './login-attempts.repository';
 
-export type { AttemptKey, AttemptRequest, AttemptState, FailedAttempt } from './login-attempts.repository';
+export type { AttemptRequest, FailedAttempt, LoginAttempt } from './login-attempts.repository';
 
-const pauseMaxSeconds = 3_600;
-/** What is told of a lock that only a reset ends. */
+const lockMaxSeconds = 3_600;
+/** `Retry-After` of a permanent lock. */
 const foreverSeconds = 86_400;
-const removedAtOnce = 1_000;
+const batchMax = 1_000;
 
 /**
- * The limit of wrong passwords per account (contract §3, Throttling), whether the account exists
- * or not. An attempt has to be let in before its password is looked at, and has to be ended by one
- * of `passSql`, `pass`, `fail` and `release`; one that is not counts as a failure after 15 seconds.
+ * Account lockout: limits the wrong passwords of an account, whether the account exists or not.
+ * Begin an attempt before verifying a password, and close it with `pass`, `fail` or `release`.
+ * An attempt that stays open counts as a failure after 15 seconds.
  */
 @Injectable()
 export class LoginAttemptsService implements OnModuleInit {
@@ -36,72 +36,64 @@ export class LoginAttemptsService implements OnModuleInit {
   }
 
   /**
-   * The statement that begins an attempt and answers an `AttemptState`, to be part of the one that
-   * looks for the user. Locks the counter for a moment.
+   * Begins an attempt. Returns null if other attempts on the account must close first: try again
+   * after a moment.
+   * @throws auth.too_many_attempts while the account is locked
    */
-  beginSql(request: AttemptRequest): SqlFragment {
-    return this.attempts.beginSql(request);
+  async begin(request: AttemptRequest): Promise<LoginAttempt | null> {
+    const state = await this.attempts.begin(newId(), request);
+    if (state.let_in) return state;
+    if (state.locked_seconds === 0) return null;
+    throw lockedError(state);
   }
 
   /**
-   * Whether an attempt was let in; if not, it is worth trying again in a moment. @throws
-   * auth.too_many_attempts while the account is locked
+   * Closes an attempt with the right password, and resets the counter. Lock the user first if the
+   * attempt is a login.
+   * @param known_address address of a login, which gets its own counter for 30 days
    */
-  isLetIn({ let_in, failures, locked_seconds }: AttemptState): boolean {
-    if (let_in || locked_seconds === 0) return let_in;
-    const isForever = failures >= failuresEver;
-    const seconds = isForever ? foreverSeconds : locked_seconds;
-    const pause = isForever ? foreverSeconds : Math.min(pauseMaxSeconds, 30 * 2 ** (failures - failuresMax));
-    throw new AppError('auth.too_many_attempts', {
-      detail: isForever
-        ? 'Too many wrong passwords one after the other. Only a new password helps: have a link for it mailed to you.'
-        : 'Too many wrong passwords one after the other. Wait for `Retry-After`, or have a link for a new password mailed to you.',
-      retry_after_seconds: seconds,
-      headers: { 'ratelimit-policy': `"account";q=1;w=${pause}`, ratelimit: `"account";r=0;t=${seconds}` },
-    });
+  async pass(attempt: LoginAttempt, known_address: string | null = null): Promise<void> {
+    await this.attempts.pass(attempt, known_address);
   }
 
   /**
-   * The statement that ends an attempt with a right password: the counter starts again. To be part
-   * of the one that notes the login.
-   * @param known_address from which the user has logged in now, and has a counter for 30 days; null
-   * = none
-   * @param after a relation with one row when the login is noted; making it must lock the user
+   * Closes an attempt with a wrong password. Lock the user first.
+   * Returns null if the attempt took too long and was counted already.
    */
-  passSql(attempt: AttemptKey, known_address: string | null, after: SqlFragment): SqlFragment {
-    return this.attempts.passSql(attempt, known_address, after);
-  }
-
-  /** Ends an attempt with a right password that is no login. */
-  async pass(attempt: AttemptKey): Promise<void> {
-    await this.attempts.pass(attempt);
-  }
-
-  /**
-   * Ends an attempt with a wrong password. Lock the user before. Null when it had been counted
-   * already.
-   */
-  fail(attempt: AttemptKey): Promise<FailedAttempt | null> {
+  fail(attempt: LoginAttempt): Promise<FailedAttempt | null> {
     return this.attempts.fail(attempt);
   }
 
-  /** Ends an attempt that came to nothing; it counts for nothing. */
-  async release(attempt: AttemptKey): Promise<void> {
+  /** Closes an attempt without counting it. */
+  async release(attempt: LoginAttempt): Promise<void> {
     await this.attempts.release(attempt);
   }
 
-  /** Lifts all locks of a user, who has a new password. */
+  /** Unlocks a user after a password reset. */
   async clear(user_id: string): Promise<void> {
     await this.attempts.clear(user_id);
   }
 
-  /** Forgets users who are removed for good. */
+  /** Deletes the counters of purged users. */
   async remove(user_ids: string[]): Promise<void> {
     await this.attempts.remove(user_ids);
   }
 
-  /** Removes what nobody used for 30 days, in batches; locks that only a reset ends stay. */
+  /** Deletes counters that were not used for 30 days, in batches. Keeps permanent locks. */
   async forgetOld(): Promise<void> {
-    while ((await this.attempts.removeOld(removedAtOnce)) === removedAtOnce);
+    while ((await this.attempts.removeOld(batchMax)) === batchMax);
   }
+}
+
+function lockedError({ failures, locked_seconds }: AttemptState): AppError {
+  const isForever = failures >= failuresEver;
+  const seconds = isForever ? foreverSeconds : locked_seconds;
+  const window = isForever ? foreverSeconds : Math.min(lockMaxSeconds, 30 * 2 ** (failures - failuresMax));
+  return new AppError('auth.too_many_attempts', {
+    detail: isForever
+      ? 'Too many wrong passwords in a row. The account is locked until its password is reset. Request a reset link.'
+      : 'Too many wrong passwords in a row. Wait for the time in `Retry-After`, or request a link to reset the password.',
+    retry_after_seconds: seconds,
+    headers: { 'ratelimit-policy': `"account";q=1;w=${window}`, ratelimit: `"account";r=0;t=${seconds}` },
+  });
 }

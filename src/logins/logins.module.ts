@@ -7,10 +7,9 @@ import { UsersModule } from '../users/users.module';
 import { ActivityNotes } from './activity-notes.service';
 import { LiveLoginsRepository } from './live-logins.repository';
 import { LiveLoginsService } from './live-logins.service';
-import { PasswordChecksService } from './password-checks.service';
+import { LoginsRepository } from './logins.repository';
+import { LoginsService } from './logins.service';
 import { RememberedActorsService } from './remembered-actors.service';
-import { UserAttemptsRepository } from './user-attempts.repository';
-import { UserAttemptsService } from './user-attempts.service';
 
 /** Logs users in, and keeps live logins in memory. */
 @Module({
@@ -19,11 +18,10 @@ import { UserAttemptsService } from './user-attempts.service';
     ActivityNotes,
     LiveLoginsService,
     LiveLoginsRepository,
-    PasswordChecksService,
+    LoginsService,
+    LoginsRepository,
     RememberedActorsService,
-    UserAttemptsService,
-    UserAttemptsRepository,
   ],
-  exports: [LiveLoginsService, PasswordChecksService, RememberedActorsService],
+  exports: [LiveLoginsService, LoginsService, RememberedActorsService],
 })
 export class LoginsModule {}

@@ -1,7 +1,8 @@
+import { isOwn, visibleTo } from '../access/scope.sql';
 import type { FilterSql } from '../common/query/filter.sql';
 import type { ListSql } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
-import { sessionList } from './session-list';
+import { sessionList, type SessionReach } from './session-list';
 
 /**
  * Renders whether a session is live. The state of its user is not part of it: disabling or deleting
@@ -12,12 +13,23 @@ export const liveSession = rawSql('(sessions.ended_at is null and sessions.expir
 /** Renders whether a session expired without being ended. */
 const expiredSession = rawSql('(sessions.ended_at is null and sessions.expires_at <= now())');
 
+const scopeColumns = {
+  user_id: 'sessions.user_id',
+  user_type: 'sessions.user_type',
+  carrier_id: 'sessions.carrier_id',
+};
+
+/** Renders whether an actor reaches a session. Sessions of deleted users do not exist for anyone. */
+export function reachableSession({ scope, others }: SessionReach): SqlFragment {
+  const reached = others ? visibleTo(scope, scopeColumns) : isOwn(scope, 'sessions.user_id');
+  return sql`${reached} and users.deleted_at is null`;
+}
+
 /** The reason `expired` is not stored. The OR lets an index serve each side. */
 function endedBecause(reasons: readonly unknown[]): SqlFragment {
   const stored = sql`sessions.ended_reason = any(${reasons}::text[])`;
   return reasons.includes('expired') ? sql`${stored} or ${expiredSession}` : stored;
 }
-
 /** Renders the filters of sessions. */
 export const sessionFilterSql: FilterSql = {
   spec: sessionList.filter,

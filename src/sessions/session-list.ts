@@ -1,5 +1,13 @@
+import type { Scope } from '../access/scope';
 import type { ListSpec } from '../common/query/list-query';
 import { endedReasons } from './session.entity';
+
+/** Sessions that an actor may read or end. */
+export interface SessionReach {
+  scope: Scope;
+  /** all sessions within the scope instead of the actor's own */
+  others: boolean;
+}
 
 /** Filters and sort fields of session lists. */
 export const sessionList: ListSpec = {
@@ -7,16 +15,16 @@ export const sessionList: ListSpec = {
   filter: {
     fields: {
       session_id: { type: 'uuid', meaning: 'Id of the session' },
-      user_id: { type: 'uuid', meaning: 'Whose session' },
+      user_id: { type: 'uuid', meaning: 'Id of the user' },
       user_type: { type: 'text', values: ['system', 'carrier'], meaning: 'Kind of user' },
       carrier_id: { type: 'text', nullable: true, meaning: 'Carrier of the user' },
       ip: { type: 'address', nullable: true, meaning: 'Address of the login (address or CIDR)' },
       user_agent: { type: 'text', nullable: true, meaning: 'User agent of the login' },
-      active: { type: 'boolean', meaning: 'Whether it lives' },
-      ended_reason: { type: 'text', nullable: true, values: endedReasons, meaning: 'Why it ended' },
+      active: { type: 'boolean', meaning: 'Whether the session is live' },
+      ended_reason: { type: 'text', nullable: true, values: endedReasons, meaning: 'Why the session ended' },
       created_at: { type: 'time', meaning: 'Time of the login' },
       last_seen_at: { type: 'time', meaning: 'Last activity, to the minute' },
-      expires_at: { type: 'time', meaning: 'When it ends if nothing happens' },
+      expires_at: { type: 'time', meaning: 'When the session expires without activity' },
     },
   },
   sorts: { created_at: { type: 'time' }, last_seen_at: { type: 'time' }, expires_at: { type: 'time' } },

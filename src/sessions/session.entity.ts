@@ -16,9 +16,7 @@ export const endedReasons = [
 /** Why a session ended. */
 export type EndedReason = (typeof endedReasons)[number];
 
-/**
- * One login. It lives until it is ended, idle for too long, or too old; every request asks for it.
- */
+/** One login. Live until it ends, is idle for too long or reaches its maximum age. */
 @Entity('sessions')
 @Check(
   'sessions_ended_reason_check',
@@ -40,16 +38,20 @@ export class SessionEntity {
   user_id!: string;
   @Column('text') user_type!: UserType;
   @Column('text', { nullable: true }) carrier_id!: string | null;
-  /** SHA-256 of the refresh token in force */
+  /** SHA-256 of the current refresh token */
   @Column('bytea') refresh_token_hash!: Buffer;
-  /** SHA-256 of the one before it, which still answers with the current one for a few seconds */
+  /** SHA-256 of the previous refresh token, which is accepted during the grace period */
   @Column('bytea', { nullable: true }) previous_refresh_token_hash!: Buffer | null;
   @Column({ type: 'timestamptz', precision: 3 }) refreshed_at!: Date;
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) last_seen_at!: Date;
-  /** end by idleness, moved by activity, never beyond `absolute_expires_at` */
+  /** expiry without activity; activity postpones it up to `absolute_expires_at` */
   @Column({ type: 'timestamptz', precision: 3 }) expires_at!: Date;
   @Column({ type: 'timestamptz', precision: 3 }) absolute_expires_at!: Date;
+  /** authentication methods of the login (RFC 8176) */
+  @Column('text', { array: true, default: () => `'{pwd}'` }) amr!: string[];
+  /** time of the authentication; null for a session that is older than the column: `created_at` */
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) auth_time!: Date | null;
   @Column('inet', { nullable: true }) ip!: string | null;
   @Column('text', { nullable: true }) user_agent!: string | null;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) ended_at!: Date | null;

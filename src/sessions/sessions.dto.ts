@@ -68,7 +68,7 @@ export class EndedSessionsResponse {
 /** A session row with what is joined and computed. */
 export type SessionRecord = Omit<
   SessionEntity,
-  'refresh_token_hash' | 'previous_refresh_token_hash' | 'refreshed_at' | 'absolute_expires_at'
+  'refresh_token_hash' | 'previous_refresh_token_hash' | 'refreshed_at' | 'absolute_expires_at' | 'amr' | 'auth_time'
 > & {
   name: string;
   active: boolean;

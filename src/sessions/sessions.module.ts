@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
-import { EventsModule } from '../events/events.module';
 import { JobsModule } from '../jobs/jobs.module';
 import { RolesModule } from '../roles/roles.module';
+import { SessionEndsRepository } from './session-ends.repository';
 import { SessionRetention } from './session-retention.service';
 import { SessionsController } from './sessions.controller';
 import { SessionsRepository } from './sessions.repository';
@@ -9,9 +9,9 @@ import { SessionsService } from './sessions.service';
 
 /** Sessions. */
 @Module({
-  imports: [EventsModule, JobsModule, RolesModule],
+  imports: [JobsModule, RolesModule],
   controllers: [SessionsController],
-  providers: [SessionsService, SessionsRepository, SessionRetention],
+  providers: [SessionsService, SessionsRepository, SessionEndsRepository, SessionRetention],
   exports: [SessionsService],
 })
 export class SessionsModule {}

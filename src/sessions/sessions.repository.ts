@@ -4,66 +4,59 @@ import type { Condition, RawQuery } from '../common/query/filter';
 import { escapeLike } from '../common/query/filter.sql';
 import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
-import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { sql } from '../common/query/sql';
 import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import type { SessionEntity } from './session.entity';
-import { sessionList } from './session-list';
-import { liveSession, sessionListSql } from './session-list.sql';
+import { sessionList, type SessionReach } from './session-list';
+import { liveSession, reachableSession, sessionListSql } from './session-list.sql';
 import type { SessionRecord } from './sessions.dto';
 
-const columns = sql`sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id, sessions.created_at, sessions.last_seen_at,
-  sessions.expires_at, host(sessions.ip) as ip, sessions.user_agent, ${liveSession} as active, sessions.ended_at,
-  sessions.ended_reason, sessions.ended_by`;
-const { from } = sessionListSql;
+const columns = sql`
+  sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
+  sessions.created_at, sessions.last_seen_at, sessions.expires_at,
+  host(sessions.ip) as ip, sessions.user_agent,
+  ${liveSession} as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by`;
 
-/** Agents that are looked at (50 ms), and that are asked for by name. */
+/** User agents to read (50 ms). */
 const agentsSeenMax = 5_000;
+/** Matching user agents to list by name. */
 const agentsFoundMax = 500;
 
-/** A session that begins. */
-export type NewSession = Pick<
+/** A session to insert. */
+export interface NewSession extends Pick<
   SessionEntity,
-  'session_id' | 'user_type' | 'refresh_token_hash' | 'ip' | 'user_agent'
-> & {
+  | 'session_id'
+  | 'user_id'
+  | 'user_type'
+  | 'carrier_id'
+  | 'refresh_token_hash'
+  | 'ip'
+  | 'user_agent'
+  | 'amr'
+  | 'auth_time'
+> {
   idle_seconds: number;
   absolute_seconds: number;
-};
+}
 
-/** A session that was refreshed. */
+/** Columns of a session whose refresh token was rotated. */
 export interface RotatedSession {
   user_id: string;
   last_seen_at: Date;
   expires_at: Date;
 }
 
-/**
- * What became of a try to refresh a session, and when it was made, by the clock of the database.
- */
-export type Rotation = { asked_at: Date } & (RotatedSession | { user_id: null });
+/** Result of a rotation. `user_id` is null if the refresh token was not the current one. */
+export type RotationResult = { asked_at: Date } & (RotatedSession | { user_id: null });
 
-/** A session that was refreshed a moment ago, and the hash of the token that it has now. */
-export interface EarlierRotation extends RotatedSession {
+/** A session whose refresh token was rotated during the grace period. */
+export interface RecentlyRotatedSession extends RotatedSession {
+  /** hash of the current refresh token */
   refresh_token_hash: Buffer;
 }
 
-/** A session that was ended. */
-export interface EndedSession {
-  session_id: string;
-  user_id: string;
-  carrier_id: string | null;
-}
-
-/** The SQL that records what was done to targets; see `EventsService.recordAll`. */
-export type RecordTargets = (targets: SqlFragment) => SqlFragment;
-
-/** What the events of ended sessions are made from, given `ended` in the same statement. */
-const endedTargets =
-  rawSql(`(select session_id as id, carrier_id, jsonb_build_object('user_id', jsonb_build_object('before', user_id),
-    'ended_reason', jsonb_build_object('after', ended_reason)) as changes,
-  null::integer as version from ended) target`);
-
-/** The SQL of sessions. */
+/** The SQL of sessions. `SessionEndsRepository` has the SQL that ends them. */
 @Injectable()
 export class SessionsRepository {
   constructor(
@@ -71,55 +64,47 @@ export class SessionsRepository {
     private readonly cursors: CursorCodec,
   ) {}
 
-  /**
-   * The parts of a statement that add a session for the one row of `noted`, its user, and end the
-   * least recently used ones that are too many with it. Nothing may have been written to the user
-   * between the snapshot of the statement and `noted`: else logins at the same time would not see
-   * each other's sessions. Users are locked before sessions: what ends some waits for `noted`.
-   */
-  beginSql(session: NewSession, max: number, record: RecordTargets): SqlFragment {
-    const { session_id, user_type, refresh_token_hash, ip, user_agent, idle_seconds, absolute_seconds } = session;
-    return sql`surplus as (
-        select session_id as surplus_id from sessions where user_id = (select noted.user_id from noted) and ${liveSession}
-        order by last_seen_at desc, session_id desc offset ${max - 1}::integer
-      ), ended as (
-        update sessions set ended_at = now(), ended_reason = 'replaced' from surplus where session_id = surplus_id and ${liveSession}
-        returning session_id, user_id, carrier_id, ended_reason
-      ), recorded as (${record(endedTargets)}
-      ), added as (
-        insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, ip, user_agent, expires_at, absolute_expires_at)
-        select ${session_id}::uuid, noted.user_id, ${user_type}, noted.carrier_id, ${refresh_token_hash}, now(), ${ip}, ${user_agent},
-          now() + least(${idle_seconds}::integer, ${absolute_seconds}::integer) * interval '1 second', now() + ${absolute_seconds}::integer * interval '1 second'
-        from noted
-        returning expires_at
-      ), opened as (select added.expires_at, (select count(*)::integer from ended) as ended from added)`;
+  /** Inserts a session. Returns when it expires without activity. */
+  async insert(session: NewSession): Promise<{ expires_at: Date }> {
+    const { idle_seconds, absolute_seconds } = session;
+    const [row] = await this.database.runPrepared<{ expires_at: Date }>(sql`
+      insert into sessions (
+        session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, ip, user_agent, amr, auth_time,
+        expires_at, absolute_expires_at
+      )
+      values (
+        ${session.session_id}::uuid, ${session.user_id}::uuid, ${session.user_type}, ${session.carrier_id},
+        ${session.refresh_token_hash}, now(), ${session.ip}::inet, ${session.user_agent},
+        ${session.amr}::text[], ${session.auth_time}::timestamptz,
+        now() + least(${idle_seconds}::integer, ${absolute_seconds}::integer) * interval '1 second',
+        now() + ${absolute_seconds}::integer * interval '1 second'
+      )
+      returning expires_at`);
+    return row as { expires_at: Date };
   }
 
-  /** One session that the condition shows, or null. */
-  async find(session_id: string, visible: SqlFragment): Promise<SessionRecord | null> {
-    const [row] = await this.database.runPrepared<SessionRecord>(
-      sql`select ${columns} from ${from} where sessions.session_id = ${session_id}::uuid and ${visible}`,
-    );
+  /** Returns a session within the reach of an actor. */
+  async find(session_id: string, reach: SessionReach): Promise<SessionRecord | null> {
+    const [row] = await this.database.runPrepared<SessionRecord>(sql`
+      select ${columns}
+      from ${sessionListSql.from}
+      where sessions.session_id = ${session_id}::uuid and ${reachableSession(reach)}`);
     return row ?? null;
   }
 
-  /** One page of what the condition shows and the caller's query finds. */
-  async list(visible: SqlFragment, query: RawQuery, caller_id: string): Promise<Page<Answered<SessionRecord>>> {
-    const read = parseListQuery(query, sessionList, caller_id, this.cursors);
-    const parsed = { ...read, conditions: await this.withAgents(read.conditions) };
-    return readPage<Answered<SessionRecord>>(
-      this.database.answers,
-      { ...sessionListSql, columns, visible },
-      parsed,
-      this.cursors,
-    );
+  /** Lists the sessions within the reach of an actor that match a query. */
+  async list(reach: SessionReach, query: RawQuery, caller_id: string): Promise<Page<Answered<SessionRecord>>> {
+    const parsed = parseListQuery(query, sessionList, caller_id, this.cursors);
+    const conditions = await this.withAgents(parsed.conditions);
+    const source = { ...sessionListSql, columns, visible: reachableSession(reach) };
+    return readPage<Answered<SessionRecord>>(this.database.answers, source, { ...parsed, conditions }, this.cursors);
   }
 
   /**
-   * Conditions in which parts of user agents are the agents that they are parts of. Agents are few
-   * and sessions many: each agent is looked at once, by steps through the index, and then an index
-   * finds the sessions, and the planner knows how many. Where somebody made up many agents, all
-   * stays as it is.
+   * Replaces `user_agent_like` by the list of the matching user agents.
+   * There are few different user agents and many sessions: an index finds each user agent once, and
+   * the planner can estimate the number of their sessions. Returns the condition unchanged if there
+   * are too many user agents, because a client made them up.
    */
   async withAgents(conditions: Condition[]): Promise<Condition[]> {
     return Promise.all(
@@ -133,107 +118,103 @@ export class SessionsRepository {
   }
 
   /**
-   * Puts the next refresh token in place of one; one statement decides, so that of many requests at
-   * once one does it.
+   * Rotates a refresh token. One statement decides, so only one of several concurrent requests
+   * rotates it.
    */
   async rotate(
     session_id: string,
     before: Buffer,
     after: Buffer,
-    idle: Record<SessionEntity['user_type'], number>,
-  ): Promise<Rotation> {
-    const [row] = await this.database
-      .runPrepared<Rotation>(sql`with rotated as (update sessions set previous_refresh_token_hash = refresh_token_hash, refresh_token_hash = ${after},
-        refreshed_at = now(), last_seen_at = now(), expires_at = least(absolute_expires_at, now() +
-          (case user_type when 'system' then ${idle.system}::integer else ${idle.carrier}::integer end) * interval '1 second')
-      where session_id = ${session_id}::uuid and refresh_token_hash = ${before} and ${liveSession} returning user_id, last_seen_at, expires_at)
-      select now() as asked_at, user_id, last_seen_at, expires_at from (select) always left join rotated on true`);
-    return row as Rotation;
+    idle_seconds: Record<SessionEntity['user_type'], number>,
+  ): Promise<RotationResult> {
+    const [row] = await this.database.runPrepared<RotationResult>(sql`
+      with rotated as (
+        update sessions
+        set
+          previous_refresh_token_hash = refresh_token_hash,
+          refresh_token_hash = ${after},
+          refreshed_at = now(),
+          last_seen_at = now(),
+          expires_at = least(
+            absolute_expires_at,
+            now() + interval '1 second' * case user_type
+              when 'system' then ${idle_seconds.system}::integer
+              else ${idle_seconds.carrier}::integer
+            end
+          )
+        where session_id = ${session_id}::uuid and refresh_token_hash = ${before} and ${liveSession}
+        returning user_id, last_seen_at, expires_at
+      )
+      select now() as asked_at, rotated.user_id, rotated.last_seen_at, rotated.expires_at
+      from (select) always
+      left join rotated on true`);
+    return row as RotationResult;
   }
 
   /**
-   * A live session of which this was the refresh token until a moment before it was asked for:
-   * however long the answer took.
+   * Returns a live session whose refresh token was rotated during the grace period before `asked_at`.
+   * The grace period ends at `asked_at`, so that a slow response does not shorten it.
    */
   async findRotatedWithin(
     session_id: string,
     before: Buffer,
     asked_at: Date,
     grace_seconds: number,
-  ): Promise<EarlierRotation | null> {
-    const [row] = await this.database
-      .run<EarlierRotation>(sql`select user_id, last_seen_at, expires_at, refresh_token_hash from sessions where session_id = ${session_id}::uuid
-      and previous_refresh_token_hash = ${before} and refreshed_at > ${asked_at}::timestamptz - ${grace_seconds}::integer * interval '1 second' and ${liveSession}`);
+  ): Promise<RecentlyRotatedSession | null> {
+    const [row] = await this.database.run<RecentlyRotatedSession>(sql`
+      select user_id, last_seen_at, expires_at, refresh_token_hash
+      from sessions
+      where session_id = ${session_id}::uuid
+        and previous_refresh_token_hash = ${before}
+        and refreshed_at > ${asked_at}::timestamptz - ${grace_seconds}::integer * interval '1 second'
+        and ${liveSession}`);
     return row ?? null;
   }
 
   /**
-   * Ends the live sessions that all conditions find, and records it in the same statement; returns
-   * how many there were.
-   */
-  async end(
-    conditions: SqlFragment[],
-    reason: SqlFragment,
-    ended_by: string | null,
-    record: RecordTargets,
-  ): Promise<number> {
-    const [row] = await this.database.run<{
-      count: number;
-    }>(sql`with ended as (${endSql(conditions, reason, ended_by)}),
-      recorded as (${record(endedTargets)})
-      select count(*)::integer as count from ended`);
-    return row?.count ?? 0;
-  }
-
-  /**
-   * The first of the live sessions that all conditions find, as a condition. Locked in the order of
-   * their ids, so that no two callers wait for each other.
-   */
-  firstOf(conditions: SqlFragment[], limit: number): SqlFragment {
-    return sql`sessions.session_id = any(array(select sessions.session_id from ${from} where ${liveSession} and ${joinSql(conditions, ' and ')}
-      order by sessions.session_id limit ${limit}::integer for no key update of sessions))`;
-  }
-
-  /**
-   * Removes some of the sessions that have been over for so long; returns how many. Those that
-   * somebody has locked are left for the next time.
+   * Deletes up to `limit` sessions that ended or expired before the last `days`, and returns their
+   * number. Skips locked sessions.
    */
   async removeOld(days: number, limit: number): Promise<number> {
     const before = sql`now() - ${days}::integer * interval '1 day'`;
-    // whatever is over was last seen before that: this is what an index finds
-    const removed = await this.database.run(sql`delete from sessions where session_id = any(array(
-      select session_id from sessions where last_seen_at < ${before} and coalesce(ended_at, expires_at) < ${before}
-      order by last_seen_at limit ${limit}::integer for update skip locked)) returning 1`);
+    // An index finds `last_seen_at`, which is always before the end.
+    const removed = await this.database.run(sql`
+      delete from sessions
+      where session_id = any(array(
+        select session_id
+        from sessions
+        where last_seen_at < ${before} and coalesce(ended_at, expires_at) < ${before}
+        order by last_seen_at
+        limit ${limit}::integer
+        for update skip locked
+      ))
+      returning 1`);
     return removed.length;
   }
 
-  /** Ends a session whose refresh token came too late or twice; null when it had ended already. */
-  async endReused(session_id: string): Promise<EndedSession | null> {
-    const [row] = await this.database.run<EndedSession>(
-      endSql([sql`sessions.session_id = ${session_id}::uuid`], rawSql(`'token_reuse'`), null),
-    );
-    return row ?? null;
-  }
-
   private async agentsLike(text: string): Promise<string[] | null> {
-    const [row] = await this.database.run<{ seen: number; agents: string[] }>(sql`with recursive steps as (
+    const pattern = `%${escapeLike(text)}%`;
+    const [row] = await this.database.run<{ seen: number; agents: string[] }>(sql`
+      with recursive
+      -- One step through the index for each different user agent.
+      steps as (
         (select user_agent from sessions where user_agent is not null order by user_agent limit 1)
         union all
-        select (select user_agent from sessions where user_agent > steps.user_agent order by user_agent limit 1) from steps where user_agent is not null
-      ), agents as (select user_agent from steps limit ${agentsSeenMax}::integer)
-      select count(*)::integer as seen,
-        coalesce((array_agg(user_agent) filter (where user_agent ilike ${`%${escapeLike(text)}%`}::text))[:${agentsFoundMax + 1}::integer], '{}') as agents
-      from agents`);
+        select (
+          select user_agent from sessions where user_agent > steps.user_agent order by user_agent limit 1
+        )
+        from steps
+        where user_agent is not null
+      ),
+      agents as (
+        select user_agent from steps limit ${agentsSeenMax}::integer
+      ),
+      matching as (
+        select user_agent from agents where user_agent ilike ${pattern}::text limit ${agentsFoundMax + 1}::integer
+      )
+      select
+        (select count(*)::integer from agents) as seen,
+        array(select user_agent from matching) as agents`);
     return row !== undefined && row.seen < agentsSeenMax && row.agents.length <= agentsFoundMax ? row.agents : null;
   }
-}
-
-function endSql(conditions: SqlFragment[], reason: SqlFragment, ended_by: string | null): SqlFragment {
-  // locked in the order of their ids, whoever ends them: two that meet at the same ones wait, and
-  // do not deadlock
-  return sql`update sessions set ended_at = now(), ended_reason = found.reason, ended_by = ${ended_by}::uuid
-    from (select sessions.session_id, ${reason} as reason from sessions join users on users.user_id = sessions.user_id
-      where ${liveSession} and ${joinSql(conditions, ' and ')} order by sessions.session_id for no key update of sessions) found
-    where sessions.session_id = found.session_id
-    returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason`;
 }

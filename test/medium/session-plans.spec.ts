@@ -7,15 +7,13 @@ import type { Operator } from '../../src/common/query/filter-value';
 import type { Config } from '../../src/config/config';
 import { dataSourceOptions } from '../../src/database/data-source';
 import { LoginAttemptsRepository } from '../../src/credentials/login-attempts.repository';
-import { LoginAttemptsService } from '../../src/credentials/login-attempts.service';
-import { EventsService } from '../../src/events/events.service';
 import type { RolesService } from '../../src/roles/roles.service';
 import { sessionList } from '../../src/sessions/session-list';
 import { RefreshTokens } from '../../src/sessions/refresh-token';
+import { SessionEndsRepository } from '../../src/sessions/session-ends.repository';
 import { SessionsRepository } from '../../src/sessions/sessions.repository';
-import { type OpenedSession, SessionsService } from '../../src/sessions/sessions.service';
-import { UserAttemptsRepository } from '../../src/logins/user-attempts.repository';
-import { type FoundLogin, UserAttemptsService } from '../../src/logins/user-attempts.service';
+import { SessionsService } from '../../src/sessions/sessions.service';
+import { LoginsRepository } from '../../src/logins/logins.repository';
 import { fillSessions } from '../support/many-sessions';
 import { appSecret } from '../support/service';
 import { explaining } from '../support/plans';
@@ -134,7 +132,8 @@ describe('query plans of 120,000 sessions', () => {
       CARRIER_USER_SESSION_ABSOLUTE_SECONDS: 60,
     };
     const roles = { grantsOf: async () => ({ forbidden: ['administrator'] }) } as unknown as RolesService;
-    return new SessionsService({ ...config, ...rest }, repositoryOf(plans), roles, new EventsService({} as never));
+    const ends = new SessionEndsRepository(explaining(client, plans));
+    return new SessionsService({ ...config, ...rest }, repositoryOf(plans), ends, roles);
   }
 
   async function plansOfRemoval(): Promise<string[]> {
@@ -228,18 +227,16 @@ describe('query plans of 120,000 sessions', () => {
     const session_id = session?.session_id ?? '';
     const logIn = async (service: SessionsService, plans: string[]) => {
       const database = explaining(client, plans);
-      const logins = new UserAttemptsService(
-        new UserAttemptsRepository(database),
-        new LoginAttemptsService(new LoginAttemptsRepository(database), {} as never),
-      );
+      const [logins, attempts] = [new LoginsRepository(database), new LoginAttemptsRepository(database)];
       const { user_id } = oneself;
-      const { attempt, found } = await logins.begin({ user_id }, user_id, null);
-      const noted = await logins.noteLogin<OpenedSession>(
-        { ...(found as FoundLogin), attempt },
-        null,
-        service.newLogin(oneself, caller).statements,
-      );
-      expect(noted).toMatchObject({ user: { user_id }, opened: { ended: expect.any(Number) } });
+      const found = await logins.find({ user_id });
+      const attempt = await attempts.begin(nobody, { account: user_id, is_user: true, address: '' });
+      expect(await logins.lockForLogin(user_id, found?.password_changed_at ?? null, null)).toBeNull();
+      await attempts.pass(attempt, null);
+      const user = await logins.noteLogin({ user_id, ip: null, unlocks: true });
+      expect(await service.endSurplus(oneself)).toEqual(expect.any(Number));
+      const authentication = { amr: ['pwd'], auth_time: attempt.began_at };
+      await service.open({ session_id: nobody, user, caller, authentication });
     };
     const deeds: Record<string, (service: SessionsService, plans: string[]) => Promise<unknown>> = {
       'log in': logIn,

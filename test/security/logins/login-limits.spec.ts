@@ -99,7 +99,7 @@ describe('guessing passwords', () => {
     expect([refused.status, refused.headers['retry-after'], refused.body.detail]).toEqual([
       429,
       '86400',
-      expect.stringContaining('Only a new password helps'),
+      expect.stringContaining('locked until its password is reset'),
     ]);
     expect(await failuresOf(user.user_id)).toBe(3);
     const token = await mailedResetToken(service, user.email);

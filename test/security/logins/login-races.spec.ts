@@ -56,24 +56,39 @@ describe('users who change or log in elsewhere while the password is hashed', ()
   });
 
   it.each([
-    ['is disabled', `status = 'disabled', version = version + 1`],
-    ['is deleted', 'deleted_at = now(), version = version + 1'],
-    ['gets another password', 'password_changed_at = now()'],
-    ['may log in from elsewhere only', `allowed_ips = '{198.51.100.0/24}', version = version + 1`],
-  ])('rejects the login of a user who %s, and keeps nothing of it (CVE-2026-1609)', async (_, change) => {
-    const user = await service.createUser();
-    const [answer] = await logInMeanwhile(user, 1, change);
-    expect([answer?.status, answer?.body.code]).toEqual([401, 'auth.invalid_credentials']);
-    expect(await live(user.user_id)).toEqual([]);
-    expect(
-      await service.rows(`select 1 from events where event_type = 'login.succeeded' and target_id = $1`, [
+    ['is disabled', `status = 'disabled', version = version + 1`, 'auth.invalid_credentials', 1],
+    ['is deleted', 'deleted_at = now(), version = version + 1', 'auth.invalid_credentials', 1],
+    ['gets another password', 'password_changed_at = now()', 'auth.invalid_credentials', 1],
+    [
+      'may log in from elsewhere only',
+      `allowed_ips = '{198.51.100.0/24}', version = version + 1`,
+      'auth.ip_not_allowed',
+      0,
+    ],
+  ])(
+    'rejects the login of a user who %s, and keeps nothing of it (CVE-2026-1609)',
+    async (_, change, code, failures) => {
+      const user = await service.createUser();
+      const [answer] = await logInMeanwhile(user, 1, change);
+      expect(answer?.body.code).toBe(code);
+      const failed = await service.rows(`select 1 from events where event_type = 'login.failed' and target_id = $1`, [
         user.user_id,
-      ]),
-    ).toEqual([]);
-    const left =
-      'select last_login_at, (select jsonb_agg(pending) from login_attempts where account = $1::text) as pending from users where user_id = $1::uuid';
-    expect(await service.rows(left, [user.user_id])).toEqual([{ last_login_at: null, pending: [{}] }]);
-  });
+      ]);
+      expect(failed).toHaveLength(1);
+      expect(await service.rows('select failures from login_attempts where account = $1', [user.user_id])).toEqual([
+        { failures },
+      ]);
+      expect(await live(user.user_id)).toEqual([]);
+      expect(
+        await service.rows(`select 1 from events where event_type = 'login.succeeded' and target_id = $1`, [
+          user.user_id,
+        ]),
+      ).toEqual([]);
+      const left =
+        'select last_login_at, (select jsonb_agg(pending) from login_attempts where account = $1::text) as pending from users where user_id = $1::uuid';
+      expect(await service.rows(left, [user.user_id])).toEqual([{ last_login_at: null, pending: [{}] }]);
+    },
+  );
 
   it('accepts a login beside any other change, which the response shows', async () => {
     const user = await service.createUser();

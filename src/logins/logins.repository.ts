@@ -1,0 +1,101 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type SqlFragment } from '../common/query/sql';
+import type { StoredPassword } from '../credentials/credentials.service';
+import { Database } from '../database/database';
+import type { EventBase } from '../events/events.service';
+import { userColumns } from '../users/user-columns.sql';
+import { demandPasswordChangeSql, type LoginNote, noteLockSql, noteLoginSql } from '../users/user-logins.sql';
+import type { UserRecord } from '../users/users.dto';
+
+/** Identifies the user whose password is verified. A `login` is a name or an e-mail address. */
+export type LoginClaim = { login: string } | { user_id: string };
+
+/** A living user, and the stored password. */
+export type LoginRecord = UserRecord & StoredPassword;
+
+/** Why a login is refused although the password was right. */
+export type LoginRefusal = 'auth.invalid_credentials' | 'auth.ip_not_allowed';
+
+/** The SQL of logins. */
+@Injectable()
+export class LoginsRepository {
+  constructor(private readonly database: Database) {}
+
+  /**
+   * Returns the living user with a login in lower case, or with an id.
+   * Names contain no `@`, addresses do.
+   */
+  async find(claim: LoginClaim): Promise<LoginRecord | null> {
+    const [row] = await this.database.runPrepared<LoginRecord>(sql`
+      select
+        ${userColumns},
+        case
+          when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
+          then credentials.password_hash
+        end as password_hash,
+        coalesce(credentials.policy_checked, false) as policy_checked,
+        credentials.expires_at is not null as initial
+      from users
+      left join credentials on credentials.user_id = users.user_id
+      where ${matches(claim)} and users.deleted_at is null
+      limit 1`);
+    return row ?? null;
+  }
+
+  /**
+   * Locks a user, and returns why the user may not log in, or null.
+   * A change since the password was verified wins: it commits before the lock is granted.
+   * @param password_changed_at value of the user when the password was verified
+   */
+  async lockForLogin(
+    user_id: string,
+    password_changed_at: Date | null,
+    ip: string | null,
+  ): Promise<LoginRefusal | null> {
+    const [row] = await this.database.runPrepared<{ refusal: LoginRefusal | null }>(sql`
+      select
+        case
+          when deleted_at is not null or status <> 'active'
+            or password_changed_at is distinct from ${password_changed_at}::timestamptz
+          then 'auth.invalid_credentials'
+          when cardinality(allowed_ips) > 0 and not coalesce(${ip}::inet <<= any(allowed_ips), false)
+          then 'auth.ip_not_allowed'
+        end as refusal
+      from users
+      where user_id = ${user_id}::uuid
+      for no key update`);
+    return row === undefined ? 'auth.invalid_credentials' : row.refusal;
+  }
+
+  /** Locks a user. Runs the same statement for null, so that a missing user takes as long (L19). */
+  async lock(user_id: string | null): Promise<void> {
+    await this.database.runPrepared(sql`
+      select 1
+      from users
+      where user_id = ${user_id}::uuid
+      for no key update`);
+  }
+
+  /** Persists a login on the locked user. */
+  async noteLogin(login: LoginNote): Promise<UserRecord> {
+    const [row] = await this.database.runPrepared<UserRecord>(noteLoginSql(login));
+    return row as UserRecord;
+  }
+
+  /** Makes a locked user change the password, unless the user must already. */
+  async demandPasswordChange(user_id: string, event: EventBase): Promise<void> {
+    await this.database.runPrepared(demandPasswordChangeSql(user_id, event));
+  }
+
+  /** Shows the end of an account lockout on a locked user. */
+  async noteLock(user_id: string | null, locked_until: Date): Promise<void> {
+    await this.database.runPrepared(noteLockSql(user_id, locked_until));
+  }
+}
+
+function matches(claim: LoginClaim): SqlFragment {
+  if ('user_id' in claim) return sql`users.user_id = ${claim.user_id}::uuid`;
+  return claim.login.includes('@')
+    ? sql`lower(users.email) = ${claim.login}::text`
+    : sql`lower(users.name) = ${claim.login}::text`;
+}
