@@ -1,12 +1,21 @@
+import { join } from 'node:path';
 import { type CallHandler, type ExecutionContext, type NestInterceptor, UseInterceptors } from '@nestjs/common';
-import { create } from 'handlebars';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { catchError, map, type Observable, of } from 'rxjs';
 import { errorKind } from '../common/errors/error-codes';
+import { compileTemplate } from '../common/http/html-template';
 import { toAppError } from '../common/http/problem';
 
-/** The pages behind mailed links. */
+/** Names of the pages behind mailed links. */
 export type PageName = 'reset-form' | 'reset-done' | 'email-form' | 'email-done';
+
+interface PageValues {
+  title: string;
+  error: string | null;
+  passwordForm: boolean;
+  confirmForm: boolean;
+  message: string | null;
+}
 
 const policy =
   "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
@@ -17,39 +26,11 @@ const titles: Record<PageName, string> = {
   'email-done': 'Your e-mail address is confirmed',
 };
 const formOf: Partial<Record<PageName, PageName>> = { 'reset-done': 'reset-form', 'email-done': 'email-form' };
-
-const render = create().compile(`<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>{{title}}</title>
-<style>
-body { font-family: system-ui, sans-serif; line-height: 1.5; color: #1b1f24; background: #f6f8fa; margin: 0; }
-main { max-width: 26rem; margin: 10vh auto; padding: 2rem; background: #fff; border: 1px solid #d0d7de; border-radius: 8px; }
-h1 { font-size: 1.25rem; margin-top: 0; }
-label { display: block; font-weight: 600; }
-input { box-sizing: border-box; width: 100%; font: inherit; padding: 0.5rem; margin: 0.25rem 0 1rem; border: 1px solid #8c959f; border-radius: 4px; }
-button { font: inherit; font-weight: 600; padding: 0.5rem 1.25rem; color: #fff; background: #0b5cad; border: 0; border-radius: 4px; }
-.error { color: #a40e26; }
-</style></head>
-<body><main>
-<h1>{{title}}</h1>
-{{#if error}}<p class="error" role="alert">{{error}}</p>{{/if}}
-{{#if passwordForm}}
-<form method="post">
-<label for="password">New password</label>
-<input id="password" name="password" type="password" autocomplete="new-password" required maxlength="256" autofocus aria-describedby="hint">
-<p id="hint">Use a long phrase. Any characters are fine.</p>
-<button type="submit">Set the password</button>
-</form>
-{{/if}}
-{{#if confirmForm}}
-<form method="post"><p>Press the button to use this address from now on.</p><button type="submit">Confirm the address</button></form>
-{{/if}}
-{{#if done}}<p>{{done}}</p>{{/if}}
-</main></body></html>
-`);
+const render = compileTemplate<PageValues>(join(__dirname, 'templates', 'link-page.hbs'));
 
 /**
- * Answers with a small script-free page where the client asks for HTML; refusals become pages too.
+ * Responds with a small script-free page if the client accepts HTML.
+ * Error responses below 500 become pages, too.
  */
 export function Page(name: PageName): MethodDecorator {
   return UseInterceptors(new PageInterceptor(name));
@@ -70,33 +51,37 @@ class PageInterceptor implements NestInterceptor {
     return next.handle().pipe(
       map(() => {
         void reply.status(200);
-        return pageOf(this.name, null);
+        return render(pageOf(this.name));
       }),
       catchError((thrown: unknown) => {
         const error = toAppError(thrown);
-        const { status } = errorKind(error.code);
+        const { status, meaning } = errorKind(error.code);
         if (status >= 500) throw thrown;
         void reply.status(status);
-        const detail = error.extras.errors?.map((fault) => `The password ${fault.detail}.`).join(' ');
-        return of(
-          pageOf(
-            status === 400 ? (formOf[this.name] ?? this.name) : this.name,
-            detail ?? errorKind(error.code).meaning,
-            status === 400,
-          ),
-        );
+        const faults = error.extras.errors?.map(({ detail }) => `The password ${detail}.`).join(' ');
+        const text = faults ?? meaning;
+        // Only after a rejected value can the same link be used again.
+        return of(render(status === 400 ? formAgain(this.name, text) : failurePage(status, text)));
       }),
     );
   }
 }
 
-function pageOf(name: PageName, error: string | null, again = false): string {
-  const form = error === null || again;
-  return render({
-    title: error === null || again ? titles[name] : 'This did not work',
-    error,
-    passwordForm: form && name === 'reset-form',
-    confirmForm: form && name === 'email-form',
-    done: error === null && name.endsWith('done') ? 'You can close this page and log in.' : null,
-  });
+function pageOf(name: PageName): PageValues {
+  return {
+    title: titles[name],
+    error: null,
+    passwordForm: name === 'reset-form',
+    confirmForm: name === 'email-form',
+    message: name.endsWith('done') ? 'You can close this page and log in.' : null,
+  };
+}
+
+function formAgain(name: PageName, error: string): PageValues {
+  return { ...pageOf(formOf[name] ?? name), error };
+}
+
+function failurePage(status: number, error: string): PageValues {
+  const title = status === 404 ? 'This link is no longer valid' : 'The request failed';
+  return { title, error, passwordForm: false, confirmForm: false, message: null };
 }

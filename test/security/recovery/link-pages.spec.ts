@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { mailedResetToken } from '../../support/links';
 import { password, type TestAnswer, TestService } from '../../support/service';
 
@@ -21,7 +23,7 @@ describe('the pages behind mailed links', () => {
   const postForm = (secret: string, link = token) =>
     service.post(`/auth/reset/${link}`, { headers: form, body: new URLSearchParams({ password: secret }).toString() });
 
-  /** A page that runs nothing, loads nothing, may not be framed, kept or named to others. */
+  /** Expects a page without scripts and resources, that must not be framed, cached or sent as referrer. */
   function expectInert({ headers, text }: TestAnswer): void {
     expect(headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
@@ -40,7 +42,7 @@ describe('the pages behind mailed links', () => {
     expect(text).not.toContain(user.name);
   }
 
-  it('sets the password exactly as typed in a form without scripts (R11)', async () => {
+  it('sets the password exactly as typed from a form that needs no scripts (R11)', async () => {
     const page = await service.get(`/auth/reset/${token}`, { headers: html });
     expect(page.status).toBe(200);
     expectInert(page);
@@ -54,7 +56,7 @@ describe('the pages behind mailed links', () => {
     expect((await service.login(user.name, secret)).token).toBeTruthy();
   });
 
-  it('shows the form again with the reason for a weak password, and keeps the link valid (R22)', async () => {
+  it('shows the form again with the reason after a weak password, and keeps the link valid (R22)', async () => {
     const weak = '<script>x()';
     const refused = await postForm(weak);
     expect(refused.status).toBe(400);
@@ -68,7 +70,7 @@ describe('the pages behind mailed links', () => {
     expect((await postForm('another phrase of mine')).status).toBe(200);
   });
 
-  it('shows for a used link a page without a form (R9)', async () => {
+  it('shows a page without a form for a used link (R9)', async () => {
     expect((await postForm('yet another phrase of mine')).status).toBe(200);
     for (const page of [
       await service.get(`/auth/reset/${token}`, { headers: html }),
@@ -104,7 +106,7 @@ describe('the pages behind mailed links', () => {
       );
   });
 
-  it('shows a page for the confirmation of an address, which opening it does not confirm (E5, R19)', async () => {
+  it('shows a page to confirm an address, and opening the page does not confirm the address (E5)', async () => {
     const carrierUser = await service.loginAs();
     const email = `new-${carrierUser.email}`;
     await service.post('/auth/email', { token: carrierUser.token, body: { email, current_password: password } });
@@ -129,11 +131,18 @@ describe('the pages behind mailed links', () => {
     expect(again.text).not.toContain('<form');
   });
 
-  it('returns no page to a caller that does not ask for one (R17)', async () => {
+  it('returns a page only to a client that accepts HTML (R17)', async () => {
     for (const accept of ['*/*', 'application/json', 'text/plain']) {
       const answer = await service.get(`/auth/reset/${token}`, { headers: { accept } });
       expect(answer.headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8' });
       expect(answer.headers['content-security-policy']).toBe("default-src 'none'; frame-ancestors 'none'");
     }
   });
+});
+
+it('escapes every value in all templates (R11)', () => {
+  const templates = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.hbs'));
+  expect(templates.length).toBeGreaterThan(2);
+  for (const file of templates)
+    expect([file, readFileSync(join('src', file), 'utf8')]).toEqual([file, expect.not.stringMatching(/\{\{(\{|&)/)]);
 });
