@@ -1,47 +1,21 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-const tables = [
-  'events',
-  'signing_keys',
-  'sessions',
-  'one_time_tokens',
-  'credentials',
-  'user_search',
-  'users',
-  'roles',
-];
-const functionNames = [
-  ...[
-    'uuid_v7()',
-    'jsonb_merge_patch(jsonb, jsonb)',
-    'events_append_only()',
-    'user_search_add()',
-    'user_search_change()',
-  ],
-  ...['search_names(text, text, text, text)', 'search_others(text, text, text, text)', 'search_text(text)'],
-];
+const tables = 'events, signing_keys, sessions, one_time_tokens, credentials, user_search, users, roles';
+const functionNames =
+  'uuid_v7(), jsonb_merge_patch(jsonb, jsonb), events_append_only(), user_search_add(), user_search_change(), ' +
+  'search_names(text, text, text, text), search_others(text, text, text, text), search_text(text)';
 
-/**
- * The first schema. Names of constraints are part of the code: they decide which error a violation
- * becomes.
- */
+/** Creates the first schema. The service maps the names of constraints to error codes. */
 export class CreateSchema1795200000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('create extension if not exists pg_trgm');
-    await runner.query(functions);
-    await runner.query(roles);
-    await runner.query(users);
-    await runner.query(userIndexes);
-    await runner.query(userSearch);
-    await runner.query(credentials);
-    await runner.query(sessions);
-    await runner.query(signingKeys);
-    await runner.query(events);
+    for (const statements of [functions, roles, users, userIndexes, userSearch]) await runner.query(statements);
+    for (const statements of [credentials, sessions, signingKeys, events]) await runner.query(statements);
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query(`drop table ${tables.join(', ')}`);
-    await runner.query(`drop function ${functionNames.join(', ')}`);
+    await runner.query(`drop table ${tables}`);
+    await runner.query(`drop function ${functionNames}`);
   }
 }
 
@@ -49,10 +23,12 @@ const functions = `
   create function uuid_v7() returns uuid language sql volatile parallel safe as $$
     select encode(
       set_bit(set_bit(
-        overlay(uuid_send(gen_random_uuid()) placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
+        overlay(uuid_send(gen_random_uuid())
+          placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
         52, 1), 53, 1), 'hex')::uuid
   $$;
-  create function jsonb_merge_patch(target jsonb, patch jsonb) returns jsonb language plpgsql immutable parallel safe as $$
+  create function jsonb_merge_patch(target jsonb, patch jsonb) returns jsonb
+  language plpgsql immutable parallel safe as $$
   begin
     if jsonb_typeof(patch) <> 'object' then return patch; end if;
     return coalesce((
@@ -79,10 +55,12 @@ const roles = `
   insert into roles (name, description, user_types, permissions, may_grant, built_in) values
     ('administrator', 'Everything', '{system}', '{*}', '{}', true),
     ('operator', 'Users and sessions, without purge', '{system}',
-      '{user:read,user:create,user:update,user:delete,user:import,user:export,session:read,session:revoke,role:read}', '{carrier_administrator,carrier_user}', true),
+      '{user:read,user:create,user:update,user:delete,user:import,user:export,session:read,session:revoke,role:read}',
+      '{carrier_administrator,carrier_user}', true),
     ('auditor', 'Reads everything', '{system}', '{user:read,session:read,role:read,audit:read}', '{}', true),
     ('carrier_administrator', 'Users and sessions of their carrier', '{carrier}',
-      '{user:read,user:create,user:update,user:delete,session:read,session:revoke,role:read}', '{carrier_administrator,carrier_user}', true),
+      '{user:read,user:create,user:update,user:delete,session:read,session:revoke,role:read}',
+      '{carrier_administrator,carrier_user}', true),
     ('carrier_user', 'Uses the services', '{carrier}', '{}', '{}', true);
 `;
 
@@ -104,7 +82,8 @@ const users = `
     roles text[] not null default '{}',
     status text not null constraint users_status_check check (status in ('invited', 'active', 'disabled')),
     allowed_ips cidr[] not null default '{}',
-    attributes jsonb not null default '{}' constraint users_attributes_check check (octet_length(attributes::text) <= 32768),
+    attributes jsonb not null default '{}'
+      constraint users_attributes_check check (octet_length(attributes::text) <= 32768),
     must_change_password boolean not null default false,
     created_at timestamptz(3) not null default now(),
     created_by uuid,
@@ -116,13 +95,15 @@ const users = `
     locked_until timestamptz(3),
     deleted_at timestamptz(3),
     version integer not null default 1,
-    constraint users_carrier_check check ((user_type = 'carrier') = (carrier_id is not null) and (user_type = 'system' or carrier_scope is null))
+    constraint users_carrier_check check (
+      (user_type = 'carrier') = (carrier_id is not null) and (user_type = 'system' or carrier_scope is null)
+    )
   );
 `;
 
 /**
- * Lists show the living: their indexes leave the deleted out. What bulk changes do not touch is
- * found by `user_search` where that is possible (ADR 0007).
+ * Indexes for lists, which leave out deleted users. Columns that bulk changes do not write are
+ * indexed in `user_search` where possible (ADR 0007).
  */
 const userIndexes = `
   create unique index users_name_key on users (lower(name)) where deleted_at is null;
@@ -136,36 +117,43 @@ const userIndexes = `
   create index users_status_idx on users (status, user_id) where deleted_at is null;
   create index users_carrier_id_idx on users (carrier_id, created_at, user_id) where deleted_at is null;
   create index users_carrier_id_user_id_idx on users (carrier_id, user_id) where deleted_at is null;
-  create index users_must_change_password_idx on users (created_at, user_id) where must_change_password and deleted_at is null;
+  create index users_must_change_password_idx on users (created_at, user_id)
+    where must_change_password and deleted_at is null;
   create index users_roles_idx on users using gin (roles) where deleted_at is null;
   create index users_attributes_idx on users using gin (attributes jsonb_path_ops) where deleted_at is null;
   create index users_deleted_at_idx on users (created_at, user_id) where deleted_at is not null;
 `;
 
 /**
- * What users are found by and bulk changes leave alone, with the indexes for it. Kept by triggers:
- * one statement for all that one statement adds, and row by row where a copied column really
- * changes. Each part of `names` and `others` ends with a sign of its own, so that a pattern can say
- * in which one it looks. Signs within the parts are letters there (runes, the next best script that
- * nobody is named in): trigrams are made of letters only, and a pattern without any would read the
- * whole index. The case distinction makes that three times as fast.
+ * Searchable columns that bulk changes do not write, with their indexes. Triggers copy them: one
+ * statement per insert, and one per row whose copied columns change. Each part of `names` and
+ * `others` ends with its own separator, so that a pattern can select a part. Other punctuation is
+ * replaced by runes: trigrams contain letters only, and a pattern without letters would read the
+ * whole index. The case expression makes the replacement three times as fast.
  */
 const userSearch = `
   create function search_text(value text) returns text language sql immutable parallel safe as $$
     select case
-      when value ~ '[^[:alnum:] +.@_-]' then translate(lower(value), '!"#$%&''()*+,-./:;<=>?@[\\]^_\`{|}~', 'ᚠᚡᚢᚣᚤᚥᚦᚧᚨᚩᚪᚫᚬᚭᚮᚯᚰᚱᚲᚳᚴᚵᚶᚷᚸᚹᚺᚻᚼᚽᚾᚿ')
+      when value ~ '[^[:alnum:] +.@_-]' then
+        translate(lower(value),
+          '!"#$%&''()*+,-./:;<=>?@[\\]^_\`{|}~',
+          'ᚠᚡᚢᚣᚤᚥᚦᚧᚨᚩᚪᚫᚬᚭᚮᚯᚰᚱᚲᚳᚴᚵᚶᚷᚸᚹᚺᚻᚼᚽᚾᚿ')
       else translate(lower(value), '+-.@_', 'ᚪᚬᚭᚵᚺ')
     end
   $$;
-  create function search_names(name text, email text, first_name text, last_name text) returns text language sql immutable parallel safe as $$
-    select ' ' || search_text(name) || ', ' || search_text(email) || '; ' || search_text(first_name) || ': ' || search_text(last_name) || '.'
+  create function search_names(name text, email text, first_name text, last_name text) returns text
+  language sql immutable parallel safe as $$
+    select ' ' || search_text(name) || ', ' || search_text(email) || '; ' || search_text(first_name) || ': '
+      || search_text(last_name) || '.'
   $$;
-  create function search_others(phone text, carrier_id text, locale text, timezone text) returns text language sql immutable parallel safe as $$
-    select ' ' || coalesce(search_text(phone), '') || ', ' || coalesce(search_text(carrier_id), '') || '; ' || coalesce(search_text(locale), '') || ': '
-      || coalesce(search_text(timezone), '') || '.'
+  create function search_others(phone text, carrier_id text, locale text, timezone text) returns text
+  language sql immutable parallel safe as $$
+    select ' ' || coalesce(search_text(phone), '') || ', ' || coalesce(search_text(carrier_id), '') || '; '
+      || coalesce(search_text(locale), '') || ': ' || coalesce(search_text(timezone), '') || '.'
   $$;
   create table user_search (
-    user_id uuid constraint user_search_pkey primary key constraint user_search_user_id_fkey references users (user_id) on delete cascade,
+    user_id uuid constraint user_search_pkey primary key
+      constraint user_search_user_id_fkey references users (user_id) on delete cascade,
     first_name text not null,
     last_name text not null,
     phone text,
@@ -191,22 +179,27 @@ const userSearch = `
   end $$;
   create function user_search_change() returns trigger language plpgsql as $$
   begin
-    update user_search set first_name = new.first_name, last_name = new.last_name, phone = new.phone, locale = new.locale, timezone = new.timezone,
+    update user_search set first_name = new.first_name, last_name = new.last_name, phone = new.phone,
+      locale = new.locale, timezone = new.timezone,
       names = search_names(new.name, new.email, new.first_name, new.last_name),
       others = search_others(new.phone, new.carrier_id, new.locale, new.timezone)
       where user_id = new.user_id;
     return null;
   end $$;
-  create trigger user_search_add after insert on users referencing new table as added for each statement execute function user_search_add();
-  create trigger user_search_change after update of name, email, first_name, last_name, phone, locale, timezone, carrier_id on users for each row
-    when ((old.name, old.email, old.first_name, old.last_name, old.phone, old.locale, old.timezone, old.carrier_id) is distinct from
+  create trigger user_search_add after insert on users referencing new table as added
+    for each statement execute function user_search_add();
+  create trigger user_search_change
+    after update of name, email, first_name, last_name, phone, locale, timezone, carrier_id on users for each row
+    when ((old.name, old.email, old.first_name, old.last_name, old.phone, old.locale, old.timezone, old.carrier_id)
+      is distinct from
       (new.name, new.email, new.first_name, new.last_name, new.phone, new.locale, new.timezone, new.carrier_id))
     execute function user_search_change();
 `;
 
 const credentials = `
   create table credentials (
-    user_id uuid constraint credentials_pkey primary key constraint credentials_user_id_fkey references users (user_id) on delete cascade,
+    user_id uuid constraint credentials_pkey primary key
+      constraint credentials_user_id_fkey references users (user_id) on delete cascade,
     password_hash text not null constraint credentials_password_hash_check check (password_hash like '$%'),
     expires_at timestamptz(3)
   );
@@ -239,7 +232,8 @@ const sessions = `
     user_agent text,
     ended_at timestamptz(3),
     ended_reason text constraint sessions_ended_reason_check check (ended_reason in
-      ('logout', 'revoked', 'expired', 'replaced', 'token_reuse', 'password_changed', 'ip_not_allowed', 'user_disabled', 'user_deleted')),
+      ('logout', 'revoked', 'expired', 'replaced', 'token_reuse', 'password_changed', 'ip_not_allowed',
+        'user_disabled', 'user_deleted')),
     ended_by uuid
   );
   create index sessions_user_id_created_at_idx on sessions (user_id, created_at);
@@ -258,9 +252,7 @@ const signingKeys = `
   );
 `;
 
-/**
- * The trigger keeps the log append-only; only the erasure of a purged person's values may pass it.
- */
+/** A trigger keeps the log append-only, except for the erasure of the values of purged users. */
 const events = `
   create table events (
     event_id uuid not null default uuid_v7() constraint events_pkey primary key,
@@ -287,5 +279,6 @@ const events = `
     if current_setting('carrier_identity.erasing', true) = 'on' then return coalesce(new, old); end if;
     raise exception 'events are append-only';
   end $$;
-  create trigger events_append_only before update or delete on events for each row execute function events_append_only();
+  create trigger events_append_only before update or delete on events
+    for each row execute function events_append_only();
 `;

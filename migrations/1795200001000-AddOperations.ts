@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Long work on many users: what was asked for, how far it is, and what is still to be done. */
+/** Adds operations: background work on many users, with its progress and its remaining batches. */
 export class AddOperations1795200001000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(operations);
@@ -19,7 +19,8 @@ const operations = `
     operation_id uuid constraint operations_pkey primary key,
     kind text not null constraint operations_kind_check check (kind in ('change', 'delete', 'undo', 'import')),
     permission text not null,
-    status text not null constraint operations_status_check check (status in ('receiving', 'waiting', 'running', 'done', 'canceled', 'failed')),
+    status text not null constraint operations_status_check
+      check (status in ('receiving', 'waiting', 'running', 'done', 'canceled', 'failed')),
     actor_id uuid not null,
     session_id uuid,
     ip inet,
@@ -48,12 +49,12 @@ const operations = `
 `;
 
 /**
- * What is still to be done: a batch goes when it is done. The ids of a batch, and the batches, are
- * in order of the ids.
+ * Remaining work: a finished batch is deleted. Batches, and the ids in a batch, are sorted by id.
  */
 const batches = `
   create table operation_batches (
-    operation_id uuid not null constraint operation_batches_operation_id_fkey references operations (operation_id) on delete cascade,
+    operation_id uuid not null
+      constraint operation_batches_operation_id_fkey references operations (operation_id) on delete cascade,
     number integer not null,
     user_ids uuid[],
     rows jsonb,

@@ -1,9 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The answers that are given again to requests with the same `Idempotency-Key`. */
+/** Adds the stored responses to requests with an `Idempotency-Key`. */
 export class AddIdempotencyKeys1795200002000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // json, not jsonb: the first answer comes again to the letter, and jsonb would sort its fields
+    // json, not jsonb: jsonb sorts the fields, but a repeated response must be identical.
     await runner.query(`
       create table idempotency_keys (
         user_id uuid not null,

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * What an export is written with. One expression each, which the planner puts in place of the call:
- * else a cell would cost ten times as much.
+ * Adds the functions that format an export. Each is a single expression, so that the planner
+ * inlines it: a call would cost ten times as much per cell.
  */
 export class AddTransfer1795200003000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -15,10 +15,10 @@ export class AddTransfer1795200003000 implements MigrationInterface {
 }
 
 /**
- * A cell of RFC 4180. What a spreadsheet would take for a formula gets an apostrophe before it, and
- * what has apostrophes before it one more, so that an import can take exactly one away (OWASP CSV
- * Injection). The import has the same characters: src/users-transfer/csv-formula.ts. Hardly any
- * cell needs either: one look decides.
+ * `csv_cell` formats a cell by RFC 4180. A value that a spreadsheet would treat as a formula gets a
+ * leading apostrophe, even after other apostrophes, so that an import can remove exactly one (OWASP
+ * CSV Injection). The import has the same characters: src/users-transfer/csv-formula.ts. The first
+ * pattern handles most cells with a single match.
  */
 const functions = String.raw`
   create function csv_quoted(value text) returns text language sql immutable parallel safe as $$

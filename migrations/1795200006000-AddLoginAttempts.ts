@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Counters of wrong passwords. `used_on` is a day, not a time, so that all but the first attempt of
- * a day leave its index alone.
+ * Adds the counters of wrong passwords. `used_on` is a date, so that only the first attempt of a
+ * day updates its index.
  */
 export class AddLoginAttempts1795200006000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

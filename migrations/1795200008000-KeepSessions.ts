@@ -3,8 +3,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const added = ['sessions_expires_at_idx', 'sessions_ip_idx', 'sessions_user_agent_idx', 'sessions_ended_reason_idx'];
 
 /**
- * Indexes for a million sessions that have ended. Why a session ended costs its index nothing until
- * it ends.
+ * Adds indexes for a million ended sessions. The index of `ended_reason` contains ended sessions
+ * only, so that live sessions do not update it.
  */
 export class KeepSessions1795200008000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -14,8 +14,8 @@ export class KeepSessions1795200008000 implements MigrationInterface {
     await runner.query(
       'create index sessions_ended_reason_idx on sessions (ended_reason, created_at) where ended_reason is not null',
     );
-    // those that ran out are not marked as ended: by their end they are told from the live ones
-    // within the index
+    // Expired sessions are not marked as ended: `expires_at` in the index tells them from live
+    // ones.
     await runner.query('drop index sessions_live_user_id_idx');
     await runner.query(
       'create index sessions_live_user_id_idx on sessions (user_id, expires_at) where ended_at is null',

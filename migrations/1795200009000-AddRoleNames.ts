@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Names of roles are unique without regard to case, and fit into a path. */
+/** Makes names of roles unique, ignoring case, and valid in a path. */
 export class AddRoleNames1795200009000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('create unique index roles_name_key on roles (lower(name))');

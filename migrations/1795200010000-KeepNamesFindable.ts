@@ -1,10 +1,11 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * While the statistics know of hardly any user who is not deleted, as after all were, every index
- * of those looks alike to the planner, and to look up each of 5,000 names it would read another one
- * from end to end. No time is beyond infinity: whoever asks with these words, which change nothing,
- * can only be led to the index that has them; whoever asks without them finds it as before.
+ * Adds an impossible timestamp to the predicate of each unique index, one per index.
+ * While stale statistics count almost no undeleted users, all partial indexes have the same cost
+ * for the planner: it may look up each of 5,000 names by reading another index completely. A query
+ * with the same impossible condition can use only the index that contains it. Other queries still
+ * can use the index.
  */
 export class KeepNamesFindable1795200010000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,10 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Most rows of these tables may be deleted users and ended sessions. Statistics taken while they
- * all were make the planner believe that an index of the living is empty, and look up each user and
- * session by reading it whole; of a million rows autovacuum would wait for 100,000 changes to look
- * again.
+ * Analyzes users and sessions after 2,000 changes.
+ * If statistics were taken while all users were deleted or all sessions ended, the planner
+ * considers a partial index of the others empty, and reads it completely for each lookup. By
+ * default, autovacuum would analyze a million rows only after 100,000 changes.
  */
 export class KeepStatisticsFresh1795200011000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -51,7 +51,7 @@ const actorTypes = `
 `;
 
 /**
- * A purge leaves a tombstone whichever version does it, and a missing kind of actor is looked up.
+ * A purge by an older version adds a tombstone too, and a missing type of an actor is looked up.
  */
 const olderInstances = `
   create function users_tombstone() returns trigger language plpgsql as $$
@@ -63,7 +63,9 @@ const olderInstances = `
     for each statement execute function users_tombstone();
   create function operations_actor_type() returns trigger language plpgsql as $$
   begin
-    new.actor_type := case when new.session_id is null and exists (select from keys where key_id = new.actor_id) then 'key' else 'user' end;
+    new.actor_type := case
+      when new.session_id is null and exists (select from keys where key_id = new.actor_id) then 'key'
+      else 'user' end;
     return new;
   end $$;
   create trigger operations_actor_type before insert on operations for each row
