@@ -1,6 +1,6 @@
 /**
- * From the bottom up: a folder of src/ may import its own layer and those before it. An upward need
- * goes through an event, or through a handler registered at start. A new folder gets its layer here
+ * Layers from bottom to top: a folder of src/ may import its own layer and lower layers. It reaches
+ * a higher layer through an event, or through a handler registered at start. Add a new folder here
  * first.
  */
 const LAYERS = [
@@ -18,11 +18,9 @@ const LAYERS = [
   ['recovery', 'docs', 'health'],
   ['cli'],
 ];
-/**
- * Folders that every feature above may use in full; of the others only the files below are public.
- */
+/** Folders whose files are all public. Of other folders, only PUBLIC_FILES are. */
 const OPEN = ['common', 'config', 'access'];
-/** The one way to the database, for repositories. */
+/** Access to the database, for repositories. */
 const DATABASE = '^src/database/database\\.ts$';
 const PUBLIC_FILES = String.raw`\.(module|service|events|dto|decorator|interceptor|sql)\.ts$`;
 
@@ -46,67 +44,63 @@ const layers = LAYERS.map((layer, index) => {
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
-    rule('no-circular', 'Type imports count: a circle is two files that are one.', {}, { circular: true }),
+    rule('no-circular', 'Break the import cycle. Type imports count too.', {}, { circular: true }),
     ...layers,
-    rule(
-      'known-folder',
-      'Give a new folder its place in LAYERS.',
-      { path: '^src/[^/]+/', pathNot: folders(LAYERS.flat()) },
-      {},
-    ),
+    rule('known-folder', 'Add the new folder to LAYERS.', { path: '^src/[^/]+/', pathNot: folders(LAYERS.flat()) }, {}),
     rule(
       'common-is-leaf',
-      'common/ imports nothing of ours.',
+      'common/ imports no other folder of src/.',
       { path: '^src/common/' },
       { dependencyTypes: ['local'], pathNot: '^src/common/' },
     ),
     rule(
-      'features-by-their-front-door',
-      'Across features only *.module, *.service, *.events, *.dto, *.sql, *.decorator and *.interceptor: a repository, entity or controller belongs to its feature alone.',
+      'features-by-public-files',
+      'Across features, import only *.module, *.service, *.events, *.dto, *.sql, *.decorator and *.interceptor. ' +
+        'A repository, entity or controller is private to its feature.',
       { path: '^src/([^/]+)/', pathNot: '^src/cli/' },
       { path: '^src/[^/]+/', pathNot: ['^src/$1/', folders(OPEN), PUBLIC_FILES, DATABASE] },
     ),
     rule(
       'database-by-repositories',
-      'SQL has one place: repositories.',
+      'SQL belongs into repositories.',
       { path: '^src/', pathNot: ['^src/database/', String.raw`\.repository\.ts$`] },
       { path: DATABASE },
     ),
     rule(
       'embedded-postgres-by-main',
-      'Only the start of the service uses the development database.',
+      'Only the start of the service and the command line use the embedded database.',
       { path: '^src/', pathNot: ['^src/embedded-postgres/', ROOT_FILES, '^src/(cli|database)/'] },
       { path: '^src/embedded-postgres/' },
     ),
     rule(
-      'app-by-the-front-door',
-      'The application is put together from modules: no repository, entity or controller by hand.',
+      'app-by-modules',
+      'The application is composed of modules: import no repository, entity or controller.',
       { path: [ROOT_FILES, '^src/cli/'] },
       { path: String.raw`^src/.+\.(repository|entity|controller)\.ts$` },
     ),
     rule(
       'src-stands-alone',
-      'What runs in production needs neither tests nor tools; migrations are found by a glob.',
+      'Production code imports neither tests nor tools. A glob finds the migrations.',
       { path: '^src/' },
       { path: ['^(test|bench|scripts|migrations)/', '^ormconfig'] },
     ),
-    rule('no-spec-imports', 'A spec is no library: move what is shared.', {}, { path: SPECS }),
+    rule('no-spec-imports', 'Do not import a spec: move shared code.', {}, { path: SPECS }),
     rule(
       'no-dev-dependencies',
-      'The image is installed without them.',
+      'The image contains no development dependencies.',
       { path: ['^src/', '^migrations/', '^ormconfig'], pathNot: SPECS },
       { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['npm'] },
     ),
     rule(
       'declared-dependencies',
-      'Not in package.json, so only there by luck.',
+      'Add the package to package.json.',
       {},
       { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     ),
-    rule('resolvable', 'The import leads nowhere.', {}, { couldNotResolve: true }),
+    rule('resolvable', 'The import cannot be resolved.', {}, { couldNotResolve: true }),
     rule(
       'no-orphans',
-      'Nothing uses this file.',
+      'Nothing imports this file.',
       { orphan: true, path: '^src/', pathNot: [String.raw`\.(entity|spec)\.ts$`, '^src/(main|cli/.+)\\.ts$'] },
       {},
     ),

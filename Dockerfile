@@ -2,25 +2,27 @@
 ARG BASE_IMAGE=node:24-bookworm-slim
 FROM ${BASE_IMAGE} AS base
 
-# Both npm stages leave install scripts unrun: no package needed here has to run code of its own to work, and a hijacked one would run as root with network access.
+# Both npm stages skip install scripts: no package needs them here, and the script of a hijacked package
+# would run as root with network access.
 FROM base AS build
 WORKDIR /app
-# Manifests first: a change of the source alone then reuses the installed packages.
+# Manifests first, so that a change of the source reuses the installed packages.
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
-# Named paths instead of `COPY . .`: a local .env, .data or node_modules cannot get into a layer.
+# Named paths instead of `COPY . .`, so that no local .env, .data or node_modules gets into a layer.
 COPY tsconfig.json tsconfig.build.json nest-cli.json ormconfig.ts ./
 COPY scripts scripts
 COPY migrations migrations
 COPY src src
-# A checkout made under umask 077 would give files that the run-time user cannot read.
+# A checkout under umask 077 contains files that the run-time user cannot read.
 RUN npm run build && rm -f dist/*.tsbuildinfo && chmod -R a+rX dist
 
 FROM base AS production-dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-# npm installs TypeScript although it is only an optional peer (of @nestjs/swagger and cosmiconfig), and nothing loads it at run time.
-# Type declarations and source maps of the packages are never read either: together more than half of the tree. Licence files stay.
+# npm installs TypeScript as an optional peer of @nestjs/swagger and cosmiconfig, but nothing loads it at run time.
+# Type declarations and source maps are not read either. Together they are more than half of the tree.
+# Licence files stay.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver node_modules/@types \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
@@ -31,10 +33,11 @@ ENV NODE_ENV=production \
     PORT=3000 \
     DATA_DIR=/data
 WORKDIR /app
-# The only place the service writes to (mails without SMTP_URL). Ownership is set before VOLUME: a new volume inherits it, and later changes would be lost.
+# The only directory that the service writes to (mails without SMTP_URL). Set its owner before VOLUME:
+# a new volume inherits the owner, and later changes would be lost.
 RUN install -d -m 0700 -o node -g node /data
 VOLUME /data
-# From what changes least to what changes most. Owned by root on purpose: the service cannot change its own code.
+# Ordered by frequency of change. Owned by root, so that the service cannot change its own code.
 COPY --from=production-dependencies /app/node_modules node_modules
 COPY --chmod=0644 package.json openapi.json LICENSE ./
 COPY --from=build /app/dist dist
@@ -42,17 +45,17 @@ COPY --from=build /app/dist dist
 USER 1000:1000
 EXPOSE 3000
 STOPSIGNAL SIGTERM
-# Liveness, not readiness: an unreachable database is no reason to restart the service. slim has no curl.
+# Liveness, not readiness: a restart does not help if the database is unreachable. slim has no curl.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + (process.env.BASE_PATH ?? '') + '/health/live', { signal: AbortSignal.timeout(4000) }).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# DATABASE_URL and APP_SECRET have no default here: the embedded database is a development dependency and not in the image.
-# Exec form, so that node itself is process 1 and gets SIGTERM; npm or a shell in between would not pass it on.
+# DATABASE_URL and APP_SECRET have no default: the image does not contain the embedded database.
+# Exec form, so that node is process 1 and receives SIGTERM. npm or a shell would not forward it.
 CMD ["node", "dist/src/main.js"]
 
-# Last, because a new revision would otherwise rebuild everything below it.
+# Last, because a new revision rebuilds everything below.
 ARG VERSION=0.0.0-local
 ARG REVISION=unknown
-# Without a default: takes the value from before the first FROM.
+# Without a default: takes the value from above the first FROM.
 ARG BASE_IMAGE
 LABEL org.opencontainers.image.title="carrier-identity" \
       org.opencontainers.image.description="User and session service of a carrier-services platform" \

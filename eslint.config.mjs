@@ -4,10 +4,7 @@ import { builtinRules } from 'eslint/use-at-your-own-risk';
 import tseslint from 'typescript-eslint';
 import { docstrings } from './scripts/eslint-docstrings.mjs';
 
-/**
- * Where secrets, cursors, ETags and confirm tokens are made. A new entry needs the same kind of
- * reason.
- */
+/** Files that create secrets, cursors, ETags or confirm tokens. */
 const MAY_USE_CRYPTO = [
   'src/common/random.ts',
   'src/common/signer.ts',
@@ -33,16 +30,15 @@ const MAY_USE_NEST_TYPEORM = ['**/*.module.ts', 'test/**'];
 const MAY_READ_THE_ENVIRONMENT = ['src/config/**', 'test/**', 'bench/**', 'scripts/**'];
 const MAY_READ_THE_CLOCK = ['src/common/clock.ts', 'src/common/clock.spec.ts'];
 const MAY_USE_THE_CONSOLE = ['src/main.ts', 'src/cli/**'];
-/** TypeORM's command line and Jest take what they load from the default export. */
+/** Files that the command line of TypeORM or Jest loads by their default export. */
 const MAY_EXPORT_DEFAULT = ['ormconfig.ts', 'test/support/global-{setup,teardown}.ts'];
 
 const TYPESCRIPT = ['{src,test,migrations,bench,scripts}/**/*.ts', 'ormconfig.ts'];
 const SCRIPTS = ['*.{js,mjs}', '{scripts,bench,test}/**/*.{js,mjs}'];
 const TESTS = ['test/**/*.ts', 'src/**/*.spec.ts'];
 
-// A later block replaces the options of a rule, it does not add to them. So a rule with several
-// concerns, each with its own exceptions, is registered once for each concern: the blocks below
-// stay independent, and the names say what was broken.
+// A later block replaces the options of a rule instead of adding to them. A rule with several
+// concerns and exceptions is therefore registered once per concern, under its own name.
 const restrictedImports = tseslint.plugin.rules['no-restricted-imports'];
 const restrictedSyntax = builtinRules.get('no-restricted-syntax');
 const house = {
@@ -62,7 +58,7 @@ const house = {
   },
 };
 
-/** A block for one concern: `rules` hold in `files`, but not in `except`. */
+/** Returns a block for one concern: `rules` apply to `files`, except to `except`. */
 const only = (files, except, rules) => ({ files, ignores: except, rules });
 
 const limits = [
@@ -94,7 +90,7 @@ const shape = [
           {
             name: '@nestjs/common',
             importNames: ['forwardRef'],
-            message: 'Break the circle: send an event, or register a handler at start.',
+            message: 'Break the import cycle: send an event, or register a handler at start.',
           },
           { name: '@nestjs/core', importNames: ['ModuleRef'], message: 'Name the dependency in the constructor.' },
         ],
@@ -133,7 +129,7 @@ const borders = [
         patterns: [
           {
             regex: '^(@nestjs/(swagger|platform-fastify)|fastify|@fastify/.+)(/|$)',
-            message: 'Services know neither HTTP nor its documentation.',
+            message: 'Services import neither HTTP nor OpenAPI packages.',
           },
         ],
       },
@@ -178,7 +174,7 @@ const borders = [
   }),
 ];
 
-/** Names of values that the duration of a comparison must not reveal. */
+/** Names of values whose comparison must take constant time. */
 const SECRET = '/(^|_|[a-z](?=[A-Z]))(token|secret|signature|mac|digest|password|hash)$/i';
 const secretSides = ['left', 'left.property', 'right', 'right.property'].map((side) => `[${side}.name=${SECRET}]`);
 
@@ -199,7 +195,7 @@ const comparisons = [
 
 const tests = [
   only(TESTS, [], {
-    // Answers and rows come as `any`: the assertions check them.
+    // Responses and rows have the type `any`: the assertions check them.
     '@typescript-eslint/no-unsafe-argument': 'off',
     '@typescript-eslint/no-unsafe-assignment': 'off',
     '@typescript-eslint/no-unsafe-call': 'off',

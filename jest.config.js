@@ -20,8 +20,7 @@ module.exports = {
   testRegex: '\\.spec\\.ts$',
   moduleFileExtensions: ['ts', 'js', 'mjs', 'json'],
   transform: { '\\.(ts|js|mjs)$': swc },
-  // of packages only those that have nothing but ES modules are transformed: all others run as they
-  // are
+  // Transforms only the packages that contain nothing but ES modules.
   transformIgnorePatterns: [`/node_modules/(?!(${esModules.join('|')})/).*\\.js$`],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   globalSetup: './test/support/global-setup.ts',

@@ -3,10 +3,7 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 /** What takes longest, in this order: begun last, it would add its whole length to the run. */
 const long = ['/test/faults/operations.', '/test/security/tokens/key-rotation.', '/test/faults/', '/test/e2e/'];
 
-/**
- * Starts the known long files first, also in a fresh clone, where Jest has not measured anything
- * yet and goes by the size of files.
- */
+/** Starts the long files first, even in a fresh clone, where Jest has only the sizes of files. */
 module.exports = class extends Sequencer {
   /** @param {Parameters<InstanceType<typeof Sequencer>['sort']>[0]} tests */
   sort(tests) {

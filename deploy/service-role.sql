@@ -1,6 +1,6 @@
 -- Creates the role that the service logs in as. The image runs this once, on an empty volume, as its superuser.
 -- The role owns the database, so that it can run migrations and create pg_trgm, a trusted extension.
--- It is no superuser: only a superuser can turn the trigger of the audit log off with session_replication_role.
+-- It is not a superuser: a superuser could disable the trigger of the audit log with session_replication_role.
 \getenv service_password POSTGRES_PASSWORD
 create role carrier_identity
   login nosuperuser nocreatedb nocreaterole noreplication nobypassrls

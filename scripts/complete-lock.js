@@ -1,7 +1,8 @@
-// npm leaves an optional package out of package-lock.json when the registry cannot serve that
-// version at the time, which happens with fresh builds for other platforms. `npm ci` then refuses
-// the lock ("Missing: … from lock file"), on every machine. This adds the dropped entries. Run it
-// after every `npm install` that changes the lock: `node scripts/complete-lock.js [file]`.
+// Adds optional packages that npm dropped from package-lock.json.
+// npm drops an optional package while the registry cannot serve its version, which happens with new
+// builds for other platforms. `npm ci` then rejects the lock file on every machine ("Missing: …
+// from lock file"). Run it after each `npm install` that changes the lock file: `node
+// scripts/complete-lock.js [file]`.
 const fs = require('node:fs');
 
 const OS = [
@@ -22,17 +23,14 @@ const CPU = ['x64', 'arm64', 'arm', 'ia32', 'ppc64', 's390x', 'riscv64', 'loong6
 const file = process.argv[2] ?? 'package-lock.json';
 const lock = JSON.parse(fs.readFileSync(file, 'utf8'));
 
-/**
- * Whether `name` is found from the package at `location`, looking upwards through node_modules as
- * Node does.
- */
+/** Returns whether Node finds a package from `location` in one of the node_modules above. */
 function isLocked(name, location) {
   if (lock.packages[`${location ? `${location}/` : ''}node_modules/${name}`]) return true;
   if (!location) return false;
   return isLocked(name, location.slice(0, Math.max(0, location.lastIndexOf('/node_modules/'))));
 }
 
-/** The platforms that a package names: `@swc/core-linux-arm64-gnu` → linux, arm64. */
+/** Returns the platforms in the name of a package: `@swc/core-linux-arm64-gnu` → linux, arm64. */
 function platformsOf(name) {
   const named = (platform) => new RegExp(`(^|[-/])${platform}(-|$)`).test(name);
   const cpu = CPU.filter(named);
@@ -57,7 +55,7 @@ for (const [location, parent] of Object.entries(lock.packages)) {
   for (const [name, version] of Object.entries(parent.optionalDependencies ?? {})) {
     if (isLocked(name, location)) continue;
     if (!/^\d+\.\d+\.\d+/.test(version)) {
-      console.log('not an exact version, left out:', location, name, version);
+      console.log('skipped, not an exact version:', location, name, version);
       continue;
     }
     lock.packages[`node_modules/${name}`] = entryFor(name, version, parent);

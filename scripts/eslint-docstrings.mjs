@@ -1,13 +1,9 @@
 /**
- * ESLint rule: every export, and every field of an exported class in a `*.dto.ts` file, carries a
- * docstring. DTO docstrings become the text of the OpenAPI document, so a missing one is a hole in
- * the published reference.
+ * ESLint rule: every export, and every field of an exported class in a `*.dto.ts` file, has a
+ * docstring. DTO docstrings become the text of the OpenAPI document.
  */
 
-/**
- * The node's first token. Decorators may stand before `export`, outside the range of the export
- * statement.
- */
+/** Returns the first token. Decorators before `export` are outside the range of the statement. */
 function firstToken(node, sourceCode) {
   const decorators = [...(node.decorators ?? []), ...(node.declaration?.decorators ?? [])];
   const [start] = [node, ...decorators].sort((a, b) => a.range[0] - b.range[0]);
@@ -20,8 +16,8 @@ function hasDocstring(node, sourceCode) {
 }
 
 /**
- * `export { a }`: the statement that declares `a`; undefined where that statement is checked
- * already, or in another file.
+ * Returns the statement that declares `a` in `export { a }`, or undefined if another check or
+ * another file covers it.
  */
 function declarationOf(specifier, sourceCode) {
   const definition = sourceCode.scopeManager.globalScope.childScopes[0].set.get(specifier.local.name)?.defs[0];

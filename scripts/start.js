@@ -1,5 +1,5 @@
-// `npm start`: builds when something changed since the last complete build, then runs the service
-// in this process, so that signals reach it. `--build` builds and stops there.
+// `npm start`: builds if a source changed since the last complete build, then runs the service in
+// this process, so that it receives signals. With `--build` it only builds.
 const { spawnSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
@@ -22,10 +22,7 @@ const INPUTS = [
   'openapi.json',
 ];
 
-/**
- * Whether `version` is in a range of `^major.minor` and `>=major.minor` joined by `||`, the form
- * used by `engines`.
- */
+/** Returns whether a version is in a range such as `^20.19 || >=24.11`, the format of `engines`. */
 function satisfies(version, range) {
   const [major, minor] = version.split('.').map(Number);
   return range.split('||').some((alternative) => {
@@ -42,7 +39,7 @@ function filesIn(name) {
   return fs.readdirSync(at(name)).flatMap((child) => filesIn(path.join(name, child)));
 }
 
-/** Names and contents, not times: a checkout sets times anew, and a deleted file leaves none. */
+/** Hashes names and contents, not times: a checkout changes times, and a deleted file has none. */
 function fingerprint() {
   const hash = createHash('sha256');
   for (const file of INPUTS.flatMap(filesIn).sort()) hash.update(`\0${file}\0`).update(fs.readFileSync(at(file)));
@@ -57,10 +54,9 @@ function build() {
   const wanted = fingerprint();
   if (isBuilt(wanted)) return;
   console.error('Building: dist/ is missing, incomplete or older than the sources.');
-  // The stamp goes first and comes back last: an interrupted build leaves none, and the next start
-  // builds again.
+  // Remove the stamp before the build, so that the next start repeats an interrupted build.
   fs.rmSync(STAMP, { force: true });
-  // To stderr: stdout is for the log of the service.
+  // Write to stderr: stdout is reserved for the log of the service.
   const { status } = spawnSync(process.execPath, [NEST, 'build'], { cwd: root, stdio: ['ignore', 2, 2] });
   if (status !== 0) fail('The build failed.');
   fs.writeFileSync(STAMP, wanted);
@@ -73,10 +69,10 @@ function fail(message) {
 
 const { node } = JSON.parse(fs.readFileSync(at('package.json'), 'utf8')).engines;
 if (!satisfies(process.versions.node, node))
-  fail(`Node ${process.versions.node} is not supported: this service needs ${node}.`);
+  fail(`Node ${process.versions.node} is not supported: this service requires ${node}.`);
 
-// An installation without development dependencies has no compiler: it runs what it was given.
+// An installation without development dependencies has no compiler and runs the existing build.
 if (fs.existsSync(NEST)) build();
-else if (!fs.existsSync(MAIN)) fail('There is no build in dist/ and no compiler to make one: run `npm ci` first.');
+else if (!fs.existsSync(MAIN)) fail('There is no build in dist/ and no compiler: run `npm ci` first.');
 
 if (!process.argv.includes('--build')) require(MAIN);
