@@ -1,4 +1,4 @@
-// check-token, refresh and login, for `npm run bench` and `npm run bench:auth`.
+// Paths for check-token, refresh and login, used by `npm run bench` and `npm run bench:auth`.
 const { addSessions, PASSWORD, resetSessions } = require('./fill');
 const { dealOut, sameFor } = require('./logins');
 
@@ -6,13 +6,13 @@ const CHECK_CONNECTIONS = 64;
 const REFRESH_CONNECTIONS = 32;
 const LOGIN_CONNECTIONS = 16;
 
-/** A load of check-token with tokens in the body, each connection with its share of them. */
+/** Returns a load of check-token requests with tokens in the body, split among the connections. */
 function checkTokens(url, tokens) {
   const check = (token) => ({ path: '/auth/check-token', body: JSON.stringify({ token }) });
   return { url, method: 'POST', requests: dealOut(tokens, CHECK_CONNECTIONS, check) };
 }
 
-/** Nest with nothing in it, under as many connections. */
+/** Returns the baseline of an empty Nest application with the same number of connections. */
 function helloOf(baselines) {
   return {
     name: 'Nest hello',
@@ -25,8 +25,7 @@ function loginRequest({ name }) {
 }
 
 /**
- * A load is a function that makes the requests of one round, so that nothing of the round before is
- * used again.
+ * Defines the paths. A load is a function that creates new requests for each round.
  * @returns {Promise<{ name: string, load: Function, baseline: { name: string, load: Function },
  * target: number, peers: string }[]>}
  */

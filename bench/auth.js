@@ -1,14 +1,14 @@
-// `npm run bench:auth`: tokens, sessions and logins, each beside its baseline in the same run, and
-// against what is demanded of it.
+// `npm run bench:auth`: measures tokens, sessions and logins against baselines and targets in one
+// run.
 //   --rounds 5
 //   --seconds 2
 //   --users 100000
-//   --sessions 1000000 (stored besides)
-//   --revocations 1000 (twice)
+//   --sessions 1000000 (stored in addition)
+//   --revocations 1000 (in each of two phases)
 //   --only check-token,flood,revocation (parts of names)
 //   --profile DIR (a CPU profile of the service)
-// The service has one core; PostgreSQL, the load and the second instance have the other.
-// BENCH_DATABASE_URL takes another server than the embedded one.
+// The service runs on one core; PostgreSQL, the load and the second instance share the other.
+// BENCH_DATABASE_URL selects a server other than the embedded one.
 const { parseArgs } = require('node:util');
 const { defineAuthPaths } = require('./auth-paths');
 const { choose, storeSessions } = require('./fill');
@@ -40,10 +40,7 @@ const [rounds, seconds, users, sessions, revocations] = ['rounds', 'seconds', 'u
   (name) => Number(options[name]),
 );
 
-/**
- * What a path measured, as lines of the table: the rate, what 99 % waited at most, and the
- * processor time where that is of interest.
- */
+/** Returns the lines of a path for the table: rate, p99 latency and CPU time. */
 function toMeasures({ name, target: share, samples, baseline }) {
   const of = (all, field) => all.map((sample) => sample[field]);
   const measure = (unit, field, demand) => {
@@ -63,7 +60,7 @@ async function measurePaths(stage, paths) {
   return paths.flatMap(toMeasures);
 }
 
-/** A part of the run that fails is said in the table, and the others are measured all the same. */
+/** Runs a part. If it fails, the table says so and the other parts still run. */
 async function part(name, work) {
   try {
     return await work();
@@ -119,11 +116,10 @@ async function main() {
   );
   console.log(`\n${about}\n\n${comparison(measures)}\n`);
   console.log(
-    `Medians of ${rounds} rounds of ${seconds} s. Ratio: ours to bare, within a round. CPU µs: processor time per request of the`,
+    `Medians of ${rounds} rounds of ${seconds} s. Ratio: ours to bare, within a round. ` +
+      'CPU µs: CPU time per request of the measured process.',
   );
-  console.log(
-    'measured process alone: where the load is too slow to keep Nest hello busy, the ratio of these is the one that counts.',
-  );
+  console.log('If the load is too slow to keep Nest hello busy, compare the CPU times instead of the rates.');
 }
 
 run(main);

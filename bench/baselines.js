@@ -1,5 +1,5 @@
-// What the service is compared with, in a process of its own on the same core: the least that could
-// do the same work. Started by stage.js.
+// Baselines: the least code that does the same work, in a separate process on the same core.
+// Started by stage.js.
 require('reflect-metadata');
 const { createHash, createHmac, generateKeyPairSync, randomUUID } = require('node:crypto');
 const { Body, Controller, Get, Module, Post } = require('@nestjs/common');
@@ -16,20 +16,36 @@ const { answerParent } = require('./processes');
 const ONE = { name: 'one', text: `select ${COLUMNS} from users where user_id = $1 and deleted_at is null` };
 const NEWEST = {
   name: 'newest',
-  text: `select ${COLUMNS} from users where deleted_at is null order by created_at desc, user_id desc limit 51`,
+  text: `
+    select ${COLUMNS}
+    from users
+    where deleted_at is null
+    order by created_at desc, user_id desc
+    limit 51`,
 };
 const BY_NAME = {
   name: 'by-name',
-  text: `select ${COLUMNS} from users where deleted_at is null and status = $1 and carrier_id = $2 order by lower(name), user_id limit 51`,
+  text: `
+    select ${COLUMNS}
+    from users
+    where deleted_at is null and status = $1 and carrier_id = $2
+    order by lower(name), user_id
+    limit 51`,
 };
 const REFRESH = {
   name: 'refresh',
-  text: `update sessions set previous_refresh_token_hash = refresh_token_hash, refresh_token_hash = $3, refreshed_at = now(), last_seen_at = now(),
-    expires_at = least(absolute_expires_at, now() + interval '1 day')
-    where session_id = $1 and refresh_token_hash = $2 and ended_at is null and expires_at > now() returning user_id, expires_at`,
+  text: `
+    update sessions
+    set previous_refresh_token_hash = refresh_token_hash,
+      refresh_token_hash = $3,
+      refreshed_at = now(),
+      last_seen_at = now(),
+      expires_at = least(absolute_expires_at, now() + interval '1 day')
+    where session_id = $1 and refresh_token_hash = $2 and ended_at is null and expires_at > now()
+    returning user_id, expires_at`,
 };
 
-/** Nest with nothing in it: what a request costs before anybody does anything. */
+/** Starts an empty Nest application: the cost of a request without any work. */
 async function startHello() {
   class HelloController {
     hello() {
@@ -52,7 +68,7 @@ async function startHello() {
   return `http://127.0.0.1:${app.getHttpServer().address().port}`;
 }
 
-/** Fastify and named prepared statements: what the wire and the database cost. */
+/** Starts Fastify with prepared statements: the cost of the network and the database. */
 async function startPlain(databaseUrl) {
   const pool = new Pool({ connectionString: databaseUrl, max: 10 });
   const server = fastify();
@@ -71,7 +87,7 @@ async function startPlain(databaseUrl) {
   return server.listen({ port: 0, host: '127.0.0.1' });
 }
 
-/** A list, and the number of all that it finds where the service gives that too. */
+/** Returns the handler of a list, with the total if the service returns a total too. */
 function listWith(pool, { id, sql, total = null }) {
   return async () => {
     const { rows } = await pool.query({ name: `list ${id}`, text: sql });
@@ -85,17 +101,15 @@ function listWith(pool, { id, sql, total = null }) {
   };
 }
 
-/**
- * One UPDATE … RETURNING and one ES256 signature: the least that a rotation can be. A token is
- * `session_id.secret`.
- */
+/** Rotates a token `session_id.secret` with one UPDATE … RETURNING and one ES256 signature. */
 function refreshWith(pool) {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const jwt = new JwtService({});
   const digest = (token) => createHash('sha256').update(token).digest();
   return async ({ body }, reply) => {
     const [session_id] = body.refresh_token.split('.');
-    const refresh_token = `${session_id}.${createHmac('sha256', 'chain').update(body.refresh_token).digest('base64url')}`;
+    const secret = createHmac('sha256', 'chain').update(body.refresh_token).digest('base64url');
+    const refresh_token = `${session_id}.${secret}`;
     const { rows } = await pool.query({
       ...REFRESH,
       values: [session_id, digest(body.refresh_token), digest(refresh_token)],
@@ -113,7 +127,7 @@ function refreshWith(pool) {
   };
 }
 
-/** Argon2id as the service does it, one hash at a time. */
+/** Computes Argon2id hashes with the parameters of the service, one at a time. */
 async function hashFor(seconds) {
   const latencies = [];
   const start = performance.now();

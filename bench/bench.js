@@ -1,12 +1,12 @@
-// `npm run bench`: one instance of the service beside baselines in the same run, and a table of
-// both. Writes nothing but temporary files.
+// `npm run bench`: compares one instance of the service with baselines in the same run and prints a
+// table. Writes only temporary files.
 //   --rounds 5
 //   --seconds 2
 //   --users 100000
 //   --only login,list (parts of names)
 //   --profile DIR (a CPU profile of the service)
-// BENCH_DATABASE_URL takes another server than the embedded one: a database is made there, and
-// dropped at the end.
+// BENCH_DATABASE_URL selects a server other than the embedded one. The benchmark creates a database
+// there and drops it at the end.
 const { parseArgs } = require('node:util');
 const { definePaths } = require('./paths');
 const { rssMiB } = require('./processes');
@@ -32,7 +32,8 @@ async function main() {
   console.log(`\n${about}\n\n${table(paths)}\n`);
   console.log(`Service: ready in ${service.readyMs} ms; RSS ${rssIdle} MiB idle, ${rssMiB(service.child)} MiB after.`);
   console.log(
-    `Medians of ${rounds} rounds of ${seconds} s. CPU µs: processor time per request of the measured process alone; "of CPU" compares those.`,
+    `Medians of ${rounds} rounds of ${seconds} s. CPU µs: CPU time per request of the measured process. ` +
+      '"of CPU": ratio of these times.',
   );
 }
 

@@ -1,5 +1,5 @@
-// The bulk changes of `bench:users`: what the service is asked, and the same as bare SQL: one
-// transaction, with history and with what follows for sessions.
+// The bulk changes of `bench:users`: the request to the service, and the same change as bare SQL in
+// one transaction, including events and ended sessions.
 const { randomUUID } = require('node:crypto');
 
 /** About a tenth of all users. */
@@ -7,10 +7,7 @@ const TENTH = { query: 'carrier_id_in=carrier-0,carrier-1', where: `carrier_id i
 const EVERYONE = { query: 'everyone=true', where: 'true' };
 const LIVE_SESSIONS = 50_000;
 
-/**
- * `column` and `value` say in SQL what the request does. Locales are found by a table beside the
- * users, which follows by a trigger.
- */
+/** `column` and `value` are the request in SQL. A trigger copies locales to the search table. */
 const CHANGES = [
   {
     name: 'bulk attributes',
@@ -52,10 +49,14 @@ const BEFORE = {
   deleted_at: `(before.changes -> 'deleted_at' ->> 'before')::timestamptz(3)`,
 };
 
-/** One event for each row of `changed`. */
+/** Returns the SQL that records one event per row of `changed`. */
 function recordSql(column, event_type) {
-  return `insert into events (event_type, actor_id, actor_type, target_type, target_id, carrier_id, operation_id, request_id, changes, target_version)
-    select '${event_type}', $2, 'user', 'user', user_id, carrier_id, $1, 'bare', jsonb_build_object('${column}', jsonb_build_object('before', before, 'after', after)), version
+  return `insert into events (
+      event_type, actor_id, actor_type, target_type, target_id, carrier_id, operation_id, request_id,
+      changes, target_version
+    )
+    select '${event_type}', $2, 'user', 'user', user_id, carrier_id, $1, 'bare',
+      jsonb_build_object('${column}', jsonb_build_object('before', before, 'after', after)), version
     from changed`;
 }
 
@@ -70,7 +71,10 @@ function changeSql({ found, column, value }) {
 function undoSql({ column }) {
   return `with changed as (
       update users set ${column} = ${BEFORE[column]}, updated_at = now(), version = users.version + 1
-      from events before where before.operation_id = $3 and before.target_id = users.user_id and before.target_version = users.version
+      from events before
+      where before.operation_id = $3
+        and before.target_id = users.user_id
+        and before.target_version = users.version
       returning users.user_id, users.carrier_id, users.version, old.${column} as before, new.${column} as after
     ) ${recordSql(column, column === 'deleted_at' ? 'user.restored' : 'user.changed')}`;
 }
@@ -79,10 +83,14 @@ const END_SESSIONS = `with ended as (
     update sessions set ended_at = now(), ended_reason = $3, ended_by = $2
     where ended_at is null and user_id in (select target_id from events where operation_id = $1)
     returning session_id, carrier_id
-  ) insert into events (event_type, actor_id, actor_type, target_type, target_id, carrier_id, operation_id, request_id, changes)
-    select 'session.ended', $2, 'user', 'session', session_id, carrier_id, $1, 'bare', jsonb_build_object('ended_reason', jsonb_build_object('after', $3::text)) from ended`;
+  ) insert into events (
+      event_type, actor_id, actor_type, target_type, target_id, carrier_id, operation_id, request_id, changes
+    )
+    select 'session.ended', $2, 'user', 'session', session_id, carrier_id, $1, 'bare',
+      jsonb_build_object('ended_reason', jsonb_build_object('after', $3::text))
+    from ended`;
 
-/** Does a change in bare SQL; returns the id of its events, for the undo. */
+/** Runs a change as bare SQL. Returns the operation id of its events, for the undo. */
 async function changeBare(client, change, actor_id) {
   const operation_id = randomUUID();
   await client.query('begin');
@@ -92,7 +100,7 @@ async function changeBare(client, change, actor_id) {
   return operation_id;
 }
 
-/** Puts back what a bare change has done. */
+/** Undoes a bare change. */
 async function undoBare(client, change, actor_id, operation_id) {
   await client.query(undoSql(change), [randomUUID(), actor_id, operation_id]);
 }

@@ -1,5 +1,5 @@
-// Measures bulk changes: the preview, the change, its undo, each beside bare SQL, and how others
-// fare while everyone is being changed.
+// Measures the preview, the change and the undo of bulk changes against bare SQL, and the latency
+// of other requests while all users are being changed.
 const path = require('node:path');
 const { changeBare, CHANGES, LIVE_SESSIONS, TENTH, undoBare } = require('./bulk-changes');
 const { addSessions, choose } = require('./fill');
@@ -27,8 +27,7 @@ async function measureBulk({ database: { client }, service, pinned }, caller, { 
     const bench = { client, caller, change, actor_id, watch: watchOthers(bystanders, others) };
     const [ours, bare] = [[], []];
     for (let round = 1; round <= rounds; round++) {
-      // each is the first in every other round: who comes second finds the room that the first one
-      // has left
+      // Alternates the order: the second run reuses the free space of the first.
       for (const first of [round % 2 === 1, round % 2 === 0]) {
         await reset(client);
         if (first) ours.push(await changeOurs(bench));
@@ -54,7 +53,7 @@ function toMeasures({ name, found }, users, ours, bare) {
   const measures = [
     measure(`${name}: ${count(users)} users`, 'change', BULK_TARGET),
     measure(`${name}: undo`, 'undo', BULK_TARGET),
-    // what a preview must be faster than is the change that it spares
+    // A preview must be faster than the change itself.
     { ...measure(`${name}: preview, beside the change`, 'preview', target.ratioAtMost(1)), bare: of(ours, 'change') },
   ];
   if (found.where !== 'true') return measures;
@@ -100,7 +99,7 @@ async function changeInSql({ client, change, actor_id, watch }) {
   return { change: changed.ms, undo: undone.ms, others };
 }
 
-/** Runs some work while others go on with theirs; their times, by what they do. */
+/** Runs work while the bystanders send requests. Returns their latencies by name. */
 function watchOthers(bystanders, connections) {
   return async (work) => {
     await ask(bystanders, 'start', connections);
@@ -133,19 +132,21 @@ async function requestsOfOthers(client, service, caller) {
   ];
 }
 
-/** Both sides begin alike: an empty log, living sessions, no dead rows. */
+/** Resets the database to an empty log, live sessions and no dead rows. */
 async function reset(client) {
   // The trigger keeps the log append-only, so the owner of the table disables it.
   await client.query('alter table events disable trigger events_no_truncate');
   await client.query('truncate events');
   await client.query('alter table events enable trigger events_no_truncate');
   await client.query(
-    `update sessions set ended_at = null, ended_reason = null, ended_by = null where ended_reason in ('user_disabled', 'user_deleted')`,
+    `update sessions
+     set ended_at = null, ended_reason = null, ended_by = null
+     where ended_reason in ('user_disabled', 'user_deleted')`,
   );
   await settle(client);
 }
 
-/** What the database would else do later, in the middle of the next measurement. */
+/** Does the maintenance that the database would otherwise start during the next measurement. */
 async function settle(client) {
   await client.query('vacuum analyze');
   await client.query('checkpoint').catch(() => undefined);

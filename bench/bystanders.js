@@ -1,5 +1,5 @@
-// Those who go on working while many users are being changed: few connections, a fixed timetable.
-// Started by users.js.
+// Sends requests at a fixed rate over a few connections while many users are being changed.
+// Started by bulk.js.
 const http = require('node:http');
 const { answerParent } = require('./processes');
 
@@ -9,8 +9,8 @@ let stopped = true;
 let working = [];
 
 /**
- * One connection sends its requests in turn. Times count from when a request was due, so that one
- * that hangs shows in those behind it.
+ * Sends the requests of one connection in turn. Measures each latency from the time when the
+ * request was due, so that a hanging request also delays the requests behind it.
  */
 async function work(requests, offset, latencies) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
@@ -41,13 +41,13 @@ function start(connections) {
   working = connections.map(({ name, requests }, index) => {
     const latencies = [];
     const done = work(requests, (index * EVERY_MS) / connections.length, latencies);
-    // it is looked at in `stop`
+    // `stop` handles the error.
     done.catch(() => undefined);
     return { name, latencies, done };
   });
 }
 
-/** The times of each connection. */
+/** Returns the latencies of each connection. */
 async function stop() {
   stopped = true;
   await Promise.all(working.map(({ done }) => done));

@@ -1,5 +1,5 @@
-// Many who log in at the same moment, and again every second, but for those who still wait for
-// their answer. Started by flood.js.
+// Sends many logins at the same time, every second, except over connections that still wait for a
+// response. Started by flood.js.
 const net = require('node:net');
 const { clearInterval, setInterval } = require('node:timers');
 const { answerParent } = require('./processes');
@@ -12,8 +12,8 @@ let answers = [];
 let visitors = [];
 
 /**
- * A connection that sends a request at a time and reads no more of the answer than it needs: what
- * it costs itself must not be what is measured.
+ * A connection that sends one request at a time. Reads only the necessary part of a response, to
+ * keep its own cost out of the measurement.
  */
 class Visitor {
   constructor(url) {
@@ -26,7 +26,7 @@ class Visitor {
     for (const event of ['error', 'close']) this.socket.on(event, () => this.finish(0));
   }
 
-  /** @returns {Promise<{ status: number, ms: number }>} status 0 when there is no answer */
+  /** @returns {Promise<{ status: number, ms: number }>} status 0 without a response */
   send(message) {
     const start = performance.now();
     return new Promise((resolve) => {
@@ -54,13 +54,14 @@ class Visitor {
 function messageOf(url, { method = 'POST', body = '' }) {
   const { host, pathname } = new URL(url);
   const length = Buffer.byteLength(body);
-  return `${method} ${pathname} HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n${body}`;
+  const head = [`${method} ${pathname} HTTP/1.1`, `host: ${host}`, 'content-type: application/json'];
+  return [...head, `content-length: ${length}`, '', body].join('\r\n');
 }
 
 /**
- * Their connections are open when they begin: 500 new ones cost this process more than what is
- * measured.
- * @param crowd.requests as many for each connection as it may send in all
+ * Opens the connections, then starts to send. 500 new connections would cost this process more than
+ * the requests that it measures.
+ * @param crowd.requests the requests of each connection
  */
 async function start({ url, requests }) {
   answers = [];
@@ -87,7 +88,7 @@ async function start({ url, requests }) {
   timer = setInterval(storm, EVERY_MS);
 }
 
-/** All answers, once the last one is there: `{ status, ms }`, 0 for none. */
+/** Returns all responses once the last has arrived. */
 async function stop() {
   clearInterval(timer);
   await Promise.all(waiting);

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 
 /**
- * Fills a migrated database with users, the same at every run but for `now`, the end of the two
- * years that they were made in.
+ * Fills a migrated database with users. The rows are identical in each run, except for `now`, the
+ * end of the two years in which the users were created.
  */
 export function fillUsers(client: Client, count: number, now: string | Date): Promise<void>;

@@ -1,46 +1,64 @@
-// Users of the benchmark: 200 carriers of very different sizes, all statuses, some deleted, times
-// over two years. The same at every run.
+// Users of the benchmark: 200 carriers of very different sizes, all statuses, some deleted users,
+// and timestamps over two years. Identical in each run.
 
-/** The password of all of them. */
+/** Password of all users. */
 const PASSWORD = 'correct horse battery staple';
 /** Parameters of the service's hashes (src/credentials/password-hashing.ts). */
 const ARGON2 = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 const FIRST_NAMES =
-  'Ada Alan Barbara Konrad Donald Edsger Frances Grace Hedy Ivan Jean Katherine Linus Margaret Niklaus Olga Radia Sophie Tim Yuri';
+  'Ada Alan Barbara Konrad Donald Edsger Frances Grace Hedy Ivan ' +
+  'Jean Katherine Linus Margaret Niklaus Olga Radia Sophie Tim Yuri';
 const LAST_NAMES =
-  'Allen Backus Cerf Dijkstra Engelbart Floyd Goldberg Hopper Iverson Johnson Knuth Lamarr Moore Naur Perlman Ritchie Sutherland Torvalds Wirth Zuse';
+  'Allen Backus Cerf Dijkstra Engelbart Floyd Goldberg Hopper Iverson Johnson ' +
+  'Knuth Lamarr Moore Naur Perlman Ritchie Sutherland Torvalds Wirth Zuse';
 
-/**
- * Ids are UUIDv7 of the time of creation, as the service makes them, and rows lie in that order, as
- * they do where users came one after the other.
- */
+/** Inserts users with a UUIDv7 of their creation time, in this order, as the service does. */
 const USERS = `
-  insert into users (user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, locale, timezone, carrier_id, roles, status,
-    attributes, created_at, updated_at, last_login_at, last_login_ip, last_seen_at, password_changed_at, deleted_at)
+  insert into users (
+    user_id,
+    user_type, name, email, email_verified_at, first_name, last_name,
+    phone, locale, timezone,
+    carrier_id, roles, status, attributes,
+    created_at, updated_at, last_login_at, last_login_ip, last_seen_at, password_changed_at, deleted_at
+  )
   select
-    (lpad(to_hex((extract(epoch from created_at) * 1000)::bigint), 12, '0') || '7' || substr(digest, 1, 3) || '8' || substr(digest, 4, 15))::uuid,
+    (lpad(to_hex((extract(epoch from created_at) * 1000)::bigint), 12, '0')
+      || '7' || substr(digest, 1, 3) || '8' || substr(digest, 4, 15))::uuid,
     case when is_system then 'system' else 'carrier' end,
-    lower(first_name || '.' || last_name || '.' || i), lower(first_name || '.' || last_name || i || '@example.com'), created_at, first_name, last_name,
-    '+4312' || lpad(i::text, 8, '0'), (array['de-AT', 'en', 'fr'])[1 + i % 3], (array['Europe/Vienna', 'Europe/London', 'Asia/Tokyo'])[1 + i % 3],
+    lower(first_name || '.' || last_name || '.' || i),
+    lower(first_name || '.' || last_name || i || '@example.com'),
+    created_at, first_name, last_name,
+    '+4312' || lpad(i::text, 8, '0'),
+    (array['de-AT', 'en', 'fr'])[1 + i % 3],
+    (array['Europe/Vienna', 'Europe/London', 'Asia/Tokyo'])[1 + i % 3],
     case when not is_system then 'carrier-' || floor(200 * power(carrier_share, 2)) end,
-    case when i = 1 then '{administrator}' when is_system then '{operator}' when i % 50 = 0 then '{carrier_administrator,carrier_user}' else '{carrier_user}' end::text[],
+    case
+      when i = 1 then '{administrator}'
+      when is_system then '{operator}'
+      when i % 50 = 0 then '{carrier_administrator,carrier_user}'
+      else '{carrier_user}'
+    end::text[],
     case when i = 1 or status_share < 0.85 then 'active' when status_share < 0.95 then 'disabled' else 'invited' end,
     jsonb_build_object('tier', (array['basic', 'business', 'premium'])[1 + i % 3], 'customer_number', i),
-    created_at, created_at + age * random(), seen_at, '192.0.2.1', seen_at, created_at, case when i > 1 and i % 50 = 7 then $4::timestamptz end
+    created_at, created_at + age * random(), seen_at, '192.0.2.1', seen_at, created_at,
+    case when i > 1 and i % 50 = 7 then $4::timestamptz end
   from (
     select i, i % 200 = 1 as is_system, md5(i::text) as digest, random() as carrier_share, random() as status_share,
       ($2::text[])[1 + i % 20] as first_name, ($3::text[])[1 + (i / 20) % 20] as last_name,
-      age, $4::timestamptz - age as created_at, case when i % 10 < 7 then $4::timestamptz - age * random() end as seen_at
+      age, $4::timestamptz - age as created_at,
+      case when i % 10 < 7 then $4::timestamptz - age * random() end as seen_at
     from (select i, interval '730 days' * random() as age from generate_series(1, $1::integer) i order by age desc) made
   ) people`;
 
-/** All have one hash: making 100,000 takes a quarter of an hour. */
-const CREDENTIALS = `insert into credentials (user_id, password_hash) select user_id, $1 from users where status <> 'invited'`;
+/** All users share one hash, because 100,000 hashes would take 15 minutes. */
+const CREDENTIALS = `
+  insert into credentials (user_id, password_hash)
+  select user_id, $1 from users where status <> 'invited'`;
 
 /**
- * Fills a migrated database within seconds: indexes are built once the rows are there. The same at
- * every run but for `now`, the end of the two years.
+ * Fills a migrated database within seconds, by building the indexes after the rows. The rows are
+ * identical in each run, except for `now`, the end of the two years.
  */
 async function fillUsers(client, count, now) {
   const { rows: indexes } = await client.query(`select indexname, indexdef from pg_indexes
@@ -55,7 +73,7 @@ async function fillUsers(client, count, now) {
   await client.query('vacuum analyze users, user_search');
 }
 
-/** The same with credentials, ready to be measured. */
+/** Fills a migrated database with users and credentials, ready to be measured. */
 async function fill(client, count, passwordHash) {
   await fillUsers(client, count, new Date());
   await client.query(CREDENTIALS, [passwordHash]);
@@ -63,7 +81,7 @@ async function fill(client, count, passwordHash) {
   await client.query('checkpoint').catch(() => undefined);
 }
 
-/** Somebody to ask for. The order is the same at every run. */
+/** Returns users that match a condition, in an order that is identical in each run. */
 async function choose(client, condition, count) {
   const { rows } = await client.query(
     `select user_id, name from users where deleted_at is null and ${condition} order by md5(name) limit $1`,
@@ -73,42 +91,64 @@ async function choose(client, condition, count) {
 }
 
 /**
- * A session each for that many Carrier Users, and whose they are. `order` is by what the users are
- * taken.
+ * Adds a session to each of `count` Carrier Users in an order. Returns the sessions with their
+ * users.
  */
 async function addSessions(client, count, condition = 'true', order = 'user_id') {
   const { rows } = await client.query(
     `with added as (
-       insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)
-       select gen_random_uuid(), user_id, user_type, carrier_id, '', now(), now() + interval '1 day', now() + interval '30 days'
-       from users where user_type = 'carrier' and deleted_at is null and ${condition} order by ${order} limit $1 returning session_id, user_id
-     ) select session_id, user_id, user_type, carrier_id, roles from added join users using (user_id)`,
+       insert into sessions (
+         session_id, user_id, user_type, carrier_id, refresh_token_hash,
+         refreshed_at, expires_at, absolute_expires_at
+       )
+       select gen_random_uuid(), user_id, user_type, carrier_id, '',
+         now(), now() + interval '1 day', now() + interval '30 days'
+       from users
+       where user_type = 'carrier' and deleted_at is null and ${condition}
+       order by ${order}
+       limit $1
+       returning session_id, user_id
+     )
+     select session_id, user_id, user_type, carrier_id, roles from added join users using (user_id)`,
     [count],
   );
   return rows;
 }
 
-/**
- * Old and living sessions, a fifth of them alive, over the last 90 days: what lies in the table of
- * a platform that is in use.
- */
+/** Stores sessions of the last 90 days, a fifth of them live, as on a platform in use. */
 async function storeSessions(client, count) {
   await client.query(
-    `with people as (select row_number() over (order by user_id) - 1 as number, user_id, user_type, carrier_id from users
-       where user_type = 'carrier' and status = 'active' and deleted_at is null),
-       made as (
-         select i, i % (select count(*) from people) as number, md5(random()::text) as digest, now() - interval '20 days' * random() as begun,
-           now() - interval '12 hours' * random() as seen from generate_series(1, $1::integer) i
-       ), placed as (
-         select *, number % 5 = 0 and i / (select count(*) from people) < 15 as alive,
-           begun - case when number % 5 = 0 then interval '0' else interval '70 days' * random() end as created_at from made
-       )
-     insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, created_at, last_seen_at, expires_at,
-       absolute_expires_at, ip, user_agent, ended_at, ended_reason)
-     select (lpad(to_hex((extract(epoch from created_at) * 1000)::bigint), 12, '0') || '7' || substr(digest, 1, 3) || '8' || substr(digest, 4, 15))::uuid,
-       user_id, user_type, carrier_id, sha256(digest::bytea), created_at, created_at, case when alive then seen else created_at end,
-       case when alive then seen else created_at end + interval '1 day', created_at + interval '30 days', '192.0.2.1', 'Mozilla/5.0 (X11; Linux x86_64)',
-       case when not alive then created_at + interval '1 hour' end, case when not alive then 'logout' end
+    `with people as (
+       select row_number() over (order by user_id) - 1 as number, user_id, user_type, carrier_id
+       from users
+       where user_type = 'carrier' and status = 'active' and deleted_at is null
+     ),
+     made as (
+       select i, i % (select count(*) from people) as number, md5(random()::text) as digest,
+         now() - interval '20 days' * random() as begun,
+         now() - interval '12 hours' * random() as seen
+       from generate_series(1, $1::integer) i
+     ),
+     placed as (
+       select *, number % 5 = 0 and i / (select count(*) from people) < 15 as alive,
+         begun - case when number % 5 = 0 then interval '0' else interval '70 days' * random() end as created_at
+       from made
+     )
+     insert into sessions (
+       session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, created_at,
+       last_seen_at, expires_at, absolute_expires_at,
+       ip, user_agent, ended_at, ended_reason
+     )
+     select
+       (lpad(to_hex((extract(epoch from created_at) * 1000)::bigint), 12, '0')
+         || '7' || substr(digest, 1, 3) || '8' || substr(digest, 4, 15))::uuid,
+       user_id, user_type, carrier_id, sha256(digest::bytea), created_at, created_at,
+       case when alive then seen else created_at end,
+       case when alive then seen else created_at end + interval '1 day',
+       created_at + interval '30 days',
+       '192.0.2.1', 'Mozilla/5.0 (X11; Linux x86_64)',
+       case when not alive then created_at + interval '1 hour' end,
+       case when not alive then 'logout' end
      from placed join people using (number)`,
     [count],
   );
@@ -116,11 +156,13 @@ async function storeSessions(client, count) {
   await client.query('checkpoint').catch(() => undefined);
 }
 
-/** Begins the chains of these sessions anew. */
+/** Resets the refresh tokens of sessions. Returns their first tokens. */
 async function resetSessions(client, sessions) {
   const session_ids = sessions.map(({ session_id }) => session_id);
   await client.query(
-    `update sessions set refresh_token_hash = sha256((session_id || '.first')::bytea) where session_id = any($1::uuid[])`,
+    `update sessions
+     set refresh_token_hash = sha256((session_id || '.first')::bytea)
+     where session_id = any($1::uuid[])`,
     [session_ids],
   );
   return session_ids.map((session_id) => `${session_id}.first`);

@@ -1,5 +1,4 @@
-// Measures what a flood of logins does to those who only have their token checked, and how it is
-// turned away.
+// Measures token checks during a flood of logins, and how the flood is rejected.
 const os = require('node:os');
 const path = require('node:path');
 const { checkTokens, CHECK_CONNECTIONS, loginRequest } = require('./auth-paths');
@@ -10,14 +9,14 @@ const { measure, tell } = require('./stage');
 
 const CROWD = 500;
 const SECONDS_MIN = 3;
-const TURNED_AWAY = [429, 503];
+const REJECTED = [429, 503];
 const RSS_MAX_MIB = 512;
 
 /** @returns measures for the table */
 async function measureFlood({ service, generator, pinned }, { made, logins, rounds, seconds }) {
   const crowd = startNode([path.join(__dirname, 'crowd.js')], { measured: false, pinned, ipc: true });
   const rss = watchRss(service.child);
-  // they share a core: whoever measures how long the crowd waits must not wait for the load
+  // Both share a core: the load must not delay the process that measures the latency of the crowd.
   os.setPriority(generator.pid, 5);
   const howLong = Math.max(seconds, SECONDS_MIN);
   const tokens = (await made.open(2 * CHECK_CONNECTIONS)).map(({ access_token }) => access_token);
@@ -32,9 +31,8 @@ async function measureFlood({ service, generator, pinned }, { made, logins, roun
     flooded.push(await measure(check, service.child, generator, howLong));
     answers.push(await ask(crowd, 'stop'));
     memory.push(rss.take());
-    tell(
-      `flood, round ${round} of ${rounds}: ${Math.round(flooded.at(-1).rate)} of ${Math.round(idle.at(-1).rate)} checks a second`,
-    );
+    const [meanwhile, before] = [flooded, idle].map((samples) => Math.round(samples.at(-1).rate));
+    tell(`flood, round ${round} of ${rounds}: ${meanwhile} of ${before} checks a second`);
   }
   crowd.disconnect();
   return toMeasures(idle, flooded, answers, memory);
@@ -43,11 +41,11 @@ async function measureFlood({ service, generator, pinned }, { made, logins, roun
 function toMeasures(idle, flooded, answers, memory) {
   const of = (samples, field) => samples.map((sample) => sample[field]);
   const those = (matches) => answers.map((all) => all.filter(({ status }) => matches(status)));
-  const [letIn, away] = [those((status) => status === 200), those((status) => TURNED_AWAY.includes(status))];
-  const others = those((status) => status !== 200 && !TURNED_AWAY.includes(status));
+  const [accepted, rejected] = [those((status) => status === 200), those((status) => REJECTED.includes(status))];
+  const others = those((status) => status !== 200 && !REJECTED.includes(status));
   const counts = (name, groups, demand) => ({
     name,
-    unit: 'answers',
+    unit: 'responses',
     ours: groups.map((all) => all.length),
     bare: [],
     demand,
@@ -72,11 +70,11 @@ function toMeasures(idle, flooded, answers, memory) {
       bare: of(idle, 'p99'),
       demand: target.atMost(100, 'ms'),
     },
-    counts('flood: logins let in', letIn, target.none),
-    p99('flood: logins let in', letIn, target.none),
-    counts('flood: turned away (429, 503)', away, target.none),
-    p99('flood: turned away (429, 503)', away, target.atMost(200, 'ms')),
-    counts('flood: any other answer, or none', others, target.atMost(0, 'answers')),
+    counts('flood: accepted logins', accepted, target.none),
+    p99('flood: accepted logins', accepted, target.none),
+    counts('flood: rejected (429, 503)', rejected, target.none),
+    p99('flood: rejected (429, 503)', rejected, target.atMost(200, 'ms')),
+    counts('flood: other or no response', others, target.atMost(0, 'responses')),
     { name: 'flood: RSS, peak', unit: 'MiB', ours: memory, bare: [], demand: target.atMost(RSS_MAX_MIB, 'MiB') },
   ];
 }

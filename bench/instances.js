@@ -1,5 +1,4 @@
-// Instances of the service as in production, and what they are told. Limits per address would only
-// measure themselves.
+// Starts instances of the service with the settings of production, but without limits per address.
 const { randomBytes } = require('node:crypto');
 const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
@@ -8,7 +7,10 @@ const { freePort, startNode } = require('./processes');
 const DIST = path.join(__dirname, '..', 'dist', 'src');
 const READY_WITHIN_MS = 30_000;
 
-/** What all instances on one database have in common: a token of one is good at the others. */
+/**
+ * Returns the settings that all instances on one database share, so that they accept the same
+ * tokens.
+ */
 function environmentFor(databaseUrl, directory) {
   return {
     PATH: process.env.PATH,

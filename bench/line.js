@@ -1,4 +1,4 @@
-// One connection to an instance: requests one after the other, as fast as that goes.
+// One connection to an instance, for sequential requests.
 const http = require('node:http');
 
 class Line {
@@ -23,14 +23,14 @@ class Line {
     });
   }
 
-  /** What a token is good for there, null when for nothing. */
+  /** Returns the rights of a token at the instance, or null if the token is invalid. */
   async check(token) {
     const { status, body } = await this.send('POST', '/auth/check-token', { body: { token } });
     if (status !== 200 && status !== 401) throw new Error(`check-token: ${status} ${body}`);
     return status === 200 ? JSON.parse(body) : null;
   }
 
-  /** The same as a text to be compared: the rights, or that there are none. */
+  /** Returns the rights of a token as text for comparison, or 'nothing'. */
   async worthOf(token) {
     const checked = await this.check(token);
     if (checked === null) return 'nothing';

@@ -1,13 +1,13 @@
-// The connections on which the instances are told what has changed, as the database sees them.
+// The notification connections of the instances, as seen by the database.
 const { setTimeout: delay } = require('node:timers/promises');
 
 const NAME = 'carrier-identity notifications';
 const BACK_WITHIN_MS = 5_000;
 const LOOK_EVERY_MS = 5;
-/** What an instance may need after it has listened again until it trusts what it remembers. */
+/** Time that an instance may need after reconnecting until it trusts its caches again. */
 const CATCH_UP_MS = 50;
 
-/** The backends of instances that listen. */
+/** Returns the backends of the notification connections. */
 async function listenersOf(client) {
   const { rows } = await client.query(
     'select pid from pg_stat_activity where application_name = $1 and datname = current_database()',
@@ -16,17 +16,17 @@ async function listenersOf(client) {
   return rows.map(({ pid }) => pid);
 }
 
-/** The connection of one instance, which is any that is not among those of the others. */
+/** The notification connection of one instance: any that does not belong to the other instances. */
 class Listener {
   constructor(client, others) {
     this.client = client;
     this.others = others;
     this.seen = new Set();
-    /** how often it was not there again in time */
+    /** how often the connection did not return in time */
     this.missing = 0;
   }
 
-  /** Waits until it is there, and a moment more. */
+  /** Waits until the connection is back and the instance trusts its caches. */
   async back() {
     const until = performance.now() + BACK_WITHIN_MS;
     let [pid] = await this.find();
@@ -43,12 +43,12 @@ class Listener {
     return (await listenersOf(this.client)).filter((pid) => !this.others.includes(pid));
   }
 
-  /** Ends its backend, and waits until that has ended. */
+  /** Terminates the backend and waits for its end. */
   async cut() {
     for (const pid of await this.find()) await this.client.query('select pg_terminate_backend($1, 5000)', [pid]);
   }
 
-  /** How often it came back. */
+  /** number of reconnections */
   get reconnected() {
     return Math.max(0, this.seen.size - 1);
   }

@@ -1,27 +1,35 @@
-// Lists of `bench:users`: what the service is asked, and the SQL that somebody would write for it
-// on the same tables.
+// Lists of `bench:users`: the query to the service, and handwritten SQL on the same tables.
 
-/** What the service answers of a user. */
-const COLUMNS = `user_id, user_type, name, email, email_pending, email_verified_at, first_name, last_name, phone, locale, timezone, carrier_id,
-  carrier_scope, roles, status, allowed_ips, attributes, must_change_password, coalesce(last_seen_at > now() - interval '5 minutes', false) as online,
-  created_at, created_by, updated_at, last_login_at, host(last_login_ip) as last_login_ip, last_seen_at, password_changed_at, locked_until, deleted_at, version`;
+/** Columns that the service returns for a user. */
+const COLUMNS = `user_id, user_type, name, email, email_pending, email_verified_at, first_name, last_name, phone,
+  locale, timezone, carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password,
+  coalesce(last_seen_at > now() - interval '5 minutes', false) as online, created_at, created_by, updated_at,
+  last_login_at, host(last_login_ip) as last_login_ip, last_seen_at, password_changed_at, locked_until,
+  deleted_at, version`;
 
 /**
- * @param options.joins, options.where, options.order SQL; the newest first unless said otherwise.
- * Prepared once: the values are part of it.
+ * Returns the SQL of a list, by default with the newest users first. Values are part of the text,
+ * so that the statement is prepared once.
  */
 function listSql({ joins = '', where = 'true', order = 'users.created_at desc, users.user_id desc' } = {}) {
-  return `select ${COLUMNS} from users ${joins} where users.deleted_at is null and ${where} order by ${order} limit 51`;
+  return `
+    select ${COLUMNS}
+    from users ${joins}
+    where users.deleted_at is null and ${where}
+    order by ${order}
+    limit 51`;
 }
 
 const found = (word) =>
   `user_id in (select user_id from user_search where names like '%' || search_text('${word}') || '%')`;
 const named = (pattern) => `user_id in (select user_id from user_search where names like ${pattern})`;
-/** So many are estimated, not counted. */
+/** A set of this size is estimated, not counted. */
 const estimated = 'explain (format json) select 1 from users where deleted_at is null';
 const exact = (where) => `select count(*) from users where deleted_at is null and ${where}`;
 
-/** `connections` 16: compared by requests/s; 1: compared by the median time. */
+/**
+ * Lists with 16 connections are compared by requests/s, lists with 1 connection by median latency.
+ */
 const LISTS = [
   { id: 'newest', name: 'list, newest', connections: 16, query: 'count=none', sql: listSql() },
   { id: 'newest-total', name: 'list, newest, with its total', connections: 16, query: '', sql: listSql() },

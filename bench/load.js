@@ -1,14 +1,14 @@
-// The load generator: autocannon in a process of its own, on the core of the database. Started by
-// bench.js.
+// The load generator: autocannon in a separate process, on the core of the database. Started by
+// stage.js.
 const autocannon = require('autocannon');
 const { answerParent } = require('./processes');
 
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
 /**
- * Keeps `requests.length` connections busy; each sends its own requests in turn, one at a time. In
- * a chain, each request is the first one with the refresh token of the answer before. With `once`,
- * all is sent a single time, however long that takes.
+ * Keeps `requests.length` connections busy. Each sends its own requests in turn, one at a time.
+ * @param job.chain each request carries the refresh token of the previous response
+ * @param job.once sends all requests once, without a time limit
  */
 async function run({ url, seconds, method, headers = {}, requests, chain = false, once = false }) {
   const latencies = [];
@@ -36,7 +36,7 @@ async function run({ url, seconds, method, headers = {}, requests, chain = false
   };
 }
 
-/** A request that takes its refresh token from the answer before. */
+/** Returns a request that takes its refresh token from the previous response. */
 function linked(first) {
   let { body } = first;
   return {

@@ -1,4 +1,4 @@
-// Who asks, and which connection asks what.
+// Users who log in, and the distribution of requests among connections.
 const path = require('node:path');
 const { addSessions, PASSWORD } = require('./fill');
 const { ask, startNode } = require('./processes');
@@ -6,19 +6,19 @@ const { ask, startNode } = require('./processes');
 const JSON_HEADERS = { 'content-type': 'application/json' };
 const AT_ONCE = 16;
 
-/** Gives all connections the same request. */
+/** Returns the same request for all connections. */
 function sameFor(connections, request) {
   return Array.from({ length: connections }, () => [request]);
 }
 
-/** Gives each connection its share of the requests. */
+/** Distributes requests among the connections. */
 function dealOut(items, connections, toRequest) {
   return Array.from({ length: connections }, (_, own) =>
     items.filter((_item, index) => index % connections === own).map(toRequest),
   );
 }
 
-/** Users who log in one after the other; nobody twice until all had their turn. */
+/** Users who log in in turn. */
 class Logins {
   constructor(service, users) {
     this.service = service;
@@ -37,7 +37,7 @@ class Logins {
     return response.json();
   }
 
-  /** In small groups: the service turns away what would wait too long. */
+  /** Logs in small groups in: the service rejects logins that would wait too long. */
   async openMany(count) {
     const opened = [];
     while (opened.length < count) {
@@ -48,7 +48,7 @@ class Logins {
   }
 }
 
-/** Sessions with their access tokens, without logging in. */
+/** Creates sessions with access tokens, without logins. */
 class MadeSessions {
   constructor(client, signer) {
     this.client = client;
@@ -61,7 +61,7 @@ class MadeSessions {
     return new MadeSessions(client, signer);
   }
 
-  /** Sessions of active Carrier Users, by default of any. */
+  /** Creates sessions of active Carrier Users. */
   async open(count, condition = 'true', order = 'random()') {
     return this.sign(await addSessions(this.client, count, `status = 'active' and ${condition}`, order));
   }

@@ -1,9 +1,9 @@
-// Bulk work of the service as a caller sees it: a request, and its operation until that is done.
+// Bulk work of the service from the view of a caller: a request and its operation.
 const { setTimeout: delay } = require('node:timers/promises');
 
 const ASK_EVERY_MS = 100;
 
-/** What the caller sends with each request. */
+/** Sends the requests of a caller. */
 class Operations {
   constructor(service, access_token) {
     this.service = service;
@@ -18,7 +18,9 @@ class Operations {
     return answer;
   }
 
-  /** From the request to the end of the work. Throws when that is not all that was asked for. */
+  /**
+   * Sends a request and waits for the end of its operation. Throws if the operation is incomplete.
+   */
   async carryOut(method, path, sent) {
     const start = performance.now();
     let operation = await this.request(method, path, sent);

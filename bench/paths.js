@@ -1,5 +1,4 @@
-// What is measured: each path with its load, its baseline under the same load, and what peers
-// reached.
+// Measured paths: each with its load, its baseline under the same load, and the rates of peers.
 const { defineAuthPaths } = require('./auth-paths');
 const { choose } = require('./fill');
 const { dealOut, Logins, sameFor } = require('./logins');
@@ -9,8 +8,7 @@ const LIST_CONNECTIONS = 16;
 const LIST_BY_NAME = 'order_by=name&order_dir=asc&status=active&carrier_id=carrier-';
 
 /**
- * A load is a function that makes the requests of one round, so that nothing of the round before is
- * used again.
+ * Defines the paths. A load is a function that creates new requests for each round.
  * @returns {Promise<{ name: string, load: Function, baseline: { name: string, load: Function },
  * target: number, peers: string }[]>}
  */

@@ -1,13 +1,10 @@
-// Processes of a run: on which core they work, how they are asked, what they use, and that none is
-// left behind.
+// Child processes of a run: CPU pinning, commands, resource use and cleanup.
 const { execFileSync, spawn, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const { createServer } = require('node:net');
 const { setInterval } = require('node:timers');
 
-/**
- * What is measured has a core of its own; the load, PostgreSQL and this process share the other.
- */
+/** Core of the measured process. The load, PostgreSQL and this process share the other core. */
 const MEASURED_CORE = '0';
 const OTHER_CORE = '1';
 const STOP_PATIENCE_MS = 10_000;
@@ -17,7 +14,7 @@ const RSS_EVERY_MS = 200;
 const children = new Set();
 
 /**
- * Puts this process, and whatever it starts, on the second core; false where that is not possible.
+ * Pins this process and its children to the second core. Returns false if pinning is not possible.
  */
 function pinSelf() {
   const possible = [MEASURED_CORE, OTHER_CORE].every((core) => spawnSync('taskset', ['-c', core, 'true']).status === 0);
@@ -25,7 +22,7 @@ function pinSelf() {
   return possible;
 }
 
-/** Starts a Node process. `measured`: on the first core, if processes are pinned at all. */
+/** Starts a Node process. A measured process runs on the first core if processes are pinned. */
 function startNode(
   args,
   { measured, pinned, ipc = false, env = process.env, cwd = process.cwd(), stdout = 'inherit' },
@@ -44,19 +41,19 @@ function startNode(
   return child;
 }
 
-/** Ends all processes that were started, gently first. */
+/** Stops all child processes: SIGTERM first, SIGKILL after a timeout. */
 async function stopChildren() {
   await Promise.all(
     [...children].map(async (child) => {
       child.kill('SIGTERM');
-      const impatient = setTimeout(() => child.kill('SIGKILL'), STOP_PATIENCE_MS);
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_PATIENCE_MS);
       await child.ended;
-      clearTimeout(impatient);
+      clearTimeout(timer);
     }),
   );
 }
 
-/** Has a process do a command of its own, and returns what it answers. */
+/** Sends a command to a process and returns its response. */
 function ask(child, command, argument) {
   return new Promise((resolve, reject) => {
     const gone = () => reject(new Error(`${child.spawnargs.join(' ')} ended`));
@@ -70,7 +67,7 @@ function ask(child, command, argument) {
   });
 }
 
-/** The other end of `ask`. The process ends with its parent, however that ends. */
+/** Handles the commands of `ask`. The process exits when its parent ends. */
 function answerParent(commands) {
   process.on('message', ({ command, argument }) => {
     Promise.resolve(argument)
@@ -83,7 +80,7 @@ function answerParent(commands) {
   process.once('disconnect', () => process.exit());
 }
 
-/** Processor time that a process has used, in seconds; not known outside Linux. */
+/** Returns the CPU time of a process in seconds, or NaN outside Linux. */
 function cpuSeconds({ pid }) {
   try {
     const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
@@ -93,7 +90,7 @@ function cpuSeconds({ pid }) {
   }
 }
 
-/** Memory that a process occupies. */
+/** Returns the resident memory of a process. */
 function rssMiB({ pid }) {
   const status = fs.existsSync(`/proc/${pid}/status`) ? fs.readFileSync(`/proc/${pid}/status`, 'utf8') : '';
   const [, fromProc] = /VmRSS:\s+(\d+)/.exec(status) ?? [];
@@ -101,10 +98,7 @@ function rssMiB({ pid }) {
   return Math.round(Number(kibibytes) / 1024);
 }
 
-/**
- * Looks at the memory of a process again and again; `take` gives the most that was seen since it
- * was called last.
- */
+/** Samples the memory of a process. `take` returns the peak since the previous call. */
 function watchRss(child) {
   let peak = 0;
   const look = () => {
@@ -121,7 +115,7 @@ function watchRss(child) {
   };
 }
 
-/** A port that nobody listens on. */
+/** Returns a free port. */
 async function freePort() {
   const server = createServer();
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));

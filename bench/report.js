@@ -1,20 +1,20 @@
-// Figures and the table.
+// Statistics and tables.
 const os = require('node:os');
 
-/** The value below which a share of the values lies. */
+/** Returns a quantile of the values. */
 function quantile(values, share) {
   const sorted = [...values].sort((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }
 
-/** The middle value; of an even number of them, the mean of the middle two. */
+/** Returns the median of the values. */
 function median(values) {
   const sorted = [...values].sort((one, other) => one - other);
   const middle = sorted.length / 2;
   return sorted.length % 2 === 1 ? sorted[Math.floor(middle)] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** What one round measured. */
+/** Returns the results of one round. */
 function sample({ requests, seconds, latencies }, cpuSeconds) {
   return {
     rate: requests / seconds,
@@ -39,8 +39,7 @@ function milliseconds(values) {
 }
 
 /**
- * One line for each path; ratios are taken within a round, since a machine is not equally fast in
- * all of them.
+ * Returns a line per path. Ratios are computed per round, because the speed of a machine varies.
  */
 function table(paths) {
   const of = (samples, field) => samples.map((one) => one[field]);
@@ -82,7 +81,7 @@ function table(paths) {
   return grid(head, lines, [0, 5]);
 }
 
-/** Aligned columns; `texts` are the numbers of those that are no figures. */
+/** Aligns columns. `texts` are the indexes of columns with text. */
 function grid(head, lines, texts) {
   const widths = head.map((title, column) => Math.max(...[head, ...lines].map((line) => line[column].length)));
   const row = (line) =>
@@ -92,7 +91,7 @@ function grid(head, lines, texts) {
   return [row(head), widths.map((width) => '-'.repeat(width)).join('  '), ...lines.map(row)].join('\n');
 }
 
-/** What is demanded of a figure, or of its ratio to the bare one. */
+/** Targets for a figure or for its ratio to the bare figure. */
 const target = {
   ratioAtLeast: (limit) => ({ text: `>= ${limit.toFixed(2)} x`, met: ({ ratio }) => ratio >= limit }),
   ratioAtMost: (limit) => ({ text: `<= ${limit.toFixed(2)} x`, met: ({ ratio }) => ratio <= limit }),
@@ -102,8 +101,7 @@ const target = {
 };
 
 /**
- * One line for each measure. Ratios are of ours to the bare one, within a round where both have
- * rounds.
+ * Returns a line per measure, with the ratio of ours to bare, per round if both have rounds.
  * @param {{ name: string, unit: string, ours: number[], bare: number[], demand: object }[]}
  * measures
  */
@@ -125,18 +123,20 @@ function comparison(measures) {
   return grid(['path', 'unit', 'ours', 'bare', 'ratio', 'target', 'met'], lines, [0, 1, 6]);
 }
 
-/** The machine and the versions that the figures belong to. */
+/** Returns a description of the machine and the versions. */
 async function machine(client, { pinned, embedded, users }) {
   const { rows } = await client.query('show server_version');
   const cpus = os.cpus();
   const memory = Math.round(os.totalmem() / 2 ** 30);
   const load = os.loadavg()[0].toFixed(1);
   const cores = pinned
-    ? `pinned: what is measured on core 0, load and ${embedded ? 'PostgreSQL' : 'this process'} on core 1`
-    : 'not pinned (no taskset, or one core): the load competes with what is measured';
+    ? `pinned: measured process on core 0, load and ${embedded ? 'PostgreSQL' : 'this process'} on core 1`
+    : 'not pinned (no taskset, or one core): the load competes with the measured process';
   return [
-    `${cpus[0]?.model.trim()}, ${cpus.length} cores, ${memory} GiB, ${os.platform()} ${os.release()}, load ${load} at the start`,
-    `Node ${process.versions.node}, PostgreSQL ${rows[0].server_version} (${embedded ? 'embedded' : 'BENCH_DATABASE_URL'}), ${count(users)} users; ${cores}`,
+    `${cpus[0]?.model.trim()}, ${cpus.length} cores, ${memory} GiB, ${os.platform()} ${os.release()}, ` +
+      `load ${load} at the start`,
+    `Node ${process.versions.node}, PostgreSQL ${rows[0].server_version} ` +
+      `(${embedded ? 'embedded' : 'BENCH_DATABASE_URL'}), ${count(users)} users; ${cores}`,
   ].join('\n');
 }
 

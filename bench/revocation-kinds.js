@@ -1,5 +1,5 @@
-// All ways in which a token loses its worth. Each has its victim, and is done to it by `revoke` on
-// the first instance, as an administrator unless it says otherwise.
+// All ways in which a token loses its rights. `revoke` applies each to a victim on the first
+// instance, by default as an administrator.
 const { createHash, randomBytes } = require('node:crypto');
 const { PASSWORD } = require('./fill');
 
@@ -11,21 +11,21 @@ const RESET = `insert into one_time_tokens (user_id, purpose, token_hash, email,
 
 let edits = 0;
 
-/** Changes the victim before anybody has seen them. */
+/** Changes the roles of the victim before the victim is used. */
 const withRoles = (roles) => (client, user_id) =>
   client.query('update users set roles = $2 where user_id = $1', [user_id, roles]);
 
 const patchUser = (body) => (scene) => scene.send('PATCH', `/user/${scene.victim.user_id}`, { body });
 const patchFound = (body) => (scene) => scene.send('PATCH', `/user/all?user_id=${scene.victim.user_id}`, { body });
 
-/** A link as the mail job makes it. */
+/** Creates a reset link as the mail job does, and returns a function that uses the link. */
 async function resetPassword({ client, send, victim }) {
   const token = randomBytes(32).toString('base64url');
   await client.query(RESET, [victim.user_id, createHash('sha256').update(token).digest()]);
   return () => send('POST', `/auth/reset/${token}`, { token: undefined, body: { password: NEW_PASSWORD } });
 }
 
-/** Two refreshes, so that the first token is no neighbour of the one in force. */
+/** Refreshes twice, so that the first token is not the predecessor of the current token. */
 async function reuseToken({ send, victim }) {
   const refresh = (refresh_token) => send('POST', '/auth/check-token', { token: undefined, body: { refresh_token } });
   const next = await refresh(victim.refresh_token);
@@ -34,10 +34,10 @@ async function reuseToken({ send, victim }) {
 }
 
 /**
- * - `prepare` readies what is needed and returns `revoke`, where that takes requests of its own
- * - `sessions`: so many does the victim have, 1 unless told; the token under test is that of the
- * one that was used least recently
- * - `status` of the answer, where that is no success
+ * - `prepare` sends preparatory requests and returns `revoke`
+ * - `sessions` is the number of sessions of the victim, by default 1; the token under test belongs
+ * to the least recently used session
+ * - `status` is the expected status if it is an error
  */
 const KINDS = [
   {
@@ -92,10 +92,11 @@ const KINDS = [
   { name: 'bulk delete', revoke: ({ send, victim }) => send('DELETE', `/user/all?user_id=${victim.user_id}`) },
 ];
 
-/** The role that is edited again and again. */
+/** Adds the role that `role edited` changes. */
 async function addRole(client) {
   await client.query(
-    `insert into roles (name, description, user_types, permissions) values ($1, 'edited by the benchmark', '{carrier}', '{bench:read}')`,
+    `insert into roles (name, description, user_types, permissions)
+     values ($1, 'edited by the benchmark', '{carrier}', '{bench:read}')`,
     [ROLE],
   );
 }

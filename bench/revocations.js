@@ -1,5 +1,5 @@
-// Measures how soon a second instance knows what was revoked on the first one, and that it never
-// believes the old while nobody tells it.
+// Measures how fast a revocation on the first instance reaches a second instance, and verifies that
+// the second instance serves no outdated state while it receives no notifications.
 const { choose } = require('./fill');
 const { startInstance } = require('./instances');
 const { Line } = require('./line');
@@ -13,11 +13,11 @@ const { Victims } = require('./victims');
 const SEEN_WITHIN_MS = 10_000;
 const REMEMBER_ATTEMPTS = 5;
 const NEVER = target.atMost(0, 'times');
-/** While it is told of changes an instance must soon know, and while it is not it must ask. */
-const TOLD = { p99: target.atMost(50, 'ms'), old: target.none };
+/** Targets with notifications: a short delay. Targets without: no outdated response at all. */
+const NOTIFIED = { p99: target.atMost(50, 'ms'), old: target.none };
 const CUT = { p99: target.none, old: NEVER };
 
-/** @returns measures for the table; how each kind fared is told as it comes */
+/** @returns measures for the table; prints the result of each kind as it arrives */
 async function measureRevocations({ database: { client }, environment, service, pinned }, { made, count }) {
   await addRole(client);
   const others = await listenersOf(client);
@@ -32,7 +32,7 @@ async function measureRevocations({ database: { client }, environment, service, 
   const bench = { client, victims, here, there, send };
 
   const { kinds, measures } = await tryAll(bench);
-  measures.push(...(await measurePhase('revocation elsewhere', bench, kinds, count, TOLD)));
+  measures.push(...(await measurePhase('revocation elsewhere', bench, kinds, count, NOTIFIED)));
   if ((await listener.find()).length === 0) {
     measures.push(notMeasured(`revocation, listener cut (no backend is called "${NAME}")`));
   } else measures.push(...(await measureCut({ ...bench, listener }, kinds, count)));
@@ -43,7 +43,7 @@ async function measureRevocations({ database: { client }, environment, service, 
   return measures;
 }
 
-/** Each kind once: what the service cannot do yet is left out, and said. */
+/** Tries each kind once. Kinds that the service does not support are reported and skipped. */
 async function tryAll(bench) {
   const [kinds, measures] = [[], []];
   for (const kind of KINDS) {
@@ -54,10 +54,10 @@ async function tryAll(bench) {
   return { kinds, measures };
 }
 
-/** @returns why it cannot be measured, or null */
+/** @returns the reason why a kind cannot be measured, or null */
 async function tryOne(bench, kind) {
   const ready = await makeReady(bench, kind);
-  if (ready === null) return `${kind.name}: nobody left for it`;
+  if (ready === null) return `${kind.name}: no user left`;
   await ready.revoke();
   return (await bench.here.worthOf(ready.token)) === ready.before ? `${kind.name}: changes nothing` : null;
 }
@@ -76,18 +76,13 @@ async function measurePhase(name, bench, kinds, count, demands) {
   const figure = (what, unit, value, demand) => ({ name: `${name}, ${what}`, unit, ours: [value], bare: [], demand });
   return [
     figure('done', 'times', done.length, target.none),
-    figure(
-      'of them remembered elsewhere before',
-      'times',
-      done.filter(({ remembered }) => remembered).length,
-      target.none,
-    ),
+    figure('of these cached before', 'times', done.filter(({ remembered }) => remembered).length, target.none),
     figure('p50', 'ms', quantile(times, 0.5), target.none),
     figure('p99', 'ms', quantile(times, 0.99), demands.p99),
     figure('longest', 'ms', Math.max(...times), target.none),
-    figure('first answers that were old', 'times', done.filter(({ stale }) => stale > 0).length, demands.old),
-    figure('last old answer received after', 'ms', Math.max(...done.map(({ lastOldMs }) => lastOldMs)), target.none),
-    figure('old again at the end', 'times', revived, NEVER),
+    figure('outdated first responses', 'times', done.filter(({ stale }) => stale > 0).length, demands.old),
+    figure('last outdated response after', 'ms', Math.max(...done.map(({ lastOldMs }) => lastOldMs)), target.none),
+    figure('outdated again at the end', 'times', revived, NEVER),
   ];
 }
 
@@ -95,7 +90,8 @@ function summary(kind, done) {
   const own = done.filter((one) => one.kind === kind);
   const times = own.map(({ ms }) => ms);
   const old = own.filter(({ stale }) => stale > 0).length;
-  return `${kind}: ${own.length}, p50 ${quantile(times, 0.5).toFixed(1)} ms, longest ${Math.max(...times).toFixed(1)} ms, first answer old ${old}`;
+  const [p50, longest] = [quantile(times, 0.5), Math.max(...times)].map((ms) => `${ms.toFixed(1)} ms`);
+  return `${kind}: ${own.length}, p50 ${p50}, longest ${longest}, outdated first responses ${old}`;
 }
 
 async function measureCut(bench, kinds, count) {
@@ -109,16 +105,12 @@ async function measureCut(bench, kinds, count) {
     bare: [],
     demand: target.none,
   });
-  return [
-    ...measures,
-    figure('connected again', listener.reconnected),
-    figure('not there to be cut', listener.missing),
-  ];
+  return [...measures, figure('reconnections', listener.reconnected), figure('connection missing', listener.missing)];
 }
 
 /**
- * One victim: revoked on the first instance, then asked for until the second one knows. Null when
- * nobody is left.
+ * Revokes a token on the first instance, then checks the token until the second instance knows.
+ * Returns null if no user is left.
  */
 async function revokeOne(bench, kind) {
   const { there, listener } = bench;
@@ -140,7 +132,7 @@ async function revokeOne(bench, kind) {
   return { ...result, ms: lastOldMs < SEEN_WITHIN_MS ? ms : Infinity };
 }
 
-/** A victim whom the second instance knows, and what takes from them what they have. */
+/** Returns a victim that the second instance has seen, and the function that revokes the token. */
 async function makeReady(bench, kind) {
   const { client, victims, send, there } = bench;
   const found = await victims.next(kind);
@@ -149,7 +141,7 @@ async function makeReady(bench, kind) {
   const act = (await kind.prepare?.(scene)) ?? (() => kind.revoke(scene));
   const token = found.victim.access_token;
   const before = await there.worthOf(token);
-  if (before === 'nothing') throw new Error(`${kind.name}: the token of the victim is not good`);
+  if (before === 'nothing') throw new Error(`${kind.name}: the token of the victim is invalid`);
   const remembered = await remembers(bench, found.victim);
   const revoke = async () => {
     const { status, body } = await act();
@@ -160,8 +152,8 @@ async function makeReady(bench, kind) {
 }
 
 /**
- * Whether the second instance answers from memory: then it does not see what nobody is told of. The
- * first answers may still come from the database.
+ * Returns whether the second instance uses its cache: then it does not see a change without a
+ * notification. The first responses may still come from the database.
  */
 async function remembers({ client, there }, { session_id, access_token }) {
   for (let attempt = 0; attempt < REMEMBER_ATTEMPTS; attempt++) {

@@ -1,5 +1,5 @@
-// Signs access tokens with the key of the service, by its own code: logging in 20,000 times would
-// take minutes. Started by logins.js.
+// Signs access tokens with the key and the code of the service, because 20,000 logins would take
+// minutes. Started by logins.js.
 require('reflect-metadata');
 const path = require('node:path');
 const { DIST } = require('./instances');
@@ -7,7 +7,7 @@ const { answerParent } = require('./processes');
 
 let tokens;
 
-/** Once the keys are loaded, the rest of the service is of no use here. */
+/** Loads the keys, then closes the rest of the service. */
 async function start(environment) {
   const { createApp } = require(path.join(DIST, 'app.setup.js'));
   const { AccessTokens } = require(path.join(DIST, 'auth', 'access-tokens.js'));

@@ -1,5 +1,4 @@
-// What a run stands on: a database of its own, one instance of the service as in production, and
-// that nothing is left behind.
+// The environment of a run: a separate database, one instance of the service, and the cleanup.
 const { randomBytes } = require('node:crypto');
 const fs = require('node:fs');
 const os = require('node:os');
@@ -13,7 +12,7 @@ const { count, machine, sample } = require('./report');
 
 const WARM_UP_SECONDS = 1;
 
-/** What has to be undone at the end, the last first. */
+/** Cleanup steps, run in reverse order. */
 const undo = [];
 let finishing = null;
 
@@ -28,14 +27,14 @@ function tell(text) {
   if (finishing === null) console.error(text);
 }
 
-/** A migrated, empty database that nobody else uses. */
+/** Creates a migrated, empty database. */
 async function startDatabase(directory) {
   let server = process.env.BENCH_DATABASE_URL;
   const embedded = server === undefined;
   if (embedded) {
     const { startEmbeddedPostgres } = require(path.join(DIST, 'embedded-postgres', 'embedded-postgres.js'));
     const postgres = await startEmbeddedPostgres(directory);
-    // As root, it may lie elsewhere than it was asked to.
+    // As root, the cluster may be outside the given directory.
     undo.push(() => fs.promises.rm(path.dirname(postgres.directory), { recursive: true, force: true }));
     undo.push(() => postgres.stop());
     server = postgres.url;
@@ -59,7 +58,7 @@ async function startDatabase(directory) {
   return { url: url.href, client, embedded };
 }
 
-/** One round of one load, with what its process used for it. */
+/** Measures one round of a load, with the CPU time of its process. */
 async function measure(load, child, generator, howLong) {
   const job = await load?.();
   const before = cpuSeconds(child);
@@ -67,13 +66,14 @@ async function measure(load, child, generator, howLong) {
     job === undefined ? await ask(child, 'hash', howLong) : await ask(generator, 'run', { ...job, seconds: howLong });
   if (result.failed > 0 || result.requests === 0)
     throw new Error(
-      `${job?.url}${job?.requests[0][0].path}: ${result.failed} of ${result.requests} failed ${JSON.stringify(result.statuses)}`,
+      `${job?.url}${job?.requests[0][0].path}: ${result.failed} of ${result.requests} failed ` +
+        JSON.stringify(result.statuses),
     );
   return sample(result, cpuSeconds(child) - before);
 }
 
 /**
- * Measures each path and its baseline in turn, `rounds` times after a warm-up; both get their
+ * Measures each path and its baseline in turn, `rounds` times after a warm-up. Sets their
  * `samples`.
  */
 async function measureRounds(paths, { service, baseline, generator }, { rounds, seconds }) {
@@ -90,7 +90,7 @@ async function measureRounds(paths, { service, baseline, generator }, { rounds, 
 }
 
 /**
- * The whole stage, with `users` users on it.
+ * Prepares the environment with a number of users.
  * @param options.profile directory for a CPU profile of the service
  */
 async function prepare({ users, profile }) {
@@ -114,12 +114,12 @@ async function prepare({ users, profile }) {
   return { about, database, environment, service, rssIdle, pinned, baseline, generator, baselines };
 }
 
-/** Those whose name has one of these parts, given with commas between. */
+/** Returns the items whose name contains one of the comma-separated parts. */
 function chosen(all, only) {
   return all.filter(({ name }) => only.split(',').some((part) => name.includes(part)));
 }
 
-/** Runs a benchmark to its end, or to its interruption, and clears up. */
+/** Runs a benchmark and cleans up, even after an interruption. */
 function run(main) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
     process.on(signal, () => void finish().then(() => process.exit(130)));

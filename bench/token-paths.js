@@ -1,15 +1,14 @@
-// What `bench:auth` asks of check-token besides what `npm run bench` does: other ways in, many
-// tokens, tokens that were never seen before.
+// Additional check-token paths of `bench:auth`: tokens in the header, many tokens, and new tokens.
 const { CHECK_CONNECTIONS, checkTokens, helloOf } = require('./auth-paths');
 const { dealOut } = require('./logins');
 const { ask } = require('./processes');
 
-/** Multiples of the connections. */
+/** Numbers of tokens, multiples of the connections. */
 const MANY = 312 * CHECK_CONNECTIONS;
 const ONCE = 156 * CHECK_CONNECTIONS;
 const SHARE_OF_HELLO = 0.4;
 
-/** Requests with a token in their header. */
+/** Returns requests with a token in the header. */
 function withHeader(url, tokens, request) {
   const requests = dealOut(tokens, CHECK_CONNECTIONS, (token) => ({
     ...request,
@@ -18,9 +17,7 @@ function withHeader(url, tokens, request) {
   return { url, method: request.method, requests };
 }
 
-/**
- * @returns paths like those of auth-paths.js; the ones that have no target are there for comparison
- */
+/** @returns paths like those of auth-paths.js; paths without a target are for comparison */
 async function defineTokenPaths({ service: { url }, baselines }, made) {
   const tokens = await tokensOf(made, 2 * CHECK_CONNECTIONS);
   const hello = () => helloOf(baselines);
@@ -43,15 +40,15 @@ async function defineTokenPaths({ service: { url }, baselines }, made) {
 }
 
 /**
- * Many tokens in turn, and each of others a single time. `among` says how many sessions are stored
- * besides.
+ * Defines paths that use many tokens in turn, and new tokens once each. `among` describes the
+ * number of stored sessions.
  */
 function defineLargePaths({ service: { url }, baselines, generator }, made, among) {
   let many;
   const manyInTurn = async () => {
     if (many !== undefined) return checkTokens(url, many);
     many = await tokensOf(made, MANY);
-    // each is seen once before it counts
+    // Send each token once before the measurement.
     await ask(generator, 'run', { ...checkTokens(url, many), once: true });
     return checkTokens(url, many);
   };

@@ -8,8 +8,9 @@ const EXPORT_TARGET = target.atLeast(50_000, 'users/s');
 const IMPORT_TARGET = target.atLeast(20_000, 'users/s');
 const ROWS_AT_ONCE = 1_000;
 
-const EXPORTED = `user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, locale, timezone, carrier_id, carrier_scope, roles, status,
-  allowed_ips, attributes, must_change_password, created_at, last_login_at, host(last_login_ip), last_seen_at, password_changed_at`;
+const EXPORTED = `user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, locale,
+  timezone, carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password,
+  created_at, last_login_at, host(last_login_ip), last_seen_at, password_changed_at`;
 const LIVING = 'from users where deleted_at is null order by user_id';
 const FORMATS = [
   { format: 'csv', type: 'text/csv', copy: `copy (select ${EXPORTED} ${LIVING}) to stdout (format csv)` },
@@ -20,15 +21,26 @@ const FORMATS = [
   },
 ];
 
-/** Without passwords: hashing is measured by `npm run bench`. */
+/** Without passwords, because `npm run bench` measures hashing. */
 const IMPORT = `with added as (
-    insert into users (user_id, user_type, name, email, first_name, last_name, phone, locale, timezone, carrier_id, roles, status, attributes, created_by)
-    select uuid_v7(), 'carrier', 'bare.' || i, 'bare.' || i || '@example.org', 'Bare', 'Import ' || i, '+4313' || lpad(i::text, 8, '0'), 'en', 'Europe/London',
+    insert into users (
+      user_id, user_type, name, email, first_name, last_name,
+      phone, locale, timezone,
+      carrier_id, roles, status, attributes, created_by
+    )
+    select
+      uuid_v7(), 'carrier', 'bare.' || i, 'bare.' || i || '@example.org', 'Bare', 'Import ' || i,
+      '+4313' || lpad(i::text, 8, '0'), 'en', 'Europe/London',
       'carrier-' || i % 200, '{carrier_user}', 'invited', jsonb_build_object('customer_number', i), $2::uuid
-    from generate_series(1, $1::integer) i returning user_id, carrier_id, name, email
-  ) insert into events (event_type, actor_id, actor_type, target_type, target_id, carrier_id, request_id, changes, target_version)
-    select 'user.created', $2::uuid, 'user', 'user', user_id, carrier_id, 'bare', jsonb_build_object('name', jsonb_build_object('after', name), 'email', jsonb_build_object('after', email)), 1
-    from added`;
+    from generate_series(1, $1::integer) i
+    returning user_id, carrier_id, name, email
+  )
+  insert into events (
+    event_type, actor_id, actor_type, target_type, target_id, carrier_id, request_id, changes, target_version
+  )
+  select 'user.created', $2::uuid, 'user', 'user', user_id, carrier_id, 'bare',
+    jsonb_build_object('name', jsonb_build_object('after', name), 'email', jsonb_build_object('after', email)), 1
+  from added`;
 
 const FIELDS = [
   'user_type',
@@ -86,7 +98,7 @@ async function readExport({ service, headers }, format) {
   return lines;
 }
 
-/** What the driver's own queries leave out: the rows of COPY … TO STDOUT, as they come. */
+/** Counts the rows of COPY … TO STDOUT, which the driver does not support by itself. */
 function readCopy(client, copy) {
   return new Promise((resolve, reject) => {
     let lines = 0;
@@ -107,7 +119,7 @@ function linesOf(chunk) {
   return lines;
 }
 
-/** Once: rows that were imported stay. The bare ones are rolled back. */
+/** Measures one import. Imported rows remain; the bare rows are rolled back. */
 async function measureImport({ client, caller, users }, { format, type }) {
   const { rows } = await client.query(`select user_id from users where roles @> '{administrator}' limit 1`);
   await settle(client);

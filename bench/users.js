@@ -1,11 +1,11 @@
-// `npm run bench:users`: lists, searches, bulk changes, import and export with a million users,
-// beside the same work as bare SQL in the same run.
+// `npm run bench:users`: compares lists, searches, bulk changes, import and export of a million
+// users with bare SQL in the same run.
 //   --users 1000000
 //   --rounds 3
 //   --seconds 1 (of each round of a list)
 //   --only list,bulk (parts of names)
-// PostgreSQL and the load have one core, the service has the other. BENCH_DATABASE_URL takes
-// another server than the embedded one: version 18 or later.
+// PostgreSQL and the load share one core, the service runs on the other. BENCH_DATABASE_URL selects
+// a server other than the embedded one, version 18 or later.
 const { parseArgs } = require('node:util');
 const { measureBulk } = require('./bulk');
 const { choose } = require('./fill');
@@ -37,7 +37,7 @@ const { values: options } = parseArgs({
 const { only } = options;
 const [users, rounds, seconds] = [options.users, options.rounds, options.seconds].map(Number);
 
-/** The paths of all lists, for `measureRounds`. */
+/** Defines the paths of the lists. */
 async function definePaths({ service, baselines }, caller) {
   const load = (url, path, connections) => () => ({
     url,
@@ -63,9 +63,9 @@ async function definePaths({ service, baselines }, caller) {
   ];
 }
 
-/** Where a page begins, by walking there in long strides. */
+/** Returns the cursor of a page by reading large pages up to it. */
 async function cursorOf(caller, page) {
-  tell(`walking to page ${page}`);
+  tell(`reading up to page ${page}`);
   let cursor = '';
   for (let passed = 0; passed < (page - 1) * PER_PAGE;) {
     const per_page = Math.min(PER_PAGE_MAX, (page - 1) * PER_PAGE - passed);
@@ -113,9 +113,12 @@ async function main() {
   const transfer = await phase('import and export', () => measureTransfer(stage, caller, { rounds, users, only }));
   console.log(`\n${about}\n\n${comparison([...lists, ...bulk, ...transfer, ...memory])}\n`);
   console.log(
-    `Service: RSS ${rssIdle} MiB idle. Medians of ${rounds} rounds; import once. Ratio: ours to bare, of rates for lists, of times otherwise.`,
+    `Service: RSS ${rssIdle} MiB idle. Medians of ${rounds} rounds; import once. ` +
+      'Ratio: ours to bare, of rates for lists, of times otherwise.',
   );
-  console.log('Before each bulk change, undo, import and export: VACUUM, ANALYZE, CHECKPOINT, not timed.');
+  console.log(
+    'VACUUM, ANALYZE and CHECKPOINT run before each bulk change, undo, import and export, and are not timed.',
+  );
 }
 
 run(main);

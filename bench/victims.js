@@ -1,21 +1,26 @@
-// Those whose tokens are revoked: nobody twice.
+// Users whose tokens are revoked, each once.
 const { choose } = require('./fill');
 const { Logins } = require('./logins');
 
 const BY_TYPE = (user_type) =>
   `user_type = '${user_type}' and status = 'active' and roles in ('{carrier_user}', '{operator}')`;
-/**
- * Sessions from measurements before, which nobody asks for any more: else it is they that a login
- * would end.
- */
-const END_OLDER = `update sessions set ended_at = now(), ended_reason = 'logout' where user_id = $1 and ended_at is null`;
-/**
- * The first session is the one that was used least recently, by less than what a check would note.
- */
-const SESSIONS = `insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, last_seen_at, expires_at, absolute_expires_at)
-  select gen_random_uuid(), user_id, user_type, carrier_id, '', now(), now() - case when i = 1 then interval '30 s' else interval '0' end,
+/** Ends the sessions of earlier measurements, which a login would otherwise end first. */
+const END_OLDER = `
+  update sessions
+  set ended_at = now(), ended_reason = 'logout'
+  where user_id = $1 and ended_at is null`;
+/** The first session is the least recently used, by less than the resolution of `last_seen_at`. */
+const SESSIONS = `
+  insert into sessions (
+    session_id, user_id, user_type, carrier_id, refresh_token_hash,
+    refreshed_at, last_seen_at, expires_at, absolute_expires_at
+  )
+  select gen_random_uuid(), user_id, user_type, carrier_id, '',
+    now(), now() - case when i = 1 then interval '30 s' else interval '0' end,
     now() + interval '1 day', now() + interval '30 days'
-  from users cross join generate_series(1, $2::integer) i where user_id = $1 order by i
+  from users cross join generate_series(1, $2::integer) i
+  where user_id = $1
+  order by i
   returning session_id, user_id, user_type, carrier_id`;
 
 class Victims {
@@ -25,15 +30,14 @@ class Victims {
     this.logins = new Logins(service, []);
   }
 
-  /** Finds enough of them. */
+  /** Finds enough users. */
   async find(carriers, systems) {
     const find = (user_type, count) => choose(this.client, BY_TYPE(user_type), count);
     this.free = { carrier: await find('carrier', carriers), system: await find('system', systems) };
   }
 
   /**
-   * Somebody for that kind of revocation, with sessions and their tokens; null when there is nobody
-   * left.
+   * Returns a user for a kind of revocation, with sessions and tokens, or null if no user is left.
    */
   async next({ user_type = 'carrier', before, login = false, sessions = 1 }) {
     const user = this.free[user_type].pop();
