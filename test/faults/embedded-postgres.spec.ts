@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { chmod, mkdir, readFile, rm, stat, truncate, unlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   type Account,
   isAlive,
@@ -234,109 +234,4 @@ describe.each(accounts)('as %s', (name, account) => {
     expect(answer).toMatchObject({ name: 'EmbeddedPostgresError', error: expect.stringContaining(PLATFORM_PACKAGE) });
     expect(answer.error).toContain('DATABASE_URL');
   });
-});
-
-it('points to DATABASE_URL when the user has no name on this system', async () => {
-  // Root can be such a user; everybody else has to pretend.
-  const account = isRoot ? { uid: 70_000, gid: 70_000 } : {};
-  const dataDir = join(await sandbox.makeDirectory(account), '.data');
-  const answer = await sandbox
-    .makeOwner(project, account)
-    .tryStart(dataDir, { trick: isRoot ? undefined : 'namelessUser' });
-  expect(answer).toMatchObject({
-    name: 'EmbeddedPostgresError',
-    error: expect.stringMatching(/user id \d+.*DATABASE_URL/),
-  });
-});
-
-it('rejects a cluster that this user cannot read, and says what to do', async () => {
-  const dataDir = await sandbox.makeDirectory({});
-  // Root's private directory shuts out others; one without permissions shuts out its own owner.
-  await mkdir(join(dataDir, 'postgres'), { mode: isRoot ? 0o700 : 0 });
-  const answer = await sandbox.makeOwner(project, ORDINARY).tryStart(dataDir);
-  expect(answer).toMatchObject({
-    name: 'EmbeddedPostgresError',
-    error: expect.stringMatching(/permission denied.*DATABASE_URL/),
-  });
-});
-
-describe('with a copy of the npm package', () => {
-  const version = `0.0.0-test${process.pid}`;
-  const substitutes: string[] = [];
-  let copied: string;
-  let native: string;
-
-  beforeAll(async () => {
-    copied = await sandbox.makeProject('copy');
-    native = join(copied, 'node_modules', PLATFORM_PACKAGE, 'native');
-    // A version of its own gives the copy in /var/lib a name of its own.
-    const manifest = join(native, '../package.json');
-    await writeFile(
-      manifest,
-      (await readFile(manifest, 'utf8')).replace(/"version": ".*?"/, `"version": "${version}"`),
-    );
-  });
-
-  afterAll(async () => {
-    const state = '/var/lib/carrier-identity';
-    const copies = isRoot && existsSync(state) ? readdirSync(state).filter((entry) => entry.includes(version)) : [];
-    for (const directory of [...substitutes, ...copies.map((entry) => join(state, entry))])
-      await rm(directory, { recursive: true });
-  });
-
-  it('creates the symlinks that --ignore-scripts omits, in a copy if node_modules is read-only', async () => {
-    const dataDir = join(await sandbox.makeDirectory(ORDINARY), '.data');
-    const links = await removeLinks();
-    await chmod(join(native, 'lib'), 0o555);
-    // Nothing is read-only for root.
-    const first = sandbox.makeOwner(copied, ORDINARY);
-    await query((await first.start(dataDir)).url, 'select 1 as one');
-    expect(links.filter((link) => existsSync(link))).toEqual([]);
-    expect(readdirSync(dataDir).filter((entry) => entry.startsWith(`postgres-${version}-`))).toHaveLength(1);
-    await first.stop();
-
-    await chmod(join(native, 'lib'), 0o755);
-    await query((await sandbox.makeOwner(copied, {}).start(dataDir)).url, 'select 1 as one');
-    expect(links.filter((link) => !existsSync(link))).toEqual([]);
-  });
-
-  it('works below a private directory: as root with files elsewhere, as the owner in place', async () => {
-    const [parent, dataDir] = [dirname(copied), join(copied, '.data')];
-    await chmod(parent, 0o700);
-    const first = sandbox.makeOwner(copied, {});
-    const { url, directory } = await first.start(dataDir);
-    await query(url, 'create table kept as select 1 as one');
-    expect(await modeOf(parent)).toBe(0o700);
-    const program = readFileSync(join(directory, 'postmaster.opts'), 'utf8').split(' ')[0]!;
-    await first.stop();
-    if (isRoot) {
-      substitutes.push(dirname(directory));
-      expect(directory).toMatch(/^\/var\/lib\/carrier-identity\/[0-9a-f]{16}\/postgres$/);
-      expect(readFileSync(join(dataDir, 'postgres-is-elsewhere.txt'), 'utf8')).toContain(dirname(directory));
-      const copy = dirname(dirname(dirname(program)));
-      expect(copy).toContain(`/var/lib/carrier-identity/postgres-${version}-`);
-      expect(await stat(copy)).toMatchObject({ uid: 0, mode: 0o40755 });
-      // Whoever can write there could have root start a program of his.
-      await chmod(copy, 0o777);
-      const refused = await first.tryStart(dataDir);
-      await chmod(copy, 0o755);
-      expect(refused).toMatchObject({
-        error: expect.stringContaining(`${copy} is not a directory that only this user can write to`),
-      });
-    } else {
-      expect(directory).toBe(join(dataDir, 'postgres'));
-      expect(program).toContain(native);
-    }
-    const again = await first.start(dataDir);
-    expect(again).toMatchObject({ directory, adopted: false });
-    expect(await query(again.url, 'select one from kept')).toEqual([{ one: 1 }]);
-  });
-
-  async function removeLinks(): Promise<string[]> {
-    const list = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8')) as { target: string }[];
-    const links = list.map(({ target }) => join(dirname(native), target));
-    expect(links.length).toBeGreaterThan(0);
-    await Promise.all(links.map((link) => unlink(link)));
-    return links;
-  }
 });

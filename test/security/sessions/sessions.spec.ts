@@ -33,8 +33,7 @@ describe('sessions', () => {
   const again = async (): Promise<User> => ({ ...user, ...(await service.login(user.name)) });
   const admin = () => ({ token: service.admin.token });
 
-  /** Seconds from now on the clock of the database. */
-  async function ends({ session_id }: TestLogin): Promise<{ idle: number; absolute: number }> {
+  async function secondsLeft({ session_id }: TestLogin): Promise<{ idle: number; absolute: number }> {
     const [row] = await service.rows<{ idle: number; absolute: number }>(
       `select extract(epoch from expires_at - now())::float as idle, extract(epoch from absolute_expires_at - now())::float as absolute
       from sessions where session_id = $1`,
@@ -77,18 +76,18 @@ describe('sessions', () => {
     const login = await again();
     await move(login, `last_seen_at = now() - interval '23 hours', expires_at = now() + interval '1 hour'`);
     expect(await works(login)).toBe(200);
-    await until(async () => (await ends(login)).idle > 86_000);
-    expect((await ends(login)).idle).toBeLessThanOrEqual(86_400);
+    await until(async () => (await secondsLeft(login)).idle > 86_000);
+    expect((await secondsLeft(login)).idle).toBeLessThanOrEqual(86_400);
     await move(
       login,
       `last_seen_at = now() - interval '1 hour', absolute_expires_at = now() + interval '60 s', expires_at = now() + interval '50 s'`,
     );
     expect(await works(login)).toBe(200);
-    await until(async () => (await ends(login)).idle > 55);
-    expect((await ends(login)).idle).toBeLessThanOrEqual(60);
+    await until(async () => (await secondsLeft(login)).idle > 55);
+    expect((await secondsLeft(login)).idle).toBeLessThanOrEqual(60);
     await move(login, `expires_at = now() - interval '1 ms'`);
     expect([await works(login), await refreshes(login), await soonThere(login)]).toEqual([401, 401, 401]);
-    expect((await ends(login)).idle).toBeLessThan(0);
+    expect((await secondsLeft(login)).idle).toBeLessThan(0);
     const { body } = await service.get(`/auth/session/list?session_id=${login.session_id}`, admin());
     expect(body.items[0]).toMatchObject({ active: false, ended_reason: 'expired' });
   });
@@ -157,7 +156,7 @@ describe('sessions', () => {
     for (let round = 0; round < 5; round++) {
       const { body } = await service.post('/auth/check-token', { body: { refresh_token } });
       refresh_token = body.refresh_token;
-      const { idle, absolute } = await ends(login);
+      const { idle, absolute } = await secondsLeft(login);
       expect(idle).toBeLessThanOrEqual(absolute);
       expect(absolute).toBeLessThanOrEqual(100);
     }
