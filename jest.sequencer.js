@@ -1,6 +1,6 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-/** What takes longest, in this order: begun last, it would add its whole length to the run. */
+/** The longest test files first: started last, they would extend the whole run. */
 const long = ['/test/faults/operations.', '/test/security/tokens/key-rotation.', '/test/faults/', '/test/e2e/'];
 
 /** Starts the long files first, even in a fresh clone, where Jest has only the sizes of files. */
