@@ -31,7 +31,7 @@ const tags: Record<string, string> = {
   Authentication: 'Logging in and out, and what a token is worth',
   'Passwords and addresses': 'Setting them, also by mailed link',
   Users: 'One user at a time, and lists',
-  'Found users': 'Changing and deleting all that a filter finds',
+  'Bulk changes': 'Change or delete all users that match a filter, with preview and undo',
   'Import and export': 'Users into files and out of them',
   Operations: 'Following, ending and undoing what is done to many',
   Sessions: 'One per login',

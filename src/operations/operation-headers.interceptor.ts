@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { map, type Observable } from 'rxjs';
 import { CONFIG, type Config } from '../config/config';
 
-/** An answer that is an operation, and not its result, is 202 with `Location` of the operation. */
+/** Sets the status 202 and `Location` if the response is an operation instead of its result. */
 @Injectable()
 export class OperationHeadersInterceptor implements NestInterceptor {
   constructor(@Inject(CONFIG) private readonly config: Config) {}

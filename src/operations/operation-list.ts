@@ -1,23 +1,19 @@
 import type { ListSpec } from '../common/query/list-query';
 import { operationKinds, operationStatuses } from './operation.entity';
 
-/** What operations can be filtered and sorted by. */
+/** Filters and sort fields of operation lists. */
 export const operationList: ListSpec = {
   name: 'operations',
   filter: {
     fields: {
       operation_id: { type: 'uuid', meaning: 'Id of the operation' },
-      kind: { type: 'text', values: operationKinds, meaning: 'What it does' },
-      status: { type: 'text', values: operationStatuses, meaning: 'How it stands' },
+      kind: { type: 'text', values: operationKinds, meaning: 'Kind of the operation' },
+      status: { type: 'text', values: operationStatuses, meaning: 'State of the operation' },
       actor_type: { type: 'text', values: ['user', 'key'], meaning: 'Kind of actor' },
-      actor_id: { type: 'uuid', meaning: 'Who asked for it' },
+      actor_id: { type: 'uuid', meaning: 'Id of the user or API key that requested it' },
       undo_of: { type: 'uuid', nullable: true, meaning: 'Operation that it undoes' },
-      created_at: { type: 'time', meaning: 'When it was asked for' },
-      finished_at: {
-        type: 'time',
-        nullable: true,
-        meaning: 'When it came to its end',
-      },
+      created_at: { type: 'time', meaning: 'When it was requested' },
+      finished_at: { type: 'time', nullable: true, meaning: 'When it ended' },
     },
   },
   sorts: { created_at: { type: 'time' } },

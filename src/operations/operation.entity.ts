@@ -1,18 +1,18 @@
 import { Check, Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 
-/** What can be done to many users at once. */
+/** Kinds of operations. */
 export const operationKinds = ['change', 'delete', 'undo', 'import'] as const;
 /** Kind of an operation. */
 export type OperationKind = (typeof operationKinds)[number];
-/** How an operation stands: still uploaded, accepted, begun, and the three ends. */
+/** States: being uploaded, accepted, begun, and the three ends. */
 export const operationStatuses = ['receiving', 'waiting', 'running', 'done', 'canceled', 'failed'] as const;
 /** State of an operation. */
 export type OperationStatus = (typeof operationStatuses)[number];
 
 /**
- * Work on many users that somebody asked for. What is still to be done is in `operation_batches`: a
- * batch is done, counted here and removed in one transaction, so that whatever is killed at
- * whatever moment, each user is done exactly once (ADR 0008).
+ * Work on many users. `operation_batches` has the parts that are not done yet. One transaction
+ * carries out a batch, counts it here and removes it. So each user is processed exactly once, no
+ * matter when a process is killed (ADR 8).
  */
 @Entity('operations')
 @Check('operations_actor_type_check', `actor_type in ('user', 'key')`)
@@ -25,7 +25,7 @@ export type OperationStatus = (typeof operationStatuses)[number];
 export class OperationEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'operations_pkey' }) operation_id!: string;
   @Column('text') kind!: OperationKind;
-  /** what its caller needed, and whoever wants to see, cancel or undo it needs too */
+  /** needed to request, see, cancel and undo the operation */
   @Column('text') permission!: string;
   @Column('text') status!: OperationStatus;
   /** kind of the actor; a user and an API key may have the same `actor_id` */
@@ -36,19 +36,19 @@ export class OperationEntity {
   @Column('text', { nullable: true }) request_id!: string | null;
   /** filters and change, or the options of an import; never a secret */
   @Column('jsonb') request!: Record<string, unknown>;
-  /** users found, or rows of a file */
+  /** number of users, or of rows of a file */
   @Column('integer', { default: 0 }) total!: number;
   @Column('integer', { default: 0 }) processed!: number;
   @Column('integer', { default: 0 }) changed!: number;
   @Column('integer', { default: 0 }) unchanged!: number;
   @Column('integer', { default: 0 }) skipped_count!: number;
-  /** how many were skipped for which reason */
+  /** number of skipped users or rows by reason */
   @Column('jsonb', { default: () => `'{}'` }) skipped_reasons!: Record<string, number>;
-  /** the first of them */
+  /** the first skipped users or rows */
   @Column('jsonb', { default: () => `'[]'` }) skipped!: Record<string, unknown>[];
-  /** why it failed */
+  /** error code of a failed operation */
   @Column('text', { nullable: true }) error_code!: string | null;
-  /** the preview it confirms: each can be confirmed once */
+  /** the preview that it confirms; each can be confirmed once */
   @Column('uuid', { nullable: true }) confirm_id!: string | null;
   @Column('uuid', { nullable: true }) undo_of!: string | null;
   @Column('uuid', { nullable: true }) undone_by!: string | null;

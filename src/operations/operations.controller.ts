@@ -12,9 +12,10 @@ import { OperationsService } from './operations.service';
 
 const operationId = new ParseUUIDPipe({ errorHttpStatusCode: 404 });
 const visibility =
-  'Needs the permission of what the operation does. One sees one’s own; System Users without scope see all.';
+  'Needs the permission that the operation needs. Callers see their own operations; ' +
+  'System Users without a carrier scope see all operations.';
 
-/** Following and ending operations. */
+/** Routes to follow and cancel operations. */
 @ApiTags('Operations')
 @Controller('user/operation')
 export class OperationsController {
@@ -39,7 +40,7 @@ export class OperationsController {
   @Allow(undefined, { apiKeys: true })
   @Endpoint({
     description: visibility,
-    answer: { status: 200, type: OperationResponse, description: 'How it stands' },
+    answer: { status: 200, type: OperationResponse, description: 'The operation' },
     errors: ['operation.not_found'],
   })
   get(
@@ -54,8 +55,10 @@ export class OperationsController {
   @HttpCode(202)
   @Allow(undefined, { apiKeys: true })
   @Endpoint({
-    description: `It ends before its next batch; what is done stays done, and can be undone. One that has ended stays as it is. ${visibility}`,
-    answer: { status: 202, type: OperationResponse, description: 'How it stands' },
+    description:
+      'The operation ends before its next batch. Finished batches stay in effect and can be undone. ' +
+      `Canceling an operation that has ended has no effect. ${visibility}`,
+    answer: { status: 202, type: OperationResponse, description: 'The operation' },
     errors: ['operation.not_found'],
     noBody: true,
   })

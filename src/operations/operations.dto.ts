@@ -2,31 +2,31 @@ import { PageResponse } from '../common/http/page.dto';
 import type { OperationKind, OperationStatus } from './operation.entity';
 import type { OperationRecord } from './operations.repository';
 
-/** A user or row that was left out. */
+/** A user or row that was skipped. */
 export class SkippedResponse {
   /** id of the user; absent for rows of a file */
   user_id?: string;
   /** line of the file, from 1 */
   line?: number;
-  /** JSON pointer to the field that is wrong */
+  /** JSON pointer to the invalid field */
   pointer?: string;
   /**
-   * error code of the rule that forbids it; of a field or row that is wrong its code, as in
+   * error code of the rule that protects the user; for an invalid field or row its code, as in
    * `errors` of a problem
    */
   reason!: string;
-  /** what is wrong with a row, for a person */
+  /** what is wrong with a row, for people */
   detail?: string;
 }
 
-/** A change of many users, an undo of one, or an import: what was asked for, and how far it is. */
+/** A bulk change, the undo of a bulk change, or an import, with its progress. */
 export class OperationResponse {
   /** UUIDv7 */
   operation_id!: string;
   /** `change`, `delete`, `undo` or `import` */
   kind!: OperationKind;
   /**
-   * `receiving` (the file is still on its way), `waiting`, `running`, `done`, `canceled` or
+   * `receiving` (the file is still being uploaded), `waiting`, `running`, `done`, `canceled` or
    * `failed`
    */
   status!: OperationStatus;
@@ -36,40 +36,43 @@ export class OperationResponse {
   actor_id!: string;
   /** filters and change as they were sent, or the options of an import */
   request!: Record<string, unknown>;
-  /** users that were found, or rows of the file; fixed when the operation was accepted */
+  /** number of matching users, or of rows of the file; fixed when the operation was accepted */
   matched!: number;
-  /** how many of them are done with */
+  /** number of users or rows that are processed */
   processed!: number;
-  /** users that were changed, deleted, put back or created */
+  /** users that were changed, deleted, restored or created */
   changed!: number;
-  /** users that already were as wanted */
+  /** users that already had the wanted values */
   unchanged!: number;
-  /** users or rows that were left out */
+  /** users or rows that were skipped */
   skipped_count!: number;
-  /** how many were left out for which reason */
+  /** number of skipped users or rows by reason */
   skipped_reasons!: Record<string, number>;
-  /** the first 100 of them; of an import that has ended, asked for alone, the first 10,000 */
+  /**
+   * the first 100 skipped users or rows; `GET /user/operation/{operation_id}` of an import that has
+   * ended returns the first 10,000
+   */
   skipped!: SkippedResponse[];
-  /** users or rows per second so far; null before it begins */
+  /** users or rows per second so far; null before the first batch is done */
   rate_per_second!: number | null;
-  /** seconds that are left at this rate; null when it is not running */
+  /** remaining seconds at this rate; null unless the operation is running */
   remaining_seconds!: number | null;
-  /** why it failed: an error code */
+  /** error code of a failed operation */
   error_code!: string | null;
-  /** the operation that this one undoes */
+  /** operation that this one undoes */
   undo_of!: string | null;
   /**
-   * the operation that undoes or has undone this one; null again if that operation was canceled,
+   * operation that undoes or has undone this one; null again if that operation was canceled,
    * failed, changed no user or skipped users
    */
   undone_by!: string | null;
-  /** when it was asked for */
+  /** when the operation was requested */
   created_at!: Date;
-  /** when its first batch was done */
+  /** when its first batch was started */
   started_at!: Date | null;
-  /** when it came to its end */
+  /** when the operation ended */
   finished_at!: Date | null;
-  /** until when it can be undone; null when it cannot, or not any more */
+  /** until when the operation can be undone; null if it cannot */
   undo_until!: Date | null;
 }
 
@@ -79,7 +82,7 @@ export class OperationListResponse extends PageResponse {
   items!: OperationResponse[];
 }
 
-/** The public form of an operation: an allow-list. */
+/** Returns an operation as the API shows it: an allow-list (OWASP API3:2023). */
 export function toOperationResponse(operation: OperationRecord): OperationResponse {
   const {
     operation_id,
@@ -121,7 +124,7 @@ export function toOperationResponse(operation: OperationRecord): OperationRespon
   };
 }
 
-/** The rate over the whole time, so that one slow batch does not turn the estimate around. */
+/** The rate is the average of all batches, so that one slow batch changes the estimate little. */
 function paceOf({
   status,
   total,

@@ -3,15 +3,19 @@ import type { FastifyRequest } from 'fastify';
 import { invalid } from '../common/errors/app-error';
 
 /**
- * A version belongs to one user: on many it means nothing, and ignoring it would do more than the
- * caller wants.
+ * Rejects `If-Match` on bulk changes. A version belongs to one user. Ignoring the header would change
+ * more than the caller wants.
  */
 @Injectable()
 export class NoIfMatchGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { headers } = context.switchToHttp().getRequest<FastifyRequest>();
     if (headers['if-match'] !== undefined)
-      throw invalid({ parameter: 'If-Match', code: 'parameter.not_allowed', detail: 'is not for found users' });
+      throw invalid({
+        parameter: 'If-Match',
+        code: 'parameter.not_allowed',
+        detail: 'is not supported for bulk changes',
+      });
     return true;
   }
 }

@@ -8,7 +8,7 @@ import { OperationHeadersInterceptor } from '../operations/operation-headers.int
 import { OperationResponse } from '../operations/operations.dto';
 import { UsersBulkService } from './users-bulk.service';
 
-/** Undoing what was done to found users. */
+/** The route that undoes bulk changes. */
 @ApiTags('Operations')
 @Controller('user/operation')
 @UseInterceptors(OperationHeadersInterceptor)
@@ -30,7 +30,7 @@ export class UndoController {
     answer: {
       status: 202,
       type: OperationResponse,
-      description: 'The operation that undoes it',
+      description: 'The operation that does the undo',
       headers: { Location: 'Path of that operation' },
     },
     errors: ['operation.not_found', 'operation.not_undoable', 'operation.overlaps'],

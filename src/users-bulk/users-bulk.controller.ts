@@ -20,37 +20,50 @@ const parameters: ParameterDoc[] = [
   ...filterParameters(userFilter),
   {
     name: 'everyone',
-    description: '`true`: all that the caller may see; not together with a filter',
+    description: '`true`: all users that the caller may see. Not allowed together with a filter',
     schema: { type: 'boolean', default: false },
   },
   {
     name: 'dry_run',
-    description: '`true`: changes nothing, tells what would be changed, and gives a `confirm_token`',
+    description: '`true`: changes nothing, and returns what would change and a `confirm_token`',
     schema: { type: 'boolean', default: false },
   },
   {
     name: 'confirm_token',
     description:
-      'Of the preview of this very request: it applies to exactly the users that were shown, or is refused with `bulk.set_changed`. Good for 10 minutes, and once',
+      'Token from the preview of the same request. The request applies to exactly the previewed users; if other users ' +
+      'match now, it fails with `bulk.set_changed`. Valid for 10 minutes, and only once',
     schema: { type: 'string', minLength: 1, maxLength: confirmTokenMax },
   },
   {
     name: 'expected',
-    description: 'Refuse with `bulk.expected_mismatch` when the filter finds any other number of users',
+    description: 'Number of users that you expect to match. Any other number fails with `bulk.expected_mismatch`',
     schema: { type: 'integer', minimum: 0, maximum: 999_999_999 },
   },
 ];
 const answer = {
   status: 200,
   type: [BulkResultResponse, BulkPreviewResponse],
-  description: 'What was done, or with `dry_run` what would be',
-  accepted: { type: OperationResponse, description: 'More than 10,000 users were found: the operation that goes on' },
+  description: 'The result, or with `dry_run` the preview',
+  accepted: { type: OperationResponse, description: 'More than 10,000 users match: the operation in the background' },
 };
+const errors = [
+  'bulk.filter_required',
+  'bulk.too_many',
+  'bulk.expected_mismatch',
+  'bulk.set_changed',
+  'operation.overlaps',
+] as const;
 const description =
-  'A filter is required, or `everyone=true`; filters are those of `GET /user/list`, `attributes.<key>` too. Up to 10,000 found users are done in one transaction, all or nothing; for more the set is fixed, the answer is 202, and an operation does them in batches, surviving any crash. Users that may not be changed are skipped, with the code of the rule as reason. `POST /user/operation/{operation_id}/undo` puts back what was changed, for 30 days.';
+  'Needs a filter or `everyone=true`. The filters are those of `GET /user/list`, including `attributes.<key>`. ' +
+  'Up to 10,000 matching users are processed in one transaction, all or nothing. ' +
+  'For more users, the response is 202 with an operation. The operation is about the users that match now, ' +
+  'processes them in batches, and continues after a crash. ' +
+  'Users that a rule protects are skipped, with the error code of the rule as reason. ' +
+  '`POST /user/operation/{operation_id}/undo` restores the users within 30 days.';
 
-/** Change and delete what a filter finds. */
-@ApiTags('Found users')
+/** Bulk changes: routes that change or delete the users that match a filter. */
+@ApiTags('Bulk changes')
 @Controller('user/all')
 @UseGuards(NoIfMatchGuard)
 @UseInterceptors(OperationHeadersInterceptor)
@@ -64,16 +77,7 @@ export class UsersBulkController {
   @Endpoint({
     description,
     answer,
-    errors: [
-      ...([
-        'bulk.filter_required',
-        'bulk.too_many',
-        'bulk.expected_mismatch',
-        'bulk.set_changed',
-        'operation.overlaps',
-      ] as const),
-      'access.grant_exceeds_own',
-    ],
+    errors: [...errors, 'access.grant_exceeds_own'],
     query: parameters,
     grammar: true,
   })
@@ -90,15 +94,9 @@ export class UsersBulkController {
   @Idempotent()
   @Allow('user:delete')
   @Endpoint({
-    description: `Softly. ${description}`,
+    description: `Deletes softly: deleted users can be restored. ${description}`,
     answer,
-    errors: [
-      'bulk.filter_required',
-      'bulk.too_many',
-      'bulk.expected_mismatch',
-      'bulk.set_changed',
-      'operation.overlaps',
-    ],
+    errors: [...errors],
     query: parameters,
     grammar: true,
   })

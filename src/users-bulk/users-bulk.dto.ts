@@ -2,61 +2,59 @@ import { type OperationResponse, SkippedResponse } from '../operations/operation
 import type { SkippedUser } from '../users/user-changes.service';
 import { UserResponse } from '../users/users.dto';
 
-/** What becomes of the users that a filter finds, in a preview and in a result. */
-export class FoundUsersResponse {
-  /** users that the filter found */
+/** The counts that a preview and a result have in common. */
+export class BulkCounts {
+  /** users that match the filter */
   matched!: number;
-  /** users that already are as wanted */
+  /** users that already have the wanted values */
   unchanged!: number;
-  /** users that may not be changed */
+  /** users that a rule protects, so that they are skipped */
   skipped_count!: number;
-  /** how many may not for which reason: the code of the rule */
+  /** number of skipped users by reason: the error code of the rule */
   skipped_reasons!: Record<string, number>;
-  /** the first 100 of them */
+  /** the first 100 skipped users */
   skipped!: SkippedResponse[];
 }
 
-/** What a change of found users would do. Nothing is changed yet. */
-export class BulkPreviewResponse extends FoundUsersResponse {
-  /** users that would be changed */
+/** What a bulk change would do. A preview changes nothing. */
+export class BulkPreviewResponse extends BulkCounts {
+  /** users that would change */
   would_change!: number;
-  /** the first 20 of them, as they are now */
+  /** the first 20 users that would change, as they are now */
   sample!: UserResponse[];
   /**
-   * repeat the request with it instead of `dry_run`, and it does this to exactly these users or
-   * nothing at all; once
+   * repeat the request with this token instead of `dry_run` to change exactly the previewed users; if
+   * other users match by then, the request fails; valid once
    */
   confirm_token!: string;
-  /** until when it can be confirmed */
+  /** when the token expires */
   expires_at!: Date;
 }
 
-/** What a change of found users did. */
-export class BulkResultResponse extends FoundUsersResponse {
-  /** id under which it can be undone, and under which the audit log has the changes */
+/** What a bulk change did. */
+export class BulkResultResponse extends BulkCounts {
+  /** id of the operation, for an undo and for the events in the audit log */
   operation_id!: string;
   /** users that were changed */
   changed!: number;
-  /** until when it can be undone; null when nobody was changed */
+  /** until when the change can be undone; null if no user was changed */
   undo_until!: Date | null;
 }
 
-/** The result of an operation that is done. */
+/** Returns the result of an operation that has ended. */
 export function toBulkResult(operation: OperationResponse): BulkResultResponse {
   const { operation_id, matched, changed, unchanged, skipped_count, skipped_reasons, skipped, undo_until } = operation;
   return { operation_id, matched, changed, unchanged, skipped_count, skipped_reasons, skipped, undo_until };
 }
 
-/** The public form of who was left out: for `request.invalid` with the field. */
+/** Returns a skipped user as the API shows it. `request.invalid` comes with a pointer to the field. */
 export function toSkipped({ user_id, reason }: SkippedUser): SkippedResponse {
   const [code = reason, field] = reason.split('/');
   return field === undefined ? { user_id, reason: code } : { user_id, reason: code, pointer: `/${field}` };
 }
 
-/** Counts by code alone, and all together. */
-export function countSkipped(
-  reasons: Record<string, number>,
-): Pick<FoundUsersResponse, 'skipped_count' | 'skipped_reasons'> {
+/** Returns the number of skipped users by code and in total. */
+export function countSkipped(reasons: Record<string, number>): Pick<BulkCounts, 'skipped_count' | 'skipped_reasons'> {
   const skipped_reasons: Record<string, number> = {};
   let skipped_count = 0;
   for (const [reason, count] of Object.entries(reasons)) {

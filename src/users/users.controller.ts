@@ -34,21 +34,21 @@ const etag = { ETag: '`version` of the user, for `If-Match`' };
 const ifMatch = {
   name: 'If-Match',
   required: false,
-  description: '`ETag` of the version that is meant; another one = 412',
+  description: '`ETag` of the version that the request is about. Another version fails with 412',
   schema: { type: 'string' as const },
 };
 const purgeParameter = {
   name: 'purge',
-  description: 'Remove for good, deleted users too; needs `user:purge`',
+  description: '`true`: deletes the user for good, even if already deleted; needs `user:purge`',
   schema: { type: 'boolean', default: false },
 };
 const deletedParameter = {
   name: 'deleted',
-  description: '`true`: only the deleted ones; needs `user:delete`',
+  description: '`true`: lists deleted users only; needs `user:delete`',
   schema: { type: 'string', enum: ['true'] },
 };
 
-/** Users. */
+/** Routes for users, one at a time and in lists. */
 @ApiTags('Users')
 @Controller('user')
 @UseInterceptors(UserHeadersInterceptor)
@@ -96,7 +96,9 @@ export class UsersController {
   @Allow('user:read')
   @Endpoint({
     description:
-      'Filters are joined by AND; an operator is a suffix of the field. `attributes.<key>` compares the text of a top-level attribute for equality (at most 3); it has no operators, a suffix is part of the key.',
+      'Filters are joined by AND; an operator is a suffix of the field. ' +
+      '`attributes.<key>` compares the text of a top-level attribute for equality (at most 3). ' +
+      'It has no operators: a suffix is part of the key.',
     answer: { status: 200, type: UserListResponse, description: 'One page of users' },
     errors: ['page.too_deep', 'page.cursor_invalid'],
     query: [...listParameters(userList), deletedParameter],
@@ -110,7 +112,7 @@ export class UsersController {
   @Get(':user_id')
   @Allow('user:read', { orSelf: 'user_id' })
   @Endpoint({
-    description: 'Oneself without `user:read`, too.',
+    description: 'Users can read themselves without `user:read`.',
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
     errors: ['user.not_found'],
   })
@@ -125,7 +127,8 @@ export class UsersController {
   @ApiHeader(ifMatch)
   @Endpoint({
     description:
-      'Absent = unchanged, null = cleared. On oneself without `user:update`: `first_name last_name phone locale timezone`.',
+      'An absent field stays unchanged, null clears it. Without `user:update`, users can change these fields of ' +
+      'themselves: `first_name last_name phone locale timezone`.',
     answer: { status: 200, type: UserResponse, description: 'The user after the change', headers: etag },
     errors: [
       'user.not_found',
@@ -155,7 +158,8 @@ export class UsersController {
   @ApiHeader(ifMatch)
   @Endpoint({
     description:
-      'Softly: sessions end, name and e-mail address are free again, and the user can be restored. With `purge=true` for good.',
+      'Deletes softly: sessions end, name and e-mail address are free again, and the user can be restored. ' +
+      'With `purge=true`, deletes the user for good.',
     answer: { status: 204, description: 'The user is deleted' },
     errors: [
       'user.not_found',
@@ -181,7 +185,7 @@ export class UsersController {
   @Allow('user:delete')
   @UseInterceptors(ConflictLimitInterceptor)
   @Endpoint({
-    description: 'With password and status as before, and roles as far as the caller may give them.',
+    description: 'Restores password and status, and the roles that the caller may grant.',
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
     errors: ['user.not_found', 'user.email_taken', 'user.name_taken'],
     noBody: true,
