@@ -166,7 +166,8 @@ describe('operations whose process is killed', () => {
   });
 
   it('continues on the other instance and on a replacement after a kill (F13)', async () => {
-    const work = `select application_name as name from pg_stat_activity where datname = current_database() and state <> 'idle' and query like 'with found as%' and query not like '%row_number%'`;
+    const work = `select application_name as name from pg_stat_activity
+      where datname = current_database() and state <> 'idle' and query like '%-- found:%'`;
     const named = (name: string) => cluster.start({ DATABASE_URL: `${cluster.databaseUrl}?application_name=${name}` });
     await instance.kill();
     await addManyUsers(cluster, few, 'few');
