@@ -58,10 +58,10 @@ function changeAssignments(change: UserChange): Assignment[] {
 /** Renders addresses as an array of networks, without host bits and duplicates. */
 export function networksSql(addresses: string[]): SqlFragment {
   return sql`array(
-    select distinct network(address::inet)::cidr
-    from unnest(${addresses}::text[]) address
-    order by 1
-  )`;
+          select distinct network(address::inet)::cidr
+          from unnest(${addresses}::text[]) address
+          order by 1
+        )`;
 }
 
 /**
@@ -81,11 +81,11 @@ function attributesSql(patch: Record<string, unknown>): SqlFragment {
 function rolesSql({ roles, roles_add = [], roles_remove = [] }: UserChange): SqlFragment {
   const base = roles === undefined ? rawSql('users.roles') : sql`${roles}::text[]`;
   return sql`array(
-    select distinct role
-    from unnest(${base} || ${roles_add}::text[]) role
-    where role <> all(${roles_remove}::text[])
-    order by role
-  )`;
+          select distinct role
+          from unnest(${base} || ${roles_add}::text[]) role
+          where role <> all(${roles_remove}::text[])
+          order by role
+        )`;
 }
 
 /**
@@ -98,9 +98,9 @@ function emailAssignments(email: string): Assignment[] {
     {
       column: 'email_pending',
       value: sql`case
-        when users.status = 'invited' or lower(users.email) = lower(${email}::text) then null
-        else ${email}::text
-      end`,
+          when users.status = 'invited' or lower(users.email) = lower(${email}::text) then null
+          else ${email}::text
+        end`,
     },
   ];
 }
@@ -114,18 +114,18 @@ function emailAssignments(email: string): Assignment[] {
  */
 export function beforeOperationJoins(operation_id: string): SqlFragment {
   return sql`
-    cross join lateral (
-      select changes, target_version
-      from events
-      where operation_id = ${operation_id}::uuid
-        and target_id = users.user_id
-        and event_type in ('user.changed', 'user.deleted')
-      offset 0
-    ) before
-    cross join lateral jsonb_populate_record(
-      users,
-      (select jsonb_object_agg(key, value -> 'before') from jsonb_each(before.changes))
-    ) restored`;
+        cross join lateral (
+          select changes, target_version
+          from events
+          where operation_id = ${operation_id}::uuid
+            and target_id = users.user_id
+            and event_type in ('user.changed', 'user.deleted')
+          offset 0
+        ) before
+        cross join lateral jsonb_populate_record(
+          users,
+          (select jsonb_object_agg(key, value -> 'before') from jsonb_each(before.changes))
+        ) restored`;
 }
 
 /** Renders the new values as further columns `after_…` of a select list. */
@@ -149,9 +149,6 @@ export function valueAfter(assignments: Assignment[], column: keyof UserEntity):
 
 /** Renders whether the action changes a row `users` with its `after_…` columns. */
 export function differsSql(assignments: Assignment[]): SqlFragment {
-  return sql`(${joinSql(
-    assignments.map(({ column }) => rawSql(`users.${column} is distinct from users.after_${column}`)),
-    ' or ',
-    'false',
-  )})`;
+  const differing = assignments.map(({ column }) => rawSql(`users.${column} is distinct from users.after_${column}`));
+  return sql`(${joinSql(differing, '\n          or ', 'false')})`;
 }

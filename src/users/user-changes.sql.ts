@@ -146,8 +146,7 @@ function foundSql(actor: Actor, checked: CheckedAction, target: SqlFragment, mod
     found as materialized (
       select
         users.user_id,
-        users.carrier_id,
-        ${mode === 'lock' ? beforeAndAfterSql(assignments) : sql``}
+        users.carrier_id,${mode === 'lock' ? beforeAndAfterSql(assignments) : sql``}
         ${refusalSql(actor, checked)} as refusal,
         ${differsSql(assignments)} as differs,
         (${isAdministrator} and not ${staysAdministrator(action)}) as leaves_administrators
@@ -198,8 +197,8 @@ const outcomeSql = sql`(select count(*)::integer from judged) as matched,
 
 function beforeAndAfterSql(assignments: Assignment[]): SqlFragment {
   return joinSql(
-    assignments.map(({ column }) => rawSql(`users.${column} as before_${column}, users.after_${column},`)),
-    '\n        ',
+    assignments.map(({ column }) => rawSql(`\n        users.${column} as before_${column}, users.after_${column},`)),
+    '',
     '',
   );
 }
@@ -214,15 +213,13 @@ function setSql(assignments: Assignment[]): SqlFragment {
 
 /** Renders `{ field: { before, after } }` for the fields that have other values now. */
 function changesSql(assignments: Assignment[]): SqlFragment {
-  const changes = assignments.map(({ column }) =>
-    rawSql(`case
-          when judged.before_${column} is distinct from users.${column} then jsonb_build_object(
-            '${column}', jsonb_build_object('before', judged.before_${column}, 'after', users.${column})
-          )
-          else '{}'
-        end`),
-  );
-  return joinSql(changes, ' || ', `'{}'::jsonb`);
+  const changes = assignments.map(({ column }) => {
+    const change = `jsonb_build_object('before', judged.before_${column}, 'after', users.${column})`;
+    return rawSql(`case when judged.before_${column} is distinct from users.${column}
+          then jsonb_build_object('${column}', ${change})
+          else '{}' end`);
+  });
+  return joinSql(changes, '\n        || ', `'{}'::jsonb`);
 }
 
 /** Renders whether a changed user is now disabled or deleted. */

@@ -12,11 +12,11 @@ const attributesMax = 16_384;
 const powerColumns: (keyof UserEntity)[] = ['status', 'roles', 'carrier_scope', 'deleted_at'];
 /** An initial password that expired unused does not log in, so it does not count. */
 const hasPassword = sql`exists (
-        select 1
-        from credentials
-        where credentials.user_id = users.user_id
-          and (credentials.expires_at is null or credentials.expires_at > now())
-      )`;
+            select 1
+            from credentials
+            where credentials.user_id = users.user_id
+              and (credentials.expires_at is null or credentials.expires_at > now())
+          )`;
 
 /**
  * Renders why an actor may not apply an action to a user: the code of the first rule that forbids
@@ -30,15 +30,16 @@ export function refusalSql(actor: Actor, { action, grants }: CheckedAction): Sql
   const isSelf = isOwn(actor, 'users.user_id');
   const rules = [
     ...versionRules(action),
-    sql`when ${isSelf} and ${touchesPowerSql(action, assignments)} then 'user.self_protected'`,
+    sql`when ${isSelf} and ${touchesPowerSql(action, assignments)}
+            then 'user.self_protected'`,
     ...selfRules(actor, action, assignments),
     sql`when not ${isSelf} and users.roles && ${grants.forbidden}::text[] then 'access.protected_user'`,
     ...(action.kind === 'undo' ? undoRules(action, grants) : []),
     ...(action.kind === 'delete' ? [] : valueRules(action, assignments, grants)),
   ];
   return sql`case
-      ${joinSql(rules, '\n      ')}
-    end`;
+          ${joinSql(rules, '\n          ')}
+        end`;
 }
 
 /** Renders whether a user who is an administrator remains one after an action. */
@@ -46,11 +47,11 @@ export function staysAdministrator(action: UserAction): SqlFragment {
   const assignments = assignmentsOf(action);
   const after = (column: keyof UserEntity) => valueAfter(assignments, column);
   return sql`(
-      ${after('status')} = 'active'
-      and ${after('carrier_scope')} is null
-      and ${after('deleted_at')} is null
-      and ${after('roles')} && array(select name from roles where '*' = any(permissions))
-    )`;
+          ${after('status')} = 'active'
+          and ${after('carrier_scope')} is null
+          and ${after('deleted_at')} is null
+          and ${after('roles')} && array(select name from roles where '*' = any(permissions))
+        )`;
 }
 
 function versionRules(action: UserAction): SqlFragment[] {
@@ -75,12 +76,13 @@ function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]):
   const rules: SqlFragment[] = [];
   if (action.kind === 'change' && action.change.email !== undefined && action.verified === undefined)
     rules.push(sql`when ${isSelf} and lower(users.email) <> lower(${action.change.email}::text)
-        then 'user.self_protected'`);
+            then 'user.self_protected'`);
   const networks = assignments.filter(({ column }) => column === 'allowed_ips');
   if (networks.length > 0)
-    rules.push(sql`when ${isSelf} and ${differsSql(networks)} and cardinality(users.after_allowed_ips) > 0
-        and not coalesce(${actor.ip}::inet <<= any(users.after_allowed_ips), false)
-        then 'user.self_protected'`);
+    rules.push(sql`when ${isSelf} and ${differsSql(networks)}
+            and cardinality(users.after_allowed_ips) > 0
+            and not coalesce(${actor.ip}::inet <<= any(users.after_allowed_ips), false)
+            then 'user.self_protected'`);
   return rules;
 }
 
@@ -99,11 +101,12 @@ function valueRules(action: ChangeAction | UndoAction, assignments: Assignment[]
     rules.push(sql`when users.user_type = 'carrier' then 'request.invalid/carrier_scope'`);
   // Only if the action assigns roles: for a million users the comparison takes a second.
   if (assignments.some(({ column }) => column === 'roles'))
-    rules.push(sql`when cardinality(users.after_roles) > ${rolesMax} or not (${grantedRoles} <@ ${openRoles(grants)})
-        then 'request.invalid/roles'`);
+    rules.push(sql`when cardinality(users.after_roles) > ${rolesMax}
+            or not (${grantedRoles} <@ ${openRoles(grants)})
+            then 'request.invalid/roles'`);
   if (change.attributes !== undefined)
     rules.push(sql`when octet_length(users.after_attributes::text) > ${attributesMax}
-        then 'request.invalid/attributes'`);
+            then 'request.invalid/attributes'`);
   return rules;
 }
 
@@ -120,22 +123,26 @@ function undoRules({ restores }: UndoAction, grants: Grants): SqlFragment[] {
   const isTakenNow = (column: 'name' | 'email') => {
     const own = rawSql(`users.${column}`);
     return sql`(
-        ${isTaken(column, own)}
-        or row_number() over (partition by lower(${own}) order by users.user_id) > 1
-      )`;
+            ${isTaken(column, own)}
+            or row_number() over (partition by lower(${own}) order by users.user_id) > 1
+          )`;
   };
   const restoreRules = [
     sql`when ${isRestored} and ${isTakenNow('name')} then 'user.name_taken'`,
     sql`when ${isRestored} and ${isTakenNow('email')} then 'user.email_taken'`,
-    sql`when ${isRestored} and not (users.after_roles <@ ${openRoles(grants)}) then 'request.invalid/roles'`,
+    sql`when ${isRestored} and not (users.after_roles <@ ${openRoles(grants)})
+            then 'request.invalid/roles'`,
   ];
   return [
     ...(restores ? restoreRules : []),
-    sql`when ${grantedRoles} || ${revokedRoles} && ${grants.forbidden}::text[] then 'access.grant_exceeds_own'`,
+    sql`when (${grantedRoles} || ${revokedRoles}) && ${grants.forbidden}::text[]
+            then 'access.grant_exceeds_own'`,
   ];
 }
 
 /** Renders the names of the roles that are open to the kind of the user. */
 function openRoles({ open_to_system, open_to_carrier }: Grants): SqlFragment {
-  return sql`(case users.user_type when 'system' then ${open_to_system}::text[] else ${open_to_carrier}::text[] end)`;
+  return sql`(
+              case users.user_type when 'system' then ${open_to_system}::text[] else ${open_to_carrier}::text[] end
+            )`;
 }

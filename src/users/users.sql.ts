@@ -26,11 +26,11 @@ const impossible = {
 /** Renders whether a user that is not deleted has a name or address, without regard to case. */
 export function isTaken(column: 'name' | 'email', value: SqlFragment): SqlFragment {
   return sql`exists (
-    select 1
-    from users other
-    where (other.deleted_at is null or ${impossible[column]})
-      and lower(other.${rawSql(column)}) = lower(${value})
-  )`;
+              select 1
+              from users other
+              where (other.deleted_at is null or ${impossible[column]})
+                and lower(other.${rawSql(column)}) = lower(${value})
+            )`;
 }
 
 /**
@@ -40,11 +40,11 @@ export function isTaken(column: 'name' | 'email', value: SqlFragment): SqlFragme
  */
 export function ofHolder(column: 'name' | 'email', text: SqlFragment, value: SqlFragment): SqlFragment {
   return sql`(
-    select ${value}
-    from users other
-    where (other.deleted_at is null or ${impossible[column]})
-      and lower(other.${rawSql(column)}) = lower(${text})
-  )`;
+              select ${value}
+              from users other
+              where (other.deleted_at is null or ${impossible[column]})
+                and lower(other.${rawSql(column)}) = lower(${text})
+            )`;
 }
 
 /** Renders whether a user, a purged user or an API key has an id. No new user may get it (Z24). */
