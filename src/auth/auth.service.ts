@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, type Caller, systemActorFor } from '../access/actor';
+import type { Actor, Caller } from '../access/actor';
 import { AppError, invalid } from '../common/errors/app-error';
 import { CredentialsService } from '../credentials/credentials.service';
 import { Notifications } from '../database/notifications.service';
@@ -33,10 +33,8 @@ export class AuthService {
    * @throws auth.too_many_attempts, service.overloaded
    */
   async login({ login, password }: LoginRequest, caller: Caller): Promise<LoginResponse> {
-    const verified = await this.logins.verifyPassword({ login }, password, systemActorFor(caller));
-    if (verified === null) throw new AppError('auth.invalid_credentials');
-    const auth_time = verified.attempt.began_at;
-    const completed = await this.logins.completeLogin(verified, caller, { amr: ['pwd'], auth_time });
+    const completed = await this.logins.login(login, password, caller);
+    if (completed === null) throw new AppError('auth.invalid_credentials');
     // Wait until this instance rejects the sessions that the new session replaced.
     if (completed.ended > 0) await this.notifications.caughtUp();
     return this.respond(completed);
@@ -57,10 +55,9 @@ export class AuthService {
    * @throws auth.wrong_current_password, auth.too_many_attempts, service.overloaded
    */
   async verifyOwn(actor: Actor, password: string): Promise<UserResponse> {
-    const verified = await this.logins.verifyPassword({ user_id: actor.user_id }, password, actor);
-    if (verified === null) throw new AppError('auth.wrong_current_password');
-    await this.logins.pass(verified);
-    return verified.user;
+    const user = await this.logins.verifyOwn(actor, password);
+    if (user === null) throw new AppError('auth.wrong_current_password');
+    return user;
   }
 
   /**

@@ -15,9 +15,7 @@ import { toUserResponse, type UserResponse } from '../users/users.dto';
 import { LoginQueue } from './login-queue';
 import { type LoginClaim, type LoginRecord, LoginsRepository } from './logins.repository';
 
-export type { LoginClaim } from './logins.repository';
-
-/** A user whose password was right. The attempt is open: close it with `completeLogin` or `pass`. */
+/** A user whose password was right. The attempt is open until `completeLogin` or `pass` closes it. */
 export interface VerifiedLogin {
   user: UserResponse;
   attempt: LoginAttempt;
@@ -71,27 +69,33 @@ export class LoginsService {
   }
 
   /**
-   * Verifies a password. Returns null after a wrong password, which counts as a failure.
-   * A missing user, a disabled user and a user without a password take as long as a wrong password.
-   * The attempt counts before the password is verified.
+   * Logs a user in with a password. Returns null after a wrong password.
+   * @throws auth.invalid_credentials, auth.ip_not_allowed
    * @throws auth.too_many_attempts, service.overloaded
    */
-  verifyPassword(claim: LoginClaim, password: string, actor: Actor): Promise<VerifiedLogin | null> {
-    const named = 'login' in claim ? { login: lowerCase(claim.login) } : claim;
-    return this.queue.run('login' in named ? named.login : named.user_id, async (deadline) => {
-      const { attempt, found } = await this.begin(named, actor.ip, deadline);
-      const user = found === null ? null : toUserResponse(found);
-      const renewal = await this.releaseOnError(attempt, () => this.credentials.verify(found, password));
-      if (user !== null && renewal !== null) return { user, attempt, renewal };
-      // If this throws, the attempt stays open and counts as a failure later (L18).
-      await this.fail(attempt, user, actor);
-      return null;
+  login(login: string, password: string, caller: Caller): Promise<CompletedLogin | null> {
+    const claim = { login: lowerCase(login) };
+    // The attempt is closed before the next one on the account starts, which then need not poll.
+    return this.queue.run(claim.login, async (deadline) => {
+      const verified = await this.verifyPassword(claim, password, systemActorFor(caller), deadline);
+      if (verified === null) return null;
+      return this.completeLogin(verified, caller, { amr: ['pwd'], auth_time: verified.attempt.began_at });
     });
   }
 
-  /** Closes the attempt of a right password that was verified for another purpose than a login. */
-  async pass({ attempt }: VerifiedLogin): Promise<void> {
-    await this.attempts.pass(attempt);
+  /**
+   * Verifies the password of the actor for another purpose than a login. Returns null after a wrong
+   * password.
+   * @throws auth.too_many_attempts, service.overloaded
+   */
+  verifyOwn(actor: Actor, password: string): Promise<UserResponse | null> {
+    const { user_id } = actor;
+    return this.queue.run(user_id, async (deadline) => {
+      const verified = await this.verifyPassword({ user_id }, password, actor, deadline);
+      if (verified === null) return null;
+      await this.attempts.pass(verified.attempt);
+      return verified.user;
+    });
   }
 
   /**
@@ -112,6 +116,26 @@ export class LoginsService {
       await this.close(verified, systemActorFor(caller), error);
       throw error;
     }
+  }
+
+  /**
+   * Verifies a password. Returns null after a wrong password, which counts as a failure.
+   * A missing user, a disabled user and a user without a password take as long as a wrong password.
+   * The attempt counts before the password is verified. Close it with `completeLogin` or `pass`.
+   */
+  private async verifyPassword(
+    claim: LoginClaim,
+    password: string,
+    actor: Actor,
+    deadline: number,
+  ): Promise<VerifiedLogin | null> {
+    const { attempt, found } = await this.begin(claim, actor.ip, deadline);
+    const user = found === null ? null : toUserResponse(found);
+    const renewal = await this.releaseOnError(attempt, () => this.credentials.verify(found, password));
+    if (user !== null && renewal !== null) return { user, attempt, renewal };
+    // If this throws, the attempt stays open and counts as a failure later (L18).
+    await this.fail(attempt, user, actor);
+    return null;
   }
 
   /** Begins an attempt as soon as the other attempts on the account leave a free place. */
