@@ -6,10 +6,7 @@ import { LiveLoginsRepository } from './live-logins.repository';
 const writeEveryMs = 1_000;
 const batchMax = 1_000;
 
-/**
- * When which session was used, written behind the requests, in batches: no request waits for it,
- * and none is the slower for it.
- */
+/** Persists the activity of sessions in batches, in the background. No request waits for it. */
 @Injectable()
 export class ActivityNotes implements OnModuleDestroy {
   private readonly logger = new Logger(ActivityNotes.name);
@@ -28,8 +25,8 @@ export class ActivityNotes implements OnModuleDestroy {
   }
 
   /**
-   * Notes that a session is used at this moment; it is in the database a second later, or at once
-   * where it would have run out by then.
+   * Notes that a session is in use. Persists it within a second, or at once if the session would
+   * expire by then.
    */
   add(session_id: string, user_id: string, endsInMs: number): void {
     this.pending.set(session_id, { user_id, at: monotonicMs() });
@@ -37,19 +34,17 @@ export class ActivityNotes implements OnModuleDestroy {
     else this.timer ??= setTimeout(() => void this.write(), writeEveryMs);
   }
 
-  /**
-   * Writes what there is, if the session is among it: before it is asked whether it has run out.
-   */
+  /** Persists all notes if one of them is about the session. Call it before reading the session. */
   async writeBefore(session_id: string): Promise<void> {
     if (this.pending.has(session_id)) await this.write();
   }
 
-  /** Writes what there is: when the service stops, nothing is lost. */
+  /** Persists all notes before the service stops. */
   async onModuleDestroy(): Promise<void> {
     await this.write();
   }
 
-  /** What cannot be written is dropped: the next use of the session is noted again. */
+  /** Drops notes after an error: the next use of the session is noted again. */
   private async write(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
@@ -62,7 +57,7 @@ export class ActivityNotes implements OnModuleDestroy {
       await this.logins
         .note(activities, this.idle_seconds)
         .catch((error: unknown) =>
-          this.logger.warn(`activity of ${batch.length} sessions was not noted: ${String(error)}`),
+          this.logger.warn(`activity of ${batch.length} sessions was not persisted: ${String(error)}`),
         );
     }
   }

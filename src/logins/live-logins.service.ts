@@ -7,47 +7,44 @@ import { ActivityNotes } from './activity-notes.service';
 import { type LiveLoginRecord, LiveLoginsRepository } from './live-logins.repository';
 import { toUserResponse, type UserResponse } from '../users/users.dto';
 
-/**
- * A login that lives: its user, its session, and what they may do at this moment. Shared by
- * requests: never changed.
- */
+/** A live login: a user, a session and the current permissions. Shared by requests, so read-only. */
 export interface LiveLogin {
   readonly user: UserResponse;
   readonly session: SessionResponse;
-  /** of all roles together, sorted */
+  /** union of all roles, sorted */
   readonly permissions: string[];
   readonly may_grant: string[];
-  /** the last login or refresh was less than an hour ago, when it was read */
+  /** whether the last login or refresh was less than an hour ago when the login was read */
   readonly renewable: boolean;
 }
 
-/** A login as it was read, and until when it may be believed, on this process's clock. */
+/** A login in the cache. Times are those of `monotonicMs`. */
 interface CachedLogin extends LiveLogin {
-  readonly believedUntil: number;
-  /** when the session runs out if nothing happens */
+  readonly validUntil: number;
+  /** expiry of the session without activity */
   readonly endsAt: number;
-  /** when its use is worth noting again, and how long after that */
+  /** when the next activity must be noted */
   noteAt: number;
   readonly noteEvery: number;
 }
 
-/** A login that is being read. */
+/** A read under way. */
 interface Read {
   askedAt: number;
+  /** whether a change was notified since the read began */
   disturbed: boolean;
 }
 
-/** Logins that are kept; about 4 kB each. */
+/** Logins to cache; about 4 kB each. */
 const loginsMax = 20_000;
-/** What may change without a notification (last login, activity) is never older than this. */
+/** Maximum age of values that change without a notification, such as the last login. */
 const ageMaxMs = 60_000;
 
 /**
- * Asked on every request: does the login behind it live, and what may its user do? Answered from
- * memory while nothing can have changed (ADR 0010): a change of the user, an end of a session or a
- * changed role reaches every instance by notification and removes the entry. Nothing is ever put
- * into an entry by a notification, so that a late one cannot revive anything, and what was being
- * read while one came is not kept.
+ * Finds the login behind a request, from memory while it cannot have changed (ADR 0010).
+ * A change of a user, the end of a session and a change of a role notify every instance, which
+ * removes the cached logins. A notification never adds or updates one, so a late notification
+ * cannot revive a login. A login that is read while a notification arrives is not cached.
  */
 @Injectable()
 export class LiveLoginsService {
@@ -56,7 +53,7 @@ export class LiveLoginsService {
     dispose: ({ user }, session_id) => removeFrom(this.sessionsOf, user.user_id, session_id),
   });
   private readonly sessionsOf = new Map<string, Set<string>>();
-  /** reads under way, by user; what is read while its user changes is not kept */
+  /** reads under way, by user */
   private readonly readsOf = new Map<string, Set<Read>>();
 
   constructor(
@@ -69,25 +66,25 @@ export class LiveLoginsService {
     notifications.onGap(() => this.forgetAll());
   }
 
-  /** The login of a session, or null when it has ended or its user may not act. */
+  /** Returns the login of a session, or null if the session ended or the user may not act. */
   async find(session_id: string, user_id: string): Promise<LiveLogin | null> {
     return this.cached(session_id, user_id) ?? this.read(session_id, user_id);
   }
 
-  /** The login, if it is known without asking the database; null says nothing. */
+  /** Returns the login if it is cached. Null does not mean that the login is not live. */
   cached(session_id: string, user_id: string): LiveLogin | null {
     if (!this.notifications.isCurrent) return null;
     const login = this.bySession.get(session_id);
     if (login?.user.user_id !== user_id) return null;
     const now = monotonicMs();
-    if (now >= login.believedUntil) return null;
+    if (now >= login.validUntil) return null;
     this.noteUse(login, now);
     return login;
   }
 
-  /** The login as the database knows it at this moment. */
+  /** Reads the login from the database, and caches it. */
   async read(session_id: string, user_id: string): Promise<LiveLogin | null> {
-    // else a session that is used all the time would seem to have run out
+    // Otherwise a session in use would seem to have expired.
     await this.notes.writeBefore(session_id);
     const read: Read = { askedAt: monotonicMs(), disturbed: false };
     addTo(this.readsOf, user_id, read);
@@ -141,7 +138,7 @@ function toCached(record: LiveLoginRecord, askedAt: number): CachedLogin {
     permissions: permissions.sort(),
     may_grant,
     renewable,
-    believedUntil: askedAt + Math.min(ends_in_ms, ageMaxMs),
+    validUntil: askedAt + Math.min(ends_in_ms, ageMaxMs),
     endsAt: askedAt + ends_in_ms,
     noteAt: askedAt + note_in_ms,
     noteEvery: note_every_ms,

@@ -5,10 +5,7 @@ import { AppError } from '../common/errors/app-error';
 import { ApiKeysService } from '../api-keys/api-keys.service';
 import { LiveLoginsRepository } from './live-logins.repository';
 
-/**
- * Work that goes on after the request: who asked for it, from where, and the permission that it
- * takes.
- */
+/** Work that continues after its request: who requested it, from where, and the permission. */
 export interface AskedWork {
   actor_type: 'user' | 'key';
   actor_id: string;
@@ -19,8 +16,7 @@ export interface AskedWork {
 }
 
 /**
- * Users and keys as actors without a request of theirs: whoever asked for work that goes on after
- * the request, and after they have logged out.
+ * Finds users and API keys as actors of work that continues after the request, and after a logout.
  */
 @Injectable()
 export class RememberedActorsService {

@@ -57,3 +57,17 @@ export function noteLockSql(user_id: string | null, locked_until: Date): SqlFrag
     set locked_until = ${locked_until}::timestamptz
     where user_id = ${user_id}::uuid`;
 }
+
+/**
+ * Renders the UPDATE that persists the last activity of users. Does not change `version`.
+ * @param seen FROM item with the alias `seen` and these columns:
+ *   `user_id` uuid: the user, once;
+ *   `seen_at` timestamptz: time of the activity
+ */
+export function noteSeenSql(seen: SqlFragment): SqlFragment {
+  return sql`
+    update users
+    set last_seen_at = greatest(users.last_seen_at, seen.seen_at)
+    from ${seen}
+    where users.user_id = seen.user_id`;
+}
