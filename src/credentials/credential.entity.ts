@@ -1,8 +1,8 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 
-/** A user's password, hashed. A row of its own, so that reading users never reads it. */
+/** The hashed password of a user. A separate table, so that reading users never reads hashes. */
 @Entity('credentials')
-// a bare MD5 is no way to keep a password, and never gets this far
+// A bare MD5 is wrapped before it is stored.
 @Check('credentials_password_hash_check', `password_hash like '$%'`)
 @Index('credentials_foreign_idx', { synchronize: false })
 export class CredentialEntity {
@@ -11,7 +11,7 @@ export class CredentialEntity {
   user_id!: string;
   /** PHC string: algorithm, parameters, salt and hash */
   @Column('text') password_hash!: string;
-  /** an initial password dies unused at this time */
+  /** expiry of an initial password that was not used; null = never */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) expires_at!: Date | null;
   /** false for an imported password until its first login */
   @Column({ type: 'boolean', default: true }) policy_checked!: boolean;

@@ -7,7 +7,7 @@ import { HashCostsService } from './hash-costs.service';
 import { LoginAttemptsRepository } from './login-attempts.repository';
 import { LoginAttemptsService } from './login-attempts.service';
 
-/** Passwords and mailed links. */
+/** Passwords, account lockout and mailed links. */
 @Module({
   imports: [JobsModule],
   providers: [

@@ -3,11 +3,11 @@ import { sql } from '../common/query/sql';
 import { Database } from '../database/database';
 import type { TokenPurpose } from './one-time-token.entity';
 
-/** A link that is good at this moment. */
+/** A mailed link that is valid. */
 export interface LiveToken {
   user_id: string;
   purpose: TokenPurpose;
-  /** the address it was mailed to */
+  /** address that the link was mailed to */
   email: string;
   expires_at: Date;
 }
@@ -22,9 +22,14 @@ export class CredentialsRepository {
    * An initial password that is not used expires after `expires_in_seconds`.
    */
   async upsertHash(user_id: string, password_hash: string, expires_in_seconds: number | null): Promise<void> {
-    await this.database.run(sql`insert into credentials (user_id, password_hash, expires_at, policy_checked)
-      values (${user_id}, ${password_hash}, now() + ${expires_in_seconds}::integer * interval '1 second', true)
-      on conflict (user_id) do update set password_hash = excluded.password_hash, expires_at = excluded.expires_at,
+    await this.database.run(sql`
+      insert into credentials (user_id, password_hash, expires_at, policy_checked)
+      values (
+        ${user_id}, ${password_hash}, now() + ${expires_in_seconds}::integer * interval '1 second', true
+      )
+      on conflict (user_id) do update set
+        password_hash = excluded.password_hash,
+        expires_at = excluded.expires_at,
         policy_checked = excluded.policy_checked`);
   }
 
@@ -47,34 +52,46 @@ export class CredentialsRepository {
   }
 
   /**
-   * Notes that a link was asked for and voids the one before; false when the last was asked for
+   * Records the request of a link, and voids the previous link. Returns false if the last request is
    * less than `pause_seconds` ago.
    */
   async requestToken(user_id: string, purpose: TokenPurpose, pause_seconds: number): Promise<boolean> {
-    const rows = await this.database
-      .run(sql`insert into one_time_tokens (user_id, purpose, requested_at) values (${user_id}, ${purpose}, now())
-      on conflict (user_id, purpose) do update set requested_at = now(), token_hash = null, email = null, expires_at = null
-      where one_time_tokens.requested_at <= now() - ${pause_seconds}::integer * interval '1 second' returning user_id`);
+    const rows = await this.database.run(sql`
+      insert into one_time_tokens (user_id, purpose, requested_at)
+      values (${user_id}, ${purpose}, now())
+      on conflict (user_id, purpose) do update set
+        requested_at = now(),
+        token_hash = null,
+        email = null,
+        expires_at = null
+      where one_time_tokens.requested_at <= now() - ${pause_seconds}::integer * interval '1 second'
+      returning user_id`);
     return rows.length > 0;
   }
 
   /** Returns whether a link was requested in the last `within_seconds`. */
   async wasRequested(user_id: string, purpose: TokenPurpose, within_seconds: number): Promise<boolean> {
-    const rows = await this.database
-      .run(sql`select 1 from one_time_tokens where user_id = ${user_id}::uuid and purpose = ${purpose}
-      and requested_at > now() - ${within_seconds}::integer * interval '1 second'`);
+    const rows = await this.database.run(sql`
+      select 1
+      from one_time_tokens
+      where user_id = ${user_id}::uuid
+        and purpose = ${purpose}
+        and requested_at > now() - ${within_seconds}::integer * interval '1 second'`);
     return rows.length > 0;
   }
 
-  /** Notes the same for many who have none yet. */
+  /** Records the first request of a link for many users. */
   async requestTokens(user_ids: string[], purpose: TokenPurpose): Promise<void> {
-    await this.database.run(sql`insert into one_time_tokens (user_id, purpose, requested_at)
-      select user_id, ${purpose}, now() from unnest(${user_ids}::uuid[]) user_id`);
+    await this.database.run(sql`
+      insert into one_time_tokens (user_id, purpose, requested_at)
+      select user_id, ${purpose}, now()
+      from unnest(${user_ids}::uuid[]) user_id`);
   }
 
   /**
-   * Puts a token's hash in place, unless the user was disabled or deleted meanwhile, or the address
-   * it goes to is not theirs any more: then false. `''` stands for no address.
+   * Stores the hash of a token, and returns true. Returns false if the user is disabled or deleted,
+   * or if the address is no longer the user's.
+   * @param email address that the link is mailed to; `''` = no address
    */
   async putToken(
     user_id: string,
@@ -83,34 +100,51 @@ export class CredentialsRepository {
     email: string,
     ttl_seconds: number,
   ): Promise<boolean> {
-    const rows = await this.database
-      .run(sql`insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
-      select user_id, ${purpose}, ${token_hash}::bytea, ${email}::text, now(), now() + ${ttl_seconds}::integer * interval '1 second'
-      from users where user_id = ${user_id}::uuid and status <> 'disabled' and deleted_at is null
-        and ${email} in ('', case when ${purpose} = 'email' then email_pending else email end) for share
-      on conflict (user_id, purpose) do update set token_hash = excluded.token_hash, email = excluded.email, expires_at = excluded.expires_at
+    const rows = await this.database.run(sql`
+      insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
+      select
+        user_id, ${purpose}, ${token_hash}::bytea, ${email}::text, now(),
+        now() + ${ttl_seconds}::integer * interval '1 second'
+      from users
+      where user_id = ${user_id}::uuid
+        and status <> 'disabled'
+        and deleted_at is null
+        and ${email} in ('', case when ${purpose} = 'email' then email_pending else email end)
+      for share
+      on conflict (user_id, purpose) do update set
+        token_hash = excluded.token_hash,
+        email = excluded.email,
+        expires_at = excluded.expires_at
       returning user_id`);
     return rows.length > 0;
   }
 
-  /** The link behind a token, if it is good; nothing is used up. */
+  /** Returns the valid link with a token, without using the link. */
   async findToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
-    const [row] = await this.database.run<LiveToken>(sql`select user_id, purpose, email, expires_at from one_time_tokens
+    const [row] = await this.database.run<LiveToken>(sql`
+      select user_id, purpose, email, expires_at
+      from one_time_tokens
       where token_hash = ${token_hash} and purpose = any(${purposes}::text[]) and expires_at > now()`);
     return row ?? null;
   }
 
   /**
-   * Uses a link up: of many requests at once, one gets it. Locks the user first, as every change of
-   * a user does, so that the two never deadlock.
+   * Uses a link. Only one of several concurrent requests gets it.
+   * Locks the user first, as every change of a user does, so that the two cannot deadlock.
    */
   async consumeToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
-    const [row] = await this.database
-      .run<LiveToken>(sql`with used as (select user_id, purpose, one_time_tokens.email, expires_at
-        from one_time_tokens join users using (user_id)
+    const [row] = await this.database.run<LiveToken>(sql`
+      with used as (
+        select user_id, purpose, one_time_tokens.email, expires_at
+        from one_time_tokens
+        join users using (user_id)
         where token_hash = ${token_hash} and purpose = any(${purposes}::text[]) and expires_at > now()
-        for no key update of users for update of one_time_tokens)
-      update one_time_tokens set token_hash = null, expires_at = null from used
+        for no key update of users
+        for update of one_time_tokens
+      )
+      update one_time_tokens
+      set token_hash = null, expires_at = null
+      from used
       where one_time_tokens.user_id = used.user_id and one_time_tokens.purpose = used.purpose
       returning used.user_id, used.purpose, used.email, used.expires_at`);
     return row ?? null;
@@ -118,7 +152,11 @@ export class CredentialsRepository {
 
   /** Voids the links of users. */
   async voidTokens(user_ids: string[], purposes: TokenPurpose[]): Promise<void> {
-    await this.database.run(sql`update one_time_tokens set token_hash = null, expires_at = null
-      where user_id = any(${user_ids}::uuid[]) and purpose = any(${purposes}::text[]) and token_hash is not null`);
+    await this.database.run(sql`
+      update one_time_tokens
+      set token_hash = null, expires_at = null
+      where user_id = any(${user_ids}::uuid[])
+        and purpose = any(${purposes}::text[])
+        and token_hash is not null`);
   }
 }

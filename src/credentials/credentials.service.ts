@@ -14,8 +14,8 @@ export { slowsRefusals } from './hash-work';
 export type { RefusalBudget } from './refusal-budget';
 export { readHash as importableHash } from './stored-hash';
 
-/** Form of every token in a link: 256 bits in base64url. */
-const tokenForm = /^[A-Za-z0-9_-]{43}$/;
+/** Format of the token in a link: 256 bits in base64url. */
+const tokenFormat = /^[A-Za-z0-9_-]{43}$/;
 const initialPasswordTtlSeconds = 7 * 86_400;
 
 /** Identifies an actor in the hash queue. */
@@ -40,7 +40,7 @@ export interface PasswordRenewal {
   must_change: boolean;
 }
 
-/** Passwords and mailed links. Knows user ids only. */
+/** Manages passwords and mailed links. Knows users by id only. */
 @Injectable()
 export class CredentialsService {
   constructor(
@@ -67,8 +67,8 @@ export class CredentialsService {
   }
 
   /**
-   * The hash to keep for a user whose password is known by its MD5 only. Slow on purpose, and
-   * patient: never call it in a transaction.
+   * Returns the hash to store for a password of which only the MD5 is known.
+   * Slow on purpose, and waits without limit: never call it in a transaction.
    */
   wrapMd5(md5: string): Promise<string> {
     return wrapMd5(md5);
@@ -80,8 +80,8 @@ export class CredentialsService {
   }
 
   /**
-   * Sets a password. An initial one, set by somebody else, dies unused after 7 days (OWASP ASVS
-   * 6.4.1). Voids links that would replace it.
+   * Sets a password, and voids the mailed links.
+   * @param initial set by another user: expires after 7 days without a login (OWASP ASVS 6.4.1)
    */
   async setPassword(user_id: string, password_hash: string, initial: boolean): Promise<void> {
     await this.credentials.upsertHash(user_id, password_hash, initial ? initialPasswordTtlSeconds : null);
@@ -128,7 +128,7 @@ export class CredentialsService {
   }
 
   /**
-   * Notes that a link is wanted; the mail job mints its token. False when the last one was wanted
+   * Records the request of a link; the mail job mints its token. Returns false if the last request is
    * less than `pause_seconds` ago.
    */
   requestToken(user_id: string, purpose: TokenPurpose, pause_seconds = 0): Promise<boolean> {
@@ -140,14 +140,14 @@ export class CredentialsService {
     return this.credentials.wasRequested(user_id, purpose, within_seconds);
   }
 
-  /** Notes for many who have none yet that a link is wanted. */
+  /** Records the first request of a link for many users. */
   async requestTokens(user_ids: string[], purpose: TokenPurpose): Promise<void> {
     await this.credentials.requestTokens(user_ids, purpose);
   }
 
   /**
-   * Makes the token of a link; the newest wins, only its hash is kept. Null when the user may have
-   * none any more, or not at this address.
+   * Mints the token of a link, stores its hash and voids the previous link.
+   * Returns null if the user is disabled or deleted, or if the address is no longer the user's.
    */
   async mintToken(user_id: string, purpose: TokenPurpose, email: string): Promise<string | null> {
     const ttl = {
@@ -160,19 +160,19 @@ export class CredentialsService {
   }
 
   /**
-   * The link behind a token, or null when it is used, replaced, expired or none of ours. Uses
-   * nothing up.
+   * Returns the link with a token, without using the link. Returns null for a token that was used,
+   * replaced, has expired or does not exist.
    */
   async findToken(token: string, purposes: TokenPurpose[]): Promise<LiveToken | null> {
-    return tokenForm.test(token) ? this.credentials.findToken(hashToken(token), purposes) : null;
+    return tokenFormat.test(token) ? this.credentials.findToken(hashToken(token), purposes) : null;
   }
 
-  /** Uses a link up; null when it is not good any more. */
+  /** Uses a link. Returns null if the link is no longer valid. */
   async consumeToken(token: string, purposes: TokenPurpose[]): Promise<LiveToken | null> {
-    return tokenForm.test(token) ? this.credentials.consumeToken(hashToken(token), purposes) : null;
+    return tokenFormat.test(token) ? this.credentials.consumeToken(hashToken(token), purposes) : null;
   }
 
-  /** Voids the links of users: disabled and deleted ones have none. */
+  /** Voids the links of users. */
   async voidTokens(user_ids: string[], purposes: TokenPurpose[] = ['reset', 'invite', 'email']): Promise<void> {
     await this.credentials.voidTokens(user_ids, purposes);
   }

@@ -1,11 +1,11 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** Wrong passwords for one account, from one known address or from all others together. */
+/** Counter of the wrong passwords for an account, from one known address or all other addresses. */
 @Entity('login_attempts')
 @Index('login_attempts_used_on_idx', ['used_on'])
 @Index('login_attempts_address_idx', ['address', 'account'], { where: `address <> '' and length(account) = 36` })
 export class LoginAttemptEntity {
-  /** id of a living user, or a keyed hash of a login that names nobody: both are counted alike */
+  /** id of a living user, or a keyed hash of a login without a user: both have the same limits */
   @PrimaryColumn('text', { primaryKeyConstraintName: 'login_attempts_pkey' }) account!: string;
   /**
    * Address from which the user logged in within the last 30 days; empty for all other addresses.
@@ -13,12 +13,12 @@ export class LoginAttemptEntity {
    * `LoginAttemptsRepository`.
    */
   @PrimaryColumn('text', { primaryKeyConstraintName: 'login_attempts_pkey' }) address!: string;
-  /** wrong passwords since the last right one */
+  /** wrong passwords since the last right password */
   @Column('integer', { default: 0 }) failures!: number;
-  /** attempts under evaluation: id → when it began, in seconds since 1970 */
+  /** open attempts: id → start in seconds since 1970 */
   @Column('jsonb', { default: () => `'{}'` }) pending!: Record<string, number>;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) locked_until!: Date | null;
-  /** the address counts as known until then */
+  /** end of the 30 days in which the address is known */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) known_until!: Date | null;
   /** day of the last attempt */
   @Column('date') used_on!: string;

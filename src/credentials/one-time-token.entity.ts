@@ -1,11 +1,11 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 
-/** What a mailed link is for. `reset` sets a password, whether the user had one or is invited. */
+/** Purpose of a mailed link. `reset` sets a password, also of an invited user. */
 export type TokenPurpose = 'reset' | 'invite' | 'email';
 
 /**
- * The one living link of a user for a purpose: a newer one takes its place. Only the hash of its
- * token is kept.
+ * The valid mailed link of a user for a purpose. A newer link replaces it. Only the hash of the token
+ * is stored.
  */
 @Entity('one_time_tokens')
 @Check('one_time_tokens_purpose_check', `purpose in ('reset', 'invite', 'email')`)
@@ -15,9 +15,9 @@ export class OneTimeTokenEntity {
   @ForeignKey('users', 'user_id', { name: 'one_time_tokens_user_id_fkey', onDelete: 'CASCADE' })
   user_id!: string;
   @PrimaryColumn('text', { primaryKeyConstraintName: 'one_time_tokens_pkey' }) purpose!: TokenPurpose;
-  /** null until the mail is sent, and again once the link is used */
+  /** null until the mail is sent, and after the link was used */
   @Column('bytea', { nullable: true }) token_hash!: Buffer | null;
-  /** the address it was mailed to; what an e-mail change confirms */
+  /** address that the link was mailed to, which an e-mail change confirms */
   @Column('text', { nullable: true }) email!: string | null;
   @Column({ type: 'timestamptz', precision: 3 }) requested_at!: Date;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) expires_at!: Date | null;

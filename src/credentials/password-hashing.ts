@@ -4,14 +4,11 @@ import { HashQueue } from './hash-queue';
 import { workOf } from './hash-work';
 import { type HashCost, md5Mark, readHash } from './stored-hash';
 
-/**
- * Argon2id by the minimum of the OWASP Password Storage Cheat Sheet; the parameters travel in the
- * hash.
- */
+/** Minimum of Argon2id in the OWASP Password Storage Cheat Sheet. A hash contains its parameters. */
 const parameters: Options = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const current = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/;
 
-/** One core stays free for everybody else while passwords are hashed. */
+/** One core stays free for other requests while passwords are hashed. */
 const runningMax = Math.max(1, availableParallelism() - 1);
 const queue = new HashQueue({
   runningMax,
@@ -60,7 +57,7 @@ export async function wrapMd5(md5: string): Promise<string> {
   return `${md5Mark}${await queue.runInBackground(() => hash(md5.toLowerCase(), parameters))}`;
 }
 
-/** Whether a hash has other parameters than those in force, so that the next login replaces it. */
+/** Returns whether a hash has other parameters than a new hash, so that a login replaces it. */
 export function needsRehash(passwordHash: string): boolean {
   return !current.test(passwordHash);
 }

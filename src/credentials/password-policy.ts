@@ -1,12 +1,9 @@
 import type { FieldError } from '../common/errors/app-error';
 
-/**
- * Longest password in code points; longer ones are refused before anything is computed (OWASP ASVS
- * 6.2.9).
- */
+/** Longest password in code points. A longer password is rejected before hashing (ASVS 6.2.9). */
 const passwordMax = 256;
 
-/** What a password must not contain: the words anybody would try first for this user. */
+/** Words that a password must not contain, because attackers try them first for the user. */
 export interface PasswordContext {
   name: string;
   email: string;
@@ -18,8 +15,8 @@ const contextMin = 4;
 let common: Set<string> | null = null;
 
 /**
- * What is wrong with a new password, or null. No composition rules, no expiry: length, and not one
- * of those that are tried first (NIST SP 800-63B-4 §3.1.1.2, OWASP ASVS 6.2).
+ * Returns why a new password is rejected, or null. Checks the length and common passwords; there are
+ * no composition rules and no expiry (NIST SP 800-63B-4 §3.1.1.2, OWASP ASVS 6.2).
  */
 export async function passwordFault(
   password: string,
@@ -31,13 +28,12 @@ export async function passwordFault(
   if (length < min) return { pointer, code: 'password.too_short', detail: `must have at least ${min} characters` };
   if (length > passwordMax)
     return { pointer, code: 'password.too_long', detail: `must have at most ${passwordMax} characters` };
-  if (await isCommon(password))
-    return { pointer, code: 'password.common', detail: 'is one of the passwords that are tried first' };
+  if (await isCommon(password)) return { pointer, code: 'password.common', detail: 'is too common' };
   if (containsContext(password, context)) {
     return {
       pointer,
       code: 'password.contains_identity',
-      detail: 'must not contain the name, the e-mail address, the carrier or the name of the product',
+      detail: 'must not contain the name, the e-mail address, the carrier or the product name',
     };
   }
   return null;
@@ -49,7 +45,7 @@ function containsContext(password: string, { name, email, carrier_id }: Password
   return words.some((word) => word.length >= contextMin && lower.includes(word.toLowerCase()));
 }
 
-/** In the list, a repetition of something short, or a run such as `1234567890123456`. */
+/** Matches the list, the repetition of a short text, and a run such as `1234567890123456`. */
 async function isCommon(password: string): Promise<boolean> {
   const lower = password.toLowerCase();
   const list = await commonPasswords();
@@ -76,7 +72,7 @@ function isPartOf(text: string, row: string): boolean {
   return row.repeat(Math.ceil(text.length / row.length) + 1).includes(text);
 }
 
-/** 50,000 common passwords, in memory from the first time one is needed. */
+/** Loads 50,000 common passwords on the first call. */
 async function commonPasswords(): Promise<Set<string>> {
   if (common === null) {
     const { dictionary } = await import('@zxcvbn-ts/language-common');

@@ -4,7 +4,7 @@ import type { HashCost } from './stored-hash';
 /**
  * Milliseconds of one core that the padding of a refused login may take. Without a limit, a file of
  * twelve users with costly hashes of different kinds made each refused login take 6 s, and blocked
- * the hash queue for everybody (L21).
+ * the hash queue for all users (L21).
  */
 const budgetMs = 1_000;
 /**

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { verify as verifyArgon2 } from '@node-rs/argon2';
 import { verify as verifyBcrypt } from '@node-rs/bcrypt';
 
-/** How a password can be hashed. `md5` is that of another system, which is not kept as it is. */
+/** Form of a password hash. `md5` is wrapped before it is stored. */
 export type HashForm = 'argon2' | 'bcrypt' | 'scrypt' | 'pbkdf2' | 'md5' | 'md5-in-argon2';
 
 /** Cost of verifying a password against a hash. */
@@ -17,34 +17,31 @@ export interface HashCost {
   cost: number;
 }
 
-/** A hash that was understood. */
+/** A hash that was read. */
 export interface StoredHash extends HashCost {
   form: HashForm;
-  /** slow on purpose; a second of one core and 128 MiB at most */
+  /** slow on purpose: at most one second of one core and 128 MiB */
   verify: (password: string) => Promise<boolean>;
 }
 
-/** Why a hash is not taken. */
+/** Why a hash is rejected. */
 export type HashFault = 'unknown form' | 'malformed' | 'too costly';
 
-/**
- * Stands before an Argon2 hash that is not of the password, but of its MD5 in lower-case
- * hexadecimal.
- */
+/** Prefix of an Argon2 hash of the MD5 of a password, in lower-case hexadecimal. */
 export const md5Mark = '$md5';
 
 /**
- * A hash is computed at every login, and its cost was chosen by whoever brought it (CWE-400). OWASP
- * recommends up to 128 MiB (scrypt, N=2^17, r=8).
+ * Limits for imported hashes: every login computes the hash, and another system chose its cost
+ * (CWE-400). OWASP recommends up to 128 MiB (scrypt, N=2^17, r=8).
  */
 const memoryMaxKib = 131_072;
 const argon2WorkMaxKib = 1_048_576;
 const bcryptCostMax = 14;
 const scryptWorkMax = 2 ** 21;
-/** Each lane costs something of its own, however little it does. */
+/** Every lane has a fixed cost. */
 const scryptLanesMax = 1_024;
 const pbkdf2WorkMax = 2_000_000;
-/** A short hash is right for many passwords, an empty one for all. */
+/** A short hash matches many passwords, and an empty hash matches all passwords. */
 const hashBytesMin = 16;
 const bytesMax = 64;
 
@@ -56,11 +53,11 @@ const argon2Form = /^\$argon2(?:id?|d)\$v=1[69]\$m=([1-9]\d{0,8}),t=([1-9]\d{0,8
  */
 const bcryptForm = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{30}[.CGKOSWaeimquy26]$/;
 const scryptForm = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,9}),p=(\d{1,9})\$([A-Za-z0-9+/]*)\$([A-Za-z0-9+/]+)$/;
-/**
- * As the PHC form has it (`i=600000,l=32`), and as passlib writes it (`29000`, with `.` for `+`).
- */
-const pbkdf2Form =
-  /^\$pbkdf2(?:-(sha1|sha256|sha512))?\$(?:i=(\d{1,9})(?:,l=(\d{1,2}))?|(\d{1,9}))\$([A-Za-z0-9+/.]*)\$([A-Za-z0-9+/.]+)$/;
+/** In PHC form (`i=600000,l=32`), or as passlib writes it (`29000`, with `.` for `+`). */
+const pbkdf2Form = new RegExp(
+  String.raw`^\$pbkdf2(?:-(sha1|sha256|sha512))?\$(?:i=(\d{1,9})(?:,l=(\d{1,2}))?|(\d{1,9}))` +
+    String.raw`\$([A-Za-z0-9+/.]*)\$([A-Za-z0-9+/.]+)$`,
+);
 const md5Form = /^[0-9a-f]{32}$/i;
 
 type Derive = (password: string, salt: Buffer, length: number) => Promise<Buffer>;
@@ -70,8 +67,8 @@ const derivePbkdf2 = promisify(pbkdf2);
 const digestBytes = { sha1: 20, sha256: 32, sha512: 64 };
 
 /**
- * Reads a hash in one of the standard text forms, strictly: what two libraries could read
- * differently is refused, and what would cost too much.
+ * Reads a hash in one of the standard text forms. Rejects a hash that two libraries could read
+ * differently, and a hash that costs too much.
  * @see https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
  */
 export function readHash(text: string): StoredHash | HashFault {
@@ -80,7 +77,7 @@ export function readHash(text: string): StoredHash | HashFault {
   if (text.startsWith('$2')) return readBcrypt(text);
   if (text.startsWith('$scrypt$')) return readScrypt(text);
   if (text.startsWith('$pbkdf2')) return readPbkdf2(text);
-  // it is wrapped before it is kept; by itself it lets nobody in
+  // A bare MD5 is wrapped before it is stored, and never verifies a password.
   const nothing = { computation: 'none', cost: 0, verify: () => Promise.resolve(false) };
   return md5Form.test(text) ? { form: 'md5', ...nothing } : 'unknown form';
 }
@@ -103,8 +100,8 @@ function readMd5InArgon2(text: string): StoredHash | HashFault {
 }
 
 /**
- * It looks at 72 bytes only (no password of ours has NUL, its other trap); the hash that takes its
- * place at the first login is of them all.
+ * bcrypt ignores all bytes after the first 72. The first login replaces the hash by one of the whole
+ * password. Passwords contain no NUL, the other weakness of bcrypt.
  */
 function readBcrypt(text: string): StoredHash | HashFault {
   const cost = Number(bcryptForm.exec(text)?.[1]);
@@ -142,8 +139,8 @@ function readPbkdf2(text: string): StoredHash | HashFault {
 }
 
 /**
- * Salt and hash from Base64 without padding; null when they are of no length to trust, or written
- * in a way that others read differently.
+ * Decodes salt and hash from Base64 without padding. Returns null if a length is unsafe or the text is
+ * not canonical.
  */
 function readBytes(salt: string, hash: string): { salt: Buffer; hash: Buffer } | null {
   const [saltBytes, hashBytes] = [Buffer.from(salt, 'base64'), Buffer.from(hash, 'base64')];

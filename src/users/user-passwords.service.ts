@@ -10,23 +10,20 @@ import { UserMailsService } from './user-mails.service';
 import { toUserResponse, type UserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';
 
-/** What a new password comes from, and what it spares and proves. */
+/** How a password changes. */
 export interface PasswordChange {
   event: 'password.changed' | 'password.reset';
-  /** the session that goes on; all others end */
+  /** session to keep; all others end */
   except_session_id?: string | null;
-  /** the address whose owner followed a mailed link */
+  /** address that the owner proved by following a mailed link */
   proven_email?: string | null;
-  /**
-   * the state in which the password in force was verified; another one since then = nothing is
-   * changed
-   */
+  /** user whose current password was verified; nothing changes if the password changed since */
   verified?: { password_changed_at: Date | null } | null;
 }
 
 /**
- * The users as logging in sees them: by name or address, regardless of who asks. For `auth` only;
- * it decides what may be told.
+ * Sets passwords and confirms e-mail addresses, for any caller. Callers decide what a response may
+ * reveal.
  */
 @Injectable()
 export class UserPasswordsService {
@@ -39,30 +36,29 @@ export class UserPasswordsService {
     private readonly mails: UserMailsService,
   ) {}
 
-  /** The living user with this name or address, or null. */
+  /** Returns the living user with a name or address, or null. */
   async findByLogin(login: string): Promise<UserResponse | null> {
     const user = await this.users.findByLogin(login, systemActor);
     return user === null ? null : toUserResponse(user);
   }
 
-  /**
-   * The living user with this name or address, if a role of theirs permits everything; else null.
-   */
+  /** Returns the living user with a name or address and a role that permits everything, or null. */
   async findAdministrator(login: string): Promise<UserResponse | null> {
     const named = await this.users.findByLogin(login, systemActor);
     const user = named === null ? null : await this.users.findAdministrator(named.user_id, systemActor);
     return user === null ? null : toUserResponse(user);
   }
 
-  /** The living user with this id, or null. */
+  /** Returns the living user with an id, or null. */
   async find(user_id: string): Promise<UserResponse | null> {
     const user = await this.users.find(user_id, systemActor);
     return user === null ? null : toUserResponse(user);
   }
 
   /**
-   * Puts a new password in force: sessions end, links die, the owner is told. @throws
-   * reset.token_invalid when the user may not have one any more
+   * Sets a password, ends the sessions, voids the mailed links and notifies the user.
+   * @throws reset.token_invalid if a reset comes too late: the user was disabled or deleted
+   * @throws auth.token_invalid if a change comes too late
    */
   @Transactional()
   async setPassword(
@@ -82,8 +78,9 @@ export class UserPasswordsService {
   }
 
   /**
-   * Puts the proposed address in force. @throws email.token_invalid when it is not the proposed one
-   * any more, user.email_taken
+   * Replaces the address of a user by the confirmed address.
+   * @throws email.token_invalid if the user proposed another address since
+   * @throws user.email_taken
    */
   async confirmEmail(actor: Actor, user_id: string, email: string): Promise<void> {
     const before = await this.find(user_id);
