@@ -7,39 +7,36 @@ const macBytes = 16;
 const form = /^[A-Za-z0-9_-]{86}$/;
 
 /**
- * Refresh tokens: session id, 256-bit secret, and a MAC over both. The MAC tells an old token of
- * ours, which is reuse, from somebody's guess, which must not be able to end a session. Callers see
- * an opaque text (ADR 0005).
+ * Mints and reads refresh tokens: session id, 256-bit secret and a MAC over both.
+ * The MAC distinguishes a reused token, which ends the session, from a guessed token, which must not.
+ * Clients see an opaque text (ADR 0005).
  */
 export class RefreshTokens {
   private readonly current: Keys;
   private readonly accepted: Keys[];
 
-  /**
-   * @param otherSecret what was made with it is good too, while `APP_SECRET` is changed; nothing
-   * new is
-   */
+  /** @param otherSecret accepted as well while `APP_SECRET` is rotated; mints no tokens */
   constructor(appSecret: string, otherSecret?: string) {
     this.current = keysFrom(appSecret);
     this.accepted = [this.current, ...(otherSecret === undefined ? [] : [keysFrom(otherSecret)])];
   }
 
-  /** The first token of a session. */
+  /** Mints the first token of a session. */
   mint(session_id: string): string {
     return assemble(this.current, sessionBytes(session_id), randomBytes(secretBytes));
   }
 
   /**
-   * The next token after one: always the same, and nobody without the key can compute it (nothing
-   * recoverable is stored).
+   * Returns the successor of a token. It is always the same, and only the key can compute it, so no
+   * token needs to be stored.
    */
   successor(token: string): string {
     return successorUnder(this.current, token);
   }
 
   /**
-   * The one with this hash among the next tokens after one that instances may have made: with
-   * either secret. Null when it is none of them.
+   * Returns the successor of a token with either secret that has a hash, or null. Another instance may
+   * have minted it with the other secret.
    */
   successorWith(hash: Buffer, token: string): string | null {
     return (
@@ -48,7 +45,7 @@ export class RefreshTokens {
     );
   }
 
-  /** The session a token of ours belongs to; null when we never made it. */
+  /** Returns the session id of a token, or null if the service did not mint the token. */
   sessionOf(token: string): string | null {
     if (!form.test(token)) return null;
     const bytes = Buffer.from(token, 'base64url');
@@ -60,7 +57,7 @@ export class RefreshTokens {
   }
 }
 
-/** What is made with one secret. */
+/** Keys derived from one secret. */
 interface Keys {
   mac: Buffer;
   chain: Buffer;

@@ -2,14 +2,14 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { JobsService } from '../jobs/jobs.service';
 import { SessionsRepository } from './sessions.repository';
 
-/** How long one can see that there was a session. Its events stay for as long as all events. */
+/** Days for which ended sessions are listed. Their events stay as long as all events. */
 const keptDays = 90;
-/** Removed in one short transaction. */
-const removedAtOnce = 5_000;
-/** Half a million an hour, a minute's work: the job ends before it is taken for abandoned. */
+/** Number of sessions that one short transaction deletes. */
+const batchMax = 5_000;
+/** Half a million sessions take a minute: the job ends before it seems abandoned. */
 const batchesMax = 100;
 
-/** Removes sessions that were over long ago, every hour. */
+/** Deletes old sessions every hour. */
 @Injectable()
 export class SessionRetention implements OnModuleInit {
   constructor(
@@ -21,10 +21,10 @@ export class SessionRetention implements OnModuleInit {
     this.jobs.every('17 * * * *', 'remove-old-sessions', () => this.removeOld());
   }
 
-  /** Removes what is too old; a batch that is not full was the last. */
+  /** Deletes old sessions in batches. A batch that is not full is the last. */
   async removeOld(): Promise<void> {
     for (let batch = 0; batch < batchesMax; batch++) {
-      if ((await this.sessions.removeOld(keptDays, removedAtOnce)) < removedAtOnce) return;
+      if ((await this.sessions.removeOld(keptDays, batchMax)) < batchMax) return;
     }
   }
 }

@@ -20,7 +20,8 @@ export type EndedReason = (typeof endedReasons)[number];
 @Entity('sessions')
 @Check(
   'sessions_ended_reason_check',
-  `ended_reason in ('logout', 'revoked', 'expired', 'replaced', 'token_reuse', 'password_changed', 'ip_not_allowed', 'user_disabled', 'user_deleted')`,
+  "ended_reason in ('logout', 'revoked', 'expired', 'replaced', 'token_reuse', 'password_changed', " +
+    "'ip_not_allowed', 'user_disabled', 'user_deleted')",
 )
 @Index('sessions_user_id_created_at_idx', ['user_id', 'created_at'])
 @Index('sessions_carrier_id_created_at_idx', ['carrier_id', 'created_at'])

@@ -23,7 +23,8 @@ export class SessionsController {
   @Allow(undefined, { apiKeys: 'session:read' })
   @Endpoint({
     description:
-      "One's own; with `session:read` all that the caller may see. Keys have none of their own, and need it.",
+      "Lists the caller's own sessions, or with `session:read` all sessions within the caller's scope. " +
+      'API keys have no sessions and need the permission.',
     answer: { status: 200, type: SessionListResponse, description: 'One page of sessions' },
     errors: ['page.too_deep', 'page.cursor_invalid'],
     query: listParameters(sessionList),
@@ -33,13 +34,15 @@ export class SessionsController {
     return this.sessions.list(actor, query);
   }
 
-  /** End the sessions that a filter finds */
+  /** End the sessions that match a filter */
   @Delete('all')
   @Allow(undefined, { apiKeys: 'session:revoke' })
   @Endpoint({
     description:
-      "Without a filter one's own other sessions. Those of others need `session:revoke`. The current session is never ended. Thousands are ended one batch after the other; after a fault the same again ends the rest.",
-    answer: { status: 200, type: EndedSessionsResponse, description: 'How many were ended' },
+      "Without a filter, ends the caller's other sessions. Sessions of other users need `session:revoke`. " +
+      'The current session is never ended. Thousands of sessions are ended in batches. ' +
+      'After an error, send the same request again to end the rest.',
+    answer: { status: 200, type: EndedSessionsResponse, description: 'Number of ended sessions' },
     query: filterParameters(sessionList.filter),
     grammar: true,
   })
@@ -52,7 +55,9 @@ export class SessionsController {
   @HttpCode(204)
   @Allow(undefined, { apiKeys: 'session:revoke' })
   @Endpoint({
-    description: "One's own; those of others with `session:revoke`. One that has ended already is no error.",
+    description:
+      "Ends one of the caller's sessions, or with `session:revoke` any session within the caller's scope. " +
+      'Succeeds if the session has already ended.',
     answer: { status: 204, description: 'The session has ended' },
     errors: ['session.not_found', 'access.protected_user'],
   })

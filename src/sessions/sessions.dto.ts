@@ -4,11 +4,11 @@ import type { Timed } from '../common/times';
 import type { EndedReason, SessionEntity } from './session.entity';
 import { partsOf } from './user-agents';
 
-/** One login. Never holds a token or its hash; the id is no token. */
+/** One login. Contains no token; the id is not a secret. */
 export class SessionResponse {
   /** UUIDv7 */
   session_id!: string;
-  /** whose session */
+  /** id of the user */
   user_id!: string;
   /** kind of user */
   user_type!: UserType;
@@ -16,40 +16,40 @@ export class SessionResponse {
   name!: string;
   /** carrier of a Carrier User */
   carrier_id!: string | null;
-  /** whether it is the session of this request */
+  /** whether this request belongs to the session */
   current!: boolean;
   /** time of the login */
   created_at!: Date;
   /** last activity, to the minute */
   last_seen_at!: Date;
-  /** when it ends if nothing happens; activity moves it, up to the absolute end */
+  /** expiry without activity; activity postpones it up to the maximum age of a session */
   expires_at!: Date;
   /** address of the login */
   ip!: string | null;
   /** user agent of the login, at most 512 characters */
   user_agent!: string | null;
   /**
-   * browser and its version as the user agent claims, such as `Chrome 130`; of a program its name,
-   * such as `curl 8`; null when it does not tell
+   * browser and version according to the user agent, such as `Chrome 130`; name of another program,
+   * such as `curl 8`; null if unknown
    */
   browser!: string | null;
   /**
-   * operating system as the user agent claims, such as `iOS 18`; without version where browsers do
-   * not tell it (`macOS`, `Windows 10 or 11`)
+   * operating system according to the user agent, such as `iOS 18`; without a version if browsers hide
+   * it (`macOS`, `Windows 10 or 11`); null if unknown
    */
   os!: string | null;
   /**
-   * `desktop`, `mobile`, `tablet`, `tv` or `bot`, as the user agent claims; null for programs and
-   * when it does not tell
+   * `desktop`, `mobile`, `tablet`, `tv` or `bot` according to the user agent; null for other programs
+   * or if unknown
    */
   device!: string | null;
-  /** whether it lives */
+  /** whether the session is live: neither ended nor expired */
   active!: boolean;
-  /** when it ended */
+  /** end or expiry of the session; null while it is live */
   ended_at!: Date | null;
-  /** why it ended; `expired` when nobody ended it */
+  /** why the session ended; null while it is live */
   ended_reason!: EndedReason | null;
-  /** user or key that ended it; null when the service did */
+  /** user or API key that ended the session; null if the service ended it */
   ended_by!: string | null;
 }
 
@@ -59,13 +59,13 @@ export class SessionListResponse extends PageResponse {
   items!: SessionResponse[];
 }
 
-/** How many sessions were ended. */
+/** Number of sessions that were ended. */
 export class EndedSessionsResponse {
-  /** number of sessions that lived and were ended */
+  /** number of live sessions that were ended */
   ended!: number;
 }
 
-/** A session row with what is joined and computed. */
+/** Columns of a session as listed, with the name of the user. */
 export type SessionRecord = Omit<
   SessionEntity,
   'refresh_token_hash' | 'previous_refresh_token_hash' | 'refreshed_at' | 'absolute_expires_at' | 'amr' | 'auth_time'
@@ -74,7 +74,7 @@ export type SessionRecord = Omit<
   active: boolean;
 };
 
-/** The public form of a session: an allow-list. */
+/** Builds the response of a session from an allow-list of columns. */
 export function toSessionResponse<Time = Date>(
   session: Timed<SessionRecord, Time>,
   current_session_id: string | null,

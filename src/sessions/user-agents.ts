@@ -1,9 +1,6 @@
 import Bowser from 'bowser';
 
-/**
- * What a user agent tells of where a session began. Its sender may say anything: for showing, never
- * for deciding.
- */
+/** Parts of a user agent. The client can claim anything: show the parts, never decide by them. */
 export interface UserAgentParts {
   browser: string | null;
   os: string | null;
@@ -11,28 +8,25 @@ export interface UserAgentParts {
 }
 
 /**
- * The parser's expressions take time that grows with the square of the length: within this, 0.2 ms
- * at worst. Real ones tell all of this before.
+ * Characters to parse. The time of the parser grows with the square of the length; this limit takes
+ * 0.2 ms at worst. Real user agents have all parts within it.
  */
 const parsedCharacters = 256;
 const nameMax = 40;
-/**
- * Parsed ones that are kept, half a megabyte at most. Many sessions have few agents; whoever makes
- * up many makes each cost as much as the first.
- */
+/** User agents to cache, half a megabyte at most. Many sessions share few user agents. */
 const knownMax = 1_000;
 const known = new Map<string, UserAgentParts>();
 
-/** What browsers say of every version of a system since they stopped telling which one it is. */
+/** Versions that browsers claim for every version of a system. */
 const frozen = [
   { os: 'Windows', version: /^NT 10\.0$/, shown: 'Windows 10 or 11' },
   { os: 'macOS', version: /^10\.15/, shown: 'macOS' },
   { os: 'Android', version: /^10$/, shown: 'Android' },
 ];
-/** Programs say their name and version first; browsers say that they are all Mozilla. */
+/** Programs start with their name and version; all browsers start with `Mozilla`. */
 const program = /^(?!Mozilla\/|Opera\/)([A-Za-z][\w.+-]{0,39})(?:\/(\d{1,9}))?(?=[/.\s;]|$)/;
 
-/** Browser, system and kind of device; null where the user agent does not tell. */
+/** Returns browser, operating system and kind of device; null if unknown. */
 export function partsOf(user_agent: string | null): UserAgentParts {
   if (user_agent === null) return { browser: null, os: null, device: null };
   const text = user_agent.slice(0, parsedCharacters);
@@ -52,7 +46,7 @@ function parse(text: string): UserAgentParts {
 }
 
 function browserOf({ name, version }: Bowser.Parser.Details): string | null {
-  // what the parser makes of agents it does not know
+  // The parser returns this name for unknown user agents.
   return name === 'Mozilla' ? null : named(name, majorOf(version));
 }
 
