@@ -243,9 +243,9 @@ export class OperationsRepository {
    * Removes values of purged users from the filters of operations, where a filter contains them as
    * words, without regard to case.
    */
-  async eraseValues(values: string[]): Promise<void> {
+  async eraseValues(fields: readonly string[], values: string[]): Promise<void> {
     const words = (text: SqlFragment) => sql`' ' || regexp_replace(lower(${text}), '[^[:alnum:]]+', ' ', 'g') || ' '`;
-    const isPersonal = sql`filter.key ~ '^(q|name|email|first_name|last_name|phone|attributes)([_.]|$)'
+    const isPersonal = sql`filter.key ~ ${`^(q|attributes|${fields.join('|')})([_.]|$)`}::text
           and exists (
             select 1
             from unnest(${values}::text[]) as value

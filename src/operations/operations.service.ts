@@ -181,8 +181,8 @@ export class OperationsService {
   }
 
   /** Removes values of purged users from the filters of operations. */
-  async eraseValues(values: (string | null)[]): Promise<void> {
-    await this.operations.eraseValues(values.filter((value) => value !== null && value !== '') as string[]);
+  async eraseValues(fields: readonly string[], values: (string | null)[]): Promise<void> {
+    await this.operations.eraseValues(fields, values.filter((value) => value !== null && value !== '') as string[]);
   }
 }
 

@@ -1,5 +1,6 @@
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { UserAction, UserChange } from './user-change';
+import { storedValue, userFields, userFieldsWith } from './user-fields';
 import type { UserEntity } from './user.entity';
 
 /** A column and its new value as SQL over the row before the action. */
@@ -8,22 +9,8 @@ export interface Assignment {
   value: SqlFragment;
 }
 
-/** Fields that are stored as they are given, with the type of their column. */
-const casts: Partial<Record<keyof UserChange, string>> = {
-  name: 'text',
-  phone: 'text',
-  locale: 'text',
-  timezone: 'text',
-  carrier_scope: 'text[]',
-  status: 'text',
-  must_change_password: 'boolean',
-};
-
-/** Columns that a bulk change can change and an undo restores. */
-const undoColumns: (keyof UserEntity)[] = [
-  ...(['status', 'roles', 'carrier_scope', 'allowed_ips', 'locale', 'timezone', 'attributes'] as const),
-  ...(['must_change_password', 'deleted_at'] as const),
-];
+/** Columns that a bulk change or deletion can change, and an undo restores. */
+const undoColumns: (keyof UserEntity)[] = [...userFieldsWith('bulk_changeable'), 'deleted_at'];
 
 /** Returns the columns that an action sets. */
 export function assignmentsOf(action: UserAction): Assignment[] {
@@ -39,13 +26,11 @@ export function assignmentsOf(action: UserAction): Assignment[] {
 
 function changeAssignments(change: UserChange): Assignment[] {
   const assignments: Assignment[] = [];
-  for (const [field, cast] of Object.entries(casts) as [keyof UserChange & keyof UserEntity, string][]) {
-    if (change[field] !== undefined) assignments.push({ column: field, value: sql`${change[field]}::${rawSql(cast)}` });
+  for (const column of userFieldsWith('change')) {
+    const { change: kind, type } = userFields[column];
+    if (kind !== 'as_given' || change[column] === undefined) continue;
+    assignments.push({ column, value: sql`${storedValue(column, change[column])}::${rawSql(type)}` });
   }
-  if (change.first_name !== undefined)
-    assignments.push({ column: 'first_name', value: sql`${change.first_name ?? ''}::text` });
-  if (change.last_name !== undefined)
-    assignments.push({ column: 'last_name', value: sql`${change.last_name ?? ''}::text` });
   if (change.allowed_ips !== undefined)
     assignments.push({ column: 'allowed_ips', value: networksSql(change.allowed_ips) });
   if (change.attributes !== undefined)
@@ -56,7 +41,7 @@ function changeAssignments(change: UserChange): Assignment[] {
 }
 
 /** Renders addresses as an array of networks, without host bits and duplicates. */
-export function networksSql(addresses: string[]): SqlFragment {
+function networksSql(addresses: string[]): SqlFragment {
   return sql`array(
           select distinct network(address::inet)::cidr
           from unnest(${addresses}::text[]) address

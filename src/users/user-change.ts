@@ -1,30 +1,9 @@
 import type { Changes } from '../events/events.service';
 import type { Grants } from '../roles/roles.service';
-import type { UserEntity } from './user.entity';
+import type { ChangeFoundUsersRequest, ChangeUserRequest } from './users.dto';
 
 /** Fields that can be changed on users, one or many. */
-export type UserChange = Partial<
-  Pick<
-    UserEntity,
-    | 'name'
-    | 'phone'
-    | 'locale'
-    | 'timezone'
-    | 'carrier_scope'
-    | 'roles'
-    | 'status'
-    | 'allowed_ips'
-    | 'attributes'
-    | 'must_change_password'
-  >
-> & {
-  /** becomes `email_pending`, or for an invited user `email` */
-  email?: string;
-  first_name?: string | null;
-  last_name?: string | null;
-  roles_add?: string[];
-  roles_remove?: string[];
-};
+export type UserChange = ChangeUserRequest & ChangeFoundUsersRequest;
 
 /** Changes fields of users. */
 export interface ChangeAction {

@@ -8,11 +8,12 @@ import { CredentialsService } from '../credentials/credentials.service';
 import { EventsService } from '../events/events.service';
 import { IdempotencyService } from '../idempotency/idempotency.service';
 import { RolesService } from '../roles/roles.service';
+import { newUserValues } from './user-fields';
 import { UserMailsService } from './user-mails.service';
 import { type CreateUserRequest, toUserResponse, type UserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';
 
-/** Creating users. */
+/** Creates users. */
 @Injectable()
 export class UserCreationService {
   constructor(
@@ -33,7 +34,7 @@ export class UserCreationService {
     assertConsistent(request);
     const { user_type, carrier_id = null, carrier_scope = null, roles = [], password } = request;
     if (!mayReach(actor, { user_type, carrier_id }))
-      throw new AppError('access.denied', { detail: 'The user would be outside the scope.' });
+      throw new AppError('access.denied', { detail: 'The user would be outside your scope.' });
     if (user_type === 'system' && !mayGiveScope(actor, carrier_scope)) throw new AppError('access.grant_exceeds_own');
     await this.roles.assertMayGive(actor, roles, user_type);
     return this.insert(actor, request, password === undefined ? null : await this.hash(actor, request, password));
@@ -52,55 +53,26 @@ export class UserCreationService {
 
   @Transactional()
   private async insert(actor: Actor, request: CreateUserRequest, password_hash: string | null): Promise<UserResponse> {
-    const {
-      user_type,
-      name,
-      email,
-      phone = null,
-      locale = null,
-      timezone = null,
-      carrier_id = null,
-      carrier_scope = null,
-    } = request;
-    const { roles = [], allowed_ips = [], attributes = {}, must_change_password = password_hash !== null } = request;
+    const { user_type, roles = [], must_change_password = password_hash !== null } = request;
     if (roles.length > 0) await this.roles.assertMayGiveFrozen(actor, roles, user_type);
     const status = password_hash === null ? 'invited' : 'active';
+    const values = { ...newUserValues(request), roles: [...roles].sort(), status, must_change_password } as const;
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
-    const names = {
-      name,
-      email,
-      first_name: request.first_name ?? '',
-      last_name: request.last_name ?? '',
-      phone,
-      locale,
-      timezone,
-    };
-    const rights = {
-      user_type,
-      carrier_id,
-      carrier_scope,
-      roles: [...roles].sort(),
-      allowed_ips,
-      attributes,
-      status: status as UserResponse['status'],
-      must_change_password,
-    };
-    const user = await this.users.insert({ user_id: newId(), ...names, ...rights, created_by });
-    const after = Object.fromEntries(
-      Object.entries({ ...names, ...rights }).map(([field, value]) => [field, { after: value }]),
-    );
-    await this.events.record(actor, 'user.created', { type: 'user', id: user.user_id, carrier_id }, after);
+    const user = await this.users.insert({ user_id: newId(), ...values }, created_by, password_hash !== null);
+    const { user_id, carrier_id } = user;
+    const changes = Object.fromEntries(Object.entries(values).map(([field, after]) => [field, { after }]));
+    await this.events.record(actor, 'user.created', { type: 'user', id: user_id, carrier_id }, changes);
     if (password_hash === null) await this.mails.invite(user);
-    else await this.credentials.setPassword(user.user_id, password_hash, actor.actor_type !== 'system');
-    const answer = toUserResponse(password_hash === null ? user : await this.users.notePasswordSet(user.user_id));
-    await this.idempotency.keep(201, answer);
-    return answer;
+    else await this.credentials.setPassword(user_id, password_hash, actor.actor_type !== 'system');
+    const response = toUserResponse(user);
+    await this.idempotency.keep(201, response);
+    return response;
   }
 }
 
 /**
- * What does not fit together in a new user, or null: a Carrier User belongs to one carrier; a
- * System User to none, and only they have a scope.
+ * Returns the first contradiction between the fields of a new user, or null. A Carrier User belongs
+ * to one carrier and has no scope; a System User belongs to no carrier.
  */
 export function inconsistencyOf({
   user_type,
@@ -110,9 +82,9 @@ export function inconsistencyOf({
   if (user_type === 'carrier' && carrier_id === null)
     return { pointer: '/carrier_id', code: 'field.required', detail: 'is required for a Carrier User' };
   if (user_type === 'system' && carrier_id !== null)
-    return { pointer: '/carrier_id', code: 'field.not_allowed', detail: 'is not for System Users' };
+    return { pointer: '/carrier_id', code: 'field.not_allowed', detail: 'must be absent for a System User' };
   if (user_type === 'carrier' && carrier_scope !== null)
-    return { pointer: '/carrier_scope', code: 'field.not_allowed', detail: 'is for System Users only' };
+    return { pointer: '/carrier_scope', code: 'field.not_allowed', detail: 'must be absent for a Carrier User' };
   return null;
 }
 
@@ -120,5 +92,5 @@ function assertConsistent(request: CreateUserRequest): void {
   const fault = inconsistencyOf(request);
   if (fault !== null) throw invalid(fault);
   if (request.password === undefined && request.must_change_password === true)
-    throw invalid({ pointer: '/must_change_password', code: 'field.not_allowed', detail: 'needs a password' });
+    throw invalid({ pointer: '/must_change_password', code: 'field.not_allowed', detail: 'requires a password' });
 }

@@ -4,12 +4,15 @@ import { LoginAttemptsService } from '../credentials/login-attempts.service';
 import { EventsService } from '../events/events.service';
 import { IdempotencyService } from '../idempotency/idempotency.service';
 import { OperationsService } from '../operations/operations.service';
+import { userFieldsWith } from './user-fields';
 import { UserMailsService } from './user-mails.service';
 import { UsersRepository } from './users.repository';
 
+const identifyingFields = userFieldsWith('identifying');
+
 /**
- * Removing a user for good, together with what tells who they were. Ids and event types stay (GDPR
- * article 17; audit).
+ * Removes users for good, with all personal values. Ids and event types stay for the audit (GDPR
+ * article 17).
  */
 @Injectable()
 export class UserPurgeService {
@@ -23,21 +26,21 @@ export class UserPurgeService {
   ) {}
 
   /**
-   * Takes a person's values out of the audit log, the kept answers and the filters of operations,
-   * then removes them. To be called within a transaction.
+   * Removes a user, and the personal values in the audit log, the stored responses and the filters
+   * of operations. Requires a transaction.
    */
   async purge(actor: Actor, user_id: string): Promise<void> {
     const user = await this.users.findWithDeleted(user_id, actor);
     if (user === null) return;
-    const { name, email, email_pending, phone, first_name, last_name, carrier_id } = user;
-    const beforeAt = [email, email_pending].map((address) => address?.split('@')[0] ?? null);
+    const localParts = [user.email, user.email_pending].map((address) => address?.split('@')[0] ?? null);
+    const values = identifyingFields.map((field) => user[field]);
     await this.events.eraseUsers([user_id]);
     await this.idempotency.eraseUsers([user_id]);
-    await this.operations.eraseValues([name, email, email_pending, ...beforeAt, phone, first_name, last_name]);
+    await this.operations.eraseValues(identifyingFields, [...values, ...localParts]);
     await this.users.purge([user_id]);
     await this.attempts.remove([user_id]);
     // A queued invitation contains the address.
     await this.mails.cancelLinks(user_id);
-    await this.events.record(actor, 'user.purged', { type: 'user', id: user_id, carrier_id });
+    await this.events.record(actor, 'user.purged', { type: 'user', id: user_id, carrier_id: user.carrier_id });
   }
 }

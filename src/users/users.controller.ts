@@ -24,11 +24,15 @@ import type { Answered } from '../common/times';
 import { Idempotent } from '../idempotency/idempotent.decorator';
 import { ConflictLimitInterceptor } from '../rate-limits/conflict-limit.interceptor';
 import { UserCreationService } from './user-creation.service';
+import { userFieldsWith } from './user-fields';
 import { IfMatch, UserHeadersInterceptor } from './user-headers.interceptor';
 import { userList } from './user-list';
 import { ChangeUserRequest, CreateUserRequest, CurrentUserResponse, UserListResponse, UserResponse } from './users.dto';
 import { UsersService } from './users.service';
 
+const selfFields = userFieldsWith('self_changeable')
+  .map((field) => `\`${field}\``)
+  .join(', ');
 const userId = new ParseUUIDPipe({ errorHttpStatusCode: 404 });
 const etag = { ETag: '`version` of the user, for `If-Match`' };
 const ifMatch = {
@@ -127,8 +131,8 @@ export class UsersController {
   @ApiHeader(ifMatch)
   @Endpoint({
     description:
-      'An absent field stays unchanged, null clears it. Without `user:update`, users can change these fields of ' +
-      'themselves: `first_name last_name phone locale timezone`.',
+      'An absent field stays unchanged, null clears it. ' +
+      `Without \`user:update\`, users can change these fields of themselves: ${selfFields}.`,
     answer: { status: 200, type: UserResponse, description: 'The user after the change', headers: etag },
     errors: [
       'user.not_found',

@@ -5,6 +5,7 @@ import { BooleanField, EmailField, JsonObjectField, TextField, TextListField } f
 import { PageResponse } from '../common/http/page.dto';
 import { addressForm } from '../common/text-forms';
 import type { Timed } from '../common/times';
+import { userFieldsWith } from './user-fields';
 import type { UserEntity, UserStatus } from './user.entity';
 import { carrierIdForm, isTimezone, localeForm, nameForm, phoneForm, timezoneForm } from './user-forms';
 
@@ -121,7 +122,7 @@ export class ChangeUserRequest extends IntersectionType(PersonalFields, SharedCh
 
 /** Changes of all found users: the fields of one user that make sense for many. */
 export class ChangeFoundUsersRequest extends IntersectionType(
-  PickType(PersonalFields, ['locale', 'timezone']),
+  PickType(PersonalFields, userFieldsWith('self_changeable', 'bulk_changeable')),
   SharedChanges,
 ) {
   /** roles to give; not together with `roles` */

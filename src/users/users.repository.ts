@@ -10,9 +10,10 @@ import { rawSql, sql } from '../common/query/sql';
 import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import type { EventBase } from '../events/events.service';
-import { networksSql } from './user-assignments.sql';
+import { insertUsersSql, newUserColumns } from './new-users.sql';
 import type { AppliedAction, CheckedAction, PreviewedAction, UserAction } from './user-change';
 import { applyActionSql, previewActionSql, targetSql } from './user-changes.sql';
+import type { NewUserValues } from './user-fields';
 import type { UserEntity } from './user.entity';
 import { userList } from './user-list';
 import { userListSql } from './user-list.sql';
@@ -20,27 +21,8 @@ import { userColumns } from './user-columns.sql';
 import type { UserRecord } from './users.dto';
 import { isTaken, visibleUsers } from './users.sql';
 
-/** The columns of a new user. */
-export type NewUser = Pick<
-  UserEntity,
-  | 'user_id'
-  | 'user_type'
-  | 'name'
-  | 'email'
-  | 'first_name'
-  | 'last_name'
-  | 'phone'
-  | 'locale'
-  | 'timezone'
-  | 'carrier_id'
-  | 'carrier_scope'
-  | 'roles'
-  | 'status'
-  | 'allowed_ips'
-  | 'attributes'
-  | 'must_change_password'
-  | 'created_by'
->;
+/** A new user. */
+export type NewUser = NewUserValues & Pick<UserEntity, 'user_id'>;
 
 type TakenCode = 'user.name_taken' | 'user.email_taken';
 
@@ -130,20 +112,13 @@ export class UsersRepository {
   }
 
   /** Adds a user. The indexes decide whether name and address are free. */
-  async insert(user: NewUser): Promise<UserRecord> {
-    const [row] = await this.database.run<UserRecord>(sql`
-      insert into users (
-        user_id, user_type, name, email, first_name, last_name, phone, locale, timezone,
-        carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password, created_by
-      )
-      values (
-        ${user.user_id}, ${user.user_type}, ${user.name}, ${user.email}, ${user.first_name}, ${user.last_name},
-        ${user.phone}, ${user.locale}, ${user.timezone}, ${user.carrier_id}, ${user.carrier_scope},
-        ${user.roles}::text[], ${user.status}, ${networksSql(user.allowed_ips)},
-        ${JSON.stringify(user.attributes)}::jsonb, ${user.must_change_password}, ${user.created_by}
-      )
+  async insert(user: NewUser, created_by: string | null, has_password: boolean): Promise<UserRecord> {
+    const row = JSON.stringify([{ ...user, has_password }]);
+    const source = sql`jsonb_to_recordset(${row}::jsonb) as row (has_password boolean, ${newUserColumns})`;
+    const [created] = await this.database.run<UserRecord>(sql`
+      ${insertUsersSql(source, created_by)}
       returning ${userColumns}`);
-    return row as UserRecord;
+    return created as UserRecord;
   }
 
   /** Returns what an action would do to the users that match a filter. Writes and locks nothing. */
@@ -220,16 +195,6 @@ export class UsersRepository {
         and ${unchanged}
       returning ${userColumns}`);
     return row ?? null;
-  }
-
-  /** Notes when the password of a new user was set. */
-  async notePasswordSet(user_id: string): Promise<UserRecord> {
-    const [row] = await this.database.run<UserRecord>(sql`
-      update users
-      set password_changed_at = now()
-      where user_id = ${user_id}::uuid
-      returning ${userColumns}`);
-    return row as UserRecord;
   }
 
   /** Replaces the address of a user by the proposed one. Returns null if it is another one by now. */

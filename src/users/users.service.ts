@@ -11,6 +11,7 @@ import type { Answered } from '../common/times';
 import { type Changes, EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import { type AppliedAction, type UserAction, UserChangesService } from './user-changes.service';
+import { userFieldsWith } from './user-fields';
 import { UserMailsService } from './user-mails.service';
 import { UserPurgeService } from './user-purge.service';
 import { type ChangeUserRequest, type CurrentUserResponse, toUserResponse, type UserResponse } from './users.dto';
@@ -18,7 +19,7 @@ import { UsersRepository } from './users.repository';
 
 export { userFilter } from './user-list';
 
-const selfFields = ['first_name', 'last_name', 'phone', 'locale', 'timezone'];
+const selfFields: string[] = userFieldsWith('self_changeable');
 
 /** Users, one at a time and in lists. */
 @Injectable()

@@ -113,7 +113,7 @@ export function readFields<Fields extends object>(type: RequestClass<Fields>, bo
 }
 
 /** Returns the JSON pointer to a field (RFC 6901). */
-export function pointerTo(name: string): string {
+function pointerTo(name: string): string {
   return `/${name.replace(/~/g, '~0').replace(/\//g, '~1')}`;
 }
 

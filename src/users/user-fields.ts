@@ -1,0 +1,157 @@
+import type { UserEntity } from './user.entity';
+
+/** Form of a field in a file of users. `code` is text that is never a formula and needs no quotes. */
+export type CellForm = 'text' | 'code' | 'json' | 'boolean' | 'time' | 'address';
+
+/** Properties of a field of the user record. */
+export interface UserField {
+  /** type of the column */
+  type: 'uuid' | 'text' | 'text[]' | 'boolean' | 'jsonb' | 'cidr[]' | 'inet' | 'timestamptz' | 'integer';
+  /** set for personal values, which a purge erases from the audit log */
+  personal?: true;
+  /** set for values that can identify a person, which a purge also erases from filters of operations */
+  identifying?: true;
+  /** set for values of a new user; the audit log records them */
+  creatable?: true;
+  /** value of a new user without the field, and of a cleared field; null if not set */
+  empty?: unknown;
+  /** set for fields that a change can contain; `computed` if the new value depends on the old row */
+  change?: 'as_given' | 'computed';
+  /** set for fields that users may change on themselves without `user:update` */
+  self_changeable?: true;
+  /** set for fields that a bulk change can contain */
+  bulk_changeable?: true;
+  /** set for fields of import and export files */
+  cell?: CellForm;
+}
+
+/**
+ * Defines the fields of the user record, in the order of responses and files.
+ * Reading, creation, change, self-change, bulk change, undo, import, export and purge follow this
+ * table.
+ */
+export const userFields = {
+  user_id: { type: 'uuid', cell: 'code' },
+  user_type: { type: 'text', creatable: true, cell: 'code' },
+  name: { type: 'text', personal: true, identifying: true, creatable: true, change: 'as_given', cell: 'text' },
+  email: { type: 'text', personal: true, identifying: true, creatable: true, change: 'computed', cell: 'text' },
+  email_pending: { type: 'text', personal: true, identifying: true },
+  email_verified_at: { type: 'timestamptz', personal: true, cell: 'time' },
+  first_name: {
+    type: 'text',
+    personal: true,
+    identifying: true,
+    creatable: true,
+    empty: '',
+    change: 'as_given',
+    self_changeable: true,
+    cell: 'text',
+  },
+  last_name: {
+    type: 'text',
+    personal: true,
+    identifying: true,
+    creatable: true,
+    empty: '',
+    change: 'as_given',
+    self_changeable: true,
+    cell: 'text',
+  },
+  phone: {
+    type: 'text',
+    personal: true,
+    identifying: true,
+    creatable: true,
+    change: 'as_given',
+    self_changeable: true,
+    cell: 'text',
+  },
+  locale: {
+    type: 'text',
+    personal: true,
+    creatable: true,
+    change: 'as_given',
+    self_changeable: true,
+    bulk_changeable: true,
+    cell: 'code',
+  },
+  timezone: {
+    type: 'text',
+    personal: true,
+    creatable: true,
+    change: 'as_given',
+    self_changeable: true,
+    bulk_changeable: true,
+    cell: 'code',
+  },
+  carrier_id: { type: 'text', creatable: true, cell: 'text' },
+  carrier_scope: { type: 'text[]', creatable: true, change: 'as_given', bulk_changeable: true, cell: 'json' },
+  roles: { type: 'text[]', creatable: true, empty: [], change: 'computed', bulk_changeable: true, cell: 'json' },
+  status: { type: 'text', creatable: true, change: 'as_given', bulk_changeable: true, cell: 'code' },
+  allowed_ips: {
+    type: 'cidr[]',
+    personal: true,
+    creatable: true,
+    empty: [],
+    change: 'computed',
+    bulk_changeable: true,
+    cell: 'json',
+  },
+  attributes: {
+    type: 'jsonb',
+    personal: true,
+    creatable: true,
+    empty: {},
+    change: 'computed',
+    bulk_changeable: true,
+    cell: 'json',
+  },
+  must_change_password: {
+    type: 'boolean',
+    creatable: true,
+    empty: false,
+    change: 'as_given',
+    bulk_changeable: true,
+    cell: 'boolean',
+  },
+  created_at: { type: 'timestamptz', cell: 'time' },
+  created_by: { type: 'uuid' },
+  updated_at: { type: 'timestamptz' },
+  last_login_at: { type: 'timestamptz', personal: true, cell: 'time' },
+  last_login_ip: { type: 'inet', personal: true, cell: 'address' },
+  last_seen_at: { type: 'timestamptz', personal: true, cell: 'time' },
+  password_changed_at: { type: 'timestamptz', personal: true, cell: 'time' },
+  locked_until: { type: 'timestamptz', personal: true },
+  deleted_at: { type: 'timestamptz' },
+  version: { type: 'integer' },
+} as const satisfies Record<keyof UserEntity, UserField>;
+
+type Fields = typeof userFields;
+
+/** Names of the user fields that have all these properties. */
+export type UserFieldWith<Properties extends keyof UserField> = {
+  [Name in keyof Fields]: Fields[Name] extends Record<Properties, unknown> ? Name : never;
+}[keyof Fields];
+
+/** Values of a new user. */
+export type NewUserValues = Pick<UserEntity, UserFieldWith<'creatable'>>;
+
+/** Returns the names of the user fields that have all these properties, in the order of the table. */
+export function userFieldsWith<Properties extends keyof UserField>(
+  ...properties: Properties[]
+): UserFieldWith<Properties>[] {
+  const names = Object.keys(userFields) as (keyof Fields)[];
+  return names.filter((name) => properties.every((property) => property in userFields[name])) as never[];
+}
+
+/** Returns the value that is stored for a field. An absent or cleared field gets its empty value. */
+export function storedValue(name: keyof Fields, value: unknown): unknown {
+  const { empty = null }: UserField = userFields[name];
+  return value ?? empty;
+}
+
+/** Returns the values of a new user: the given ones, and the empty value of each other field. */
+export function newUserValues(given: { [Name in keyof NewUserValues]?: unknown }): NewUserValues {
+  const entries = userFieldsWith('creatable').map((name) => [name, storedValue(name, given[name])]);
+  return Object.fromEntries(entries) as NewUserValues;
+}
