@@ -1,12 +1,12 @@
 /**
- * What a spreadsheet takes for a formula, and what an export has put an apostrophe before; the same
- * characters as in `csv_cell` (migrations/1795200003000-AddTransfer.ts).
+ * Matches cells to which `csv_cell` (migrations/1795200003000-AddTransfer.ts) added an apostrophe,
+ * because a spreadsheet would run them as a formula (OWASP CSV Injection).
  */
 const guarded = /^'+[-=+@\t\r\n＝＋－＠]/;
 
 /**
- * A cell as it was before `csv_cell` put an apostrophe before it. Exactly one is taken away, so
- * that what had apostrophes of its own has them again.
+ * Removes the apostrophe that `csv_cell` added. Removes only one, so that a cell that started with
+ * apostrophes is restored.
  */
 export function unguarded(cell: string): string {
   return guarded.test(cell) ? cell.slice(1) : cell;

@@ -8,7 +8,7 @@ import type { ImportOptions } from './import-options';
 import { isMd5 } from './import-rows';
 import { ImportRowsService } from './import-rows.service';
 
-/** How many of the rows that failed are named. */
+/** Number of failed rows that an operation stores. */
 const failedMax = 10_000;
 
 interface Prepared {
@@ -16,10 +16,7 @@ interface Prepared {
   wrapped: Map<number, string>;
 }
 
-/**
- * Creates the users of a batch of rows. Permission, scope and roles count as they are when the
- * batch is done.
- */
+/** Creates the users of a batch of rows, with the permissions that the actor has at that time. */
 @Injectable()
 export class ImportBatchesService implements OnModuleInit {
   constructor(

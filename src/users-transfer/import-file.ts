@@ -5,42 +5,40 @@ import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { readJson } from '../common/http/body-parsers';
 import type { UploadedFile } from '../common/http/upload';
 import { unguarded } from './csv-formula';
-import { type ColumnKind, importColumns } from './transfer-columns';
+import type { CellForm } from '../users/user-fields';
+import { importColumns } from './transfer-columns';
 
-/** A row as it was in the file, or why it is none. */
+/** A row of a file: its values, or its fault. */
 export interface ImportLine {
-  /** where it begins, from 1 */
+  /** first line of the row, from 1 */
   line: number;
   values?: Record<string, unknown>;
   fault?: FieldError;
-  /** characters that it has, about */
+  /** approximate number of characters */
   size: number;
 }
 
 /** Approximate size in characters of an invalid row, of which only the fault is stored. */
 export const faultSize = 100;
-/**
- * Longest row; whatever a user holds, their row of an export is shorter: 1,000 carriers of a scope,
- * and attributes of which each character is a quote.
- */
+/** Maximum length of a row in characters. The largest user takes less in an export. */
 const lineMax = 131_072;
 /**
- * Bytes that are parsed in one go. Everybody else gets their turn in between; and a parser that has
- * many short rows at hand gives them out ever more slowly.
+ * Bytes that are parsed at once. The event loop runs between two pieces, and the parser slows down
+ * if it holds many short rows.
  */
 const pieceMax = 2_048;
 
 /**
- * The rows of a file as they come in, one after the other: as slow as whoever takes them. A row
- * that cannot be read is told as such; a file that cannot be read ends with an error that names the
- * line.
+ * Yields the rows of a file while it is uploaded, with backpressure.
+ * Yields the fault of a row that cannot be read. Throws an error with the line if the file itself
+ * cannot be read.
  * @throws request.invalid
  */
 export function readFile(file: UploadedFile): AsyncGenerator<ImportLine> {
   return file.format === 'csv' ? readCsv(file) : readNdjson(file);
 }
 
-/** UTF-8 without exceptions; a byte order mark at the beginning is skipped. */
+/** Decodes UTF-8 strictly. Skips a byte order mark at the start. */
 async function* decode(file: UploadedFile): AsyncGenerator<string> {
   const utf8 = new TextDecoder('utf-8', { fatal: true });
   try {
@@ -53,7 +51,7 @@ async function* decode(file: UploadedFile): AsyncGenerator<string> {
     yield utf8.decode();
   } catch (error) {
     const { code } = error as { code?: string };
-    if (code === 'ECONNRESET') throw fileFault('has broken off');
+    if (code === 'ECONNRESET') throw fileFault('must be complete; the upload broke off');
     throw code === 'ERR_ENCODING_INVALID_ENCODED_DATA' ? fileFault('must be UTF-8') : error;
   }
 }
@@ -65,13 +63,13 @@ async function* readNdjson(file: UploadedFile): AsyncGenerator<ImportLine> {
     const parts = (rest + text).split('\n');
     rest = parts.pop() ?? '';
     for (const part of parts) yield* readJsonLine(part, ++line);
-    if (rest.length > lineMax) throw fileFault(`has a line of more than ${lineMax} characters`, line + 1);
+    if (rest.length > lineMax) throw fileFault(`must have lines of at most ${lineMax} characters`, line + 1);
   }
   yield* readJsonLine(rest, line + 1);
 }
 
 function* readJsonLine(text: string, line: number): Generator<ImportLine> {
-  if (text.length > lineMax) throw fileFault(`has a line of more than ${lineMax} characters`, line);
+  if (text.length > lineMax) throw fileFault(`must have lines of at most ${lineMax} characters`, line);
   if (text.trim() === '') return;
   try {
     yield { line, values: readJson(text), size: text.length };
@@ -87,7 +85,7 @@ function* readJsonLine(text: string, line: number): Generator<ImportLine> {
 
 async function* readCsv(file: UploadedFile): AsyncGenerator<ImportLine> {
   const parser = parse({ relax_column_count: true, max_record_size: lineMax, record_delimiter: ['\r\n', '\n'] });
-  // what goes wrong there comes out of the parser too
+  // Errors of the pipeline also come out of the parser.
   pipeline(decode(file), parser).catch(() => undefined);
   let header: string[] | null = null;
   let line = 1;
@@ -110,16 +108,18 @@ function breaksIn(cell: string): number {
 function readHeader(names: string[]): string[] {
   const errors = names.flatMap((name, index) => {
     if (!Object.hasOwn(importColumns, name))
-      return [{ pointer: '', code: 'field.unknown', detail: `line 1, column ${index + 1}: is no column of an import` }];
+      return [
+        { pointer: '', code: 'field.unknown', detail: `line 1, column ${index + 1}: is not a column of an import` },
+      ];
     return names.indexOf(name) < index
-      ? [{ pointer: `/${name}`, code: 'field.malformed', detail: 'line 1: has the column twice' }]
+      ? [{ pointer: `/${name}`, code: 'field.malformed', detail: 'line 1: must not repeat the column' }]
       : [];
   });
   if (errors.length > 0) throw invalid(...errors.slice(0, 20));
   return names;
 }
 
-/** An empty cell is no value. */
+/** Reads the cells of a row. An empty cell is no value. */
 function readRow(header: string[], cells: string[], line: number): ImportLine {
   if (cells.length !== header.length)
     return {
@@ -135,7 +135,7 @@ function readRow(header: string[], cells: string[], line: number): ImportLine {
     if (cell.includes('\0'))
       return {
         line,
-        fault: { pointer: `/${name}`, code: 'field.malformed', detail: 'must not have NUL' },
+        fault: { pointer: `/${name}`, code: 'field.malformed', detail: 'must not contain NUL' },
         size: faultSize,
       };
     size += cell.length + name.length;
@@ -147,10 +147,10 @@ function readRow(header: string[], cells: string[], line: number): ImportLine {
   return { line, values, size };
 }
 
-function readCell(cell: string, kind: ColumnKind): unknown {
-  // spreadsheets write them in capitals
-  if (kind === 'boolean') return /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell);
-  if (kind !== 'json') return unguarded(cell);
+function readCell(cell: string, form: CellForm): unknown {
+  // Spreadsheets write booleans in upper case.
+  if (form === 'boolean') return /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell);
+  if (form !== 'json') return unguarded(cell);
   try {
     const { value, ...more } = readJson(`{"value":${unguarded(cell)}}`);
     return Object.keys(more).length === 0 ? value : undefined;
@@ -160,8 +160,10 @@ function readCell(cell: string, kind: ColumnKind): unknown {
 }
 
 function csvFault({ code }: CsvError): string {
-  if (code === 'CSV_MAX_RECORD_SIZE') return `has a row of more than ${lineMax} characters`;
-  return code === 'CSV_QUOTE_NOT_CLOSED' ? 'has a quote that is not closed' : 'has a quote in the wrong place';
+  if (code === 'CSV_MAX_RECORD_SIZE') return `must have rows of at most ${lineMax} characters`;
+  return code === 'CSV_QUOTE_NOT_CLOSED'
+    ? 'must close each quote'
+    : 'must not have a quote within a cell without quotes';
 }
 
 function fileFault(wants: string, line?: number): AppError {

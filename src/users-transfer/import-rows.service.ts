@@ -1,22 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
 import { holds } from '../access/permissions';
+import type { Scope } from '../access/scope';
 import { currentTime } from '../common/clock';
 import type { FieldError } from '../common/errors/app-error';
-import { sql, type SqlFragment } from '../common/query/sql';
-import { shortHash } from '../common/random';
 import { CredentialsService } from '../credentials/credentials.service';
-import { EventsService } from '../events/events.service';
+import { eventBase } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
 import { UserMailsService } from '../users/user-mails.service';
-import { visibleUsers } from '../users/users.sql';
+import type { DryRunState } from './dry-run-state';
 import type { ImportLine } from './import-file';
-import { type ImportedUser, isMd5, type Judge, judge, shortFault } from './import-rows';
 import type { ImportOptions } from './import-options';
-import { type Conflict, createdTargets, UsersImportRepository } from './users-import.repository';
+import { type ImportContext, type ImportedUser, isMd5, readRow, shortFault } from './import-rows';
+import { type Conflict, UsersImportRepository } from './users-import.repository';
 
-/** A row that failed, as an operation keeps it. */
+/** A row that failed, as an operation stores it. */
 export interface FailedRow {
   line: number;
   pointer: string;
@@ -25,15 +24,15 @@ export interface FailedRow {
   detail: string;
 }
 
-/** What became of rows. */
+/** Outcome of rows. */
 export interface RowsOutcome {
   created: number;
-  /** left out because they are there already, as was asked for */
+  /** rows whose id, name or address is taken, with `on_conflict=skip` */
   skipped: number;
   failed: FailedRow[];
 }
 
-/** The outcome that an import of rows would have. */
+/** Outcome that an import of rows would have. */
 interface PreviewOutcome extends RowsOutcome {
   /** rows whose id, name or address is taken */
   conflicts: number;
@@ -45,19 +44,21 @@ const takenCodes: Record<Conflict['field'], string> = {
   email: 'user.email_taken',
 };
 
-/** Rows of an import: which users they become, and creating these. */
+/** Checks the rows of imports and creates their users. */
 @Injectable()
 export class ImportRowsService {
   constructor(
     private readonly users: UsersImportRepository,
     private readonly roles: RolesService,
-    private readonly events: EventsService,
     private readonly mails: UserMailsService,
     private readonly conflicts: ConflictLimitService,
     private readonly credentials: CredentialsService,
   ) {}
 
-  /** Creates the users of rows, in the current transaction. */
+  /**
+   * Creates the users of rows in the current transaction.
+   * @param wrapped Argon2id hashes that replace the MD5 hashes, by line
+   */
   async create(
     actor: Actor,
     lines: ImportLine[],
@@ -65,24 +66,20 @@ export class ImportRowsService {
     options: ImportOptions,
     operation_id: string,
   ): Promise<RowsOutcome> {
-    const { users, failed } = await this.judge(
-      { actor, grants: await this.roles.frozenGrantsOf(actor) },
-      lines,
-      wrapped,
-    );
+    const grants = await this.roles.frozenGrantsOf(actor);
+    const { users, failed } = await this.readRows({ actor, grants }, lines, wrapped);
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
-    const events = this.events.recordAll(actor, 'user.created', 'user', createdTargets, operation_id);
-    // An MD5 that is not wrapped yet had a conflict before. Never store it: report the row as
-    // taken.
+    const event = eventBase(actor, 'user.created', { operation_id });
+    // An MD5 hash that is not wrapped had a conflict before. Never store it; report a conflict again.
     const ready = users.filter(({ password_hash }) => !isMd5(password_hash));
-    const made = new Set(ready.length === 0 ? [] : await this.users.create(ready, created_by, events));
+    const created = new Set(ready.length === 0 ? [] : await this.users.create(ready, created_by, event));
     if (options.invite) {
-      const invited = users.filter(({ line, status }) => made.has(line) && status === 'invited');
+      const invited = users.filter(({ line, status }) => created.has(line) && status === 'invited');
       if (invited.length > 0) await this.mails.inviteNew(invited);
     }
-    const left = users.filter(({ line }) => !made.has(line));
-    const conflicts = left.length === 0 ? [] : await this.users.findConflicts(left, visibleConflicts(actor));
-    const stored = users.filter(({ line }) => made.has(line)).map(({ password_hash }) => password_hash);
+    const left = users.filter(({ line }) => !created.has(line));
+    const conflicts = left.length === 0 ? [] : await this.users.findConflicts(left, visibleScope(actor));
+    const stored = users.filter(({ line }) => created.has(line)).map(({ password_hash }) => password_hash);
     await this.credentials.noteHashes(stored.filter((hash) => hash !== null));
     // In the batch's transaction: a conflict is counted if and only if the operation stores it.
     const visible = visibleLines(conflicts);
@@ -91,14 +88,14 @@ export class ImportRowsService {
     const unnamed = new Set(options.on_conflict === 'skip' ? [] : counted.slice(reportable));
     const reported = left.filter((user) => !unnamed.has(user));
     const hidden = [...unnamed].map(({ line }) => toFailed(line, hiddenConflict));
-    return { created: made.size, ...this.settle(reported, conflicts, [...failed, ...hidden], options) };
+    return { created: created.size, ...this.settle(reported, conflicts, [...failed, ...hidden], options) };
   }
 
   /** Returns the users that could be created from rows now. Does not change the rows. */
   async findCreatable(actor: Actor, lines: ImportLine[]): Promise<ImportedUser[]> {
     const grants = await this.roles.grantsOf(actor);
-    const { users } = await this.judge({ actor, grants }, structuredClone(lines), new Map());
-    const conflicts = users.length === 0 ? [] : await this.users.findConflicts(users, sql`false`);
+    const { users } = await this.readRows({ actor, grants }, structuredClone(lines), new Map());
+    const conflicts = users.length === 0 ? [] : await this.users.findConflicts(users, null);
     const taken = new Set(conflicts.map(({ line }) => line));
     return users.filter(({ line }) => !taken.has(line));
   }
@@ -112,19 +109,20 @@ export class ImportRowsService {
   async preview(
     actor: Actor,
     lines: ImportLine[],
-    file: PreviewedFile,
+    state: DryRunState,
     options: ImportOptions,
   ): Promise<PreviewOutcome> {
-    const { users, failed } = await this.judge({ actor, grants: await this.roles.grantsOf(actor) }, lines, new Map());
-    const inDatabase = users.length === 0 ? [] : await this.users.findConflicts(users, visibleConflicts(actor));
+    const grants = await this.roles.grantsOf(actor);
+    const { users, failed } = await this.readRows({ actor, grants }, lines, new Map());
+    const inDatabase = users.length === 0 ? [] : await this.users.findConflicts(users, visibleScope(actor));
     const visible = visibleLines(inDatabase);
-    const conflicts = file.limited
+    const conflicts = state.limited
       ? inDatabase.filter(({ hidden }) => !hidden)
-      : withEarlierRows(users, inDatabase, file);
+      : withEarlierRows(users, inDatabase, state);
     const counted = conflicts.filter(({ hidden }) => hidden);
     const reportable = await this.conflicts.count(actor, counted.length);
-    const endLine = file.limited ? 0 : (counted[reportable]?.line ?? Infinity);
-    file.limited = endLine < Infinity;
+    const endLine = state.limited ? 0 : (counted[reportable]?.line ?? Infinity);
+    state.limited = endLine < Infinity;
     const conflictLines = new Set(conflicts.map(({ line }) => line));
     // Behind the end, a conflict with an earlier row would reveal whether that row is free.
     const checked = users.filter(({ line }) => line < endLine || visible.has(line));
@@ -136,16 +134,17 @@ export class ImportRowsService {
     return { created: checked.length - left.length, conflicts: conflicts.length, ...settled };
   }
 
-  private async judge(
-    { actor, grants }: Pick<Judge, 'actor' | 'grants'>,
+  private async readRows(
+    { actor, grants }: Pick<ImportContext, 'actor' | 'grants'>,
     lines: ImportLine[],
     wrapped: Map<number, string>,
   ): Promise<{ users: ImportedUser[]; failed: FailedRow[] }> {
-    const judged = { actor, grants, now: currentTime(), wrapped, budget: await this.credentials.refusalBudget() };
+    const budget = await this.credentials.refusalBudget();
+    const context = { actor, grants, now: currentTime(), wrapped, budget };
     const users: ImportedUser[] = [];
     const failed: FailedRow[] = [];
     for (const { line, values, fault } of lines) {
-      const user = values === undefined ? (fault ?? unreadable) : judge(line, values, judged);
+      const user = values === undefined ? (fault ?? unreadable) : readRow(line, values, context);
       if ('code' in user) failed.push(toFailed(line, user));
       else users.push(user);
     }
@@ -161,7 +160,7 @@ export class ImportRowsService {
     if (on_conflict === 'skip') return { skipped: left.length, failed };
     const fields = new Map(conflicts.map(({ line, field }) => [line, field]));
     const taken = left.map(({ line }) => {
-      // whoever was in the way has gone in the same moment: the name is as good a reason as any
+      // No conflict is left if its user was deleted meanwhile. Then report the name.
       const field = fields.get(line) ?? 'name';
       return { line, pointer: `/${field}`, reason: takenCodes[field], detail: 'is taken' };
     });
@@ -180,18 +179,18 @@ const uncheckedRow: FieldError = {
 const unreadable: FieldError = { pointer: '', code: 'field.malformed', detail: 'cannot be read' };
 
 /** Adds the conflicts with earlier rows of the file, in the order of the rows. */
-function withEarlierRows(users: ImportedUser[], inDatabase: Conflict[], file: PreviewedFile): Conflict[] {
+function withEarlierRows(users: ImportedUser[], inDatabase: Conflict[], state: DryRunState): Conflict[] {
   const byLine = new Map(inDatabase.map((conflict) => [conflict.line, conflict]));
-  return users.flatMap((user) => byLine.get(user.line) ?? file.take(user) ?? []);
+  return users.flatMap((user) => byLine.get(user.line) ?? state.add(user) ?? []);
 }
 
 /**
- * Renders with which users (`other`) a conflict is not counted. Without `user:read`, an unlimited
- * scope shows none.
+ * Returns the scope in which a conflict is not counted, or null for none. An actor without
+ * `user:read` sees no user of an unlimited scope.
  */
-function visibleConflicts(actor: Actor): SqlFragment {
+function visibleScope(actor: Actor): Scope | null {
   const isUnlimited = actor.user_type === 'system' && actor.carrier_scope === null;
-  return isUnlimited && !holds(actor.permissions, 'user:read') ? sql`false` : visibleUsers(actor, 'other');
+  return isUnlimited && !holds(actor.permissions, 'user:read') ? null : actor;
 }
 
 function visibleLines(conflicts: Conflict[]): Set<number> {
@@ -201,27 +200,4 @@ function visibleLines(conflicts: Conflict[]): Set<number> {
 function toFailed(line: number, fault: FieldError): FailedRow {
   const { pointer = '', code, detail } = shortFault(fault);
   return { line, pointer, reason: code, detail };
-}
-
-/** Keeps the ids, names and addresses of a file's rows so far, as numbers to save memory. */
-export class PreviewedFile {
-  /** true once the actor has exceeded the limit of conflicts; then no further row is checked */
-  limited = false;
-  private readonly seen = new Set<number>();
-
-  /**
-   * Remembers what a user has; if an earlier one has it already, what it is, and nothing is
-   * remembered.
-   */
-  take({ line, user_id, name, email }: ImportedUser): Conflict | null {
-    const keys = {
-      user_id: shortHash(`i${user_id}`),
-      name: shortHash(`n${name.toLowerCase()}`),
-      email: shortHash(`e${email.toLowerCase()}`),
-    };
-    const [field] = (['user_id', 'name', 'email'] as const).filter((one) => this.seen.has(keys[one]));
-    if (field !== undefined) return { line, field, hidden: false };
-    Object.values(keys).forEach((key) => this.seen.add(key));
-    return null;
-  }
 }

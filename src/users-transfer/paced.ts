@@ -1,22 +1,19 @@
 import { monotonicMs } from '../common/clock';
 
-/** How slowly a reader may take a file. */
+/** Minimum speed of a client that reads a file. */
 export interface Pace {
-  /** milliseconds that a reader may keep the export waiting, when it has taken nothing before */
+  /** milliseconds that the export waits for a client that has read nothing yet */
   patienceMs: number;
-  /** bytes that earn one second of patience, up to `patienceMs` */
+  /** bytes that extend the wait by one second, up to `patienceMs` */
   bytesPerSecond: number;
 }
 
-/**
- * A reader that stalls is cut after a minute; one that trickles is cut unless it takes 16 KiB per
- * second.
- */
+/** Disconnects a client that stalls for a minute, or reads less than 16 KiB per second for long. */
 export const exportPace: Pace = { patienceMs: 60_000, bytesPerSecond: 16_384 };
 
 /**
- * Yields texts, and calls `giveUp` once the reader has kept it waiting for too long. Only the
- * reader's time counts, not that of the source, so a slow database cuts no client.
+ * Yields texts, and calls `giveUp` once the client has kept the export waiting for too long.
+ * Measures only the time of the client, so that a slow database disconnects no client.
  */
 export async function* paced(
   texts: AsyncIterable<string>,

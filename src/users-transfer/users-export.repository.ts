@@ -1,48 +1,55 @@
 import { Injectable } from '@nestjs/common';
+import type { Scope } from '../access/scope';
+import type { Condition } from '../common/query/filter';
+import { filterSql } from '../common/query/filter.sql';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
-import { type ColumnKind, transferColumns, type TransferFormat } from './transfer-columns';
+import type { CellForm } from '../users/user-fields';
+import { userFilterSql } from '../users/user-list.sql';
+import { visibleUsers } from '../users/users.sql';
+import { transferColumns, type TransferFormat } from './transfer-columns';
 
-/**
- * Rows to a piece: enough that the way to the database does not count, few enough that a piece is
- * small.
- */
-const rowsAtOnce = 100;
+/** Rows per round trip: enough to hide its latency, few enough to keep the memory small. */
+const rowsPerFetch = 100;
 
-/** Users that were found, and how to read them. */
-export interface FoundUsers {
-  count: number;
-  /** line by line, many to a text; to be read to the end, or returned */
-  texts: AsyncGenerator<string>;
-  /** gives up before they are read */
-  close: () => Promise<void>;
-}
-
-/** What is to be read. */
-export interface ExportWish {
-  /** who reads; one export each */
+/** Users to export, and the form of their file. */
+export interface ExportRequest {
+  /** the actor that exports; one export per holder at a time */
   holder: string;
-  /** which users */
-  condition: SqlFragment;
+  scope: Scope;
+  conditions: Condition[];
   format: TransferFormat;
-  /** of users with none of these roles the password hash is written too; null: of nobody */
+  /** includes the password hash of users without these roles; null = no hashes */
   hashes_unless_roles: string[] | null;
 }
 
-/** The SQL of exports: the database writes the lines, this process hands them on. */
+/** An export that has not been read yet. */
+export interface OpenExport {
+  /** number of users */
+  count: number;
+  /** lines of the file, many to a text. Read it to the end, or call its `return`. */
+  texts: AsyncGenerator<string>;
+  /** ends the export without reading it */
+  close: () => Promise<void>;
+}
+
+/** Reads users for exports. The database writes the lines of the file. */
 @Injectable()
 export class UsersExportRepository {
   constructor(private readonly database: Database) {}
 
-  /** Finds users as of now. */
-  async open({ holder, condition, format, hashes_unless_roles }: ExportWish, signal: AbortSignal): Promise<FoundUsers> {
+  /** Opens an export of the users in a scope that match a filter, from one snapshot. */
+  async open(request: ExportRequest, signal: AbortSignal): Promise<OpenExport> {
+    const { holder, format } = request;
+    const condition = exportedSql(request);
     const snapshot = await this.database.openSnapshot(holder, signal);
     try {
-      const [found] = await snapshot.run<{ count: number }>(
-        sql`select count(*)::integer as count from users where ${condition}`,
-      );
-      const lines = format === 'csv' ? csvLines(condition) : jsonLines(condition, hashes_unless_roles);
-      const texts = snapshot.texts(lines, rowsAtOnce, format === 'csv' ? '\r\n' : '\n');
+      const [found] = await snapshot.run<{ count: number }>(sql`
+        select count(*)::integer as count
+        from users
+        where ${condition}`);
+      const lines = format === 'csv' ? csvLines(condition) : jsonLines(condition, request.hashes_unless_roles);
+      const texts = snapshot.texts(lines, rowsPerFetch, format === 'csv' ? '\r\n' : '\n');
       return { count: found?.count ?? 0, texts, close: () => snapshot.close() };
     } catch (error) {
       await snapshot.close();
@@ -51,8 +58,14 @@ export class UsersExportRepository {
   }
 }
 
+function exportedSql({ scope, conditions }: ExportRequest): SqlFragment {
+  return sql`users.deleted_at is null
+    and ${visibleUsers(scope)}
+    and ${filterSql(conditions, userFilterSql)}`;
+}
+
 function csvLines(condition: SqlFragment): SqlFragment {
-  const cell: Record<ColumnKind, (column: string) => string> = {
+  const cell: Record<CellForm, (column: string) => string> = {
     text: (column) => `csv_cell(${column})`,
     json: (column) => `coalesce(csv_quoted(to_json(${column})::text), '')`,
     code: (column) => `coalesce(${column}::text, '')`,
@@ -60,18 +73,34 @@ function csvLines(condition: SqlFragment): SqlFragment {
     time: (column) => `coalesce(rfc3339(${column}), '')`,
     address: (column) => `coalesce(host(${column}), '')`,
   };
-  const cells = Object.entries(transferColumns).map(([name, kind]) => rawSql(cell[kind](`users.${name}`)));
-  return sql`select ${joinSql(cells, ` || ',' || `)} from users where ${condition} order by users.user_id`;
+  const cells = Object.entries(transferColumns).map(([name, form]) => rawSql(cell[form](`users.${name}`)));
+  return sql`
+    select ${joinSql(cells, ` || ',' || `)}
+    from users
+    where ${condition}
+    order by users.user_id`;
 }
 
 function jsonLines(condition: SqlFragment, hashes_unless_roles: string[] | null): SqlFragment {
-  const value = (column: string, kind: ColumnKind) =>
-    kind === 'time' ? `rfc3339(${column})` : kind === 'address' ? `host(${column})` : column;
-  const columns = Object.entries(transferColumns).map(([name, kind]) =>
-    rawSql(`${value(`users.${name}`, kind)} as ${name}`),
+  const value = (column: string, form: CellForm) =>
+    form === 'time' ? `rfc3339(${column})` : form === 'address' ? `host(${column})` : column;
+  const columns = Object.entries(transferColumns).map(([name, form]) =>
+    rawSql(`${value(`users.${name}`, form)} as ${name}`),
   );
-  const hash = sql`(select password_hash from credentials where credentials.user_id = users.user_id
-    and (credentials.expires_at is null or credentials.expires_at > now()) and not users.roles && ${hashes_unless_roles}::text[]) as password_hash`;
+  const hash = sql`(
+        select password_hash
+        from credentials
+        where credentials.user_id = users.user_id
+          and (credentials.expires_at is null or credentials.expires_at > now())
+          and not users.roles && ${hashes_unless_roles}::text[]
+      ) as password_hash`;
   const all = hashes_unless_roles === null ? columns : [...columns, hash];
-  return sql`select row_to_json(line)::text from (select ${joinSql(all, ', ')} from users where ${condition} order by users.user_id) line`;
+  return sql`
+    select row_to_json(line)::text
+    from (
+      select ${joinSql(all, ', ')}
+      from users
+      where ${condition}
+      order by users.user_id
+    ) line`;
 }

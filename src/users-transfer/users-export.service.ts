@@ -1,28 +1,32 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../access/actor';
+import { type Actor, identityOf } from '../access/actor';
 import { holds } from '../access/permissions';
 import { currentTime } from '../common/clock';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { readBoolean } from '../common/query/boolean-parameter';
-import { parseFilter, type RawQuery } from '../common/query/filter';
-import { filterSql } from '../common/query/filter.sql';
-import { sql } from '../common/query/sql';
+import { type Condition, parseFilter, type RawQuery } from '../common/query/filter';
 import { EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
-import { userFilterSql } from '../users/user-list.sql';
 import { userFilter } from '../users/users.service';
-import { visibleUsers } from '../users/users.sql';
 import { exportPace, paced } from './paced';
 import { transferColumns, type TransferFormat } from './transfer-columns';
-import { type ExportWish, type FoundUsers, UsersExportRepository } from './users-export.repository';
+import { type OpenExport, UsersExportRepository } from './users-export.repository';
 
-/** A file that is written while it is read. */
+/** A file that is written while the client reads it. */
 export interface ExportedFile {
   name: string;
   media_type: string;
   texts: AsyncIterable<string>;
-  /** aborted when the reader is too slow: the file is to be broken off */
+  /** aborted when the client reads too slowly; the response must then break off */
   late: AbortSignal;
+}
+
+interface ParsedExport {
+  conditions: Condition[];
+  format: TransferFormat;
+  hashes: boolean;
+  /** names of the filter parameters */
+  parameters: string[];
 }
 
 const mediaTypes: Record<TransferFormat, string> = {
@@ -30,10 +34,10 @@ const mediaTypes: Record<TransferFormat, string> = {
   ndjson: 'application/x-ndjson; charset=utf-8',
 };
 
-/** Taking users out into a file. */
+/** Exports users to a file. */
 @Injectable()
 export class UsersExportService {
-  /** How slowly a reader may take a file. Tests shorten it. */
+  /** Minimum speed of a client. Tests shorten it. */
   pace = exportPace;
 
   constructor(
@@ -43,45 +47,44 @@ export class UsersExportService {
   ) {}
 
   /**
-   * The users that a filter finds within the actor's scope, as they are at this moment. Recorded
-   * before the first line is given out, so that nothing leaves unnoticed. Password hashes need
-   * `user:purge`, and are left out for users whom the actor may not touch: a hash is the way into
-   * their account. One export per actor at a time; a reader that is too slow is cut, so that a few
-   * clients cannot take all places for ever.
-   * @param gone ends the export, and whatever the database is doing for it
+   * Exports the users in the actor's scope that match a filter, from one snapshot.
+   * Records the event before the first line, so that no export is unnoticed. Password hashes need
+   * `user:purge` and are left out for users that the actor may not change, because a hash gives
+   * access to its user. An actor has one export at a time, and a client that reads too slowly is
+   * disconnected, so that a few clients cannot take all places.
+   * @param gone ends the export and its database query
    * @throws access.denied, request.invalid, request.rate_limited, service.overloaded
    */
   async export(actor: Actor, query: RawQuery, gone: AbortSignal): Promise<ExportedFile> {
     if (readBoolean(query, 'hashes') && !holds(actor.permissions, 'user:purge')) throw new AppError('access.denied');
-    const { format, hashes, fields, condition } = parseExport(query);
+    const { conditions, format, hashes, parameters } = parseExport(query);
     const hashes_unless_roles = hashes ? (await this.roles.grantsOf(actor)).forbidden : null;
-    const visible = sql`users.deleted_at is null and ${visibleUsers(actor)} and ${condition}`;
-    const holder = `${actor.actor_type}:${actor.user_id}`;
-    const found = await this.users.open({ holder, condition: visible, format, hashes_unless_roles }, gone);
+    const holder = identityOf(actor);
+    const open = await this.users.open({ holder, scope: actor, conditions, format, hashes_unless_roles }, gone);
     try {
-      // which fields were asked for, not the values: those may be somebody's name
+      // The event contains the filter parameters without their values, which may be personal.
       const changes = {
-        count: { after: found.count },
+        count: { after: open.count },
         format: { after: format },
         hashes: { after: hashes },
-        filter: { after: fields },
+        filter: { after: parameters },
       };
       await this.events.record(actor, 'user.exported', { type: 'user', carrier_id: actor.carrier_id }, changes);
-      const name = `users-${currentTime()
+      const time = currentTime()
         .toISOString()
-        .replace(/[-:]|\.\d+/g, '')}.${format}`;
+        .replace(/[-:]|\.\d+/g, '');
       const late = new AbortController();
-      const texts = paced(await begin(found, format), this.pace, () => late.abort());
-      return { name, media_type: mediaTypes[format], texts, late: late.signal };
+      const texts = paced(await begin(open, format), this.pace, () => late.abort());
+      return { name: `users-${time}.${format}`, media_type: mediaTypes[format], texts, late: late.signal };
     } catch (error) {
-      await found.close();
+      await open.close();
       throw error;
     }
   }
 }
 
-/** Reads the first lines, so that what goes wrong until then is an answer and not half a file. */
-async function begin({ texts }: FoundUsers, format: TransferFormat): Promise<AsyncIterable<string>> {
+/** Reads the first lines, so that an error until then becomes an error response. */
+async function begin({ texts }: OpenExport, format: TransferFormat): Promise<AsyncIterable<string>> {
   const first = await texts.next();
   const header = format === 'csv' ? `${Object.keys(transferColumns).join(',')}\r\n` : '';
   return (async function* () {
@@ -94,26 +97,20 @@ async function begin({ texts }: FoundUsers, format: TransferFormat): Promise<Asy
   })();
 }
 
-interface ParsedExport extends Pick<ExportWish, 'condition' | 'format'> {
-  hashes: boolean;
-  /** names of the filter parameters */
-  fields: string[];
-}
-
 function parseExport(query: RawQuery): ParsedExport {
-  const { format = 'csv', hashes: wanted, ...filters } = query;
+  const { format = 'csv', hashes, ...filters } = query;
   const errors: FieldError[] = [];
   const conditions = parseFilter(filters, userFilter, errors);
+  const withHashes = readBoolean({ hashes }, 'hashes', errors);
   if (format !== 'csv' && format !== 'ndjson')
     errors.push({ parameter: 'format', code: 'parameter.malformed', detail: 'must be csv or ndjson' });
-  const hashes = readBoolean({ hashes: wanted }, 'hashes', errors);
-  if (hashes && format !== 'ndjson')
-    errors.push({ parameter: 'hashes', code: 'parameter.conflict', detail: 'needs format=ndjson' });
+  if (withHashes && format !== 'ndjson')
+    errors.push({ parameter: 'hashes', code: 'parameter.conflict', detail: 'requires format=ndjson' });
   if (errors.length > 0) throw invalid(...errors);
   return {
+    conditions,
     format: format as TransferFormat,
-    hashes,
-    fields: Object.keys(filters).sort(),
-    condition: filterSql(conditions, userFilterSql),
+    hashes: withHashes,
+    parameters: Object.keys(filters).sort(),
   };
 }

@@ -12,27 +12,22 @@ import { OperationRunner } from '../operations/operation-runner.service';
 import type { OperationResponse } from '../operations/operations.dto';
 import { OperationsService } from '../operations/operations.service';
 import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
+import { DryRunState } from './dry-run-state';
 import { faultSize, type ImportLine, readFile } from './import-file';
 import { type ImportOptions, readImportOptions } from './import-options';
 import { isMd5, rowFault, shortFault } from './import-rows';
-import { type FailedRow, ImportRowsService, PreviewedFile } from './import-rows.service';
+import { type FailedRow, ImportRowsService } from './import-rows.service';
 import type { ImportResultResponse } from './users-transfer.dto';
 
-/**
- * So many users are created while the caller waits; more are an operation, and so is what takes
- * long.
- */
+/** Rows that are imported within the request. A larger import becomes an operation. */
 const atOnceMax = 10_000;
 const md5AtOnceMax = 100;
 const rowsMax = 5_000_000;
-/**
- * A batch ends with whatever comes first, so that it takes little room, and its transaction little
- * time.
- */
+/** Limits of a batch, which keep its memory and its transaction small. The first one ends it. */
 const batchMax = { rows: 1_000, characters: 1_048_576, md5: 20 };
 const failedMax = 10_000;
 
-/** Creating users from a file. */
+/** Imports users from a file. */
 @Injectable()
 export class UsersImportService {
   private readonly logger = new Logger(UsersImportService.name);
@@ -46,13 +41,16 @@ export class UsersImportService {
     private readonly conflicts: ConflictLimitService,
   ) {}
 
-  /** @throws request.invalid, request.too_large */
+  /**
+   * Imports the users of a file, or with `dry_run` checks them.
+   * @throws request.invalid, request.too_large, request.rate_limited
+   */
   async import(actor: Actor, query: RawQuery, file: UploadedFile): Promise<ImportResultResponse | OperationResponse> {
     const { dry_run, ...options } = readImportOptions(query);
     return dry_run ? await this.preview(actor, options, file) : await this.create(actor, options, file);
   }
 
-  /** The rows are kept as they come in; only what has come in as a whole is worked off. */
+  /** Stores the rows while they are uploaded. Creates users only once the file is complete. */
   private async create(
     actor: Actor,
     options: ImportOptions,
@@ -71,14 +69,13 @@ export class UsersImportService {
     const atOnce = rows <= atOnceMax && md5 <= md5AtOnceMax;
     const accepted = await this.begin(actor, operation_id, atOnce);
     if (!atOnce || accepted.finished_at !== null) return accepted;
-    // it was accepted: what goes wrong from here on is tried again by the runner, and must not look
-    // like nothing had happened
+    // The import is accepted: the runner retries it after an error, so the request must not fail.
     await this.runner
       .finish(operation_id)
-      .catch((error: unknown) => this.logger.warn(`import ${operation_id} is not done yet: ${codeOf(error)}`));
+      .catch((error: unknown) => this.logger.warn(`import ${operation_id} is not finished yet: ${codeOf(error)}`));
     await this.runner.passOn('import');
     const operation = await this.operations.get(actor, operation_id);
-    // it goes on elsewhere, was canceled, or came to no good end
+    // Another instance continues the operation, or it was canceled or failed.
     if (operation.status !== 'done') return operation;
     const { changed, unchanged, skipped_count } = operation;
     const failed = (operation.skipped as FailedRow[]).map(toFailedRow);
@@ -88,8 +85,8 @@ export class UsersImportService {
   }
 
   /**
-   * From here on the rows are worked off, whatever dies: a repetition of the request is told of
-   * this operation, until there is a result.
+   * Accepts the import. From here on it survives a crash: a retried request returns the operation
+   * until there is a result.
    */
   @Transactional()
   private async begin(actor: Actor, operation_id: string, atOnce: boolean): Promise<OperationResponse> {
@@ -100,7 +97,7 @@ export class UsersImportService {
     return operation;
   }
 
-  /** How much there is; null when the operation was canceled meanwhile. */
+  /** Stores the rows and returns their numbers, or null if the operation was canceled meanwhile. */
   private async receive(operation_id: string, file: UploadedFile): Promise<[rows: number, md5: number] | null> {
     let [number, rows, md5] = [0, 0, 0];
     try {
@@ -121,12 +118,12 @@ export class UsersImportService {
   private async preview(actor: Actor, options: ImportOptions, file: UploadedFile): Promise<ImportResultResponse> {
     const result: ImportResultResponse = { operation_id: null, created: 0, skipped: 0, failed_count: 0, failed: [] };
     await this.conflicts.assertOpen(actor);
-    const previewed = new PreviewedFile();
+    const state = new DryRunState();
     let [rows, conflictCount] = [0, 0];
     for await (const lines of batchesOf(file)) {
       rows += lines.length;
       if (rows > rowsMax) throw new AppError('request.too_large');
-      const { created, skipped, failed, conflicts } = await this.rows.preview(actor, lines, previewed, options);
+      const { created, skipped, failed, conflicts } = await this.rows.preview(actor, lines, state, options);
       conflictCount += conflicts;
       result.created += created;
       result.skipped += skipped;
@@ -169,7 +166,7 @@ function toFailedRow({ line, pointer, reason, detail }: FailedRow): ImportResult
   return { line, pointer, code: reason, detail };
 }
 
-/** The text of a fault of the database may have a value in it. */
+/** Returns the code of an error. The text of a database error may contain a value of a row. */
 function codeOf(error: unknown): string {
   return (error instanceof AppError ? error : fromDatabaseError(error))?.code ?? 'service.internal_error';
 }

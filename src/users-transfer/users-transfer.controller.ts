@@ -23,13 +23,14 @@ const exportParameters: ParameterDoc[] = [
   ...filterParameters(userFilter),
   {
     name: 'format',
-    description: 'How the users are written',
+    description: 'Format of the file',
     schema: { type: 'string', enum: ['csv', 'ndjson'], default: 'csv' },
   },
   {
     name: 'hashes',
     description:
-      '`true`: with `password_hash`; needs `user:purge` and `format=ndjson`. Not of users whom the caller may not change',
+      '`true`: includes `password_hash`, except of users that the caller may not change; ' +
+      'requires `user:purge` and `format=ndjson`',
     schema: { type: 'boolean', default: false },
   },
 ];
@@ -38,7 +39,39 @@ const columns = Object.keys(importColumns)
   .map((name) => `\`${name}\``)
   .join(', ');
 
-/** Users into files and out of them. */
+const exportDescription = [
+  'Exports all users in the scope of the caller that match the filter, from one snapshot, in the order of their ids. ' +
+    'The filters are those of `GET /user/list`, including `attributes.<key>`. ' +
+    'An import accepts the columns of an export.',
+  'CSV follows RFC 4180 with a header line. An empty cell is no value; lists and `attributes` are JSON. ' +
+    'A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) ' +
+    'gets one more apostrophe, which an import removes.',
+  'A caller has one export at a time; another one returns 429. ' +
+    'A client that reads nothing for a minute, or less than 16 KiB per second for long, is disconnected.',
+  'The audit log records each export. An incomplete file ends without the end of the body.',
+].join('\n');
+
+const importDescription = [
+  'Accepts CSV (RFC 4180, UTF-8, with a header line) or NDJSON, as an export writes them. ' +
+    '`user_type`, `name` and `email` are required. In CSV, lists and `attributes` are JSON. ' +
+    `The columns: ${columns}. ` +
+    'At most 5,000,000 rows of at most 131,072 characters each, and at most 4 GiB (413).',
+  'Each row succeeds or fails on its own, by the rules of `POST /user/create`. ' +
+    'A file that cannot be read creates no users. ' +
+    'Up to 10,000 rows (100 with an MD5 hash) are imported within the request; ' +
+    'a larger or delayed import becomes an operation (202).',
+  'A caller who cannot list all users learns of at most 1,000 conflicts per hour with names, addresses and ids ' +
+    'outside their scope. After that, an import reports conflicting rows as `field.conflict` without a pointer, ' +
+    'and a dry run reports all further rows in this way. Another dry run in the same hour returns 429.',
+  'Password hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text forms, of limited cost, ' +
+    'and MD5 in hexadecimal, which is wrapped in Argon2id. ' +
+    'Only System Users without `carrier_scope` can import hashes other than MD5, ' +
+    'because they increase the cost of each refused login. ' +
+    'The first login replaces the hash; if the password policy rejects the password, the user must change it. ' +
+    'A user without a hash is `invited` or `disabled`.',
+].join('\n');
+
+/** Import and export of users. */
 @ApiTags('Import and export')
 @Controller('user')
 @UseInterceptors(OperationHeadersInterceptor)
@@ -48,14 +81,11 @@ export class UsersTransferController {
     private readonly imports: UsersImportService,
   ) {}
 
-  /** Export the users that a filter finds */
+  /** Export the users that match a filter */
   @Get('export')
   @Allow('user:export')
   @Endpoint({
-    description: `All of them, as they are at one moment, in the order of their ids; without a filter all that the caller may see. Filters are those of \`GET /user/list\`, \`attributes.<key>\` too. The columns are those that an import takes back.
-CSV is that of RFC 4180 with a header line: no value is an empty cell, lists and \`attributes\` are JSON, and a cell that a spreadsheet would take for a formula (\`= + - @\`, tab or line break, also after apostrophes) has one apostrophe more before it, which an import takes away.
-One export per caller at a time; another one is refused with 429. A reader that takes nothing for a minute, or less than 16 KiB per second for long, is cut off.
-Audited. A file that breaks off is not complete: the connection ends without the end of the body.`,
+    description: exportDescription,
     answer: {
       status: 200,
       description: 'The file',
@@ -82,15 +112,12 @@ Audited. A file that breaks off is not complete: the connection ends without the
   @ApiConsumes('text/csv', 'application/x-ndjson')
   @ApiBody({ description: 'One user per row', schema: { type: 'string' } })
   @Endpoint({
-    description: `CSV (RFC 4180, UTF-8, the first line names the columns) or NDJSON, as an export writes them; \`user_type\`, \`name\` and \`email\` are required, \`password_hash\` may come besides; in CSV lists and \`attributes\` are JSON. The columns: ${columns}. At most 5,000,000 rows of at most 131,072 characters each, and at most 4 GiB (413).
-Each row stands for itself, by the rules of \`POST /user/create\`; a file that cannot be read creates nobody. Up to 10,000 rows (100 with an MD5) are answered when they are done, more are an operation, and so are those that cannot be done for the moment (202).
-A caller who cannot list every user learns of at most 1,000 conflicts an hour with names, addresses and ids outside their scope. After that, an import reports conflicting rows as \`field.conflict\` without a pointer, and a dry run reports all further rows in this way. Another dry run in the same hour returns 429.
-Hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text forms, of bounded cost, and MD5 in hexadecimal, which is wrapped inside Argon2id. Only System Users without \`carrier_scope\` can import hashes of other systems (an MD5 is open to all): the work of every refused login grows with them. The first login replaces the hash; if the password policy rejects the password, the user must change it. Without a hash, a user is \`invited\` or \`disabled\`.`,
+    description: importDescription,
     answer: {
       status: 200,
       type: ImportResultResponse,
-      description: 'What was done, or with `dry_run` what would be',
-      accepted: { type: OperationResponse, description: 'The operation that goes on' },
+      description: 'The result, or with `dry_run` the result that the import would have',
+      accepted: { type: OperationResponse, description: 'The operation that continues the import' },
     },
     query: importParameters,
   })

@@ -15,7 +15,7 @@ import { UsersImportRepository } from './users-import.repository';
 import { UsersImportService } from './users-import.service';
 import { UsersTransferController } from './users-transfer.controller';
 
-/** Users into files and out of them. */
+/** Import and export of users. */
 @Module({
   imports: [
     CredentialsModule,

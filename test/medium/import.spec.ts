@@ -193,11 +193,11 @@ describe('the import of users', () => {
 
   it.each([
     ['', 'line 1: must have a header line'],
-    ['user_type,nmae\r\nx,y', 'line 1, column 2: is no column of an import'],
-    ['name,name\r\nx,y', 'line 1: has the column twice'],
-    [`${header}\r\ncarrier,a"b,c,d\r\n`, 'line 2: has a quote in the wrong place'],
-    [`${header}\r\ncarrier,ok-1,ok-1@example.com,c1\r\ncarrier,"open`, 'line 3: has a quote that is not closed'],
-    [`${header}\r\ncarrier,${'x'.repeat(140_000)},c,d\r\n`, 'line 2: has a row of more than 131072 characters'],
+    ['user_type,nmae\r\nx,y', 'line 1, column 2: is not a column of an import'],
+    ['name,name\r\nx,y', 'line 1: must not repeat the column'],
+    [`${header}\r\ncarrier,a"b,c,d\r\n`, 'line 2: must not have a quote within a cell without quotes'],
+    [`${header}\r\ncarrier,ok-1,ok-1@example.com,c1\r\ncarrier,"open`, 'line 3: must close each quote'],
+    [`${header}\r\ncarrier,${'x'.repeat(140_000)},c,d\r\n`, 'line 2: must have rows of at most 131072 characters'],
   ])('creates no user from an unreadable file: %#', async (file, detail) => {
     const before = await count();
     const { status, body } = await send(file);
