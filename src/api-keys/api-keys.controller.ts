@@ -11,7 +11,7 @@ import { CreatedKeyResponse, CreateKeyRequest, KeyListResponse } from './api-key
 import { ApiKeysService } from './api-keys.service';
 
 /** API keys. */
-@ApiTags('Keys')
+@ApiTags('API keys')
 @Controller('auth/key')
 export class KeysController {
   constructor(private readonly apiKeys: ApiKeysService) {}

@@ -21,7 +21,7 @@ import { AuthService } from './auth.service';
 import { CheckTokenService } from './check-token.service';
 import { SigningKeysService } from '../signing-keys/signing-keys.service';
 
-/** Logging in, and what a token is worth. */
+/** Login, tokens and the own password. */
 @ApiTags('Authentication')
 @Controller()
 export class AuthController {
@@ -38,7 +38,9 @@ export class AuthController {
   @Public('login')
   @RouteConfig({ triesPassword: true, heldBack: 'none' })
   @Endpoint({
-    description: 'With name or e-mail address. Unknown, wrong, disabled and invited get one answer.',
+    description:
+      'By name or e-mail address. ' +
+      'An unknown user, a wrong password, a disabled user and an invited user get the same response.',
     answer: { status: 200, type: LoginResponse, description: 'A new session with its tokens' },
     errors: ['auth.invalid_credentials', 'auth.ip_not_allowed', 'auth.too_many_attempts', 'service.overloaded'],
   })
@@ -58,10 +60,11 @@ export class AuthController {
       'Works in three ways. With `token` in the body, this access token is only checked, and the header is ignored. ' +
       'With a token in the header, the token is checked; past half its lifetime it is replaced by a new token of the ' +
       'same session, until 1 h after the last login or refresh. ' +
-      'With `refresh_token` in the body, both tokens are rotated. The access token in the header may then be absent or ' +
-      'expired; an access token of another session or of a revoked signing key returns 401, and nothing is rotated. ' +
+      'With `refresh_token` in the body, both tokens are rotated. ' +
+      'The access token in the header may then be absent or expired. An access token of another session or of a ' +
+      'revoked signing key returns 401, and nothing is rotated. ' +
       'An invalid token, an ended session and a disabled user get the same response, 401.',
-    answer: { status: 200, type: CheckTokenResponse, description: 'The token is good' },
+    answer: { status: 200, type: CheckTokenResponse, description: 'The token is valid' },
     errors: ['auth.token_missing', 'auth.token_invalid'],
     optionalBody: true,
   })
@@ -75,7 +78,7 @@ export class AuthController {
   @Public('failures')
   @ApiBody({ type: LogoutRequest, required: false })
   @Endpoint({
-    description: 'Ends the session of `refresh_token`, or without one that of the access token.',
+    description: 'Ends the session of `refresh_token`. Without it, ends the session of the access token.',
     answer: { status: 204, description: 'The session has ended' },
     errors: ['auth.token_missing', 'auth.token_invalid'],
     optionalBody: true,
@@ -92,7 +95,8 @@ export class AuthController {
   @Allow(undefined, { duringPasswordChange: true, limit: 'login' })
   @Endpoint({
     description:
-      'Ends all other sessions. At most 8 new passwords of a user are processed at the same time; further requests return 429.',
+      'Ends all other sessions of the user. ' +
+      'At most 8 new passwords of a user are processed at the same time; further requests return 429.',
     answer: { status: 204, description: 'The password is changed' },
     errors: ['auth.wrong_current_password', 'auth.too_many_attempts', 'service.overloaded'],
   })
@@ -105,7 +109,11 @@ export class AuthController {
   @Public('none')
   @Endpoint({
     description:
-      'JWKS (RFC 7517). An access token is a JWT, `typ` `at+jwt`, `alg` `ES256`, with `iss` (the public URL of the service), `aud` `carrier-platform`, `sub` (id of the user), `sid` (id of the session), `jti`, `iat`, `exp`, `user_type`, `roles`, and `carrier_id` of Carrier Users; permissions are not in it. Offline verification sees the end of a session, and a change of roles, only when the token expires. Fetch the keys again when a `kid` is unknown.',
+      'JWKS (RFC 7517). An access token is a JWT with `typ` `at+jwt` and `alg` `ES256`. Its claims are `iss` (the ' +
+      'public URL of the service), `aud` (`carrier-platform`), `sub` (id of the user), `sid` (id of the session), ' +
+      '`jti`, `iat`, `exp`, `user_type`, `roles`, and `carrier_id` for Carrier Users. It contains no permissions. ' +
+      'Offline verification notices the end of a session or a change of roles only when the token expires. ' +
+      'Fetch the keys again if a `kid` is unknown.',
     answer: { status: 200, type: JwksResponse, description: 'The key set' },
   })
   jwks(): JwksResponse {

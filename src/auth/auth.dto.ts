@@ -3,62 +3,62 @@ import { SessionResponse } from '../sessions/sessions.dto';
 import { UserResponse } from '../users/users.dto';
 
 const passwordField = { min: 1, max: 256, raw: true, format: 'password' };
-/** Any text that fits into a body: a token of the wrong form is a bad token, not a bad request. */
+/** Any text that fits into a body. A malformed token returns 401, not 400. */
 const tokenField = { optional: true, min: 1, max: 65_000, raw: true };
 const newPasswordField = { min: 1, max: 1_024, raw: true, format: 'password' };
 
-/** A login. */
+/** Credentials of a user. */
 export class LoginRequest {
-  /** name or e-mail address, without regard to case */
+  /** name or e-mail address, not case-sensitive */
   @TextField({ min: 1, max: 254, example: 'ada' }) login!: string;
   /** verified exactly as sent */
   @TextField(passwordField) password!: string;
 }
 
-/** A token to be checked, or a pair to be refreshed. */
+/** Access token to check, or refresh token to rotate. */
 export class CheckTokenRequest {
-  /** access token of any user, to be checked only; not together with `refresh_token` */
+  /** access token of any user, only checked; must not be sent together with `refresh_token` */
   @TextField(tokenField) token?: string;
-  /** rotates the pair */
+  /** refresh token to rotate, together with its access token */
   @TextField(tokenField) refresh_token?: string;
 }
 
-/** The end of a session. */
+/** Session to end. */
 export class LogoutRequest {
-  /** ends its session without an access token */
+  /** refresh token whose session ends; the access token is then not needed */
   @TextField(tokenField) refresh_token?: string;
 }
 
-/** A change of one's own password. */
+/** Change of the own password. */
 export class ChangePasswordRequest {
-  /** the password in force */
+  /** current password */
   @TextField(passwordField) current_password!: string;
   /**
-   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the least); not common, not containing name,
-   * address or carrier
+   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the minimum); not a common password, without
+   * name, e-mail address or carrier of the user
    */
   @TextField(newPasswordField) new_password!: string;
 }
 
-/** A change of one's own e-mail address. */
+/** Change of the own e-mail address. */
 export class ChangeEmailRequest {
-  /** the new address; counts once its owner confirms it by mail */
+  /** new address; takes effect once it is confirmed by mail */
   @EmailField({ example: 'ada@example.net' }) email!: string;
-  /** the password in force */
+  /** current password */
   @TextField(passwordField) current_password!: string;
 }
 
-/** A wish to reset a password. */
+/** Request to reset a password. */
 export class ResetEmailRequest {
-  /** address in force of the user */
+  /** current e-mail address of the user */
   @EmailField({ example: 'ada@example.com' }) email!: string;
 }
 
-/** A new password, by the link of a mail. */
+/** New password, set by mailed link. */
 export class ResetRequest {
   /**
-   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the least); not common, not containing name,
-   * address or carrier
+   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the minimum); not a common password, without
+   * name, e-mail address or carrier of the user
    */
   @TextField(newPasswordField) password!: string;
 }
@@ -71,46 +71,46 @@ export class LoginResponse {
   token_type!: 'Bearer';
   /** seconds until the access token expires */
   expires_in!: number;
-  /** opaque; good for one refresh */
+  /** opaque; valid for one refresh */
   refresh_token!: string;
-  /** seconds until the session ends if nothing happens */
+  /** seconds until the session ends without a refresh */
   refresh_expires_in!: number;
   /** the new session */
   session_id!: string;
-  /** who logged in */
+  /** user who logged in */
   user!: UserResponse;
 }
 
-/** What a good token stands for. */
+/** State of a valid token. */
 export class CheckTokenResponse {
-  /** always true; a bad token is answered with 401 */
+  /** always true; an invalid token returns 401 */
   active!: boolean;
-  /** a new access token, where there is one */
+  /** new access token, if `refreshed` is true */
   access_token?: string;
   /** always `Bearer` */
   token_type?: 'Bearer';
   /** seconds until the access token expires */
   expires_in!: number;
-  /** whether there is a new access token */
+  /** whether the response contains a new access token */
   refreshed!: boolean;
-  /** the next refresh token, after a refresh */
+  /** next refresh token, after a rotation */
   refresh_token?: string;
-  /** seconds until the session ends if nothing happens, after a refresh */
+  /** seconds until the session ends without a refresh, after a rotation */
   refresh_expires_in?: number;
-  /** whose token it is */
+  /** user of the token */
   user!: UserResponse;
-  /** the session behind it */
+  /** session of the token */
   session!: SessionResponse;
-  /** what its user may do at this moment */
+  /** current permissions of the user */
   permissions!: string[];
 }
 
-/** An accepted wish; the same whether the address is known or not. */
+/** Accepted request. It has no fields, so it does not reveal whether an address is known. */
 export class AcceptedResponse {}
 
-/** A link that is good. */
+/** A valid link. */
 export class LinkResponse {
-  /** when it expires */
+  /** time of expiry */
   expires_at!: Date;
 }
 

@@ -8,7 +8,7 @@ import { Endpoint } from '../common/http/endpoint.decorator';
 import { IntrospectionRequest, IntrospectionResponse } from './introspection.dto';
 import { IntrospectionService } from './introspection.service';
 
-/** Token introspection as OAuth 2.0 libraries ask for it. */
+/** Token introspection for OAuth 2.0 libraries. */
 @ApiTags('Authentication')
 @Controller('auth')
 export class IntrospectionController {
@@ -22,8 +22,13 @@ export class IntrospectionController {
   @ApiConsumes('application/x-www-form-urlencoded')
   @Endpoint({
     description:
-      "One's own access tokens, with the permission `token:introspect` those of all users within the scope. All else is answered with `active: false` alone: bad, expired and revoked tokens, refresh tokens, keys for machines, users outside the scope, and users who must change their password. There is no `client_id`: sessions belong to users. A key as caller needs the permission; it may also come by HTTP Basic, its id (`key_id`) as `client_id` and itself as `client_secret`.",
-    answer: { status: 200, type: IntrospectionResponse, description: 'What the token is worth' },
+      'Users can introspect their own access tokens. ' +
+      'The permission `token:introspect` allows the access tokens of all users within the scope of the caller. ' +
+      'The response is `active: false` alone for invalid, expired and revoked tokens, ' +
+      'refresh tokens, API keys, users outside the scope, and users who must change their password. ' +
+      'There is no `client_id`, because sessions belong to users. An API key needs the permission. ' +
+      'It can also be sent by HTTP Basic, with its id (`key_id`) as `client_id` and the API key as `client_secret`.',
+    answer: { status: 200, type: IntrospectionResponse, description: 'The state of the token' },
   })
   introspect(@CurrentActor() actor: Actor, @Body() { token }: IntrospectionRequest): Promise<IntrospectionResponse> {
     return this.introspection.introspect(actor, token);

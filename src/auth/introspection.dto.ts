@@ -1,26 +1,26 @@
 import type { UserType } from '../access/actor';
 import { TextField } from '../common/http/fields';
 
-/** A question about a token (RFC 7662 §2.1). */
+/** Introspection request (RFC 7662 §2.1). */
 export class IntrospectionRequest {
-  /** an access token; refresh tokens are never active here */
+  /** access token; refresh tokens and API keys are never active */
   @TextField({ min: 1, max: 65_000, raw: true }) token!: string;
-  /** taken, and makes no difference */
+  /** accepted and ignored */
   @TextField({ optional: true, max: 256, raw: true, example: 'access_token' }) token_type_hint?: string;
 }
 
-/** What a token is worth (RFC 7662 §2.2). When it is not active, `active` is all that is told. */
+/** Introspection response (RFC 7662 §2.2). For an inactive token, `active` is the only field. */
 export class IntrospectionResponse {
   /**
-   * whether the token is good, its session lives, and its user may act; false also when the caller
-   * may not ask about it
+   * whether the token is valid, its session has not ended, and its user is active; also false if
+   * the caller may not introspect the token
    */
   active!: boolean;
   /** always `Bearer` */
   token_type?: 'Bearer';
-  /** who issued it: the service's public address */
+  /** issuer: the public URL of the service */
   iss?: string;
-  /** for whom: the platform */
+  /** audience: `carrier-platform` */
   aud?: string;
   /** id of the user */
   sub?: string;
@@ -28,18 +28,18 @@ export class IntrospectionResponse {
   sid?: string;
   /** id of the token */
   jti?: string;
-  /** when it was issued, in seconds since 1970 */
+  /** time of issue, in seconds since 1970 */
   iat?: number;
-  /** when it expires, in seconds since 1970 */
+  /** time of expiry, in seconds since 1970 */
   exp?: number;
-  /** name of the user at this moment */
+  /** current name of the user */
   username?: string;
-  /** kind of user */
+  /** type of the user */
   user_type?: UserType;
   /** carrier of a Carrier User */
   carrier_id?: string;
-  /** roles at this moment */
+  /** current roles */
   roles?: string[];
-  /** permissions at this moment, with blanks between them; absent when there are none */
+  /** current permissions, separated by spaces; absent if there are none */
   scope?: string;
 }

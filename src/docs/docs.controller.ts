@@ -4,7 +4,7 @@ import { Public } from '../access/allow.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { DocsService } from './docs.service';
 
-/** What the error codes mean. */
+/** Serves the pages that explain the error codes. */
 @ApiExcludeController()
 @Controller('docs/errors')
 export class DocsController {

@@ -2,6 +2,6 @@ import { Module } from '@nestjs/common';
 import { DocsController } from './docs.controller';
 import { DocsService } from './docs.service';
 
-/** Pages about the interface. */
+/** Serves the pages about error codes. */
 @Module({ controllers: [DocsController], providers: [DocsService] })
 export class DocsModule {}

@@ -3,16 +3,20 @@ import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 
-/** The committed document. It is made by the build and checked for drift. */
+/** The committed document. The build generates it, and CI checks it for drift. */
 const documentFile = join(
   __dirname,
   ...(__dirname.includes(`${join('dist', 'src')}`) ? ['..', '..', '..'] : ['..', '..']),
   'openapi.json',
 );
 
-/** Policy of the explorer's pages: its own scripts and styles, no others. */
+/**
+ * Content security policy of the explorer.
+ * It allows only scripts and styles of the service itself.
+ */
 export const docsPolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+  "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
 
 /** Serves the OpenAPI explorer at `/docs` and the document at `/docs/openapi.json`. */
 export function setupDocs(app: NestFastifyApplication, basePath: string): void {

@@ -3,7 +3,7 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import { type ErrorCode, errorKind } from '../common/errors/error-codes';
 import { ProblemResponse } from '../common/http/problem.dto';
 
-/** An operation of the document, as far as it is completed here. */
+/** The parts of an operation that this file reads or completes. */
 interface Operation {
   operationId?: string;
   security?: unknown[];
@@ -16,47 +16,57 @@ interface Operation {
   description?: string;
 }
 
-/** What the parameters of paths mean: one name, one meaning. */
+/** Descriptions of path parameters. A name means the same in every path. */
 const pathParameters: Record<string, string> = {
-  user_id: 'Id of the user, a UUID; anything else is 404',
-  operation_id: 'Id of the operation, a UUID; anything else is 404',
-  key_id: 'Id of the key, a UUID; anything else is 404',
-  session_id: 'Id of the session, a UUID; anything else is 404',
-  role: 'Name of the role, in its upper and lower case',
+  user_id: 'Id of the user, a UUID. Other text returns 404.',
+  operation_id: 'Id of the operation, a UUID. Other text returns 404.',
+  key_id: 'Id of the API key, a UUID. Other text returns 404.',
+  session_id: 'Id of the session, a UUID. Other text returns 404.',
+  role: 'Name of the role, case-sensitive',
   token: 'Token of the mailed link',
 };
 
-/** The order in which the explorer shows them. */
+/** Tags and their descriptions, in the order of the explorer. */
 const tags: Record<string, string> = {
-  Authentication: 'Logging in and out, and what a token is worth',
-  'Passwords and addresses': 'Setting them, also by mailed link',
-  Users: 'One user at a time, and lists',
+  Authentication: 'Log in and out, check and refresh tokens',
+  'Passwords and addresses': 'Set passwords and confirm e-mail addresses, also by mailed link',
+  Users: 'Read, create, change and delete single users, and list users',
   'Bulk changes': 'Change or delete all users that match a filter, with preview and undo',
-  'Import and export': 'Users into files and out of them',
-  Operations: 'Following, ending and undoing what is done to many',
-  Sessions: 'One per login',
-  Keys: 'With which machines call the service',
+  'Import and export': 'Create users from a file, and write users to a file',
+  Operations: 'Follow, cancel and undo background work on many users',
+  Sessions: 'List and end sessions. Every login opens a session.',
+  'API keys': 'Credentials with which machines call the service',
   Roles: 'Named sets of permissions',
-  Audit: 'Who did what to whom',
-  Health: 'For load balancers and orchestrators',
+  Audit: 'The audit log: who changed what, and when',
+  Health: 'Probes for load balancers and orchestrators',
 };
-/** What holds for all operations, and would have to be said at each. */
+/** Rules that hold for all operations. */
 const introduction = [
   'Users, logins, tokens and sessions of a carrier-services platform.',
-  '**Callers.** `POST /auth/login` gives an access token and a refresh token, `POST /auth/check-token` renews them. Send the access token, or a key for machines, as `Authorization: Bearer …` or `X-Auth-Token: …`. Each operation names the permission that it demands; what is outside the scope of the caller does not exist for them.',
-  '**Requests.** JSON in UTF-8 unless said otherwise. Unknown fields and unknown, repeated or empty parameters are refused. In a PATCH an absent field is unchanged and null clears it. Times are RFC 3339 in UTC.',
-  '**Filters** are parameters called like the fields, joined by AND. An operator is a suffix: none is equality, `_ne` (finds nulls too), `_in` (a comma list of up to 500), `_gt` `_gte` `_lt` `_lte` (times), `_isnull` (`true` or `false`), `_like` (contains, at least 3 characters). In a query a `+` of a time has to be written `%2B`.',
-  '**Pages.** Go on with `cursor=` and the `next_cursor` of the page before, until it is null. `total` says with `relation` whether it is exact (`eq`) or an estimate (`approx`).',
-  '**Repeating.** Where an operation takes an `Idempotency-Key`, a repeated request is done once. With `If-Match` and the `ETag` of a user a change applies to that version only.',
-  '**Errors** are `application/problem+json` (RFC 9457); decide by `code`, show `detail` to people, tell operators the `request_id`. The order of refusal is 401, 403, 400, 404, 412, 409. After 429 and 503 wait for `Retry-After`.',
+  '**Authentication.** `POST /auth/login` returns an access token and a refresh token. `POST /auth/check-token` ' +
+    'refreshes them. Send the access token, or an API key, as `Authorization: Bearer …` or `X-Auth-Token: …`. ' +
+    'Each operation names the permission that it requires. Users outside the scope of the caller are not visible.',
+  '**Requests** are JSON in UTF-8 unless stated otherwise. Unknown fields and unknown, repeated or empty parameters ' +
+    'are rejected. In a PATCH, an absent field stays unchanged and null clears it. Times are RFC 3339 in UTC.',
+  '**Filters** are query parameters named like the fields. All filters must match. A suffix selects the operator: ' +
+    'none is equality, `_ne` (also finds null), `_in` (a comma-separated list of up to 500 values), `_gt` `_gte` ' +
+    '`_lt` `_lte` (times), `_isnull` (`true` or `false`), `_like` (contains, at least 3 characters). ' +
+    'Write the `+` of a time as `%2B`.',
+  '**Pages.** Send `next_cursor` of a page as `cursor` to get the next page, until `next_cursor` is null. ' +
+    '`relation` in `total` is `eq` for an exact number and `approx` for an estimate.',
+  '**Retries.** An operation with an `Idempotency-Key` runs once, even if the request is repeated. ' +
+    'With `If-Match` and the `ETag` of a user, a change applies only to that version.',
+  '**Errors** are `application/problem+json` (RFC 9457). Clients decide by `code`, show `detail` to people, and give ' +
+    'the `request_id` to the operator. If several errors apply, the first of 401, 403, 400, 404, 412 and 409 is ' +
+    'returned. After 429 and 503, wait for the seconds in `Retry-After`.',
 ].join('\n\n');
 const together = (...names: string[]) => {
   const properties = Object.fromEntries(names.map((name) => [name, {}]));
   return { required: names, properties };
 };
 /**
- * Rules between the fields of a body, which no decorator of a field can show. Services enforce
- * them.
+ * Rules between the fields of a body, which field decorators cannot express.
+ * Services enforce them.
  */
 const betweenFields: Record<string, object> = {
   CheckTokenRequest: { not: together('token', 'refresh_token') },
@@ -73,8 +83,8 @@ const betweenFields: Record<string, object> = {
 const methods = ['get', 'post', 'patch', 'delete'] as const;
 
 /**
- * Makes the OpenAPI 3.1 document from controllers and DTOs. Only the build does this; the service
- * serves the committed file.
+ * Creates the OpenAPI 3.1 document from controllers and DTOs.
+ * Only the build calls it. The service serves the committed file.
  */
 export function createDocument(app: INestApplication): OpenAPIObject {
   const builder = new DocumentBuilder()
@@ -87,7 +97,7 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, 'bearer')
     .addApiKey({ type: 'apiKey', in: 'header', name: 'X-Auth-Token' }, 'x-auth-token')
     .addBasicAuth(
-      { type: 'http', scheme: 'basic', description: 'The id of a key for machines, and the key' },
+      { type: 'http', scheme: 'basic', description: 'Id of an API key as user name, the API key as password' },
       'client-credentials',
     );
   const document = SwaggerModule.createDocument(app, builder.build(), {
@@ -104,7 +114,21 @@ export function createDocument(app: INestApplication): OpenAPIObject {
   const schemas = ((document.components ??= {}).schemas ??= {});
   for (const schema of Object.values(schemas)) closeSchema(schema);
   for (const [name, rules] of Object.entries(betweenFields)) Object.assign(schemas[name] ?? {}, rules);
+  joinLines(document);
   return document;
+}
+
+/**
+ * Joins the lines of each paragraph in all descriptions, because docstrings wrap at 100 columns.
+ * Blank lines, list items and table rows stay.
+ */
+function joinLines(node: unknown): void {
+  if (typeof node !== 'object' || node === null) return;
+  for (const [name, value] of Object.entries(node)) {
+    if (name === 'description' && typeof value === 'string')
+      Object.assign(node, { description: value.replace(/(?<!\n)\n(?!\n|[-*|] |\d+\. )/g, ' ') });
+    else joinLines(value);
+  }
 }
 
 interface Schema {
@@ -116,7 +140,9 @@ interface Schema {
   $ref?: string;
 }
 
-/** OpenAPI 3.1 has no `nullable`; and an object has the properties it names and no others. */
+/**
+ * Replaces `nullable`, which OpenAPI 3.1 does not have, and closes objects to further properties.
+ */
 function closeSchema(schema: Schema): void {
   if (schema.nullable === true) {
     delete schema.nullable;
@@ -130,9 +156,9 @@ function closeSchema(schema: Schema): void {
   }
 }
 
-/** Adds what every operation of its kind can answer, so that no controller has to repeat it. */
+/** Adds the responses and descriptions that operations have in common. */
 function complete(operation: Operation, method: string): void {
-  const closed = operation['x-permission'] !== 'none';
+  const isProtected = operation['x-permission'] !== 'none';
   operation.security ??= [];
   const codes: ErrorCode[] = [
     ...(operation['x-error-codes'] ?? []),
@@ -144,19 +170,20 @@ function complete(operation: Operation, method: string): void {
   ];
   if (operation.parameters?.some(({ name }) => name === 'Idempotency-Key') === true)
     codes.push('idempotency.in_progress', 'idempotency.key_reused');
-  if (closed) codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', 'auth.password_change_required');
+  if (isProtected)
+    codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', 'auth.password_change_required');
   codes.push('request.invalid');
-  // a body that nobody asked for is read and refused like any other
+  // A body is parsed even if the operation takes none.
   if (method !== 'get') codes.push('request.malformed_json', 'request.too_large', 'request.unsupported_media_type');
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set(codes))
     byStatus.set(errorKind(code).status, [...(byStatus.get(errorKind(code).status) ?? []), code]);
   for (const [status, list] of [...byStatus].sort(([a], [b]) => a - b))
-    operation.responses[String(status)] = refusal(status, list);
+    operation.responses[String(status)] = errorResponse(list);
   const permission = operation['x-permission'];
+  const keysNote = operation['x-keys'] === true ? '' : '; not available to API keys';
   if (permission !== undefined && permission !== 'none')
-    operation.description =
-      `${operation.description ?? ''}\n\nPermission: \`${permission}\`${operation['x-keys'] === true ? '' : '; not for keys'}`.trim();
+    operation.description = `${operation.description ?? ''}\n\nPermission: \`${permission}\`${keysNote}`.trim();
   for (const parameter of operation.parameters ?? []) {
     const description = parameter.in === 'path' ? pathParameters[parameter.name] : undefined;
     if (description !== undefined) parameter.description ??= description;
@@ -164,7 +191,7 @@ function complete(operation: Operation, method: string): void {
   if (method === 'get' || method === 'delete') delete operation.requestBody;
 }
 
-function refusal(status: number, codes: ErrorCode[]): unknown {
+function errorResponse(codes: ErrorCode[]): unknown {
   const texts = codes.map((code) => `\`${code}\`: ${errorKind(code).title}`);
   const retry = codes.some((code) => errorKind(code).retry_after_seconds !== undefined)
     ? { headers: { 'Retry-After': { description: 'Seconds to wait', schema: { type: 'string' } } } }

@@ -9,9 +9,9 @@ import { AcceptedResponse, ChangeEmailRequest, LinkResponse, ResetEmailRequest, 
 import { Page } from './pages';
 import { RecoveryService } from './recovery.service';
 
-const asPage = 'With `Accept: text/html` a small script-free page; its form posts back here.';
+const asPage = 'With `Accept: text/html`, the response is a script-free page whose form posts to this path.';
 
-/** Passwords and addresses by mailed link. */
+/** Passwords and e-mail addresses by mailed link. */
 @ApiTags('Passwords and addresses')
 @Controller('auth')
 export class RecoveryController {
@@ -24,8 +24,13 @@ export class RecoveryController {
   @Endpoint({
     description:
       'Always returns the same response in the same time, whether the address is known or not. ' +
-      'Mails at most one link per address in 5 minutes, 3 an hour and 10 a day; invitations at most 3 an hour.',
-    answer: { status: 202, type: AcceptedResponse, description: 'If somebody has this address, a mail is on its way' },
+      'Mails at most one link per address in 5 minutes, 3 in an hour and 10 in a day, ' +
+      'and at most 3 invitations in an hour.',
+    answer: {
+      status: 202,
+      type: AcceptedResponse,
+      description: 'Accepted. If a user has this address, a mail is sent.',
+    },
     errors: ['auth.too_many_attempts'],
   })
   async requestReset(@Body() request: ResetEmailRequest, @CurrentCaller() caller: Caller): Promise<AcceptedResponse> {
@@ -38,8 +43,8 @@ export class RecoveryController {
   @Public()
   @Page('reset-form')
   @Endpoint({
-    description: `Uses nothing up, so mail scanners do no harm. ${asPage}`,
-    answer: { status: 200, type: LinkResponse, description: 'The link is good' },
+    description: `Does not use up the link, so mail scanners do no harm. ${asPage}`,
+    answer: { status: 200, type: LinkResponse, description: 'The link is valid' },
     errors: ['reset.token_invalid'],
   })
   checkReset(@Param('token') token: string): Promise<LinkResponse> {
@@ -54,8 +59,8 @@ export class RecoveryController {
   @Page('reset-done')
   @Endpoint({
     description:
-      'Sets the password. The link works once. All sessions of the user end, the user gets a mail, and an invited user ' +
-      'becomes active. A rejected password does not use up the link. ' +
+      'Sets the password. The link works once. ' +
+      'All sessions of the user end, the user gets a mail, and an invited user becomes active. A rejected password does not use up the link. ' +
       'At most 8 new passwords of a user are processed at the same time; further requests return 429. ' +
       asPage,
     answer: { status: 204, description: 'The password is set' },
@@ -70,8 +75,9 @@ export class RecoveryController {
   @HttpCode(202)
   @Allow(undefined, { limit: 'login' })
   @Endpoint({
-    description: 'The new address counts once its owner confirms it by mail within 24 h; the old one is told.',
-    answer: { status: 202, type: AcceptedResponse, description: 'A mail is on its way to the new address' },
+    description:
+      'The new address takes effect once it is confirmed by mailed link within 24 h. The old address gets a notice.',
+    answer: { status: 202, type: AcceptedResponse, description: 'Accepted. A mail is sent to the new address.' },
     errors: ['auth.wrong_current_password', 'auth.too_many_attempts', 'service.overloaded'],
   })
   async changeEmail(@CurrentActor() actor: Actor, @Body() request: ChangeEmailRequest): Promise<AcceptedResponse> {
@@ -84,8 +90,8 @@ export class RecoveryController {
   @Public()
   @Page('email-form')
   @Endpoint({
-    description: `Uses nothing up. ${asPage}`,
-    answer: { status: 200, type: LinkResponse, description: 'The link is good' },
+    description: `Does not use up the link. ${asPage}`,
+    answer: { status: 200, type: LinkResponse, description: 'The link is valid' },
     errors: ['email.token_invalid'],
   })
   checkEmail(@Param('token') token: string): Promise<LinkResponse> {
@@ -99,8 +105,8 @@ export class RecoveryController {
   @RouteConfig({ form: true })
   @Page('email-done')
   @Endpoint({
-    description: `Confirms exactly the address the link was mailed to; works once. ${asPage}`,
-    answer: { status: 204, description: 'The address is in force' },
+    description: `Confirms exactly the address that the link was mailed to. The link works once. ${asPage}`,
+    answer: { status: 204, description: 'The address is confirmed' },
     errors: ['email.token_invalid', 'user.email_taken', 'auth.too_many_attempts'],
     noBody: true,
   })

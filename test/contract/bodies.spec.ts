@@ -222,7 +222,7 @@ describe('whole request bodies', () => {
     const answers = await Promise.all(
       required.map(async ({ method, path }) => ({ method, path, ...(await send(method, path)) })),
     );
-    const error = { pointer: '', code: 'field.required', detail: 'the operation needs a body' };
+    const error = { pointer: '', code: 'field.required', detail: 'the operation requires a body' };
     const told = answers.map(({ method, path, status, body }) => [`${method} ${path}`, status, body.errors]);
     expect(told).toEqual(required.map(({ method, path }) => [`${method} ${path}`, 400, [error]]));
   });

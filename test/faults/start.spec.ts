@@ -125,7 +125,7 @@ describe('the service with its embedded database', () => {
     expect(await logIn('administrator', password)).toBe(401);
     expect(await logIn('administrator', `${password} 2`)).toBe(200);
     const unknown = await runBuilt('src/cli/cli.js', env(), ['admin-recover', 'nobody']);
-    expect([unknown.code, unknown.stdout, unknown.stderr]).toEqual([1, '', 'user.not_found: No such user\n']);
+    expect([unknown.code, unknown.stdout, unknown.stderr]).toEqual([1, '', 'user.not_found: User not found\n']);
   });
 
   it('takes over after kill -9 with every acknowledged write (F4)', async () => {

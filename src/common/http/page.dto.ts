@@ -1,19 +1,19 @@
-/** How many rows the filter finds. */
+/** Number of rows that match the filter. */
 export class PageTotalResponse {
   /** number of rows */
   value!: number;
-  /** `eq` when counted, `approx` when estimated by the planner */
+  /** `eq` for an exact number, `approx` for an estimate of the planner */
   relation!: 'eq' | 'approx';
 }
 
-/** What every page has besides its items. */
+/** Fields of every page besides its items. */
 export class PageResponse {
-  /** rows asked for */
+  /** requested number of rows */
   per_page!: number;
-  /** number of the page, in page mode only */
+  /** number of the page, only for requests with `page` */
   page?: number;
-  /** give it as `cursor` for the next page; null on the last */
+  /** value of `cursor` for the next page; null on the last page */
   next_cursor!: string | null;
-  /** number of rows the filter finds; null with `count=none` */
+  /** number of rows that match the filter; null with `count=none` */
   total!: PageTotalResponse | null;
 }

@@ -1,4 +1,4 @@
-/** One wrong field or parameter. */
+/** One invalid field or parameter. */
 export class FieldErrorResponse {
   /** JSON pointer into the body, such as `/email` (RFC 6901) */
   pointer?: string;
@@ -11,26 +11,26 @@ export class FieldErrorResponse {
    * `common`, `contains_identity`, `unchanged`
    */
   code!: string;
-  /** what is wrong, for a person */
+  /** explanation for people */
   detail!: string;
 }
 
-/** Any refusal: a problem after RFC 9457. */
+/** Error response according to RFC 9457. */
 export class ProblemResponse {
-  /** page that explains the code */
+  /** URL of a page that explains the code */
   type!: string;
-  /** short, the same for every occurrence */
+  /** short text, the same for every occurrence */
   title!: string;
-  /** the HTTP status again */
+  /** HTTP status */
   status!: number;
-  /** what is wrong this time */
+  /** explanation of this occurrence, for people */
   detail!: string;
   /** path of the request */
   instance!: string;
   /** stable code of the form `area.what_is_wrong` */
   code!: string;
-  /** value of `X-Request-Id`, to be told to the operator */
+  /** value of `X-Request-Id`, for the operator */
   request_id!: string;
-  /** each bad field or parameter */
+  /** each invalid field or parameter */
   errors?: FieldErrorResponse[];
 }

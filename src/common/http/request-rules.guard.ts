@@ -10,9 +10,8 @@ import { endpointRules, type EndpointRules } from './endpoint.decorator';
 import { takesUpload } from './upload';
 
 /**
- * Refuses what a route does not take: unknown, repeated or empty query parameters, and bodies that
- * are malformed or not expected. It runs after the guard that asks who calls, so an unauthorised
- * caller learns nothing from it.
+ * Rejects unknown, repeated and empty query parameters, and malformed and unexpected bodies.
+ * It runs after the authentication guard, so callers without access learn nothing from it.
  */
 @Injectable()
 export class RequestRulesGuard implements CanActivate {
@@ -21,13 +20,13 @@ export class RequestRulesGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const rules = this.reflector.get<EndpointRules | undefined>(endpointRules, context.getHandler());
-    refuseEncoding(request);
+    rejectEncoding(request);
     if (request.bodyFault !== undefined) throw request.bodyFault;
-    refuseEscapes(request.originalUrl);
-    if (rules?.grammar !== true) refuseQuery(request.query as RawQuery, rules?.query ?? []);
+    rejectEscapes(request.originalUrl);
+    if (rules?.grammar !== true) rejectQuery(request.query as RawQuery, rules?.query ?? []);
     const takesBody = rules?.noBody !== true && (request.method === 'POST' || request.method === 'PATCH');
     if (takesBody && rules?.optionalBody !== true && isMissing(request))
-      throw invalid({ pointer: '', code: 'field.required', detail: 'the operation needs a body' });
+      throw invalid({ pointer: '', code: 'field.required', detail: 'the operation requires a body' });
     if (!takesBody && hasFields(request.body))
       throw invalid({ pointer: '', code: 'field.unknown', detail: 'the operation takes no body' });
     return true;
@@ -35,7 +34,7 @@ export class RequestRulesGuard implements CanActivate {
 }
 
 /** Rejects encoded bodies. The service decompresses nothing, so no zip bomb can expand (H16). */
-function refuseEncoding({ headers }: FastifyRequest): void {
+function rejectEncoding({ headers }: FastifyRequest): void {
   const encoding = headers['content-encoding'];
   if (encoding === undefined || encoding.toLowerCase() === 'identity' || !hasBody(headers)) return;
   throw new AppError('request.unsupported_media_type', {
@@ -57,10 +56,10 @@ function hasFields(body: unknown): boolean {
 }
 
 /**
- * An escape that is not UTF-8 would be taken literally, and a filter such as `name_ne` then find
- * everybody.
+ * Rejects escapes that are not UTF-8.
+ * Read literally, a filter such as `name_ne` would match all users.
  */
-function refuseEscapes(url: string): void {
+function rejectEscapes(url: string): void {
   const mark = url.indexOf('?');
   if (mark < 0) return;
   const query = url.slice(mark + 1);
@@ -82,7 +81,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-function refuseQuery(query: RawQuery, known: ParameterDoc[]): void {
+function rejectQuery(query: RawQuery, known: ParameterDoc[]): void {
   const errors: FieldError[] = [];
   for (const [parameter, value] of Object.entries(query)) {
     const doc = known.find(({ name }) => name === parameter);

@@ -78,7 +78,7 @@ describe('the pages behind mailed links', () => {
     ]) {
       expect(page.status).toBe(404);
       expectInert(page);
-      expect(page.text).toContain('The link is used, replaced, expired or not one of ours. Ask for a new one.');
+      expect(page.text).toContain('The link was already used or replaced, has expired, or is incomplete. Request a new link.');
       expect(page.text).not.toContain('<form');
     }
   });
