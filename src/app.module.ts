@@ -24,8 +24,8 @@ import { UsersBulkModule } from './users-bulk/users-bulk.module';
 import { UsersTransferModule } from './users-transfer/users-transfer.module';
 
 /**
- * The service: the list of its modules. `users-bulk` and `users-transfer` stand before `users`, so
- * that `/user/all` is never read as an id.
+ * Lists the modules of the service.
+ * `users-bulk` and `users-transfer` come before `users`, so that `/user/all` is not read as an id.
  */
 @Module({})
 export class AppModule {
@@ -57,7 +57,7 @@ export class AppModule {
       ],
       providers: [
         { provide: APP_PIPE, useFactory: createValidationPipe },
-        // in this order: nobody learns from the second what the first would have refused
+        // In this order: a caller without access must not learn from the second guard.
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_GUARD, useClass: RequestRulesGuard },
         { provide: APP_FILTER, useValue: new ProblemFilter(serviceUrl(config)) },

@@ -6,8 +6,8 @@ import { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fas
 import { AppModule } from './app.module';
 import { CheckTokenService } from './auth/check-token.service';
 import { respondToKnownTokens } from './auth/known-tokens';
+import { rejectWhenFull } from './auth/reject-when-full';
 import { LoginsService } from './logins/logins.service';
-import { turnAwayEarly } from './auth/turn-away';
 import { AppError } from './common/errors/app-error';
 import { addHeadRules } from './common/http/head-rules';
 import { addMethodNotAllowed } from './common/http/method-not-allowed';
@@ -23,7 +23,10 @@ import { Notifications } from './database/notifications.service';
 import { awaitOwnChanges } from './database/own-changes';
 import { docsPolicy, setupDocs } from './docs/docs.setup';
 
-/** Answers to everything; pages set their own policy. (OWASP ASVS 3.4, HTTP Headers Cheat Sheet) */
+/**
+ * Headers of every response.
+ * Pages replace the policy (OWASP ASVS 3.4, HTTP Headers Cheat Sheet).
+ */
 const securityHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -32,7 +35,7 @@ const securityHeaders = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 };
-/** What scripts of an allowed origin may read besides the body. */
+/** Response headers that scripts of an allowed origin may read. */
 const exposedHeaders = [
   'Content-Disposition',
   'ETag',
@@ -47,17 +50,17 @@ const maxHeaderSize = 65_536;
 const headersMs = 15_000;
 const unusualPath = /%|\/\/|\/\.(?!well-known\/)|\\|;|#/;
 const saneRequestId = /^[A-Za-z0-9._-]{1,64}$/;
-/** No request comes here by itself: `isPlain` lets no such path through. */
+/** Path without a route. `isPlain` is false for it, so no client can request it directly. */
 const nowhere = '/.';
 /**
- * Requests under way when the service stops have this long; what follows must fit into the ten
- * seconds that Docker gives.
+ * Time for running requests when the service stops.
+ * Docker allows ten seconds for the whole stop.
  */
 const drainMs = 6_000;
 
 /** Limits of the time and the size of request bodies. */
 export interface BodyLimits extends ReceivingLimits {
-  /** largest file of an upload */
+  /** maximum size of an uploaded file */
   uploadMaxBytes: number;
 }
 
@@ -78,7 +81,7 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   const fastify = adapter.getInstance<FastifyInstance>();
   addHooks(fastify, config);
   addHeadRules(fastify);
-  limitReceiving(fastify, receiving, (error, socket) => answerClientError(config, error, socket));
+  limitReceiving(fastify, receiving, (error, socket) => respondToClientError(config, error, socket));
   addDrain(fastify, drainMs);
   const allowed = addMethodNotAllowed(fastify);
   const logger = new NestLog(createLogger(config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL));
@@ -89,7 +92,7 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   });
   registerBodyParsers(fastify, maxBytes);
   awaitOwnChanges(fastify, app.get(Notifications));
-  turnAwayEarly(fastify, app.get(LoginsService));
+  rejectWhenFull(fastify, app.get(LoginsService));
   respondToKnownTokens(fastify, app.get(CheckTokenService));
   if (config.CORS_ORIGINS.length > 0)
     app.enableCors({
@@ -110,31 +113,30 @@ function createAdapter(config: Config): FastifyAdapter {
   return new FastifyAdapter({
     loggerInstance: createLogger(config.LOG_LEVEL),
     logController: new LogController({ disableRequestLogging: true }),
-    // whoever writes a line of a request names it: a logger for each one costs more than most
-    // requests have to say
+    // One logger for all requests. Log lines name the request id themselves, because a child logger
+    // per request would cost more than most requests log.
     childLoggerFactory: (logger: FastifyBaseLogger) => logger,
     trustProxy: config.TRUST_PROXY.length > 0 ? config.TRUST_PROXY : false,
     genReqId: requestIdOf,
     requestIdHeader: false,
-    // no path of ours needs escapes: whatever has them leads nowhere, so that no two readings of a
-    // path can differ (CVE-2026-22031, -33804, -85184)
+    // No route needs escapes. Paths with escapes get 404, so that a proxy and the router cannot
+    // read
+    // a path differently (CVE-2026-22031, -33804, -85184).
     rewriteUrl: ({ url = '/' }: { url?: string }) => (isPlain(url) ? url : nowhere),
-    // no parameter is too long for the router, which would repeat it in an answer of its own: a
-    // long id is an unknown one
+    // The router must not reject long parameters, because its response would repeat them.
+    // A long id is an unknown id.
     routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false, caseSensitive: true },
     bodyLimit: 65_536,
-    // the headers; how long a body may take is decided once it is known what it is for:
-    // `limitReceiving`
+    // `limitReceiving` sets the deadlines of bodies.
     requestTimeout: 0,
     connectionTimeout: 30_000,
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
-    // what still comes in over a connection that is being closed is answered: the database goes
-    // last
+    // Requests on closing connections still get a response: the database closes last.
     return503OnClosing: false,
-    // late headers are noticed at an interval, which is half a minute unless told
+    // Node checks for late headers at this interval; the default is 30 s.
     http: { maxHeaderSize, requireHostHeader: false, headersTimeout: headersMs, connectionsCheckingInterval: 1_000 },
-    clientErrorHandler: (error, socket) => answerClientError(config, error, socket),
+    clientErrorHandler: (error, socket) => respondToClientError(config, error, socket),
     exposeHeadRoutes: false,
   });
 }
@@ -181,24 +183,23 @@ function securityHeadersOf({ PUBLIC_URL }: Config): Record<string, string> {
 }
 
 /**
- * What is no HTTP never reaches a route: answered here like any other refusal, and the connection
- * closed.
+ * Responds to input that is not HTTP like to any other invalid request, and closes the connection.
  */
-function answerClientError(config: Config, error: Error & { code?: string }, socket: Socket): void {
+function respondToClientError(config: Config, error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const refusal =
+  const fault =
     error.code === 'HPE_HEADER_OVERFLOW'
       ? new AppError('request.headers_too_large')
-      : new AppError('request.invalid', { detail: 'The request is not complete, or not HTTP/1.1.' });
-  const problem = toProblem(refusal, serviceUrl(config), '', newRequestId());
+      : new AppError('request.invalid', { detail: 'The request is incomplete or is not HTTP/1.1.' });
+  const problem = toProblem(fault, serviceUrl(config), '', newRequestId());
   const body = JSON.stringify(problem);
   const headers = {
     ...securityHeadersOf(config),
     'x-request-id': problem.request_id,
-    ...problemHeaders(refusal),
+    ...problemHeaders(fault),
     'content-length': Buffer.byteLength(body),
     connection: 'close',
   };
@@ -207,7 +208,7 @@ function answerClientError(config: Config, error: Error & { code?: string }, soc
   destroyLater(socket);
 }
 
-/** The address of the explorer. */
+/** Returns the URL of the API explorer. */
 export function docsUrl(config: Config): string {
   return `${serviceUrl(config)}/docs`;
 }

@@ -14,13 +14,13 @@ import { explainStartFault } from './start-fault';
 
 const stopWithinMs = 9_500;
 /**
- * Connections that may wait to be accepted: one that finds no room tries again after a second,
- * whoever it is. Linux allows 4,096 unless told.
+ * Maximum number of connections that wait to be accepted. A client that finds the queue full
+ * retries after a second. 4,096 is the default limit of Linux.
  */
 const backlog = 4_096;
 /**
- * What V8 lets grow before it collects all, beyond what was alive the last time; of itself it would
- * be more than 100.
+ * Growth of the heap, in percent, after which V8 runs a full collection.
+ * The default is above 100.
  */
 const heapGrowingPercent = 50;
 let app: NestFastifyApplication | null = null;
@@ -40,8 +40,9 @@ async function start(): Promise<void> {
 }
 
 /**
- * With a password the first administrator is there before anybody can ask; a link comes last, else
- * it would be lost with a start that finds its port taken.
+ * Starts the service.
+ * With `ADMIN_PASSWORD`, the first administrator is created before the service listens. A link is
+ * created after that, because it would be lost if the port is taken.
  */
 async function serve(config: Config): Promise<void> {
   app = await createApp(config);
@@ -52,8 +53,8 @@ async function serve(config: Config): Promise<void> {
 }
 
 /**
- * Text at a terminal, else lines of the log. The link is never one: it is shown once, to whoever
- * started the service.
+ * Prints to the terminal, or as JSON log lines otherwise.
+ * The one-time link is printed as plain text and never logged.
  */
 function announce(config: Config, link: string | null): void {
   const { port } = app?.getHttpServer().address() as AddressInfo;
@@ -65,25 +66,26 @@ function announce(config: Config, link: string | null): void {
   const asLog = (line: string) => JSON.stringify({ level: 30, time: currentTimeText(), msg: line.trim() });
   const invitation = [
     '',
-    'The first administrator is called "administrator". Set the password with this link; it works once, for an hour:',
+    'The first administrator is "administrator". Set the password with this link. It works once, within an hour:',
     `  ${link}`,
-    '(a new one: npm run admin:recover)',
+    '(for a new link: npm run admin:recover)',
   ];
   const shown = process.stdout.isTTY ? lines : lines.map(asLog);
   writeNow(`${[...shown, ...(link === null ? [] : invitation)].join('\n')}\n`);
 }
 
 /**
- * Lets a start under way come to where it can be undone, finishes what is running, then stops
- * everything; after 9.5 seconds without any more patience.
+ * Stops the service after running requests have finished, and exits after 9.5 seconds at the
+ * latest.
+ * A start that is still running is completed first, so that everything it started can be stopped.
  */
 function stop(code: number): Promise<void> {
   stopping ??= (async () => {
-    const impatient = setTimeout(() => process.exit(1), stopWithinMs);
+    const deadline = setTimeout(() => process.exit(1), stopWithinMs);
     await started.catch(() => undefined);
     await app?.close();
     await postgres?.stop();
-    clearTimeout(impatient);
+    clearTimeout(deadline);
     process.exit(code);
   })().catch((error: unknown) => {
     console.error(error);
@@ -93,11 +95,10 @@ function stop(code: number): Promise<void> {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stop(0));
-process.on('unhandledRejection', (reason) =>
-  writeNow(
-    `${JSON.stringify({ level: 50, msg: 'unhandled rejection', error: String(reason), stack: (reason as Error).stack })}\n`,
-  ),
-);
+process.on('unhandledRejection', (reason) => {
+  const line = { level: 50, msg: 'unhandled rejection', error: String(reason), stack: (reason as Error).stack };
+  writeNow(`${JSON.stringify(line)}\n`);
+});
 
 const started = start();
 started.catch((error: unknown) => {

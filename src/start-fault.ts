@@ -4,14 +4,14 @@ import { ConfigError } from './config/config';
 import { EmbeddedPostgresError } from './embedded-postgres/embedded-postgres';
 
 /**
- * SQLSTATE classes of a refused connection: wrong user or password, no such database, may not do
- * that.
+ * SQLSTATE classes of a rejected connection: wrong credentials, unknown database, missing
+ * privilege.
  */
 const refusedStates = /^(28|3D|42501)/;
 
 /**
- * What stands in the way of a start, in a form that an operator can act on.
- * @returns null when it is none of the known troubles, but a fault of ours, to be shown whole
+ * Explains why the service cannot start, so that an operator can act on it.
+ * @returns null for an unexpected error, which should be printed with its stack
  */
 export function explainStartFault(error: unknown): string | null {
   if (error instanceof ConfigError || error instanceof EmbeddedPostgresError) return error.message;
@@ -35,7 +35,7 @@ export function explainStartFault(error: unknown): string | null {
 
 const variables: Record<string, string> = { '/email': 'ADMIN_EMAIL', '/password': 'ADMIN_PASSWORD' };
 
-/** A host with several addresses fails once for each. */
+/** Returns the first of several errors: a host with several addresses fails once for each. */
 function firstOf(error: unknown): NodeJS.ErrnoException {
   const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : [error];
   return first instanceof Error ? first : new Error(String(first));

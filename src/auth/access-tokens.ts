@@ -9,7 +9,7 @@ import { CONFIG, type Config, serviceUrl } from '../config/config';
 import { clockToleranceSeconds } from '../common/clock';
 import { SigningKeysService } from '../signing-keys/signing-keys.service';
 
-/** What an access token says (RFC 9068): ids and technical claims only. */
+/** Claims of an access token (RFC 9068): ids and technical values only. */
 export interface AccessTokenClaims {
   iss: string;
   aud: string;
@@ -23,7 +23,7 @@ export interface AccessTokenClaims {
   carrier_id?: string;
 }
 
-/** For whom a token is signed. */
+/** User and session that a token is signed for. */
 export interface TokenSubject {
   user_id: string;
   session_id: string;
@@ -37,13 +37,10 @@ const tokenAudience = 'carrier-platform';
 const tokenMax = 4_096;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/**
- * Signs and verifies access tokens. Whether the session behind one still lives is asked elsewhere,
- * on every request.
- */
+/** Signs and verifies access tokens. It does not check whether the session has ended. */
 @Injectable()
 export class AccessTokens {
-  /** what every verification demands */
+  /** options of every verification */
   readonly rules: { algorithms: ['ES256']; issuer: string; audience: string; clockTolerance: number };
 
   constructor(
@@ -79,12 +76,12 @@ export class AccessTokens {
       ...(carrier_id === null ? {} : { carrier_id }),
     };
     const header = { alg: 'ES256' as const, typ: 'at+jwt', kid };
-    // a KeyObject, never a text: jsonwebtoken parses texts anew on each call
+    // A KeyObject, because jsonwebtoken parses a text again on each call.
     const access_token = this.jwt.sign(claims, { privateKey: private_key as never, algorithm: 'ES256', header });
     return { access_token, expires_in };
   }
 
-  /** Verifies a token. @throws auth.token_invalid, whatever is wrong with it */
+  /** Returns the claims of a valid token. @throws auth.token_invalid */
   async verify(token: string): Promise<AccessTokenClaims> {
     await this.learnKey(token);
     return this.verifyWith(this.keyFor(token), token);
@@ -102,24 +99,22 @@ export class AccessTokens {
   }
 
   /**
-   * To be awaited before `keyFor`: when a token may be signed with a key that this instance does
-   * not know yet, looks for it.
+   * Loads the signing key of a token if this instance does not know the key yet.
+   * Await it before `keyFor`.
    */
   async learnKey(token: string): Promise<void> {
     if (token.length <= tokenMax) await this.signingKeys.learn(headerOf(token));
   }
 
   /**
-   * The key a token must be signed with. Refuses everything that is not exactly of the form that we
-   * write. @throws auth.token_invalid
+   * Returns the key that must verify a token. Rejects any form that `sign` does not write.
+   * @throws auth.token_invalid
    */
   keyFor(token: string): KeyObject {
     return requireForm(token, token.length > tokenMax ? null : this.signingKeys.publicKeyFor(headerOf(token)));
   }
 
-  /**
-   * The claims of a verified payload, each of them checked for its type. @throws auth.token_invalid
-   */
+  /** Returns the claims of a verified payload. Checks their types. @throws auth.token_invalid */
   claimsOf(payload: unknown): AccessTokenClaims {
     const claims = payload as AccessTokenClaims;
     const times = [claims.iat, claims.exp].every((time) => Number.isSafeInteger(time) && time > 0);
@@ -144,7 +139,7 @@ function headerOf(token: string): string {
 }
 
 /**
- * Returns the key if there is one and the token has exactly our form.
+ * Returns the key if there is one and the token has exactly the form that `sign` writes.
  * @throws auth.token_invalid
  */
 function requireForm(token: string, key: KeyObject | null): KeyObject {
@@ -155,8 +150,8 @@ function requireForm(token: string, key: KeyObject | null): KeyObject {
 }
 
 /**
- * base64url has several texts for the same bytes; only the one that an encoder writes is accepted
- * (RFC 8725 §3.14).
+ * Returns whether a text is exactly what an encoder writes.
+ * base64url has several texts for the same bytes (RFC 8725 §3.14).
  */
 function isCanonical(part: string): boolean {
   return part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part;

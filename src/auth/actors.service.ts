@@ -4,17 +4,14 @@ import { AppError } from '../common/errors/app-error';
 import { LiveLoginsService } from '../logins/live-logins.service';
 import type { AccessTokenClaims } from './access-tokens';
 
-/**
- * Turns a session into who acts: the user's state, roles and permissions as they are at this
- * moment.
- */
+/** Resolves sessions to actors, with the current state, roles and permissions of the user. */
 @Injectable()
 export class ActorsService {
   constructor(private readonly logins: LiveLoginsService) {}
 
   /**
-   * Who acts with a verified token. @throws auth.token_invalid when its session has ended or its
-   * user may not act (OWASP ASVS 7.4.2)
+   * Returns the actor of a verified token.
+   * @throws auth.token_invalid if the session has ended or the user is not active (ASVS 7.4.2)
    */
   async get({ sid, sub }: AccessTokenClaims, caller: Caller): Promise<Actor> {
     const login = await this.logins.find(sid, sub);
@@ -22,7 +19,7 @@ export class ActorsService {
     return actorOf(login, sid, caller);
   }
 
-  /** Who acts, if it is known without asking the database; null says nothing. */
+  /** Returns the actor if it is in memory. Null does not mean that the token is invalid. */
   known({ sid, sub }: AccessTokenClaims, caller: () => Caller): Actor | null {
     const login = this.logins.cached(sid, sub);
     return login === null ? null : actorOf(login, sid, caller());

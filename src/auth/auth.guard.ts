@@ -14,9 +14,8 @@ import { AddressLimitsService } from '../rate-limits/address-limits.service';
 import { VerifiedTokens } from './verified-tokens';
 
 /**
- * The global guard. It refuses whatever does not say who may call it; `@Public()` is the only way
- * around a login. What it knows already it decides at once; passport runs for a token it has not
- * seen, or a login that may have changed.
+ * Decides who may call a route. Rejects routes without `@Allow()` or `@Public()`.
+ * A verified token whose login is in memory is decided at once. Passport runs for other tokens.
  */
 @Injectable()
 export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
@@ -40,7 +39,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     return this.admitUser(rule, request, known, context);
   }
 
-  /** Called by passport with what the strategy found. */
+  /** Receives the result of the strategy from Passport. */
   override handleRequest<User>(error: unknown, user: User | false): User {
     if (error !== null && error !== undefined) throw error as Error;
     if (user === false) throw new AppError('auth.token_invalid');
@@ -70,7 +69,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     return true;
   }
 
-  /** Whoever comes without a good token counts against the limit of their address. */
+  /** Counts a request without a valid token against the limit of its address. */
   private async authenticate(rule: AccessRule, context: ExecutionContext, request: FastifyRequest): Promise<Actor> {
     return this.limits.countFailure(request.ip, async () => {
       const token = accessTokenFrom(request);
@@ -106,17 +105,19 @@ function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string
   if (actor.must_change_password && rule.duringPasswordChange !== true)
     throw new AppError('auth.password_change_required');
   if (rule.unscoped === true && (actor.user_type !== 'system' || actor.carrier_scope !== null))
-    throw new AppError('access.denied', { detail: 'This is for System Users without carrier_scope.' });
+    throw new AppError('access.denied', {
+      detail: 'Only System Users without `carrier_scope` may call this operation.',
+    });
   const isKey = actor.actor_type === 'key';
-  if (isKey && !admitsKey(rule, actor.permissions)) throw new AppError('access.denied', { detail: refusalOfKey(rule) });
+  if (isKey && !admitsKey(rule, actor.permissions)) throw new AppError('access.denied', { detail: keyDetail(rule) });
   if (rule.permission === undefined || holds(actor.permissions, rule.permission)) return;
   const subject = rule.orSelf === undefined ? undefined : parameters[rule.orSelf];
   if (subject === undefined || !isOneself(actor, subject.toLowerCase()))
     throw new AppError('access.denied', { detail: `The permission ${rule.permission} is missing.` });
 }
 
-function refusalOfKey({ apiKeys }: AccessRule): string {
+function keyDetail({ apiKeys }: AccessRule): string {
   return typeof apiKeys === 'string'
     ? `The permission ${apiKeys} is missing.`
-    : 'This is for users: no key is admitted.';
+    : 'This operation is not available to API keys.';
 }

@@ -11,7 +11,7 @@ import { AccessTokens } from './access-tokens';
 import type { LoginRequest, LoginResponse } from './auth.dto';
 import { newTokenPair } from './token-response';
 
-/** Logging in and out. */
+/** Logs users in and out, and changes their own passwords. */
 @Injectable()
 export class AuthService {
   constructor(
@@ -71,7 +71,7 @@ export class AuthService {
     const pointer = '/new_password';
     // eslint-disable-next-line house/secret-compares -- the caller sent both
     if (new_password === current_password)
-      throw invalid({ pointer, code: 'password.unchanged', detail: 'must differ from the current one' });
+      throw invalid({ pointer, code: 'password.unchanged', detail: 'must differ from the current password' });
     await this.credentials.checkNewPassword(new_password, verified, pointer);
     const password_hash = await this.credentials.hashNewPassword(new_password, verified, actor);
     await this.passwords.setPassword(actor, actor.user_id, password_hash, {

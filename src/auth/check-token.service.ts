@@ -12,10 +12,10 @@ import { RefreshService } from './refresh.service';
 import { newAccessToken, newTokenPair } from './token-response';
 import { VerifiedTokens } from './verified-tokens';
 
-/** What an answer says of the token itself. */
+/** Fields of a response that describe the token itself. */
 type TokenPart = Omit<CheckTokenResponse, 'active' | 'user' | 'session' | 'permissions'>;
 
-/** Is this token good, whose is it, what may they do: the question of every module. */
+/** Checks and refreshes tokens, for users and for the modules that receive tokens. */
 @Injectable()
 export class CheckTokenService {
   /**
@@ -35,41 +35,46 @@ export class CheckTokenService {
   ) {}
 
   /**
-   * The answer to a token that is known, without asking anybody; null: `check`. One from the header
-   * is for `check` when it is to be replaced.
+   * Returns the response for a verified token whose login is in memory, as JSON.
+   * @returns null if `check` must decide, for example if a token from the header must be renewed
    */
   known(token: string, from: 'body' | 'header'): string | null {
     const claims = this.verified.find(token);
     if (claims === null || (from === 'header' && this.isPastHalf(claims))) return null;
     const login = this.logins.cached(claims.sid, claims.sub);
-    return login === null ? null : this.answer(login, { expires_in: secondsUntil(claims.exp), refreshed: false });
+    return login === null ? null : this.responseOf(login, { expires_in: secondsUntil(claims.exp), refreshed: false });
   }
 
   /**
-   * A `token` in the body is checked only. A token in the header is checked, and replaced when past
-   * half its life. A `refresh_token` rotates the pair. A bad token counts against the limit of the
-   * address. @returns the answer as JSON in UTF-8
+   * Checks or refreshes a token, and returns the response as JSON.
+   * A `token` in the body is only checked. A token in the header is checked, and renewed past half
+   * its lifetime. A `refresh_token` rotates both tokens. An invalid token counts against the limit
+   * of its address.
    * @throws request.invalid, auth.token_missing, auth.token_invalid, request.rate_limited
    */
   async check(body: unknown, fromHeader: () => string | null, caller: Caller): Promise<string> {
     const { token, refresh_token } = readFields(CheckTokenRequest, body);
     if (token !== undefined && refresh_token !== undefined)
-      throw invalid({ pointer: '/token', code: 'field.not_allowed', detail: 'cannot go with refresh_token' });
+      throw invalid({
+        pointer: '/token',
+        code: 'field.not_allowed',
+        detail: 'must not be sent together with refresh_token',
+      });
     return this.limits.countFailure(caller.ip, async () => {
       if (refresh_token !== undefined) return this.refresh(refresh_token, fromHeader(), caller);
       const given = token ?? fromHeader();
       if (given === null) throw new AppError('auth.token_missing');
       const claims = await this.verified.verify(given);
       if (token === undefined && this.isPastHalf(claims)) return this.renew(claims);
-      return this.answer(await this.login(claims), { expires_in: secondsUntil(claims.exp), refreshed: false });
+      return this.responseOf(await this.login(claims), { expires_in: secondsUntil(claims.exp), refreshed: false });
     });
   }
 
-  /** Not from memory: the last refresh, which decides, may have happened elsewhere. */
+  /** Reads the login from the database, because another instance may have refreshed the session. */
   private async renew(claims: AccessTokenClaims): Promise<string> {
     const login = await this.logins.read(claims.sid, claims.sub);
     if (login === null) throw new AppError('auth.token_invalid');
-    return this.answer(
+    return this.responseOf(
       login,
       login.renewable
         ? { ...newAccessToken(this.tokens, login.user, login.session.session_id), refreshed: true }
@@ -86,7 +91,7 @@ export class CheckTokenService {
     const pair = newTokenPair(this.tokens, login.user, refreshed_id, refreshed);
     // The login in memory may be older than the rotation of its session.
     const rotated = { ...login, session: { ...login.session, last_seen_at, expires_at } };
-    return this.answer(rotated, { ...pair, refreshed: true });
+    return this.responseOf(rotated, { ...pair, refreshed: true });
   }
 
   private async login({ sid, sub }: Pick<AccessTokenClaims, 'sid' | 'sub'>): Promise<LiveLogin> {
@@ -95,7 +100,7 @@ export class CheckTokenService {
     return login;
   }
 
-  private answer(login: LiveLogin, token: TokenPart): string {
+  private responseOf(login: LiveLogin, token: TokenPart): string {
     let described = this.described.get(login);
     if (described === undefined) {
       const { user, session } = login;

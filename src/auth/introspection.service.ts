@@ -9,9 +9,7 @@ import type { AccessTokenClaims } from './access-tokens';
 import type { IntrospectionResponse } from './introspection.dto';
 import { VerifiedTokens } from './verified-tokens';
 
-/**
- * What a token is worth, for resource servers that speak OAuth 2.0 Token Introspection (RFC 7662).
- */
+/** Introspects tokens for resource servers that use OAuth 2.0 Token Introspection (RFC 7662). */
 @Injectable()
 export class IntrospectionService {
   constructor(
@@ -20,8 +18,8 @@ export class IntrospectionService {
   ) {}
 
   /**
-   * Why a token is not active is never told (RFC 7662 §2.2): nor is that it belongs to somebody
-   * about whom the actor may not ask.
+   * Describes an active token. The response for an inactive token gives no reason, and is the same
+   * for a token of a user outside the actor's scope (RFC 7662 §2.2).
    */
   async introspect(actor: Actor, token: string): Promise<IntrospectionResponse> {
     const claims = await this.claimsOf(token);
@@ -45,7 +43,7 @@ function mayAskAbout(actor: Actor, holder: UserResponse): boolean {
   return isOneself(actor, holder.user_id) || (holds(actor.permissions, 'token:introspect') && mayReach(actor, holder));
 }
 
-/** Ids and times as the token says, all else as it is at this moment. */
+/** Takes ids and times from the token, and everything else from the current login. */
 function describe(
   { iss, aud, sub, sid, jti, iat, exp }: AccessTokenClaims,
   { user, permissions }: LiveLogin,
@@ -59,7 +57,7 @@ function describe(
     user_type,
     ...(carrier_id === null ? {} : { carrier_id }),
     roles,
-    // a scope has one word at least (RFC 6749 §3.3)
+    // An empty scope is not allowed (RFC 6749 §3.3).
     ...(permissions.length === 0 ? {} : { scope: permissions.join(' ') }),
   };
 }

@@ -9,10 +9,7 @@ import { AccessTokens } from './access-tokens';
 import { ActorsService } from './actors.service';
 import { VerifiedTokens } from './verified-tokens';
 
-/**
- * Verifies the access token of a request and finds out who acts, where the guard does not know both
- * already.
- */
+/** Verifies an access token and resolves its actor, if the guard cannot do so from memory. */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
   constructor(
@@ -38,7 +35,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
     });
   }
 
-  /** Called by passport. A load of keys that fails is no bad token. */
+  /** Starts the verification for Passport. If keys fail to load, the token is not invalid. */
   override authenticate(request: Parameters<Strategy['authenticate']>[0], options?: unknown): void {
     const token = accessTokenFrom(request as unknown as FastifyRequest) ?? '';
     this.tokens.learnKey(token).then(
@@ -47,7 +44,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
     );
   }
 
-  /** Called by passport once signature, issuer, audience and expiry are right. */
+  /** Returns the actor, after Passport verified signature, issuer, audience and expiry. */
   async validate(request: FastifyRequest, payload: unknown): Promise<Actor> {
     const claims = this.tokens.claimsOf(payload);
     this.verified.remember(accessTokenFrom(request) as string, claims);

@@ -42,7 +42,7 @@ export interface ClientCredentials {
 
 /**
  * Returns the client credentials in `Authorization: Basic` (RFC 6749 §2.3.1).
- * An OAuth 2.0 library sends the id of an API key as `client_id` and the API key as `client_secret`.
+ * OAuth 2.0 libraries send the id of an API key as `client_id` and the key as `client_secret`.
  * @returns null if there are none; empty texts if they cannot be decoded
  */
 export function clientCredentialsFrom({ headers }: Pick<FastifyRequest, 'headers'>): ClientCredentials | null {

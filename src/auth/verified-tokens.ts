@@ -4,14 +4,13 @@ import { currentTime } from '../common/clock';
 import { type AccessTokenClaims, AccessTokens } from './access-tokens';
 import { SigningKeysService } from '../signing-keys/signing-keys.service';
 
-/** Tokens whose verification is remembered; about 1.5 kB each. */
+/** Number of verified tokens that are kept; about 1.5 kB each. */
 const tokensMax = 20_000;
 
 /**
- * Access tokens whose signature, form and claims were found good, by all their bytes
- * (CVE-2026-35039: a key of less than that can answer with somebody else's claims). Only what never
- * changes is remembered: expiry is looked at on each use, and whether the session lives is asked
- * elsewhere.
+ * Remembers access tokens whose signature, form and claims are verified.
+ * The cache key is the whole token, because a part of it could return the claims of another token
+ * (CVE-2026-35039). Expiry is checked on each use, the end of the session elsewhere.
  */
 @Injectable()
 export class VerifiedTokens {
@@ -24,8 +23,8 @@ export class VerifiedTokens {
   ) {}
 
   /**
-   * The claims of a token that was verified before, with keys that are still good, and has not
-   * expired; null says nothing.
+   * Returns the claims of a token that was verified with keys that are still valid, and has not
+   * expired. Null does not mean that the token is invalid.
    */
   find(token: string): AccessTokenClaims | null {
     if (this.version !== this.signingKeys.version) this.clear();
@@ -33,7 +32,7 @@ export class VerifiedTokens {
     return claims === undefined || claims.exp * 1_000 <= currentTime().getTime() ? null : claims;
   }
 
-  /** The claims of a good token. @throws auth.token_invalid */
+  /** Returns the claims of a valid token. @throws auth.token_invalid */
   async verify(token: string): Promise<AccessTokenClaims> {
     const known = this.find(token);
     if (known !== null) return known;
@@ -42,7 +41,7 @@ export class VerifiedTokens {
     return claims;
   }
 
-  /** Keeps what was verified just now, with the keys of this moment. */
+  /** Remembers a token that was verified just now, with the current keys. */
   remember(token: string, claims: AccessTokenClaims): void {
     if (this.version !== this.signingKeys.version) this.clear();
     this.claims.set(token, claims);

@@ -1,6 +1,4 @@
-/**
- * JSON with the fields of objects in one order, so that the same value always gives the same text.
- */
+/** Returns JSON with sorted keys, so that equal values give equal texts. */
 export function canonicalJson(value: unknown): string {
   const sorted = (_name: string, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)

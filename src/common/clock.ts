@@ -1,6 +1,6 @@
 /**
- * The current time of this process. Stored expiries are compared in SQL with `now()`, never with
- * this.
+ * Returns the current time of this process.
+ * Compare stored expiries in SQL with `now()` instead.
  */
 export function currentTime(): Date {
   return new Date();
@@ -9,10 +9,7 @@ export function currentTime(): Date {
 let textOf = 0;
 let text = '';
 
-/**
- * The current time as RFC 3339 in UTC, made once for each millisecond: for what happens many times
- * in one.
- */
+/** Returns the current time as RFC 3339 in UTC. Cached per millisecond, for frequent callers. */
 export function currentTimeText(): string {
   const now = Date.now();
   if (now !== textOf) {
@@ -22,17 +19,12 @@ export function currentTimeText(): string {
   return text;
 }
 
-/**
- * Milliseconds on a clock that never jumps, of this process alone: for how long something has been,
- * never for when.
- */
+/** Returns milliseconds on a monotonic clock of this process, to measure durations. */
 export function monotonicMs(): number {
   return performance.now();
 }
 
-/**
- * Whole seconds from now until a time in seconds since 1970, as tokens have it; 0 when it is over.
- */
+/** Returns the whole seconds until a time in seconds since 1970, at least 0. */
 export function secondsUntil(time: number): number {
   return Math.max(0, Math.floor(time - Date.now() / 1_000));
 }

@@ -1,27 +1,23 @@
 import { destination } from 'pino';
 import { currentTimeText, monotonicMs } from './clock';
 
-/** So long may a line wait for others; no longer than a person who watches it notices. */
+/** Maximum time until a line is written. */
 const flushEveryMs = 100;
-/**
- * What is kept of lines that cannot be written, in bytes: some ten thousand lines. Those that find
- * no room are dropped.
- */
+/** Maximum size of unwritten lines, about ten thousand lines. Further lines are dropped. */
 const keepAtMost = 4 * 1_024 * 1_024;
-/** So long a process that ends waits for a reader that takes nothing, and for one that is slow. */
+/** Time that an exiting process waits for a reader that reads nothing, and for a slow reader. */
 const lastWordsMs = { silent: 300, slow: 2_000 };
 
 let stream: ReturnType<typeof destination> | null = null;
 let dropped = 0;
 let written = 0;
-/** why the last try to write came to nothing */
+/** error code of the last failed write */
 let fault: string | null = null;
 
 /**
- * Puts a line into the log on stdout, where it is written together with others a tenth of a second
- * later at the latest. What cannot be written (a full disk, a pipe that nobody reads) is kept up to
- * 4 MiB and the rest dropped; once writing works again a line says how many were. Waits for no
- * reader.
+ * Writes a line to stdout within 100 ms, together with others. Never blocks on a slow reader.
+ * Up to 4 MiB are kept while writing fails, for example on a full disk. Further lines are dropped,
+ * and the number of dropped lines is logged once writing works again.
  */
 export function writeSoon(line: string): void {
   stream ??= open();
@@ -29,8 +25,7 @@ export function writeSoon(line: string): void {
 }
 
 /**
- * As `writeSoon`, but at once, after all that came before: for lines that must not be lost when the
- * process is killed.
+ * Writes all pending lines and this line immediately, so that a killed process does not lose it.
  */
 export function writeNow(line: string): void {
   writeSoon(line);
@@ -38,11 +33,11 @@ export function writeNow(line: string): void {
 }
 
 function open(): ReturnType<typeof destination> {
-  // whoever asks Node for `process.stdout` makes a pipe or socket there refuse what it has no room
-  // for, instead of waiting until somebody reads
+  // Accessing `process.stdout` makes a pipe or socket non-blocking: a full pipe fails instead of
+  // waiting for its reader.
   const { fd } = process.stdout;
-  // `sync`: a thread of the pool that waits for a full disk or a reader would be missing where
-  // passwords are hashed
+  // `sync`, because a thread of the pool that waits for a disk or a reader could not hash passwords
+  // meanwhile.
   const opened = destination({
     dest: fd,
     minLength: 4_096,
@@ -50,7 +45,8 @@ function open(): ReturnType<typeof destination> {
     sync: true,
     retryEAGAIN: () => false,
   });
-  // pino's own never writes again when a reader has gone; a named pipe may find another
+  // pino's handler stops writing when a reader disconnects, but a named pipe can get another
+  // reader.
   opened.removeAllListeners('error');
   opened.on('error', (error: NodeJS.ErrnoException) => (fault = error.code ?? error.message));
   opened.on('drop', () => dropped++);
@@ -74,18 +70,21 @@ function tellDropped(): void {
   writeNow(`{"level":40,"time":"${currentTimeText()}","lines":${lines},"msg":"log lines dropped"}\n`);
 }
 
-/** What is left when the process ends, and how many lines were dropped. */
+/** Writes the remaining lines and the number of dropped lines when the process exits. */
 function writeRest(): void {
   const began = monotonicMs();
   if (writeAll(began)) tellDropped();
   writeAll(began);
 }
 
-/** Not by `flushSync`, which tries for ever. False when the reader did not take all of it. */
+/**
+ * Writes all lines.
+ * Returns false if the reader did not read them in time; `flushSync` has no limit.
+ */
 function writeAll(began: number): boolean {
   const clock = new Int32Array(new SharedArrayBuffer(4));
   let [before, movedAt] = [written, monotonicMs()];
-  // the first leaves up to `minLength`
+  // The first flush leaves up to `minLength` bytes.
   while ((flush() ?? flush()) === 'EAGAIN') {
     const now = monotonicMs();
     if (written > before) [before, movedAt] = [written, now];

@@ -4,8 +4,8 @@ import { currentTimeText } from './clock';
 import { writeNow, writeSoon } from './log-stream';
 
 /**
- * The one stream of log lines: JSON on stdout. Secrets have no way in: requests are logged by route
- * pattern, never with headers, query or body.
+ * Creates the logger, which writes JSON lines to stdout.
+ * Requests are logged by route pattern, never with headers, query or body, so no secret is logged.
  */
 export function createLogger(level: string): Logger {
   const redact = {
@@ -15,17 +15,19 @@ export function createLogger(level: string): Logger {
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, redact }, { write: writeNow });
 }
 
-/** An answered request, as the access log shows it: no field can hold a secret. */
+/** A line of the access log. No field can contain a secret. */
 export interface AnsweredRequest {
   reqId: string;
   method: string;
-  /** pattern of the route, never the path: a mailed link's token is in it (OWASP ASVS 16.2.5) */
+  /**
+   * pattern of the route, because the path of a mailed link contains a token (OWASP ASVS 16.2.5)
+   */
   route: string | undefined;
   status: number;
-  /** error code of a refused request */
+  /** error code of a rejected request */
   code?: string | undefined;
   ms: number;
-  /** absent if the client has gone */
+  /** absent if the client has disconnected */
   ip: string | undefined;
   /** the user who sent it */
   user_id?: string | undefined;
@@ -36,7 +38,7 @@ export interface AnsweredRequest {
 const infoOrMore = ['info', 'debug', 'trace'];
 
 /**
- * Returns a function that logs an answered request: denied requests (403) at level `warn`, so that
+ * Returns a function that logs a completed request: denied requests (403) at level `warn`, so that
  * operators can watch them (OWASP ASVS 16.3.2), and all others at `info`.
  * Assembles lines by hand and writes them in batches, because the logger and one write per line
  * would cost more than most requests. A killed process loses the lines of its last 100 ms.
@@ -59,7 +61,7 @@ function field(name: string, value: string | undefined): string {
   return value === undefined ? '' : `,"${name}":"${value}"`;
 }
 
-/** Lets Nest write into the same stream. */
+/** Writes the log lines of Nest to the same stream. */
 export class NestLog implements LoggerService {
   constructor(private readonly logger: Logger) {}
 

@@ -3,17 +3,19 @@ import { getPriority, setPriority } from 'node:os';
 
 const threads = '/proc/self/task';
 /**
- * So much nicer than the process: beside a thread that wants all of a core, one of these gets a
- * third of it or less; alone, all of it.
+ * Increase of the nice value.
+ * Beside a busy thread, a pool thread gets at most a third of a core.
  */
 const nicer = 5;
 const nicest = 19;
 
 /**
- * Lets requests go before passwords: the threads of libuv's pool, which hash them, get a lower
- * priority than the one that answers (setpriority(2): under Linux each thread has its own). Else
- * every hash in flight takes half of a core from everybody. Call it before anything uses the pool:
- * it is made here. Does nothing where there is no /proc.
+ * Lowers the priority of libuv's pool threads, so that password hashing does not slow down
+ * requests.
+ * Linux has a priority per thread (setpriority(2)). Without this, each running hash takes half a
+ * core from the main thread. Call it before anything else uses the pool, because it creates the
+ * pool.
+ * Does nothing without /proc.
  */
 export function lowerPoolPriority(): void {
   const before = listThreads();
@@ -25,7 +27,7 @@ function lower(thread: number): void {
   try {
     setPriority(thread, Math.min(nicest, getPriority() + nicer));
   } catch {
-    // a favour, and no reason not to start
+    // The service also works without the lower priority.
   }
 }
 

@@ -2,45 +2,36 @@ import { createHash, createHmac, type Hmac, hkdfSync, randomBytes, randomUUID } 
 import { v7 } from 'uuid';
 
 /**
- * A new UUIDv7 (RFC 9562 §5.7): sorts by the time of its making, so that inserts stay local in the
- * primary key.
+ * Returns a new UUIDv7 (RFC 9562 §5.7).
+ * Ids sort by time, which keeps inserts local in the index.
  */
 export function newId(): string {
   return v7();
 }
 
-/** A name for a request: random, and several times as cheap as a UUIDv7. */
+/** Returns a random request id. Several times cheaper than a UUIDv7. */
 export function newRequestId(): string {
   return randomUUID();
 }
 
-/**
- * 256 random bits as 43 characters of base64url: a token for a link (OWASP ASVS 11.5.1 asks for
- * 128).
- */
+/** Returns a token of 256 random bits in base64url (OWASP ASVS 11.5.1 requires 128 bits). */
 export function mintToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/**
- * SHA-256 of a random token, for storage. Right for tokens of 256 random bits only; passwords go
- * through Argon2id.
- */
+/** Returns the SHA-256 of a random token, for storage. Not for passwords, which need Argon2id. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/**
- * A 256-bit key for one purpose, derived from `APP_SECRET` by HKDF-SHA256 (RFC 5869), so that no
- * two uses share a key.
- */
+/** Derives a 256-bit key for one purpose from `APP_SECRET` (HKDF-SHA256, RFC 5869). */
 export function deriveKey(secret: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, 'carrier-identity', purpose, 32));
 }
 
 /**
- * 53 bits of SHA-256 as a number: a text in eight bytes, where millions are remembered. Of ten
- * million, two have the same once in two hundred times.
+ * Returns 53 bits of SHA-256 as a number, to keep millions of texts in eight bytes each.
+ * The probability of a collision among ten million texts is about 0.5 %.
  */
 export function shortHash(text: string): number {
   const digest = createHash('sha256').update(text).digest();
@@ -48,8 +39,8 @@ export function shortHash(text: string): number {
 }
 
 /**
- * HMAC-SHA256 (RFC 2104) of what may be guessed, such as texts that people chose: without the key
- * nobody can try guesses on it.
+ * Creates an HMAC-SHA256 (RFC 2104) for guessable texts, such as text that people chose.
+ * Guesses cannot be tested without the key.
  */
 export function createKeyedHash(key: Buffer): Hmac {
   return createHmac('sha256', key);

@@ -1,19 +1,16 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/**
- * Makes texts that come back from callers unaltered or not at all: JSON with an HMAC-SHA256 over it
- * and what it is bound to.
- */
+/** Signs values that callers send back, with an HMAC-SHA256 over the value and its context. */
 export class Signer {
   constructor(private readonly key: Buffer) {}
 
-  /** `context` is everything that must be the same when the text comes back. */
+  /** Returns a signed text. `context` is everything that must be the same in `open`. */
   sign(value: unknown, context: string): string {
     const payload = Buffer.from(JSON.stringify(value)).toString('base64url');
     return `${payload}.${this.mac(payload, context).toString('base64url')}`;
   }
 
-  /** What was signed; null when it was altered, or made for another context. */
+  /** Returns the signed value, or null if the text was altered or signed for another context. */
   open<Value>(text: string, context: string): Value | null {
     const [payload = '', signature = '', ...rest] = text.split('.');
     const expected = this.mac(payload, context);

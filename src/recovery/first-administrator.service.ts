@@ -9,10 +9,10 @@ import { UsersService } from '../users/users.service';
 import { ShownLinks } from './shown-links';
 
 const administratorName = 'administrator';
-/** `.invalid` belongs to nobody (RFC 6761): no mail is ever sent there. */
+/** `.invalid` is a reserved domain (RFC 6761): the service sends no mail to it. */
 const placeholderEmail = 'administrator@carrier-identity.invalid';
 
-/** The way into a new installation, and back into one whose administrators have lost theirs. */
+/** Creates the first administrator, and restores access for administrators who cannot log in. */
 @Injectable()
 export class FirstAdministrator {
   constructor(
@@ -24,9 +24,9 @@ export class FirstAdministrator {
   ) {}
 
   /**
-   * On a database that has never had a user, creates the first administrator. There is never a
-   * default password: it comes from `ADMIN_PASSWORD`, else a one-time link to set it is returned,
-   * to be shown to whoever started the service.
+   * Creates the first administrator if the database has never had a user.
+   * There is no default password.
+   * @returns a one-time link to set the password, or null if `ADMIN_PASSWORD` sets it
    */
   @Transactional()
   async ensure(): Promise<string | null> {
@@ -43,8 +43,9 @@ export class FirstAdministrator {
   }
 
   /**
-   * A one-time link for a user who is an administrator, who may then log in from anywhere. Dies
-   * like any other link. @throws user.not_found
+   * Returns a one-time link to set the password of an administrator, and clears `allowed_ips`.
+   * The link expires like any other link.
+   * @throws user.not_found
    */
   @Transactional()
   async recover(login: string): Promise<string> {

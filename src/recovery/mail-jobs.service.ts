@@ -9,12 +9,13 @@ import { UserPasswordsService } from '../users/user-passwords.service';
 import { mailJob, type MailJob, UserMailsService } from '../users/user-mails.service';
 import type { UserResponse } from '../users/users.dto';
 
-/** Name of the job that a wish to reset a password becomes. */
+/** Name of the job that handles a request to reset a password. */
 export const resetJob = 'request-reset';
 
 /**
- * The jobs that send mail. The token of a link is minted here, when the mail is sent: none lies in
- * the queue, none arrives expired.
+ * Handles the jobs that send mail.
+ * The token of a link is minted when the mail is sent, so that the job queue contains no token and
+ * no link is mailed after it expired.
  */
 @Injectable()
 export class MailJobsService implements OnModuleInit {
@@ -34,7 +35,7 @@ export class MailJobsService implements OnModuleInit {
     this.jobs.handle(mailJob, (job) => this.send(job as unknown as MailJob));
   }
 
-  /** Invited = a new invitation; disabled or unknown = nothing. */
+  /** Sends an invited user a new invitation. Skips disabled and unknown users. */
   @Transactional()
   private async requestReset(email: string, ip: string | null, request_id: string | null): Promise<void> {
     const user = email.includes('@') ? await this.logins.findByLogin(email) : null;
@@ -84,8 +85,7 @@ export class MailJobsService implements OnModuleInit {
   }
 
   /**
-   * No mail goes out whose link would be dead: the user was disabled, or the address given up,
-   * while the job was waiting.
+   * Skips the mail if the user was disabled or the address was dropped while the job was waiting.
    */
   private async sendLink(
     user_id: string,

@@ -11,7 +11,7 @@ import type { LinkResponse } from '../auth/auth.dto';
 import { AuthService } from '../auth/auth.service';
 import { resetJob } from './mail-jobs.service';
 
-/** Setting a password and confirming an address by a mailed link. */
+/** Sets passwords and confirms e-mail addresses by mailed link. */
 @Injectable()
 export class RecoveryService {
   constructor(
@@ -24,14 +24,15 @@ export class RecoveryService {
   ) {}
 
   /**
-   * Takes note of the wish and looks for the user later, in a job: known or unknown, the same
-   * answer after the same work (OWASP Forgot Password; ASVS 6.3.8).
+   * Enqueues a job that looks up the user later.
+   * Known and unknown addresses get the same response after the same work (OWASP Forgot Password;
+   * ASVS 6.3.8).
    */
   async requestReset(email: string, { ip, request_id }: Caller): Promise<void> {
     await this.jobs.enqueue(resetJob, { email, ip, request_id });
   }
 
-  /** Whether a link to set a password is good; uses nothing up. @throws reset.token_invalid */
+  /** Checks a link to set a password without using it up. @throws reset.token_invalid */
   async checkReset(token: string): Promise<LinkResponse> {
     const link = await this.credentials.findToken(token, ['reset', 'invite']);
     if (link === null) throw new AppError('reset.token_invalid');
@@ -52,7 +53,7 @@ export class RecoveryService {
     await this.useReset(token, password_hash, caller);
   }
 
-  /** Whether a link to confirm an address is good; uses nothing up. @throws email.token_invalid */
+  /** Checks a link to confirm an address without using it up. @throws email.token_invalid */
   async checkEmail(token: string): Promise<LinkResponse> {
     const link = await this.credentials.findToken(token, ['email']);
     if (link === null) throw new AppError('email.token_invalid');
@@ -60,8 +61,8 @@ export class RecoveryService {
   }
 
   /**
-   * Confirms exactly the address the link was mailed to (Devise CVE-2026-32700). @throws
-   * email.token_invalid, user.email_taken
+   * Confirms exactly the address that the link was mailed to (Devise CVE-2026-32700).
+   * @throws email.token_invalid, user.email_taken
    */
   async confirmEmail(token: string, caller: Caller): Promise<void> {
     const link = await this.credentials.findToken(token, ['email']);
@@ -70,7 +71,7 @@ export class RecoveryService {
     await this.conflicts.limit(holder, () => this.useConfirmation(token, caller));
   }
 
-  /** Proposes a new address for oneself. @throws auth.wrong_current_password */
+  /** Proposes a new address for the actor's own user. @throws auth.wrong_current_password */
   async proposeEmail(actor: Actor, email: string, current_password: string): Promise<void> {
     const verified = await this.auth.verifyOwn(actor, current_password);
     await this.users.proposeEmail(actor, email, verified.password_changed_at);

@@ -4,8 +4,8 @@ import { CredentialsService } from '../credentials/credentials.service';
 import { MailService } from '../mail/mail.service';
 
 /**
- * Links that are shown, not mailed: using one proves no address, and an invitation by mail does not
- * replace it.
+ * Mints links that are shown on the terminal instead of being mailed.
+ * Using a shown link does not confirm an address, and a mailed invitation does not replace it.
  */
 @Injectable()
 export class ShownLinks {
@@ -15,8 +15,8 @@ export class ShownLinks {
   ) {}
 
   /**
-   * A link under which a user sets a password. @throws user.not_found when they may not have one
-   * any more
+   * Returns a link with which a user sets a password.
+   * @throws user.not_found if the user was disabled or deleted
    */
   async mint(user_id: string): Promise<string> {
     const token = await this.credentials.mintToken(user_id, 'reset', '');

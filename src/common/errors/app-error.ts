@@ -8,23 +8,23 @@ export interface FieldError {
   parameter?: string;
   /** stable code such as `field.required` or `password.too_short` */
   code: string;
-  /** what is wrong, for a person; never repeats the value, which may be a secret */
+  /** explanation for people; never contains the value, which may be a secret */
   detail: string;
 }
 
-/** What an occurrence of an error adds to its kind. */
+/** Details of one occurrence of an error. */
 export interface ErrorExtras {
-  /** what is wrong this time, for a person */
+  /** explanation of this occurrence, for people */
   detail?: string;
-  /** each bad field or parameter */
+  /** each invalid field or parameter */
   errors?: FieldError[];
-  /** seconds until it is worth trying again */
+  /** seconds to wait before a retry */
   retry_after_seconds?: number;
-  /** more headers of the answer, such as `Allow` */
+  /** additional response headers, such as `Allow` */
   headers?: Record<string, string>;
 }
 
-/** A refusal on purpose. The problem filter turns it into `application/problem+json` (RFC 9457). */
+/** An expected error. The problem filter responds with `application/problem+json` (RFC 9457). */
 export class AppError extends Error {
   constructor(
     readonly code: ErrorCode,
@@ -34,7 +34,7 @@ export class AppError extends Error {
   }
 }
 
-/** The refusal of one or more bad fields. */
+/** Creates the error for one or more invalid fields or parameters. */
 export function invalid(...errors: FieldError[]): AppError {
   return new AppError('request.invalid', { errors });
 }

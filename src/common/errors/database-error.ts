@@ -1,7 +1,7 @@
 import { AppError, invalid } from './app-error';
 import type { ErrorCode } from './error-codes';
 
-/** Constraints whose violation is a caller's fault, and the code it is answered with. */
+/** Error codes of constraints that a caller can violate. */
 const constraintCodes: Record<string, ErrorCode> = {
   users_email_key: 'user.email_taken',
   users_name_key: 'user.name_taken',
@@ -11,11 +11,11 @@ const constraintCodes: Record<string, ErrorCode> = {
 };
 
 /**
- * SQLSTATE classes and codes that say "not now": no way in, connection trouble, shutdown,
- * resources, timeouts, conflicts between transactions.
+ * SQLSTATE classes and codes of temporary errors: connection, shutdown, resources, timeout,
+ * conflict.
  */
 const temporaryStates = /^(08|28|3D000|53|55000|57P|57014|55P03|40001|40P01|25006)/;
-/** A serialization failure, a deadlock. */
+/** Serialization failure and deadlock. */
 const conflictStates = new Set(['40001', '40P01']);
 const connectionFaults = new Set([
   'ECONNREFUSED',
@@ -26,15 +26,16 @@ const connectionFaults = new Set([
   'EHOSTUNREACH',
   'EAI_AGAIN',
 ]);
-const poolFaults =
-  /timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool/i;
+const poolFaults = new RegExp(
+  'timeout exceeded when trying to connect|Connection terminated|' +
+    'Client has encountered a connection error|Cannot use a pool',
+  'i',
+);
 /**
- * TypeORM releases a lost connection at once: the transaction's next statement fails with these.
+ * TypeORM releases a lost connection, and the next statement of the transaction fails with these.
  */
 const lostInTransaction = /^QueryRunner(Provider)?AlreadyReleasedError$/;
-/**
- * Errors of the driver that TypeORM did not wrap. A client's lost connection has the same codes.
- */
+/** Driver errors that TypeORM did not wrap. A lost client connection has the same codes. */
 const driverFaults = new WeakSet<Error>();
 
 interface DriverFault {
@@ -45,7 +46,8 @@ interface DriverFault {
 }
 
 /**
- * Marks an error as thrown by the database driver, not by a client's connection. Returns the error.
+ * Marks an error as thrown by the database driver, not by a client connection.
+ * Returns the error.
  */
 export function markDriverFault<Fault>(error: Fault): Fault {
   if (error instanceof Error) driverFaults.add(error);
@@ -53,9 +55,9 @@ export function markDriverFault<Fault>(error: Fault): Fault {
 }
 
 /**
- * Translates what the database driver threw: a violated constraint becomes its code, a lost or busy
- * database `service.database_unavailable`.
- * @returns null when the error is none of these, that is, a fault of ours
+ * Translates an error of the database driver: a violated constraint to its error code, a lost or
+ * busy database to `service.database_unavailable`.
+ * @returns null for any other error, which is a defect of the service
  */
 export function fromDatabaseError(error: unknown): AppError | null {
   const fault = driverFault(error);
@@ -66,7 +68,7 @@ export function fromDatabaseError(error: unknown): AppError | null {
     return invalid({
       pointer: '/attributes',
       code: 'field.too_long',
-      detail: 'take too much room once stored; send long numbers as text',
+      detail: 'take up too much space when stored; send long numbers as text',
     });
   if (fault.code === '22021' || fault.code === '22P05')
     return invalid({ code: 'field.malformed', detail: 'contains characters that cannot be stored' });
@@ -74,8 +76,8 @@ export function fromDatabaseError(error: unknown): AppError | null {
 }
 
 /**
- * Whether PostgreSQL has aborted a transaction for the sake of another one: the same may work when
- * it is tried again.
+ * Returns whether PostgreSQL aborted a transaction because of another one, so that a retry can
+ * succeed.
  */
 export function isConflict(error: unknown): boolean {
   return conflictStates.has(driverFault(error)?.code ?? '');
@@ -89,7 +91,7 @@ function isLost(name: string, message: string): boolean {
   return lostInTransaction.test(name) || (name === 'TypeORMError' && message === 'Driver not Connected');
 }
 
-/** Returns the error of the driver: TypeORM wraps it as `driverError`, or it was marked. */
+/** Returns the driver error, which TypeORM wrapped as `driverError` or which was marked. */
 function driverFault(error: unknown): DriverFault | null {
   if (!(error instanceof Error)) return null;
   const inner = (error as { driverError?: unknown }).driverError;

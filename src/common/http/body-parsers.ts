@@ -4,16 +4,13 @@ import { noFile, registerUploads, takesUpload } from './upload';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /**
-     * what is wrong with the body; thrown after the guards, so that nobody learns of it without
-     * access (401 and 403 come before 400)
-     */
+    /** error in the body; thrown after the guards, because 401 and 403 come before 400 */
     bodyFault?: AppError;
   }
   interface FastifyContextConfig {
     /**
-     * the route takes `application/x-www-form-urlencoded` too: the script-free pages post it; or
-     * nothing else, where a standard says so
+     * the route also accepts `application/x-www-form-urlencoded`, for script-free pages; `only` if
+     * a standard requires it
      */
     form?: true | 'only';
   }
@@ -21,25 +18,25 @@ declare module 'fastify' {
 
 type Body = Record<string, unknown>;
 
-/** Keeps a byte order mark, so that JSON.parse refuses it (RFC 8259 §8.1). */
+/** Keeps a byte order mark, so that JSON.parse rejects it (RFC 8259 §8.1). */
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Keys that reach prototypes (CWE-1321). */
 export const forbiddenKeys = ['__proto__', 'constructor', 'prototype'];
 const depthMax = 32;
-/** What modules send all day: there is nothing in it that the strict reader could refuse. */
+/** The usual body of check-token. The strict reader could find nothing to reject in it. */
 const onlyToken = /^\{"(token|refresh_token)":"([A-Za-z0-9._-]+)"\}$/;
 const colonFollows = /[ \t\n\r]*:/y;
 const contentType = /^application\/(json|x-www-form-urlencoded)(?:[ \t]*;[ \t]*charset="?utf-8"?)?[ \t]*$/i;
 
 /**
- * Reads bodies strictly: one JSON object in UTF-8, no prototype keys, no key twice, no NUL, no lone
- * surrogates, no number that a double cannot hold, bounded depth. All other content types are
- * refused. Faults are kept on the request and thrown after the guards.
+ * Parses bodies strictly: one JSON object in UTF-8, of bounded depth, without prototype keys,
+ * repeated keys, NUL, lone surrogates, and numbers that a double cannot hold.
+ * Rejects all other media types. Errors are kept on the request and thrown after the guards.
  */
 export function registerBodyParsers(fastify: FastifyInstance, uploadMaxBytes: number): void {
   fastify.removeAllContentTypeParsers();
   registerUploads(fastify, uploadMaxBytes);
-  // JSON by its name, too: what only the asterisk takes is looked up anew for each request
+  // `application/json` by name, because Fastify does not cache the parser of `*`.
   fastify.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (request, body, done) => {
     try {
       done(null, readBody(request, body as Buffer));
@@ -78,7 +75,7 @@ function readForm(text: string): Body {
   return fields;
 }
 
-/** One JSON object, read strictly. @throws AppError or SyntaxError */
+/** Parses one JSON object strictly. @throws AppError or SyntaxError */
 export function readJson(text: string): Body {
   const [, name, token] = onlyToken.exec(text) ?? [];
   if (name !== undefined && token !== undefined) return { [name]: token };
@@ -91,12 +88,12 @@ export function readJson(text: string): Body {
 }
 
 /**
- * Looks at the text before it is parsed. Brackets are counted, so that no recursive code ever meets
- * a deep body (CVE-2026-102281). A repeated key is refused: some readers take the first value and
- * others the last (RFC 8259 §4).
+ * Rejects deep and ambiguous JSON before it is parsed.
+ * Depth is limited, so that no recursive code receives a deep body (CVE-2026-102281). Repeated keys
+ * are rejected, because some parsers use the first value and others the last (RFC 8259 §4).
  */
 function assertUnambiguous(text: string): void {
-  /** keys so far of each open object; null for a list */
+  /** keys of each open object; null for a list */
   const open: (Set<string> | null)[] = [];
   for (let index = 0; index < text.length; index++) {
     const character = text[index];
@@ -114,14 +111,14 @@ function assertUnambiguous(text: string): void {
   }
 }
 
-/** Where the text that begins with the quote at `start` is over. */
+/** Returns the index after the string that starts at `start`. */
 function endOfText(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end < 0 ? text.length : end + 1;
 }
 
-/** Behind an odd number of backslashes. */
+/** Returns whether an odd number of backslashes precedes a quote. */
 function isEscaped(text: string, at: number): boolean {
   let first = at;
   while (text[first - 1] === '\\') first--;
@@ -130,14 +127,14 @@ function isEscaped(text: string, at: number): boolean {
 
 function addKey(keys: Set<string>, quoted: string): void {
   const key = JSON.parse(quoted) as string;
-  if (keys.has(key)) throw invalid({ pointer: '', code: 'field.malformed', detail: 'must not have a key twice' });
+  if (keys.has(key)) throw invalid({ pointer: '', code: 'field.malformed', detail: 'must not contain a key twice' });
   keys.add(key);
 }
 
 /**
- * Refuses what PostgreSQL cannot store (NUL), what is not Unicode, keys that reach prototypes
- * (CWE-1321), and numbers that would be altered silently: 1e400 becomes Infinity and then null,
- * 2^53 + 1 another number (RFC 7493 §2.2).
+ * Rejects NUL, which PostgreSQL cannot store, text that is not Unicode, keys that reach prototypes
+ * (CWE-1321), and numbers that would change silently: 1e400 becomes Infinity and then null, and
+ * 2^53 + 1 becomes another number (RFC 7493 §2.2).
  */
 function assertStorable(value: unknown, pointer: string): void {
   if (typeof value === 'string') {
@@ -149,12 +146,12 @@ function assertStorable(value: unknown, pointer: string): void {
     throw invalid({
       pointer,
       code: 'field.malformed',
-      detail: 'must be a number that a double holds exactly; send larger ones as text',
+      detail: 'must be a number that a double can hold exactly; send larger numbers as text',
     });
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
     if (forbiddenKeys.includes(key) || key.includes('\0') || !key.isWellFormed()) {
-      throw invalid({ pointer, code: 'field.unknown', detail: 'has a key that is not allowed' });
+      throw invalid({ pointer, code: 'field.unknown', detail: 'contains a key that is not allowed' });
     }
     assertStorable(inner, `${pointer}/${key.replace(/~/g, '~0').replace(/\//g, '~1')}`);
   }

@@ -1,15 +1,12 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 
-/**
- * A signal that is aborted when the client goes away before it has the whole answer, as a handler's
- * parameter.
- */
+/** Injects a signal that is aborted if the client disconnects before the response is complete. */
 export const ClientGone = createParamDecorator((_data: unknown, context: ExecutionContext): AbortSignal => {
   const { raw } = context.switchToHttp().getResponse<FastifyReply>();
   const gone = new AbortController();
   if (raw.destroyed) gone.abort();
-  // after the end of an answer too: by then nothing listens
+  // Also fires after a complete response, but nothing listens then.
   raw.once('close', () => gone.abort());
   return gone.signal;
 });

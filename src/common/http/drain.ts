@@ -4,12 +4,12 @@ import type { FastifyInstance } from 'fastify';
 const sweepMs = 100;
 
 /**
- * Lets a closing server come to its end: requests under way are answered and their connections
- * closed after the answer, connections that have never sent anything (a load balancer's reserve) do
- * not count, and after `patienceMs` whatever is left is cut. Idle keep-alive connections Node
- * closes by itself.
+ * Drains connections when the server closes.
+ * Running requests are completed and their connections closed. Connections that never sent a byte,
+ * such as spare connections of a load balancer, are closed at once. After `drainMs`, all remaining
+ * connections are closed. Node closes idle keep-alive connections itself.
  */
-export function addDrain(fastify: FastifyInstance, patienceMs: number): void {
+export function addDrain(fastify: FastifyInstance, drainMs: number): void {
   const { server } = fastify;
   const sockets = new Set<Socket>();
   let closing = false;
@@ -18,7 +18,7 @@ export function addDrain(fastify: FastifyInstance, patienceMs: number): void {
     socket.once('close', () => sockets.delete(socket));
   });
   fastify.addHook('onSend', (_request, reply, _payload, done) => {
-    // else the client would keep the connection, and the server wait for its next request
+    // Otherwise the server would wait for the next request on this connection.
     if (closing) void reply.header('connection', 'close');
     done();
   });
@@ -28,7 +28,7 @@ export function addDrain(fastify: FastifyInstance, patienceMs: number): void {
       () => [...sockets].filter(({ bytesRead }) => bytesRead === 0).forEach((socket) => socket.destroy()),
       sweepMs,
     );
-    const cut = setTimeout(() => server.closeAllConnections(), patienceMs);
+    const cut = setTimeout(() => server.closeAllConnections(), drainMs);
     server.once('close', () => {
       clearInterval(sweep);
       clearTimeout(cut);

@@ -4,47 +4,42 @@ import type { ErrorCode } from '../errors/error-codes';
 import type { ParameterDoc } from '../query/parameters';
 
 /**
- * What a route promises: its text, its answer, its errors, its query parameters. The summary is the
- * docstring of the handler.
+ * Documentation and rules of a route: its texts, response, errors and query parameters.
+ * The docstring of the handler is the summary.
  */
 export interface EndpointOptions {
-  /** more, in Markdown */
+  /** description in Markdown */
   description?: string;
-  /** the successful answer */
+  /** the success response */
   answer: {
     status: number;
-    /** several: one of them */
+    /** schema; one of several */
     type?: Type | Type[];
     description: string;
     headers?: Record<string, string>;
-    /** it can also be 202 with `Location`, and goes on after the answer */
+    /** the work may continue after a 202 response with `Location` */
     accepted?: { type: Type; description: string };
-    /** media types of an answer that is not JSON */
+    /** media types of a response that is not JSON */
     media?: string[];
   };
-  /** codes it can answer besides those that every route can */
+  /** error codes besides those of every route */
   errors?: ErrorCode[];
-  /** every query parameter it takes; all others are refused */
+  /** all query parameters; others are rejected */
   query?: ParameterDoc[];
-  /**
-   * the handler reads the query by the filter grammar, which refuses unknown parameters by itself
-   */
+  /** the handler parses the query with the filter grammar, which rejects unknown parameters */
   grammar?: boolean;
-  /** takes no body although its method is one that usually does */
+  /** a POST or PATCH without a body */
   noBody?: boolean;
-  /** works without a body too; on all other routes of POST and PATCH a missing body is rejected */
+  /** the body is optional; other POST and PATCH routes reject a missing body */
   optionalBody?: boolean;
 }
 
-/** Metadata key of the rules that the request-rules guard applies. */
+/** Metadata key of the rules of `RequestRulesGuard`. */
 export const endpointRules = 'endpoint:rules';
-/** What the guard needs of `EndpointOptions`. */
+/** The options that `RequestRulesGuard` enforces. */
 export type EndpointRules = Pick<EndpointOptions, 'query' | 'grammar' | 'noBody' | 'optionalBody'>;
 
-/**
- * Declares a route's part of the contract; the document and the strictness about query and body are
- * made from it.
- */
+/** Documents a route, and declares which query parameters and body the route accepts. */
 export function Endpoint(options: EndpointOptions): MethodDecorator {
   const { answer, query = [], grammar = false, noBody = false, optionalBody = false } = options;
   const headers = Object.fromEntries(

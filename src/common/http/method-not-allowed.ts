@@ -2,15 +2,15 @@ import { METHODS } from 'node:http';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { AppError } from '../errors/app-error';
 
-/** Methods of our routes. They keep their body parser. */
+/** Methods of routes. Their body parsers stay as they are. */
 const ours = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
-/** Every method that Node parses. CONNECT has no path, so no route can answer it. */
+/** All methods that Node parses, except CONNECT, which has no path. */
 const all = METHODS.filter((method) => method !== 'CONNECT');
 
 /**
- * Answers a wrong method on a path that exists with 405 and `Allow` (RFC 9110 §15.5.6), and HEAD
- * where there is GET with 405 too: no route is reached by a method it does not name. Call before
- * routes are added, `register` after.
+ * Responds to a wrong method on an existing path with 405 and `Allow` (RFC 9110 §15.5.6).
+ * HEAD on a GET route also gets 405, so a route is only reached by the method that it names.
+ * Call it before routes are added, and `register` after.
  */
 export function addMethodNotAllowed(fastify: FastifyInstance): { register: () => void } {
   const known = new Map<string, Set<string>>();

@@ -11,8 +11,8 @@ declare module 'fastify' {
 }
 
 /**
- * Answers everything thrown as `application/problem+json`; faults of ours are logged with the
- * request id, but not each one who is turned away in a flood.
+ * Responds to everything thrown with `application/problem+json`.
+ * Logs server errors with the request id, except rejections during overload.
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
@@ -28,7 +28,7 @@ export class ProblemFilter implements ExceptionFilter {
       request.log.error({ reqId: request.id, err: thrown }, error.code);
     // The access log has no line for a request that the client aborted.
     if (request.raw.destroyed && !request.raw.complete)
-      request.log.debug({ reqId: request.id, code: error.code }, 'the client broke off');
+      request.log.debug({ reqId: request.id, code: error.code }, 'request aborted by the client');
     if (reply.sent) return;
     const problem = toProblem(error, this.base, shownPath(request.originalUrl), request.id);
     void reply.status(problem.status).headers(problemHeaders(error)).send(JSON.stringify(problem));

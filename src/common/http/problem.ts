@@ -3,7 +3,7 @@ import { AppError } from '../errors/app-error';
 import { fromDatabaseError } from '../errors/database-error';
 import { type ErrorCode, errorKind } from '../errors/error-codes';
 
-/** An RFC 9457 problem as it is sent. */
+/** Body of an error response (RFC 9457). */
 export interface Problem {
   type: string;
   title: string;
@@ -15,7 +15,7 @@ export interface Problem {
   errors?: AppError['extras']['errors'];
 }
 
-/** Codes for the refusals of Fastify and Nest, by Fastify's code or by HTTP status. */
+/** Error codes for errors of Fastify and Nest, by Fastify's code or by HTTP status. */
 const frameworkCodes: Record<string, ErrorCode> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'request.too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'request.unsupported_media_type',
@@ -28,10 +28,7 @@ const frameworkCodes: Record<string, ErrorCode> = {
   '415': 'request.unsupported_media_type',
 };
 
-/**
- * Turns anything thrown into one of our errors; what nobody expected becomes
- * `service.internal_error`.
- */
+/** Converts anything thrown to an `AppError`. Unexpected errors become `service.internal_error`. */
 export function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   const fromDatabase = fromDatabaseError(error);
@@ -43,8 +40,8 @@ export function toAppError(error: unknown): AppError {
 }
 
 /**
- * The body of a refusal. Only the table's texts and our own details get in: nothing internal can
- * (OWASP ASVS 16.5.1).
+ * Returns the body of an error response.
+ * It contains only texts of the error table and of `AppError`, no internals (OWASP ASVS 16.5.1).
  */
 export function toProblem(error: AppError, base: string, path: string, request_id: string): Problem {
   const { status, title, meaning } = errorKind(error.code);
@@ -61,7 +58,7 @@ export function toProblem(error: AppError, base: string, path: string, request_i
   };
 }
 
-/** The headers of a refusal. */
+/** Returns the headers of an error response. */
 export function problemHeaders(error: AppError): Record<string, string> {
   const { status, retry_after_seconds } = errorKind(error.code);
   const retryAfter = error.extras.retry_after_seconds ?? retry_after_seconds;
@@ -76,8 +73,8 @@ export function problemHeaders(error: AppError): Record<string, string> {
 }
 
 /**
- * The path as it may be logged and shown: without the query, and without the secret of a link
- * (OWASP ASVS 14.2.1).
+ * Returns the path of a URL without the query and without the token of a mailed link, so that it
+ * may be logged and shown (OWASP ASVS 14.2.1).
  */
 export function shownPath(url: string): string {
   return (url.split('?')[0] ?? '').replace(/\/auth\/(reset|email)\/[^/]+/, '/auth/$1/{token}');

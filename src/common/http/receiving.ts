@@ -52,7 +52,8 @@ export function limitReceiving(
     const { socket } = request.raw;
     expected.delete(socket); // keeps the order
     expected.set(socket, { request, until: monotonicMs() + limits.bodyMs });
-    // Once per connection, because a listener for each request would cost more than a short request.
+    // Once per connection, because a listener for each request would cost more than a short
+    // request.
     if (watched.has(socket)) return;
     watched.add(socket);
     socket.once('close', () => {

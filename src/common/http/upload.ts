@@ -5,7 +5,7 @@ import { AppError } from '../errors/app-error';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** a body that is read as it comes in, on the routes that take one */
+    /** body that is streamed to the handler, on routes that accept files */
     upload?: UploadedFile;
   }
 }
@@ -13,7 +13,7 @@ declare module 'fastify' {
 /** Maximum size of an upload: 4 GiB hold 5,000,000 rows of an NDJSON export with hashes. */
 export const uploadMaxBytes = 4 * 1_024 ** 3;
 
-/** A file that is being received. */
+/** File that is being received. */
 export class UploadedFile {
   /** true once a handler reads the file; then a minimum rate replaces the deadline of the body */
   opened = false;
@@ -58,9 +58,7 @@ export class UploadedFile {
 const formats: Record<string, UploadedFile['format']> = { 'text/csv': 'csv', 'application/x-ndjson': 'ndjson' };
 const charset = /;[ \t]*charset="?([^";\s]*)"?/i;
 
-/**
- * The paths below the base that take files; all others refuse them as an unsupported media type.
- */
+/** Paths that accept files, without the base path. All other paths respond with 415. */
 const uploadPaths = ['/user/import'];
 
 /** Returns whether a route accepts files. The request itself may lack access or send no file. */
@@ -82,14 +80,14 @@ export function registerUploads(fastify: FastifyInstance, maxBytes: number): voi
   });
 }
 
-/** The file of a request, as a handler's parameter. @throws request.unsupported_media_type */
+/** Injects the file of a request. @throws request.unsupported_media_type */
 export const Upload = createParamDecorator((_data: unknown, context: ExecutionContext): UploadedFile => {
   const { upload } = context.switchToHttp().getRequest<FastifyRequest>();
   if (upload === undefined) throw noFile();
   return upload;
 });
 
-/** What is answered to whoever sends something else where a file is taken. */
+/** Returns the error for a body that is not a file, on routes that accept files. */
 export function noFile(): AppError {
   return new AppError('request.unsupported_media_type', {
     detail: 'Send `Content-Type: text/csv` or `application/x-ndjson`, in UTF-8.',

@@ -5,18 +5,18 @@ import type { LoginsService } from '../logins/logins.service';
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * the route tries a password, and nothing else: whoever comes while there is no room is turned
-     * away before anything is asked
+     * the route does nothing but verify a password; it is rejected early while the login queue is
+     * full
      */
     triesPassword?: boolean;
   }
 }
 
 /**
- * Turns a flood of logins away at the door: what it costs to say no decides how long everybody else
- * waits.
+ * Rejects logins before Nest's handler runs while the login queue is full.
+ * During a flood, the cost of a rejection decides how long all other requests wait (L13).
  */
-export function turnAwayEarly(fastify: FastifyInstance, passwords: LoginsService): void {
+export function rejectWhenFull(fastify: FastifyInstance, passwords: LoginsService): void {
   const hook: preValidationHookHandler = (_request, _reply, done) =>
     done(passwords.isFull ? new AppError('service.overloaded') : undefined);
   fastify.addHook('onRoute', (route) => {
