@@ -78,7 +78,9 @@ describe('the pages behind mailed links', () => {
     ]) {
       expect(page.status).toBe(404);
       expectInert(page);
-      expect(page.text).toContain('The link was already used or replaced, has expired, or is incomplete. Request a new link.');
+      expect(page.text).toContain(
+        'The link was already used or replaced, has expired, or is incomplete. Request a new link.',
+      );
       expect(page.text).not.toContain('<form');
     }
   });
