@@ -9,7 +9,7 @@ const verify = (password: string, stored: string | null) => verifyPassword(passw
 const base64 = (hex: string) => Buffer.from(hex, 'hex').toString('base64').replace(/=+$/, '');
 const text = (value: string) => base64(Buffer.from(value).toString('hex'));
 
-/** Hashes of others with their passwords. */
+/** Hashes of other systems with their passwords. */
 const known: [string, string, string][] = [
   ['bcrypt 2a, OpenWall', 'U*U', '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'],
   ['bcrypt 2y', 'U*U', '$2y$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'],

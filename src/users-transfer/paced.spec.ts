@@ -3,8 +3,8 @@ import { paced } from './paced';
 
 describe('texts for a reader', () => {
   /**
-   * Takes texts of a size, each after a pause. Returns how many were taken before the export gave
-   * up; null if it did not.
+   * Reads texts of a size with a pause before each. Returns how many were read before the export
+   * gave up, or null.
    */
   async function take(
     count: number,

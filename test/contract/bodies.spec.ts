@@ -113,11 +113,11 @@ const freeText = fc.string({
   maxLength: 9,
 });
 
-/** Returns texts that a schema accepts, or almost. */
+/** Returns texts that a schema accepts, or that are close to it. */
 function fitting({ pattern, enum: values, minLength = 0 }: Schema): fc.Arbitrary<string> {
   if (values !== undefined) return fc.constantFrom(...values);
   if (pattern === undefined) return fc.string({ minLength });
-  // Free text: any characters, the invisible ones more often than they come by chance.
+  // Free text: any characters, with more invisible ones than chance would give.
   if (pattern === patternOf(visibleText)) return freeText;
   return fc.stringMatching(new RegExp(pattern, 'u'), { size: 'xsmall' });
 }
@@ -129,7 +129,7 @@ describe('request bodies and their schemas', () => {
   });
 
   const pipe = createValidationPipe();
-  /** Returns whether the pipe finds fault with a field of a body. */
+  /** Returns whether the validation pipe rejects a field of a body. */
   const rejects = async (
     metatype: new () => object,
     body: Record<string, unknown>,
@@ -145,8 +145,7 @@ describe('request bodies and their schemas', () => {
   it.each(requests)('accepts a text exactly when its schema does: %s', async (name, type) => {
     for (const [field, schema] of Object.entries(schemas[name]?.properties ?? {})) {
       const text = schema.items ?? schema;
-      // An e-mail address is brought into its canonical form first, so more is accepted than the
-      // schema shows.
+      // Addresses are normalised before validation, so more is accepted than the schema shows.
       if (![text.type].flat().includes('string') || field === 'email') continue;
       const validate = ajv.compile(schema);
       await fc.assert(
@@ -154,8 +153,7 @@ describe('request bodies and their schemas', () => {
           const sent = schema.items === undefined ? value : [value];
           const refused = await rejects(type, { [field]: sent }, field);
           const valid = validate(sent);
-          // Which time zones exist is not for a pattern to say, nor that a role may not be called
-          // like a path.
+          // No pattern can list the time zones or exclude role names that look like a path.
           if (valid && (field === 'timezone' || (name === 'CreateRoleRequest' && field === 'name'))) return;
           expect([field, value, !refused]).toEqual([field, value, valid]);
         }),

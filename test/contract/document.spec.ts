@@ -30,7 +30,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 const schemas = Object.entries(document.components.schemas) as [string, Schema][];
 const requests = schemas.filter(([name]) => name.endsWith('Request'));
 
-/** Codes that an operation can answer, by status. */
+/** Returns the error codes that an operation can respond with, by status. */
 function codesOf(operation: Operation): [status: number, code: string][] {
   return Object.entries(operation.responses).flatMap(([status, response]) =>
     [...((response as { description?: string }).description ?? '').matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(
@@ -82,8 +82,8 @@ describe('the OpenAPI document', () => {
       const permission = operation['x-permission'] ?? '';
       expect(['none', 'any login', ...Object.keys(ownPermissions)]).toContain(permission);
       const { security = [], operationId } = operation as { security?: object[]; operationId?: string };
-      // public, and yet they look at the token of the header: the explorer sends one where it is
-      // named, with `{}` as the choice to send none
+      // Public operations that read a token: the API explorer sends one only where security names
+      // it, with `{}` for none.
       const either = ['Auth.checkToken', 'Auth.logout'].includes(operationId ?? '');
       const basic = operationId === 'Introspection.introspect' ? ['client-credentials'] : [];
       expect(security.flatMap(Object.keys)).toEqual(
@@ -97,7 +97,7 @@ describe('the OpenAPI document', () => {
     const successes = Object.keys(operation.responses)
       .map(Number)
       .filter((status) => status < 400);
-    // what may take long can also be accepted, and followed as an operation
+    // Operations that may take long can also respond with 202.
     const accepted = (operation.responses['202'] as { headers?: object } | undefined)?.headers !== undefined;
     expect(successes.filter((status) => !accepted || status !== 202 || successes.length === 1)).toHaveLength(1);
     const [status = 0] = successes;
@@ -128,8 +128,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(patterns).size).toBeGreaterThan(10);
     for (const pattern of new Set(patterns)) {
       expect(() => new RegExp(pattern, 'u')).not.toThrow();
-      // No lookaround, no named or numbered references, no classes and escapes that differ between
-      // languages.
+      // No lookaround, references, classes or escapes that differ between languages.
       expect(pattern).not.toMatch(/\(\?[^:]|\\[^xtnr.*+?^$|()[\]{}/-]|\\x(?![0-9a-f]{2})/);
     }
   });

@@ -7,8 +7,8 @@ import { TestService } from '../support/service';
 const table = Object.keys(errorCodes).sort();
 
 /**
- * Codes that belong to no operation: they are answered before a route is found, or on a path that
- * has none.
+ * Codes without an operation: the service responds with them before it finds a route, or without
+ * one.
  */
 const ofNoOperation = ['request.method_not_allowed', 'request.not_found'];
 

@@ -10,8 +10,8 @@ interface Entry {
 const lock = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, Entry> };
 const entries = Object.entries(lock.packages).filter(([location]) => location !== '');
 /**
- * Returns the name of the package that is installed at a location; an override installs another one
- * than the path says.
+ * Returns the name of the package installed at a location. With an override it differs from the
+ * path.
  */
 const nameOf = ([location, { name }]: [string, Entry]) => name ?? location.split('node_modules/').at(-1);
 

@@ -55,15 +55,15 @@ function parametersOf(method: string, path: string): Parameter[] {
   ) as Parameter[];
 }
 
-/** Returns the JSON value that a text in a URL stands for, as a validator of requests reads it. */
+/** Returns the JSON value of a text in a URL, as a request validator reads it. */
 function instanceOf(text: string, { type, items }: Schema): unknown {
   if (type === 'array' && items !== undefined) return text.split(',').map((item) => instanceOf(item, items));
   if (type === 'boolean') return text === 'true' || (text === 'false' ? false : text);
   return type === 'integer' && /^(0|-?[1-9]\d{0,14})$/.test(text) ? Number(text) : text;
 }
 
-// A day from either end of the calendar: an offset would lead out of the years that are accepted,
-// which no schema can say.
+// One day off either end of the calendar: no schema can express that an offset leaves the accepted
+// years.
 const limits = { min: new Date('0000-01-02T00:00:00Z'), max: new Date('9999-12-30T00:00:00Z'), noInvalidDate: true };
 const realTimes = fc.date(limits).map((time) => time.toISOString());
 const times = fc.oneof(
@@ -105,7 +105,7 @@ const letters = fc.string({
   unit: fc.constantFrom('a', 'ß', '\u{1F600}', ',', ' ', '\u3000', '\t', '\0', 'é'),
   maxLength: 9,
 });
-/** Values near the border between accepted and rejected, for every type of parameter. */
+/** Values near the limit of what is accepted, for every type of parameter. */
 const anyText = fc.oneof(
   fc
     .tuple(times, clocks, zones)
@@ -144,7 +144,7 @@ const anyText = fc.oneof(
   fc.constantFrom(499, 500, 501).map((length) => Array<string>(length).fill('a').join(',')),
 );
 
-/** Returns texts that a schema accepts, most of them made from its own pattern. */
+/** Returns texts that a schema accepts, most of them generated from its pattern. */
 function accepted(schema: Schema): fc.Arbitrary<string> {
   const { type, items, pattern, format, minLength = 0, maxLength = 300 } = schema;
   if (type === 'array' && items !== undefined)
@@ -204,7 +204,7 @@ describe('query parameters and their schemas', () => {
 
   it.each(filtered)('accepts a filter exactly when its schema does: %s %s', (method, path, spec) => {
     const filters = parametersOf(method, path).filter(({ name }) => ![...notFilters, ...ofRequest].includes(name));
-    // One of each form is enough: parameters of one type share their schema.
+    // One parameter of each form is enough: parameters of one type share their schema.
     const forms = new Map(filters.map((parameter) => [JSON.stringify(parameter.schema), parameter]));
     for (const { name, schema } of forms.values()) {
       const validate = ajv.compile(schema);
@@ -227,13 +227,12 @@ describe('query parameters and their schemas', () => {
     for (const { name, schema } of parametersOf('get', path).filter((parameter) =>
       notFilters.includes(parameter.name),
     )) {
-      // A well-formed cursor is one that was signed here, and `deleted` is for the service to
-      // decide.
+      // A cursor must be signed by the service, and the service decides about `deleted`.
       if (name === 'cursor' || name === 'deleted') continue;
       const validate = ajv.compile(schema);
       fc.assert(
         fc.property(fc.oneof(anyText, accepted(schema)), (text) => {
-          // `page` × `per_page` is a rule of its own: one row per page keeps it out.
+          // One row per page, so that the limit of `page` × `per_page` does not interfere.
           const query = { ...(name === 'page' ? { per_page: '1' } : {}), [name]: text };
           let code = '';
           const errors = errorsOf(() => {

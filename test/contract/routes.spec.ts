@@ -6,9 +6,7 @@ import { accessRule, type AccessRule } from '../../src/access/allow.decorator';
 import { document } from '../support/document';
 import { TestService } from '../support/service';
 
-/**
- * Everything that can be asked without a login. A route that is not written here must demand one.
- */
+/** The routes that need no login. Any other route must require one. */
 const publicRoutes = [
   'GET /.well-known/jwks.json',
   'GET /auth/email/{token}',
@@ -25,7 +23,7 @@ const publicRoutes = [
   'POST /auth/reset_email',
 ];
 
-/** What the product was asked for: methods and paths never change. */
+/** The required operations, whose methods and paths never change. */
 const promised = [
   'DELETE /user/all',
   'DELETE /user/{user_id}',
@@ -41,9 +39,9 @@ const promised = [
   'POST /user/create',
 ];
 
-/** Pages about the interface: not part of it. */
+/** Documentation pages, which are not part of the API. */
 const pages = ['GET /docs/errors', 'GET /docs/errors/{code}'];
-/** Files of the explorer, put into the router by Swagger and not by a controller. */
+/** Files of the API explorer, which Swagger adds to the router without a controller. */
 const explorerFiles = /^\/docs(\/|$)/;
 
 describe('routes', () => {
@@ -110,7 +108,9 @@ describe('routes', () => {
   });
 });
 
-/** The routes of all controllers with their access rules, paths written as in the document. */
+/**
+ * Returns the routes of all controllers with their access rules, in the notation of the document.
+ */
 function declaredRoutes(service: TestService): Map<string, AccessRule | undefined> {
   const reflector = service.app.get(Reflector);
   const routes = new Map<string, AccessRule | undefined>();
@@ -142,7 +142,7 @@ function declaredRoutes(service: TestService): Map<string, AccessRule | undefine
   return routes;
 }
 
-/** What Fastify's router knows, read from the tree that it prints. */
+/** Returns the routes of the Fastify router, parsed from the tree that it prints. */
 function routerTable(fastify: FastifyInstance): { method: string; path: string }[] {
   const above: string[] = [];
   return fastify

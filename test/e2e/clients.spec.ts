@@ -21,10 +21,7 @@ const root = join(__dirname, '../..');
 const issuer = 'http://localhost:3000';
 const audience = 'carrier-platform';
 
-/**
- * Uses what was generated from the document: each `@ts-expect-error` is a mistake that the types
- * must find.
- */
+/** Uses the generated types. Each `@ts-expect-error` is a mistake that they must detect. */
 const program = `
 import createClient from 'openapi-fetch';
 import type { components, paths } from './schema.js';
@@ -89,8 +86,8 @@ describe('third-party client libraries over a socket', () => {
   afterEach(() => service.close());
 
   it('lets jose verify access tokens by the JWKS before and after a rotation, and reject all others', async () => {
-    // its cool-down of 30 s between two fetches is shorter than a key is published before it signs;
-    // here it is not waited for
+    // Ends the 30 s cool-down of jose, which is shorter than the publication of a key before it
+    // signs.
     const keySet = createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`), { cooldownDuration: 0 });
     const verify = (token: string, rules: object = {}) =>
       jwtVerify(token, keySet, { issuer, audience, typ: 'at+jwt', algorithms: ['ES256'], ...rules });
@@ -163,7 +160,7 @@ describe('third-party client libraries over a socket', () => {
   });
 
   it('lets openapi-typescript generate types with which an openapi-fetch program compiles and works', async () => {
-    // below node_modules, where the program finds its packages
+    // Below node_modules, so that the program finds its packages.
     const cache = join(root, 'node_modules', '.cache');
     mkdirSync(cache, { recursive: true });
     const directory = mkdtempSync(join(cache, 'clients-'));

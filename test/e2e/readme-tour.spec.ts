@@ -11,7 +11,7 @@ describe('the README', () => {
   it('contains a tour that works as written', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-tour-'));
     const database = await createTestDatabase();
-    // of four digits, so that the links in the mails are as long as the README's
+    // Four digits, so that mailed links are as long as those in the README.
     const port = await freePort(4_000 + (process.pid % 50) * 100);
     const env = { PATH: process.env['PATH'], PORT: String(port), DATABASE_URL: database.url, APP_SECRET: appSecret };
     const service = spawn(process.execPath, [resolve('dist/src/main.js')], { cwd: directory, env });

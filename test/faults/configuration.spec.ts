@@ -19,7 +19,10 @@ afterEach(() => rmSync(join(dataDir, '..'), { recursive: true, force: true }));
 
 const start = (env: Record<string, string>) => runBuilt('src/main.js', { DATA_DIR: dataDir, ...env });
 
-/** The variables that the message names, in its order. Everything written must be the message. */
+/**
+ * Returns the variables that the message names, in order. Everything written must belong to the
+ * message.
+ */
 function namedFaults({ stdout, stderr }: { stdout: string; stderr: string }): string[] {
   expect(stdout).toBe('');
   const [heading, ...faults] = stderr.trimEnd().split('\n');
@@ -27,10 +30,7 @@ function namedFaults({ stdout, stderr }: { stdout: string; stderr: string }): st
   return faults.map((fault) => /^ {2}- ([A-Z_]+): \S.{5,}$/.exec(fault)?.[1] ?? `not understood: ${fault}`);
 }
 
-/**
- * The rest is in `src/config/config.spec.ts`: here it is the process that counts, and each takes a
- * second to start.
- */
+/** Only cases that need a process; src/config/config.spec.ts covers all others. */
 const wrong: [Record<string, string>, string[]][] = [
   [{ PORT: 'abc' }, ['PORT']],
   [{ DATABASE_URL: nowhere }, ['APP_SECRET']],
@@ -115,7 +115,7 @@ describe('faults that appear only during the start', () => {
       new RegExp(`^The service cannot listen on HOST and PORT: .*EADDRINUSE.*127\\.0\\.0\\.1:${PORT}\n$`),
     );
     taken.close();
-    // The link to the first administrator is still to come.
+    // The start failed before the service created the link for the first administrator.
     const next = await startServiceProcess({ ...env(), PORT });
     expect(next.output()).toMatch(/\/auth\/reset\/[A-Za-z0-9_-]{43}/);
     expect(await next.stop()).toBe(0);

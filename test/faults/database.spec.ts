@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 
 async function start(): Promise<void> {
-  // the logins of a minute must not end the session of all other requests
+  // Repeated logins must not end the session of the other requests.
   const limits = {
     LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0',
     REQUESTS_PER_ADDRESS_PER_MINUTE: '0',
@@ -52,7 +52,7 @@ async function start(): Promise<void> {
 afterEach(async () => {
   await proxy.restore();
   await until(async () => (await send('GET', '/health/ready')).status === 200);
-  // the same process all the time, without a fault that nobody foresaw
+  // The process never restarted and never logged an unexpected error.
   expect(() => process.kill(service.pid, 0)).not.toThrow();
   const lines = service.output().split('\n');
   expect(lines.filter((line) => /unhandled|service\.internal_error/.test(line))).toEqual([]);
@@ -85,7 +85,7 @@ async function send(method: string, path: string, body?: object): Promise<Answer
 }
 
 let count = 0;
-/** Every way to the database: reading, writing in a transaction with a job, tokens, passwords. */
+/** Requests for each use of the database: reads, transactions with a job, tokens, passwords. */
 const requests: (() => Promise<Answer>)[] = [
   () => send('GET', '/user'),
   () => send('GET', '/user/list?q=admin'),

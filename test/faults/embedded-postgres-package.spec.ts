@@ -26,7 +26,7 @@ afterEach(() => sandbox.endProcesses());
 afterAll(() => sandbox.remove());
 
 it('points to DATABASE_URL when the user has no name on this system', async () => {
-  // Root can be such a user; everybody else has to pretend.
+  // Only root can become a user without an entry; other accounts simulate one.
   const account = isRoot ? { uid: 70_000, gid: 70_000 } : {};
   const dataDir = join(await sandbox.makeDirectory(account), '.data');
   const answer = await sandbox
@@ -40,7 +40,8 @@ it('points to DATABASE_URL when the user has no name on this system', async () =
 
 it('rejects a cluster that this user cannot read, and says what to do', async () => {
   const dataDir = await sandbox.makeDirectory({});
-  // Root's private directory shuts out others; one without permissions shuts out its own owner.
+  // A private directory of root excludes other accounts; one without permissions excludes its
+  // owner.
   await mkdir(join(dataDir, 'postgres'), { mode: isRoot ? 0o700 : 0 });
   const answer = await sandbox.makeOwner(project, ORDINARY).tryStart(dataDir);
   expect(answer).toMatchObject({
@@ -58,7 +59,7 @@ describe('with a copy of the npm package', () => {
   beforeAll(async () => {
     copied = await sandbox.makeProject('copy');
     native = join(copied, 'node_modules', PLATFORM_PACKAGE, 'native');
-    // A version of its own gives the copy in /var/lib a name of its own.
+    // A separate version gives the copy in /var/lib a separate name.
     const manifest = join(native, '../package.json');
     await writeFile(
       manifest,
@@ -77,7 +78,7 @@ describe('with a copy of the npm package', () => {
     const dataDir = join(await sandbox.makeDirectory(ORDINARY), '.data');
     const links = await removeLinks();
     await chmod(join(native, 'lib'), 0o555);
-    // Nothing is read-only for root.
+    // Root can write to read-only files.
     const first = sandbox.makeOwner(copied, ORDINARY);
     await query((await first.start(dataDir)).url, 'select 1 as one');
     expect(links.filter((link) => existsSync(link))).toEqual([]);
@@ -105,7 +106,7 @@ describe('with a copy of the npm package', () => {
       const copy = dirname(dirname(dirname(program)));
       expect(copy).toContain(`/var/lib/carrier-identity/postgres-${version}-`);
       expect(await stat(copy)).toMatchObject({ uid: 0, mode: 0o40755 });
-      // Whoever can write there could have root start a program of his.
+      // An account with write access could make root run its program.
       await chmod(copy, 0o777);
       const refused = await first.tryStart(dataDir);
       await chmod(copy, 0o755);

@@ -18,8 +18,8 @@ import { until } from '../support/until';
 
 const isRoot = process.getuid?.() === 0;
 /**
- * As root, each scenario runs twice: the service as root (its server as postgres or nobody), and
- * the service as an ordinary user.
+ * As root, each scenario runs twice: with the service as root (its server as postgres or nobody),
+ * and as an ordinary user.
  */
 const accounts: [string, Account][] = isRoot ? [['root', {}]] : [];
 accounts.push(['an ordinary user', ORDINARY]);
@@ -45,8 +45,8 @@ afterAll(() => sandbox.remove());
 
 describe.each(accounts)('as %s', (name, account) => {
   /**
-   * One cluster for the tests that need not see it made: each of them finds it stopped or crashed,
-   * and may find it missing.
+   * The cluster of the tests that do not create their own. A test may find it stopped, crashed or
+   * missing.
    */
   let dataDir: string;
   let fresh: string;
@@ -117,7 +117,7 @@ describe.each(accounts)('as %s', (name, account) => {
     expect(shown.map(({ value }) => value)).toEqual(['127.0.0.1', '', 'on', '33', "it's a $(test)", 'UTF8']);
 
     const files = [dataDir, directory, join(directory, 'carrier_identity.password'), join(dataDir, 'postgres.log')];
-    // Root's DATA_DIR lets the server's account pass, and nothing more.
+    // The account of the server may only pass through the DATA_DIR of root.
     expect(await Promise.all(files.map(modeOf))).toEqual([name === 'root' ? 0o711 : 0o700, 0o700, 0o600, 0o600]);
     expect(readdirSync(dataDir).sort()).toEqual(['postgres', 'postgres.log']);
   });

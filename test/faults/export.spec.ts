@@ -13,7 +13,7 @@ describe('interrupted exports', () => {
   beforeAll(async () => {
     service = await TestService.start();
     ({ url } = await service.listen());
-    // more than all buffers on the way hold
+    // More data than all buffers between service and client hold.
     await service.rows(`insert into users (user_id, user_type, name, email, carrier_id, status, attributes)
       select uuid_v7(), 'carrier', 'big-' || i, 'big-' || i || '@example.com', 'big', 'invited', jsonb_build_object('pad', repeat('x', 2000))
       from generate_series(1, 20000) i`);
@@ -24,7 +24,7 @@ describe('interrupted exports', () => {
     await until(async () => (await service.rows(snapshots)).length === 0);
   });
 
-  /** Asks, and reads nothing but the head of the answer. */
+  /** Requests an export and reads only the head of the response. */
   function begin(query = 'format=ndjson', token = service.admin.token): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${token}` };
@@ -100,8 +100,8 @@ describe('interrupted exports', () => {
       clearInterval(reading);
       exports.pace = pace;
     }
-    // what the network still holds comes first, then the connection ends without the end of the
-    // body
+    // The client reads the buffered data first. Then the connection ends without the end of the
+    // body.
     slow.forEach((answer) => answer.resume());
     await Promise.all(ended);
     expect(slow.map(({ complete }) => complete)).toEqual([false, false]);

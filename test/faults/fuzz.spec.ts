@@ -118,7 +118,7 @@ class Fuzzer {
     return Buffer.from(this.one(requests)());
   }
 
-  /** Adds one header after the request line, and leaves the rest valid. */
+  /** Adds one header after the request line. */
   private withOddHeader(bytes: Buffer): Buffer {
     const at = bytes.indexOf('\r\n') + 2;
     const header = Buffer.from(`${this.one(headerNames)}: ${this.one(this.texts)}\r\n`);

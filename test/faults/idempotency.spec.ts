@@ -7,11 +7,11 @@ import { TcpProxy } from '../support/tcp-proxy';
 
 jest.setTimeout(120_000);
 
-/** Each starts a process and kills it at another moment. */
+/** Number of processes that are started and killed, each at a different moment. */
 const rounds = 3;
 const createsAtOnce = 24;
 
-/** A create that is sent until it gets an answer. */
+/** A create request that is retried until it gets a response. */
 interface Create {
   key: string;
   body: { name: string };
@@ -98,7 +98,7 @@ describe('creates with an Idempotency-Key whose response never arrives', () => {
       const instance = await ServiceProcess.beside(service);
       const some = Array.from({ length: createsAtOnce }, newCreate);
       creates.push(...some);
-      // some are answered, and many are not
+      // Some creates get a response before the kill, most do not.
       const wanted = answered + 1 + Math.floor((Math.random() * createsAtOnce) / 2);
       const answers = some.map((create) =>
         send(instance, create).then(

@@ -7,10 +7,10 @@ import type { ServiceProcess } from '../support/service-process';
 
 jest.setTimeout(180_000);
 
-/** Kills in the midst of the operation; a longer run sets KILLS. */
+/** Number of kills during the operation. A longer run sets KILLS. */
 const kills = Number(process.env['KILLS'] ?? 4);
 const many = 12_000;
-/** Longer than a batch takes, so that it is hit before, within and after its transaction. */
+/** Longer than a batch, so that a kill hits before, within and after a transaction. */
 const killWithinMs = 250;
 const md5 = createHash('md5').update('the old password').digest('hex');
 
@@ -48,7 +48,9 @@ describe('imports whose process is killed', () => {
     await instance.kill();
     instance = await cluster.start();
   };
-  /** users whose names begin so, their events of an operation, and their hashes */
+  /**
+   * Returns users by the prefix of their names, with their events of an operation and their hashes.
+   */
   const made = async (prefix: string, operation_id: string) => {
     const [counted] = await cluster.rows(
       `select count(*)::integer as users, count(distinct name)::integer as names,
@@ -78,7 +80,7 @@ describe('imports whose process is killed', () => {
         const at = (await newest()) as Progress;
         instance = await cluster.spawn();
         if (at.finished_at === null) {
-          // after the last batch only the end is left to do
+          // After the last batch, only the end of the operation remains.
           await until(
             async () => (await newest())!.processed > at.processed || (await newest())!.finished_at !== null,
             60_000,
@@ -161,7 +163,7 @@ describe('imports whose process is killed', () => {
     await until(async () => (await newest())?.operation_id !== left.operation_id);
     expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
     expect(await made('upload', left.operation_id)).toMatchObject({ users: 0, events: 0 });
-    // its claim ends ten seconds after the process that held it
+    // The claim expires ten seconds after its process died.
     let again = await send(rows.join('\n'), key);
     await until(async () => {
       if (again.status === 409) again = await send(rows.join('\n'), key);

@@ -6,7 +6,7 @@ import { createTestDatabase } from '../support/test-database';
 
 jest.setTimeout(120_000);
 
-/** Each round starts on another empty database. */
+/** Number of rounds, each on an empty database. */
 describe.each([
   ['with ADMIN_PASSWORD', { ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: password }],
   ['with a one-time link', {}],

@@ -15,14 +15,14 @@ interface Line {
   lines?: number;
 }
 
-/** lines of so many requests fit into what a pipe holds */
+/** Requests whose lines fit into a pipe. */
 const some = 50;
-/** they do not into the pipe, but into what is kept for it */
+/** Requests whose lines exceed the pipe, but not the buffer of the logger. */
 const many = 5_000;
-/** they do not even into that */
+/** Requests whose lines exceed the buffer of the logger, too. */
 const tooMany = 22_000;
 const batch = 1_000;
-/** Of the greatest length, so that few requests fill much. */
+/** The longest allowed request id, so that few requests fill the log. */
 const idOf = (index: number) => `asked-${index}-`.padEnd(64, 'x');
 const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-log-'));
 const path = join(directory, 'log');
@@ -41,7 +41,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Starts it with stdout and stderr on this file. */
+/** Starts the service with stdout and stderr on this file. */
 async function start(file: string): Promise<void> {
   const output = openSync(file, constants.O_WRONLY);
   const admin = { ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: password };
@@ -50,7 +50,7 @@ async function start(file: string): Promise<void> {
   await service.ready();
 }
 
-/** Sends requests that are told apart by their ids, and waits for their answers. */
+/** Sends requests with distinct ids, and waits for the responses. */
 async function ask(count: number): Promise<void> {
   for (const end = asked + count; asked < end;) {
     const connection = await RawConnection.open(Number(new URL(service.url).port));
@@ -61,14 +61,14 @@ async function ask(count: number): Promise<void> {
   }
 }
 
-/** A named pipe that is read only when the test says so. */
+/** A named pipe that is read only on demand. */
 class Pipe {
   private readonly descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   private rest = '';
-  /** those read so far */
+  /** lines read so far */
   readonly lines: Line[] = [];
 
-  /** Reads what is there now; throws when a line is not whole. */
+  /** Reads the available lines. Throws when a line is incomplete. */
   read(): void {
     const chunk = Buffer.alloc(1_048_576);
     try {
@@ -119,7 +119,7 @@ describe('a log that cannot be written', () => {
       expect((await service.send('POST', '/auth/login', { body: { login: adminEmail, password } })).status).toBe(200);
       await service.until(() => (pipe.read(), told().length > 0));
       const [dropped, written] = [told()[0]?.lines ?? 0, ids()];
-      // the first ones are there, in their order; the login's line may be among those that are not
+      // The first lines are complete and in order; the line of the login may have been dropped.
       expect(written).toEqual(Array.from(written, (_, index) => idOf(index)));
       expect(tooMany - written.length).toBeGreaterThan(0);
       expect([tooMany - written.length, tooMany - written.length + 1]).toContain(dropped);

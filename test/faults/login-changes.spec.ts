@@ -5,15 +5,15 @@ import type { ServiceProcess } from '../support/service-process';
 
 jest.setTimeout(1_800_000);
 
-/** Rounds per change; each meets the logins at another moment. */
+/** Rounds per change; each round makes the change at a different moment of the logins. */
 const rounds = Number(process.env['LOGIN_ROUNDS'] ?? 4);
 const max = 2;
 const racers = 5;
 const email = 'racer@example.com';
 
 /**
- * What shuts somebody out, and what lets them in again. Paths with `/` at their end go on with the
- * id.
+ * Changes that deny the login, each with the change that allows it again. A path that ends with `/`
+ * or `=` is followed by the id.
  */
 const changes: Record<string, [Request, Request?]> = {
   disabled: [
@@ -76,7 +76,7 @@ describe('logins over two processes during changes of their user', () => {
     return at(index).send(method, target, body === undefined ? { token } : { token, body });
   };
 
-  /** Logins under way on both sides, and one change among them. */
+  /** Starts logins on both instances and makes one change while they run. */
   async function race(round: number, change: () => Promise<TestAnswer>): Promise<TestAnswer[]> {
     for (const { status } of await Promise.all([login(0), login(1)])) expect(status).toBe(200);
     const logins = Array.from({ length: racers }, (_, index) => login(index));
@@ -86,9 +86,7 @@ describe('logins over two processes during changes of their user', () => {
     return Promise.all(logins);
   }
 
-  /**
-   * Each attempt has ended, and whoever was refused does not stand in the way of the next round.
-   */
+  /** Checks that each attempt has ended, and clears the counters for the next round. */
   async function settle(): Promise<void> {
     expect(await cluster.rows(`select * from login_attempts where pending <> '{}'`)).toEqual([]);
     await cluster.rows('delete from login_attempts');
@@ -125,7 +123,7 @@ describe('logins over two processes during changes of their user', () => {
         secret = next;
         changed++;
       }
-      // its own session may have been one too many
+      // The session of the change itself may have exceeded the limit.
       else expect(answer.status).toBe(401);
       await settle();
     }

@@ -8,7 +8,7 @@ import type { ServiceProcess } from '../support/service-process';
 jest.setTimeout(120_000);
 
 const crowd = 100;
-/** as many may be under way at once */
+/** Number of logins that may run at the same time. */
 const places = 65;
 
 describe('a flood of logins', () => {
@@ -25,7 +25,7 @@ describe('a flood of logins', () => {
 
   const login = (body: object): Promise<TestAnswer> => service.send('POST', '/auth/login', { body });
 
-  /** Does something while no attempt can begin: those that are let in stay where they are. */
+  /** Runs `meanwhile` while admitted attempts wait for a lock and no attempt can begin. */
   async function whileHeld(work: () => Promise<void>): Promise<void> {
     const holder = new Client({ connectionString: cluster.databaseUrl });
     await holder.connect();
@@ -35,7 +35,7 @@ describe('a flood of logins', () => {
 
   it('rejects the surplus without a statement, keeps the connections, and still checks tokens (L13, F20)', async () => {
     const before = await counters();
-    // known, so that nobody has to be asked: the connections to the database are held, too
+    // A known token needs no database query: the connections are occupied, too.
     const check = async () => (await service.send('POST', '/auth/check-token', { body: { token } })).status;
     await check();
     let flood: Promise<TestAnswer>[] = [];
@@ -50,7 +50,7 @@ describe('a flood of logins', () => {
       for (const { headers } of answered)
         expect(headers).toMatchObject({ 'retry-after': '2', connection: 'keep-alive' });
       for (let time = 0; time < 20; time++) expect(await check()).toBe(200);
-      // not looked at: it is no login at all
+      // Rejected by validation: this is not a login attempt.
       expect((await login({})).body).toMatchObject({ status: 503, code: 'service.overloaded' });
     });
     await Promise.all(flood);
@@ -58,7 +58,7 @@ describe('a flood of logins', () => {
     expect((await counters()) - before).toBe(places);
     expect((await login({})).status).toBe(400);
     expect((await login({ login: 'nobody-0', password: 'a wrong password' })).status).toBe(401);
-    // nobody who is turned away is an error of the service
+    // A rejected login is no error of the service.
     expect(service.output).not.toMatch(/AppError|"level":50/);
   });
 

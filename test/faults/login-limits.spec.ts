@@ -66,7 +66,7 @@ describe('many passwords at once over two instances', () => {
     expect(failed?.n).toBeLessThanOrEqual(10);
   });
 
-  /** Logs in; whom a busy machine turns away comes again. */
+  /** Logs in, and retries when a busy machine rejects the login. */
   const comeIn = async (instance: ServiceProcess, login: string): Promise<TestAnswer> => {
     const answer = await instance.send('POST', '/auth/login', { body: { login, password } });
     return answer.status === 503 ? comeIn(instance, login) : answer;

@@ -5,13 +5,10 @@ import { ServiceProcess } from '../support/service-process';
 import { TcpProxy } from '../support/tcp-proxy';
 import { createTestDatabase } from '../support/test-database';
 
-/** Longer than an instance trusts its memory without an answer of the listening connection. */
+/** Longer than an instance trusts its memory without a response on the notification connection. */
 const leaseMs = 1_000;
 
-/**
- * One instance, between which and the database the requests' connections and the listening one can
- * be disturbed apart from each other.
- */
+/** One instance with separate proxies for the connections of requests and of notifications. */
 describe('answers from memory with late or lost notifications', () => {
   let service: TestService;
   let requests: TcpProxy;
@@ -39,14 +36,14 @@ describe('answers from memory with late or lost notifications', () => {
     (await at.send('POST', '/auth/check-token', { body: { token } })).status;
   const end = ({ session_id }: TestLogin) =>
     service.rows(`update sessions set ended_at = now(), ended_reason = 'revoked' where session_id = $1`, [session_id]);
-  /** Whether a token is good without a connection on which the database could be asked. */
+  /** Returns whether a token works while no connection can reach the database. */
   const fromMemory = async (login: TestLogin, at = instance) => {
     await requests.cut();
     const status = await check(login, at);
     await requests.restore();
     return status;
   };
-  /** A login that the instance has in memory. */
+  /** A login that the instance holds in memory. */
   const known = async (): Promise<TestLogin> => {
     const login = await service.loginAs();
     await until(async () => (await check(login)) === 200 && (await fromMemory(login)) === 200);
@@ -99,7 +96,8 @@ describe('answers from memory with late or lost notifications', () => {
       const first = check(login);
       await held;
       await end(login);
-      // notifications come in order: this one's effect tells that the one before is there
+      // Notifications arrive in order, so the effect of this one shows that the previous one
+      // arrived.
       await end(later);
       await until(async () => (await check(later)) === 401);
       requests.release();

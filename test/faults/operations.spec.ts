@@ -9,16 +9,16 @@ import type { ServiceProcess } from '../support/service-process';
 
 jest.setTimeout(900_000);
 
-/** Kills in the midst of work, spread over four operations; a longer run sets KILLS. */
+/** Number of kills, spread over four operations. A longer run sets KILLS. */
 const kills = Number(process.env['KILLS'] ?? 5);
-/** Many batches, so that most kills find work that is still to be done. */
+/** Many batches, so that most kills interrupt work. */
 const many = 20_000;
-/** Some batches, for what is killed but once. */
+/** Some batches, for an operation that is killed once. */
 const few = 12_000;
-/** Longer than a batch takes, so that it is hit before, within and after its transaction. */
+/** Longer than a batch, so that a kill hits before, within and after a transaction. */
 const killWithinMs = 900;
 
-/** An operation as its row has it. */
+/** The progress of an operation, as stored. */
 interface Progress {
   status: string;
   total: number;
@@ -51,18 +51,18 @@ describe('operations whose process is killed', () => {
   const progressOf = async (operation_id: string) =>
     (await cluster.rows<Progress>('select * from operations where operation_id = $1', [operation_id]))[0] as Progress;
   const one = async <Row>(text: string, values: unknown[] = []) => (await cluster.rows<Row>(text, values))[0] as Row;
-  /** all that an undo puts back, as one digest */
+  /** Returns a digest of everything that an undo restores. */
   const contents = () =>
     one(`select md5(string_agg(concat_ws('|', user_id, status, roles, locale, timezone, attributes, allowed_ips, must_change_password, deleted_at), ';' order by user_id)) from users
       where carrier_id = 'many'`);
 
-  /** After the last batch only the end is left to do. */
+  /** Returns whether the operation continued. After the last batch, only its end remains. */
   const wentOn = async (operation_id: string, at: Progress) => {
     const { processed, finished_at } = await progressOf(operation_id);
     return processed > at.processed || finished_at !== null;
   };
 
-  /** Kills the process at a random moment and starts another, which has to go on by itself. */
+  /** Kills the process at a random moment and starts another one, which must continue by itself. */
   async function killAndRestart(operation_id: string, kind: string): Promise<void> {
     await delay(Math.random() * killWithinMs);
     await instance.kill();
@@ -84,8 +84,8 @@ describe('operations whose process is killed', () => {
   }
 
   /**
-   * Follows an operation to its end while its process is killed again and again; then everybody was
-   * done exactly once.
+   * Kills the process repeatedly until the operation ends, and checks that each user was processed
+   * exactly once.
    */
   async function survive(kind: string, operation_id: string, event_type: string, killsWanted: number): Promise<void> {
     while (resumed.length < killsWanted && (await progressOf(operation_id)).finished_at === null)
@@ -120,7 +120,7 @@ describe('operations whose process is killed', () => {
     let round = 0;
     let version = first;
     while (resumed.length < kills) {
-      // with few kills wanted one round of the four operations takes them all
+      // With few kills, one round of the four operations contains them all.
       const share = (operation: number) => Math.ceil((kills * operation) / 4);
       const goal = (operation: number) => (round === 0 ? share(operation) : kills);
       const changed = await send('PATCH', '/user/all?carrier_id=many', {

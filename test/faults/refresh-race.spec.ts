@@ -10,14 +10,12 @@ import type { ServiceProcess } from '../support/service-process';
 
 jest.setTimeout(1_800_000);
 
-/** Rounds of the race in all; the full run sets 1000. */
+/** Total rounds of the race. The full run sets 1000. */
 const rounds = Number(process.env['REFRESH_ROUNDS'] ?? 40);
-/** Replays after the grace in all; the full run sets 1000. */
+/** Total replays after the grace period. The full run sets 1000. */
 const replays = Number(process.env['REPLAYS'] ?? 50);
 const racers = 20;
-/**
- * Sessions that the rounds are spread over: long lines of successors, and more than one of them.
- */
+/** Number of sessions that share the rounds, so that each has many successors. */
 const racing = 5;
 
 describe('refreshes over two processes', () => {
@@ -29,7 +27,7 @@ describe('refreshes over two processes', () => {
     cluster = await Cluster.create();
     const first = await cluster.start({ SMTP_URL: mailbox.url });
     instances = [first, await cluster.start({ SMTP_URL: mailbox.url })];
-    // each rotation that reaches the table is counted by the table itself
+    // A trigger counts each stored rotation.
     await cluster.rows('create table rotations (session_id uuid, at timestamptz default clock_timestamp())');
     await cluster.rows(`create function count_rotation() returns trigger language plpgsql as $$
       begin insert into rotations (session_id) values (new.session_id); return null; end $$`);
@@ -51,7 +49,7 @@ describe('refreshes over two processes', () => {
       [session_id, seconds],
     );
 
-  /** What the tables say of a session. */
+  /** Returns the stored state of a session. */
   async function stateOf({ session_id }: MadeLogin): Promise<Record<string, unknown>> {
     const [row] = await cluster.rows(
       `select ended_reason, encode(refresh_token_hash, 'hex') as current, encode(previous_refresh_token_hash, 'hex') as previous,
@@ -113,8 +111,8 @@ describe('refreshes over two processes', () => {
     const wrong: string[] = [];
     for (const [number, login] of logins.entries()) {
       const r1 = await rotated(at(number), login.refresh_token);
-      // the thief comes after one rotation or after two, when the token is not even the predecessor
-      // any more
+      // The replay comes one or two rotations later, so the token may be older than the
+      // predecessor.
       const r2 = number % 2 === 0 ? r1 : await rotated(at(number + 1), r1.refresh_token);
       await moveBack(login, 10);
       const statuses = [
@@ -190,7 +188,7 @@ function seconds(since: number): string {
   return ((performance.now() - since) / 1_000).toFixed(0);
 }
 
-/** Sends a refresh, and closes the connection without reading. */
+/** Sends a refresh and closes the connection without reading the response. */
 async function sendAndHangUp({ url }: ServiceProcess, refresh_token: string): Promise<void> {
   const { hostname, port } = new URL(url);
   const body = JSON.stringify({ refresh_token });

@@ -7,25 +7,24 @@ import type { ServiceProcess } from '../support/service-process';
 jest.setTimeout(1_800_000);
 
 const kinds = Object.entries(revocations);
-/** Revocations in all, spread over the kinds, for each of the two runs; the full run sets 1000. */
+/** Total revocations of all kinds in each of the two runs. The full run sets 1000. */
 const total = Number(process.env['REVOCATIONS'] ?? kinds.length * 3);
-/** Longer than this no instance may believe what is no longer true. */
+/** Maximum time for which an instance may accept revoked state. */
 const limitMs = 1_000;
-/** Name of the connections on which instances are told of changes. */
+/** Application name of the notification connections. */
 const listener = 'carrier-identity notifications';
 
-/** What was seen of one kind. */
+/** Results of one kind of revocation. */
 interface Seen {
   /**
-   * from the acknowledgement on one instance to the last answer of the other that was of before,
-   * each; 0 without any
+   * ms from the acknowledgement to the last outdated response of the other instance; 0 without one
    */
   believed: number[];
-  /** to the arrival of the first right answer, each */
+  /** ms to the first right response */
   ms: number[];
-  /** how many first answers still were of before */
+  /** number of first responses that were outdated */
   stale: number;
-  /** everything else that was not as it must be */
+  /** all other faults */
   wrong: string[];
 }
 
@@ -45,8 +44,7 @@ describe('revocations seen from the other instance', () => {
   const ask = (token: string): Promise<TestAnswer> => there.send('POST', '/auth/check-token', { body: { token } });
 
   /**
-   * Ends the connections on which the instances listen, and waits until they have ended; returns
-   * how many there were.
+   * Terminates the notification connections, waits until they have ended, and returns their number.
    */
   async function cut(): Promise<number> {
     const ended = await cluster.rows(
@@ -56,7 +54,7 @@ describe('revocations seen from the other instance', () => {
     return ended.length;
   }
 
-  /** Somebody whom the other instance has just seen three times, and who refreshed a moment ago. */
+  /** Creates a user whose session the other instance has cached and who has just refreshed. */
   async function warmed(login: Victim, { prepare, isAfter }: Revocation): Promise<Victim> {
     const pair = await rotated(scene.here, login.refresh_token);
     const victim = { ...login, ...pair, predecessor: login.refresh_token };
@@ -68,7 +66,7 @@ describe('revocations seen from the other instance', () => {
     return victim;
   }
 
-  /** Asks the other instance until it says what is true. */
+  /** Polls the other instance until it responds with the right state. */
   async function follow(victim: Victim, { isAfter }: Revocation, seen: Seen): Promise<TestAnswer> {
     const began = performance.now();
     let believed = 0;
@@ -87,8 +85,8 @@ describe('revocations seen from the other instance', () => {
   }
 
   /**
-   * An end stays an end, also for a refresh token that is within its grace, and its reason stays
-   * the reason.
+   * Checks that a session stays ended for the same reason, even for a token within its grace
+   * period.
    */
   async function staysSo(victim: Victim, { reason }: Revocation, seen: Seen): Promise<void> {
     if (reason === null) return;
@@ -120,7 +118,7 @@ describe('revocations seen from the other instance', () => {
     return seen;
   }
 
-  /** Rounds of the kind at a place of the table, so that together they are the total. */
+  /** Returns the number of rounds of a kind, which add up to the total. */
   const roundsOf = (index: number) => Math.floor(total / kinds.length) + (index < total % kinds.length ? 1 : 0);
 
   async function runAll(name: string, before: () => Promise<unknown>): Promise<Record<string, Seen>> {
@@ -165,7 +163,7 @@ function report(lines: string): void {
   process.stdout.write(`${lines}\n`);
 }
 
-/** Count, stale first answers, and percentiles as text. */
+/** Returns count, outdated first responses and percentiles as text. */
 function figures(all: Seen[]): string {
   const stale = all.reduce((sum, seen) => sum + seen.stale, 0);
   const believed = percentiles(all.flatMap((seen) => seen.believed));

@@ -64,7 +64,7 @@ it('responds with 429 to a reuse from a limited address only after the session h
       session_id,
     ]);
     expect((await check({ token })).status).toBe(200);
-    // what it is told of comes late
+    // Notifications arrive late.
     proxy.freeze();
     expect((await check({ refresh_token })).status).toBe(429);
     expect((await check({ token })).status).not.toBe(200);
@@ -88,7 +88,7 @@ it('responds to a login that ends another session only after that end took effec
     const { token, name } = await service.loginAs();
     const check = async () => (await service.post('/auth/check-token', { body: { token } })).status;
     expect(await check()).toBe(200);
-    // what it is told of comes late
+    // Notifications arrive late.
     proxy.freeze();
     await service.login(name);
     expect(await check()).toBe(401);

@@ -75,7 +75,7 @@ async function send(method: string, path: string, body?: object): Promise<Answer
   return { status: response.statusCode ?? 0, connection: response.headers.connection ?? '', body: text };
 }
 
-/** Changes of users, each stopped half-way by a lock on its row until `sql` commits. */
+/** Starts changes of users, each blocked by a row lock until `sql` commits. */
 async function holdChanges(): Promise<Promise<Answered>[]> {
   await sql.query(`
     insert into users (user_id, user_type, name, email, carrier_id, status)
@@ -83,7 +83,7 @@ async function holdChanges(): Promise<Promise<Answered>[]> {
   await sql.query('begin');
   const { rows } = await sql.query<{ user_id: string }>("select user_id from users where name like 'held%' for update");
   const changes = rows.map(({ user_id }) => send('PATCH', `/user/${user_id}`, { first_name: 'Changed' }));
-  // over another connection: a transaction sees the activity as it was when it first looked
+  // Another connection, because a transaction sees the activity as of its first query.
   const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
   await until(async () => (await query(database.url, waiting)).length === inFlight);
   return changes;
@@ -153,8 +153,7 @@ it('responds to every accepted request when it stops under steady load (F17)', a
       try {
         answers.push((await send('GET', '/user')).status);
       } catch (error) {
-        // No answer has begun: the client may send the request again, to another instance (RFC 9112
-        // §9.3.1).
+        // No response has begun, so the client may retry on another instance (RFC 9112 §9.3.1).
         const { code = '' } = error as NodeJS.ErrnoException;
         if (!stopping || !['ECONNREFUSED', 'ECONNRESET', 'EPIPE'].includes(code)) lost.push(`${code} ${String(error)}`);
         if (stopping) return;
@@ -168,7 +167,7 @@ it('responds to every accepted request when it stops under steady load (F17)', a
   await Promise.all(workers);
   expect(lost).toEqual([]);
   expect(new Set(answers)).toEqual(new Set([200]));
-  // what was worked on, by the service's own log
+  // The processed requests, according to the log of the service.
   expect(service.output().match(/"route":"\/user"/g)).toHaveLength(answers.length);
 });
 

@@ -64,7 +64,7 @@ describe('slow and large uploads', () => {
     );
     slow.forEach((connection, index) => void connection.trickle(index % 2 === 0 ? ' ' : chunk(' '), 250));
     await until(async () => (await openAtServer()) === 0);
-    // Well before the minimum rate of accepted uploads would end the connections.
+    // Earlier than the minimum rate of accepted uploads would close the connections.
     const latest = Math.max(...(await Promise.all(slow.map(({ closed }) => closed))));
     expect(latest).toBeLessThan(limits.bodyMs + lingerMs + 2_500);
     expect(slow.filter(({ status }) => ![400, 401, 403].includes(status))).toEqual([]);

@@ -16,7 +16,7 @@ const linkForm = /http:\/\/localhost:\d+\/auth\/reset\/[A-Za-z0-9_-]{43}/;
 
 jest.setTimeout(90_000);
 
-/** One installation, lived through in order: each test finds what the one before has left. */
+/** One installation that the tests use in order: each test continues from the previous one. */
 describe('the service with its embedded database', () => {
   let dataDir: string;
   let port: string;
@@ -26,7 +26,7 @@ describe('the service with its embedded database', () => {
 
   beforeAll(async () => {
     dataDir = join(mkdtempSync(join(tmpdir(), 'carrier-identity-start-')), '.data');
-    // PostgreSQL does not run as root: its account has to be able to pass.
+    // PostgreSQL does not run as root, so its account must be able to enter the directory.
     chmodSync(dirname(dataDir), 0o755);
     port = String(await freePort());
     browser = await openBrowser();
@@ -49,10 +49,7 @@ describe('the service with its embedded database', () => {
     return service;
   }
 
-  /**
-   * By all that is known of this directory: no process of its server is left, and nobody can be
-   * reached.
-   */
+  /** Checks that no process of this server is left and that the service does not respond. */
   async function assertNoServer(): Promise<void> {
     expect(processes.filter(isAlive)).toEqual([]);
     expect(await findEmbeddedPostgres(dataDir)).toBeNull();
@@ -86,7 +83,7 @@ describe('the service with its embedded database', () => {
     await page.getByRole('heading', { name: 'Your password is set' }).waitFor();
     await page.goto(link);
     expect(await page.getByRole('alert').innerText()).toContain('used');
-    // the refusals are logged by the browser as failed loads; nothing else is wrong with the pages
+    // The browser logs rejected requests as failed loads. The pages cause no other message.
     expect(faults.filter((fault) => !/status of (400|404)/.test(fault))).toEqual([]);
     await context.close();
   }
@@ -101,7 +98,7 @@ describe('the service with its embedded database', () => {
     expect(links).toHaveLength(1);
     await setPasswordByPage(links[0]!, password);
     expect(await logIn('administrator', password)).toBe(200);
-    // not a line of the log has the link's token, or the password
+    // The log contains neither the token of the link nor the password.
     const log = output()
       .split('\n')
       .filter((line) => line.startsWith('{'));
@@ -170,7 +167,7 @@ describe('the service with its embedded database', () => {
   it('leaves no process when it is stopped during the start', async () => {
     const child = spawnBuilt('src/main.js', env()).child;
     const ended = once(child, 'exit');
-    // as soon as the server runs, and long before the service listens
+    // As soon as the server runs, before the service listens.
     await until(() => existsSync(join(cluster(), 'postmaster.pid')));
     child.kill('SIGTERM');
     expect((await ended)[0]).toBe(0);

@@ -6,7 +6,7 @@ const header = 'user_type,name,email,carrier_id\n';
 const row = (name: string) => `carrier,${name},${name}@example.com,c1\n`;
 const rows = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => row(`${prefix}-${i}`)).join('');
 const whole = (text: string) => text;
-/** more than all buffers on the way hold */
+/** More data than all buffers between client and service hold. */
 const parts = 300;
 const tail = 'the end\n';
 
@@ -14,7 +14,7 @@ describe('interrupted uploads', () => {
   let service: TestService;
   let port: number;
   const connections: RawConnection[] = [];
-  /** what takes long, begun together */
+  /** slow uploads that start together */
   const slow: Record<string, RawConnection> = {};
   let flowing: Promise<void>;
   const waits: number[] = [];
@@ -44,7 +44,7 @@ describe('interrupted uploads', () => {
       [key],
     );
 
-  /** a request that would do something */
+  /** A smuggled request that would create a user. */
   const smuggled = () => {
     const body = JSON.stringify({
       user_type: 'carrier',
@@ -72,7 +72,7 @@ describe('interrupted uploads', () => {
     void slow['body'].trickle(' ', 300);
     void slow['chunks'].trickle(chunk(' '), 300);
     void slow['headers'].trickle('x-slow: 1\r\n', 300);
-    // many of them, and somebody who only wants an answer
+    // Many clients, and another one that only waits for a response.
     for (let i = 0; i < 200; i++) void (await begin('GET /health/live HTTP/1.1\r\nx-slow: ')).trickle('a', 1_000);
     waiting = setInterval(() => {
       const since = performance.now();
@@ -164,7 +164,7 @@ describe('interrupted uploads', () => {
         const [path, headers, begins] = await make();
         const length = framed === whole ? String(begins.length + parts * part.length + tail.length) : undefined;
         const connection = await begin(head({ 'content-length': length, ...headers }, path));
-        // reads nothing while it sends, as simple clients do
+        // Reads nothing while it sends, as simple clients do.
         connection.socket.pause();
         await connection.send(framed(begins));
         for (let sent = 0; sent < parts; sent++) await connection.send(framed(part));

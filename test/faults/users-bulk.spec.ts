@@ -9,13 +9,13 @@ import { TcpProxy } from '../support/tcp-proxy';
 
 jest.setTimeout(600_000);
 
-/** Each kills a process amid a change and a deletion; a longer run sets KILLS. */
+/** Number of kills during a change and a deletion. A longer run sets KILLS. */
 const rounds = Number(process.env['KILLS'] ?? 4);
 const many = 1_000;
-/** About what both take together. */
+/** About the duration of both requests. */
 const killWithinMs = 700;
 
-/** A bulk request that is sent until it gets an answer. */
+/** A bulk request that is retried until it gets a response. */
 interface Bulk {
   method: 'PATCH' | 'DELETE';
   carrier: string;
@@ -44,7 +44,7 @@ describe('bulk changes within the request whose response never arrives', () => {
     await addManyUsers(cluster, many, carrier);
     return { method, carrier, key };
   };
-  /** Users of a carrier with their steps since, and the events of those. */
+  /** Returns the users of a carrier by the number of their changes, and their events. */
   const doneTo = async ({ carrier }: Bulk) =>
     (
       await cluster.rows<{ users: number; done: number; steps: number; events: number }>(
@@ -55,7 +55,7 @@ describe('bulk changes within the request whose response never arrives', () => {
     )[0];
   const all = { users: many, done: many, steps: many, events: many };
   const none = { users: many, done: 0, steps: 0, events: 0 };
-  /** Waits until nothing of a killed process is at work any more. */
+  /** Waits until the database has ended all work of a killed process. */
   const quiet = () =>
     until(
       async () =>
@@ -94,7 +94,7 @@ describe('bulk changes within the request whose response never arrives', () => {
     for (const bulk of bulks) {
       let answer = await send(instance, bulk);
       await until(async () => {
-        // the killed process still counts as working on it, for seconds
+        // The claim of the killed process lasts for seconds.
         if (answer.body.code === 'idempotency.in_progress') answer = await send(instance, bulk);
         return answer.status === 200;
       }, 20_000);
@@ -115,7 +115,7 @@ describe('bulk changes within the request whose response never arrives', () => {
           const preview = confirmed ? await send(doomed, bulk, '&dry_run=true') : null;
           const query = preview === null ? '' : `&confirm_token=${preview.body.confirm_token}`;
           const held = proxy.holdAnswerTo('COMMIT', 'insert into operations');
-          // the claim of a key commits by itself; only the change has a transaction
+          // The claim of a key commits separately; only the change has a transaction.
           const first = send(doomed, bulk, query).then(
             () => 'answered',
             () => 'cut',

@@ -3,7 +3,7 @@ import { TestService } from '../support/service';
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
-/** RFC 7396, section 2, to the letter. */
+/** The algorithm of RFC 7396 §2. */
 function mergePatch(target: Json | undefined, patch: Json): Json {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
   const merged = typeof target === 'object' && target !== null && !Array.isArray(target) ? { ...target } : {};
@@ -56,8 +56,8 @@ describe('merge patches of attributes (RFC 7396)', () => {
       keys,
       jsonValue({ maxDepth: 2, noUnicodeString: true }) as Arbitrary<Json>,
     );
-    // as sent: JSON knows no -0. Numbers that a double does not hold exactly are refused, and are
-    // tested with the bodies.
+    // Compared as JSON, which has no -0. Tests of bodies cover numbers that a double cannot hold
+    // exactly.
     const asSent = (value: Json): Json => JSON.parse(JSON.stringify(value)) as Json;
     const isExact = (value: Json): boolean => {
       if (typeof value === 'number') return Number.isInteger(value) ? Number.isSafeInteger(value) : true;

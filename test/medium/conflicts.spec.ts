@@ -25,8 +25,8 @@ afterAll(async () => {
 });
 
 /**
- * Lets the next writes to a table fail as if they had met another transaction. A sequence counts
- * them: it is not rolled back.
+ * Makes the next writes to a table fail like a conflict. A sequence counts them because it does not
+ * roll back.
  */
 async function refuse(table: string, state: string, times: number): Promise<void> {
   await service.rows(`alter sequence tries restart; create or replace function refuse() returns trigger language plpgsql as $$ begin
@@ -68,8 +68,8 @@ describe('requests that PostgreSQL aborts in favour of another one', () => {
     await other.query('select from users where user_id = $1 for update', [second]);
     let answer;
     const events = await newEvents(async () => {
-      // waits for the second with the first in its hands, and looks for a deadlock earlier than
-      // whoever begins to wait later
+      // Holds the first row and waits for the second, with a shorter deadlock timeout than the
+      // other transaction.
       const asked = service.patch('/user/all?carrier_id=c26', {
         token,
         body: { locale: 'pl' },
@@ -83,7 +83,7 @@ describe('requests that PostgreSQL aborts in favour of another one', () => {
     });
     expect(answer).toMatchObject({ status: 200, body: { matched: 2, changed: 2 } });
     expect(events).toEqual(['operation.accepted', 'user.changed', 'user.changed']);
-    // counted a second late
+    // The count arrives up to a second late.
     const counted = 'select from pg_stat_database where datname = current_database() and deadlocks = 1';
     await until(async () => (await query(service.config.DATABASE_URL, counted)).length === 1);
   });
@@ -121,7 +121,7 @@ describe('requests that PostgreSQL aborts in favour of another one', () => {
     const { refresh_token } = await service.login(adminEmail);
     await refuse('sessions', '40P01', 2);
     const answer = await service.post('/auth/check-token', { body: { refresh_token } });
-    // noting who was active may have met it, too
+    // The record of activity may have failed, too.
     expect(await allowAgain('sessions')).toBeGreaterThanOrEqual(3);
     expect(answer.status).toBe(200);
   });

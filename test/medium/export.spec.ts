@@ -158,7 +158,7 @@ describe('the export of users', () => {
     const carriers = (from: number) => Array.from({ length: 500 }, (_, i) => `carrier-${from + i}-`.padEnd(64, 'x'));
     const longest = { user_type: 'system', carrier_id: undefined, attributes: { quotes: '"'.repeat(8_150) } };
     const { user_id } = await service.createUser(longest);
-    // more than one body can bring
+    // More than one request body can contain.
     await service.rows('update users set carrier_scope = $2 where user_id = $1', [
       user_id,
       [...carriers(0), ...carriers(500)],
@@ -167,7 +167,7 @@ describe('the export of users', () => {
     const before = await state();
     const { text } = await csv(`user_id=${user_id}&format=${format}`);
     await service.rows('delete from users where user_id = $1', [user_id]);
-    // as in another installation, where this id is new
+    // As in another installation, where this id does not exist.
     await service.rows('delete from user_tombstones');
     const { body } = await service.post('/user/import', {
       ...service.admin,

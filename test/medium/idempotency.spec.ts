@@ -27,7 +27,7 @@ class Reply {
   }
 }
 
-/** What no route shows yet: the interceptor around handlers of all kinds. */
+/** Tests the interceptor around handlers that no route has. */
 describe('the idempotency interceptor', () => {
   let service: TestService;
   let idempotency: IdempotencyService;
@@ -39,7 +39,7 @@ describe('the idempotency interceptor', () => {
   afterAll(() => service.close());
   beforeEach(() => service.rows('delete from idempotency_keys'));
 
-  /** Answer or code of the refusal, and how often the handler ran. */
+  /** Returns the response or error code, and the number of calls of the handler. */
   async function send({ key, body, method = 'POST', url = '/x?a=1', query = { a: '1' } }: Sent, handler: Handler) {
     let calls = 0;
     const reply = new Reply();
@@ -73,7 +73,7 @@ describe('the idempotency interceptor', () => {
     throw new AppError(code);
   };
   const keys = () => service.rows('select * from idempotency_keys');
-  /** A stream of a text, in chunks of a size. */
+  /** Returns a stream of a text in chunks of a size. */
   const stream = (text: string, size: number) =>
     Readable.from(
       text.match(new RegExp(`[^]{1,${size}}`, 'g'))!.map((chunk) => Buffer.from(chunk)),

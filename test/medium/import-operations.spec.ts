@@ -115,12 +115,12 @@ describe('imports as operations', () => {
       expect(before.length).toBeGreaterThanOrEqual(40);
       const { text: file } = await service.get(`/user/export?carrier_id=round&format=${format}`, service.admin);
       await service.rows(`delete from users where carrier_id = 'round'`);
-      // as in another installation, where these ids are new
+      // As in another installation, where these ids do not exist.
       await service.rows('delete from user_tombstones');
       const { status, body } = await send(file, '', type);
       expect([status, body.created, body.failed]).toEqual([200, before.length, []]);
       if (format !== 'csv') expect(await state()).toEqual(before);
-      // without its hash nobody is active
+      // A user without a password hash is not active.
       else
         expect(await state()).toEqual(
           before.map(({ u }) => ({ u: { ...(u as object), status: 'invited' }, hash: null })),

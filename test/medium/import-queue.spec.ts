@@ -62,7 +62,7 @@ describe('imports beside each other', () => {
     });
     const { operation_id } = many.body;
     expect(many.status).toBe(202);
-    // the sweep would find it after five seconds
+    // The sweep would find the operation after five seconds.
     await service.rows(`update operations set progressed_at = now() + interval '1 hour' where operation_id = $1`, [
       operation_id,
     ]);

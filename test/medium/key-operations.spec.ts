@@ -29,7 +29,7 @@ describe('API keys as actors', () => {
     const [created, again] = [await create(), await create()];
     expect([created.status, created.body.created_by]).toEqual([201, key_id]);
     expect(again.body).toEqual(created.body);
-    // the same Idempotency-Key of somebody else is another one
+    // The same Idempotency-Key of another actor is a different key.
     expect(
       (await service.post('/user/create', { token: admin.token, body: user, headers: { 'idempotency-key': 'once' } }))
         .status,
@@ -97,7 +97,7 @@ describe('API keys as actors', () => {
       service.get(`/user/list?per_page=2&count=none&cursor=${encodeURIComponent(next_cursor)}`, { token });
     expect((await follow(key)).status).toBe(200);
     expect((await follow((await createKey(service, ['user:read'])).key)).body.code).toBe('page.cursor_invalid');
-    // a preview is confirmed by the key that asked for it
+    // Only the key that requested a preview can confirm it.
     const change = (query: string, token: string) =>
       service.patch(`/user/all?name=many-1${query}`, { token, body: { locale: 'de' } });
     const { confirm_token } = (await change('&dry_run=true', key)).body as { confirm_token: string };

@@ -235,12 +235,12 @@ describe('API keys', () => {
     await use('192.0.2.1');
     await until(async () => (await noted())['last_used_ip'] === '192.0.2.1');
     expect(Date.parse(String((await noted())['last_used_at']))).toBeGreaterThan(Date.now() - 60_000);
-    // less than a minute later: not noted
+    // Less than a minute later: not recorded.
     await agedBy(key_id, 50);
     await use('192.0.2.2');
     await repository.touch(key_id, '192.0.2.2');
     expect([(await noted())['last_used_ip'], await writes()]).toEqual(['192.0.2.1', 1]);
-    // while somebody holds the row: answered, and not noted
+    // While another transaction locks the row: accepted, but not recorded.
     await agedBy(key_id, 20);
     const holder = await service.sql.connect();
     try {
@@ -253,7 +253,7 @@ describe('API keys', () => {
       holder.release();
     }
     expect(await writes()).toBe(1);
-    // many at once: one of them writes
+    // Of many parallel requests, one writes.
     await Promise.all(Array.from({ length: 10 }, () => repository.touch(key_id, '2001:db8::4')));
     expect([(await noted())['last_used_ip'], await writes()]).toEqual(['2001:db8::4', 2]);
     await service.rows('drop function count_writes cascade; drop table writes');

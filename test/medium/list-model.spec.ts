@@ -10,7 +10,7 @@ describe('lists, counts, previews and page walks against a plain model', () => {
   beforeAll(async () => {
     service = await TestService.start();
     const logins = [service.admin, await service.loginAs({ carrier_id: 'c1', roles: ['carrier_administrator'] })];
-    // the callers are in the model too: what a request notes of them must not move
+    // The model contains the callers, so recorded activity must not change them.
     await service.rows(`update sessions set last_seen_at = now() + interval '1 hour'`);
     await service.rows(`update users set last_seen_at = '2026-01-01'`);
     callers = [];
@@ -21,7 +21,7 @@ describe('lists, counts, previews and page walks against a plain model', () => {
   });
   afterAll(() => service.close());
 
-  /** Replaces all users but the callers. */
+  /** Replaces all users except the callers. */
   async function fill(drafts: (typeof modelUser extends fc.Arbitrary<infer T> ? T : never)[]): Promise<ModelUser[]> {
     const users = drafts.map(({ prefix, ...draft }, index) => ({
       ...draft,
@@ -40,7 +40,7 @@ describe('lists, counts, previews and page walks against a plain model', () => {
     return [...users, ...callers.map(({ row }) => row)];
   }
 
-  /** Page after page to the end. */
+  /** Reads all pages. */
   async function walk(query: string, login: TestLogin): Promise<string[]> {
     const met: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
@@ -107,7 +107,7 @@ describe('lists, counts, previews and page walks against a plain model', () => {
         if (wanted.length > 0) found.push(parameter);
         if (index > 5 && found.includes(parameter)) break;
       }
-    // the control: each parameter finds somebody
+    // Control: each parameter matches a user.
     expect(filters.filter((parameter) => !found.includes(parameter))).toEqual([]);
   });
 
@@ -154,7 +154,7 @@ describe('lists, counts, previews and page walks against a plain model', () => {
       },
     );
     await fc.assert(property, { numRuns: 25, endOnFailure: true });
-    // the control: the questions do find somebody
+    // Control: the questions match users.
     expect(met).toBeGreaterThan(30);
   });
 });

@@ -26,7 +26,7 @@ const callers = {
   scope: actor({ carrier_scope: ['carrier-180', 'carrier-190'] }),
 };
 
-/** Of each field a value that few have, so that no plan which reads them all can be right. */
+/** A rare value of each field, for which a sequential scan is always wrong. */
 const rare: Record<string, string> = {
   user_id: someone,
   user_type: 'system',
@@ -52,7 +52,7 @@ const like: Record<string, string> = {
   locale: 'tlh',
   timezone: '/vad',
 };
-/** Conditions that nearly everybody meets: they are met while an order is walked. */
+/** Conditions that most users meet, so that PostgreSQL follows the index of the order. */
 const common =
   /^(user_id|name|email|first_name|last_name|phone|locale|timezone|carrier_id|last_login_ip|online|status|\w+_at)_ne$|^must_change_password_ne$|^\w+_isnull$/;
 
@@ -72,10 +72,7 @@ const filters = Object.entries(userList.filter.fields).flatMap(([field, spec]) =
   ),
 );
 const searches = ['q=zuse.1234', 'q=---', 'attributes.customer_number=777', 'attributes.tier=gold', 'name_like=---'];
-/**
- * Between few and many: which way is the better one depends on the sample that the statistics were
- * made from.
- */
+/** Values of medium frequency, for which the better plan depends on the sampled statistics. */
 const middling = ['q=ada', 'q=ada+zuse', 'q=zu', 'q=z'];
 const sorts = Object.keys(userList.sorts).flatMap((sort) =>
   ['asc', 'desc'].map((direction) => `order_by=${sort}&order_dir=${direction}`),
@@ -92,7 +89,7 @@ describe('query plans of lists of 100,000 users', () => {
     };
     client = new Client({ connectionString: database.url, options: extra.options });
     await client.connect();
-    // a sample of 120,000 is every row: the statistics are the same in every run
+    // A sample of 120,000 contains every row, so the statistics are the same in each run.
     await client.query('set default_statistics_target = 400');
     await fillUsers(client, 100_000, '2026-11-20T12:00:00Z');
   });
@@ -102,8 +99,8 @@ describe('query plans of lists of 100,000 users', () => {
   });
 
   /**
-   * The plans of all queries that a list request sends, told by what finds and orders: indexes and
-   * sorts, and tables read as a whole.
+   * Returns the plans of all queries of a list request by their indexes, sorts and sequential
+   * scans.
    */
   async function plansOf(caller: Actor, query: string): Promise<string[]> {
     const parameters = Object.fromEntries(new URLSearchParams(query)) as Record<string, string>;
@@ -116,7 +113,7 @@ describe('query plans of lists of 100,000 users', () => {
     return plans;
   }
 
-  /** A repository that puts the plan of each of its queries into a list. */
+  /** Returns a repository that adds the plan of each query to a list. */
   function repositoryOf(plans: string[]): UsersRepository {
     return new UsersRepository(explaining(client, plans), new CursorCodec(Buffer.alloc(32)));
   }

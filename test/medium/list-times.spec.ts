@@ -17,10 +17,7 @@ const times: [time: string | null, answered: string | null][] = [
   [null, null],
 ];
 
-/**
- * Behind a pooler nothing says at the start of a connection which time zone it has: it is the
- * server's.
- */
+/** Behind a pooler, connections do not set a time zone and use that of the server. */
 describe.each(['UTC', 'Europe/London', 'America/St_Johns'])('times of lists on a database in time zone %s', (zone) => {
   let database: TestDatabase;
   let service: TestService;
@@ -38,7 +35,7 @@ describe.each(['UTC', 'Europe/London', 'America/St_Johns'])('times of lists on a
     await database.drop();
   });
 
-  /** Not against the document: it knows no years of more than four digits. */
+  /** Not validated against the document, which allows only four-digit years. */
   const get = async (url: string) => {
     const headers = { authorization: `Bearer ${service.admin.token}` };
     const { statusCode, payload } = await service.app.inject({ method: 'GET', url, headers });
@@ -53,7 +50,7 @@ describe.each(['UTC', 'Europe/London', 'America/St_Johns'])('times of lists on a
     );
     const one = await get(`/user/${user_id}`);
     expect(one.body).toMatchObject({ email_verified_at: answered, last_login_at: answered, locked_until: answered });
-    // prepared, with values, and from the nulls of a sort
+    // A prepared statement with values that starts at the nulls of a sort.
     for (const query of ['', 'per_page=200', 'order_by=last_login_at&order_dir=desc&per_page=200'])
       expect((await get(`/user/list?${query}`)).text).toContain(one.text);
   });

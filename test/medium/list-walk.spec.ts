@@ -16,7 +16,7 @@ const sorts = [
 const time = fc.constantFrom('2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z', '2026-06-01T12:00:00.000Z');
 const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: null, freq: 2 });
 
-/** Few different values, so that most of an order is decided by the id. */
+/** Few distinct values, so that the id decides most of the order. */
 const draft = fc.record({
   last_name: fc.constantFrom('', 'a', 'A', 'ä', 'b'),
   carrier_id: orNull(fc.constantFrom('c1', 'c2', 'C1')),
@@ -52,7 +52,7 @@ describe('a walk through all pages', () => {
   beforeAll(async () => {
     service = await TestService.start();
     ({ token: admin } = service.admin);
-    // what the walk's own requests note must not move the walker
+    // Activity recorded by the requests of the walk must not change the caller.
     await service.rows(`update sessions set last_seen_at = now() + interval '1 hour'`);
   });
   afterAll(() => service.close());
@@ -68,7 +68,7 @@ describe('a walk through all pages', () => {
     return users.map(({ user_id }) => user_id);
   }
 
-  /** Page after page, by cursor or by number; others are busy before each. */
+  /** Reads all pages by cursor or number, and runs other changes before each. */
   async function met(
     query: string,
     per_page: number,

@@ -22,10 +22,7 @@ describe('logins in memory', () => {
     jest.restoreAllMocks();
   });
 
-  /**
-   * Time passes on the clock of this process, which never goes back; what has been told by then has
-   * arrived.
-   */
+  /** Advances the monotonic clock of this process, after all notifications have arrived. */
   const pass = async (ms: number) => {
     passed += ms;
     await until(() => Promise.resolve(service.app.get(Notifications).isCurrent));
@@ -58,7 +55,7 @@ describe('logins in memory', () => {
     const { session_id, user_id } = await service.loginAs();
     const repository = service.app.get(LiveLoginsRepository, { strict: false });
     const record = await repository.find(session_id, user_id);
-    // as the database has one, and no more than a memory's worth of logging in
+    // In the form of a database row, without a real login.
     const find = jest
       .spyOn(repository, 'find')
       .mockImplementation((id) => Promise.resolve(record && { ...record, session_id: id }));
@@ -66,10 +63,10 @@ describe('logins in memory', () => {
     const [first, second, last] = [made[0], made[1], made.at(-1)] as [TestLogin, TestLogin, TestLogin];
     for (const each of made) await logins.read(each.session_id, user_id);
     find.mockRestore();
-    // all this took a while, in which nobody was asked whether anything is missing
+    // Time has passed without a check for missed notifications.
     await pass(0);
     expect([known(first), known(second), known(last)]).toEqual([false, true, true]);
-    // and whatever is known is forgotten when it is told
+    // A notification removes every login from memory.
     await service.rows(`update sessions set ended_at = now(), ended_reason = 'revoked' where session_id = $1`, [
       session_id,
     ]);

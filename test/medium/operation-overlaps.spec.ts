@@ -23,7 +23,7 @@ describe('a bulk change beside a long operation', () => {
         [operation_id],
       );
     await addBatches(theirs, many, 0);
-    // between the others, from the first to the last
+    // Spread between the others, from the first to the last.
     await addBatches(mine, few, 1);
   });
   afterAll(async () => {
@@ -39,7 +39,7 @@ describe('a bulk change beside a long operation', () => {
       [operation_id, count, beside],
     );
 
-  /** What was compared in vain to find out, whatever the machine. */
+  /** Returns the number of compared rows, which does not depend on the machine. */
   async function comparisons(): Promise<{ overlaps: boolean; compared: number }> {
     let compared = 0;
     const run = async (query: SqlFragment) => {

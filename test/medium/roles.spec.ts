@@ -220,7 +220,7 @@ describe('roles', () => {
       expect(
         await service.rows('select user_id from users where user_id = any($1) and deleted_at is null', [ids]),
       ).toEqual([{ user_id: ids[2] }]);
-      // the same for a role that a change took away
+      // The same for a role that a change removed.
       const stripped = await take('PATCH', { roles: [] });
       expect((await remove(there)).status).toBe(204);
       expect(await undo(stripped)).toMatchObject({

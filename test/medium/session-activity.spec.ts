@@ -2,7 +2,7 @@ import { ActivityNotes } from '../../src/logins/activity-notes.service';
 import { type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
 
-/** Longer than any session here lives on: nothing is written at once for fear that it ends. */
+/** Longer than any session lives here, so that nothing is written early because a session ends. */
 const farMs = 3_600_000;
 
 describe('the last use of sessions', () => {
@@ -16,11 +16,11 @@ describe('the last use of sessions', () => {
   afterAll(() => service.close());
 
   const notes = () => service.app.get(ActivityNotes, { strict: false });
-  /** Writes at once what else comes a second later. */
+  /** Writes the collected activity immediately instead of a second later. */
   const flush = () => notes().onModuleDestroy();
   const noted = async ({ session_id }: TestLogin) =>
     (await service.rows('select 1 from notes where session_id = $1', [session_id])).length;
-  /** As if the session was used so long ago; whoever has it in memory reads it again. */
+  /** Moves the last use of a session into the past and drops it from memory. */
   const age = async ({ session_id, user_id }: TestLogin, interval: string) => {
     await service.rows('update sessions set last_seen_at = last_seen_at - $2::interval where session_id = $1', [
       session_id,

@@ -21,7 +21,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database'
 
 jest.setTimeout(120_000);
 
-/** Of the embedded PostgreSQL; another one may choose other indexes. */
+/** Plans of the embedded PostgreSQL; other versions may choose other indexes. */
 const snapshotVersion = 18;
 
 const nobody = '018f0000-0000-7000-8000-000000000001';
@@ -37,7 +37,7 @@ const actor = (fields: Partial<Actor>) =>
     ...fields,
   }) as Actor;
 
-/** Of each field a value that few have, so that no plan which reads them all can be right. */
+/** A rare value of each field, for which a sequential scan is always wrong. */
 const rare: Record<string, string> = {
   session_id: nobody,
   user_id: nobody,
@@ -49,7 +49,7 @@ const rare: Record<string, string> = {
   ended_reason: 'token_reuse',
 };
 const like: Record<string, string> = { carrier_id: 'r-199', user_agent: 'raretool' };
-/** Conditions that nearly all meet: they are met while an order is walked. */
+/** Conditions that most sessions meet, so that PostgreSQL follows the index of the order. */
 const common = /^(session_id|user_id|carrier_id|ip|user_agent|ended_reason|\w+_at)_ne$|^active_ne$/;
 
 function valueOf(field: string, operator: Operator): string {
@@ -95,7 +95,7 @@ describe('query plans of 120,000 sessions', () => {
       Number((await client.query<{ v: string }>(`select current_setting('server_version_num') as v`)).rows[0]?.v) /
         10_000,
     );
-    // a sample of 120,000 is every row: the statistics are the same in every run
+    // A sample of 120,000 contains every row, so the statistics are the same in each run.
     await client.query('set default_statistics_target = 400');
     await fillUsers(client, 10_000, '2026-11-20T12:00:00Z');
     await fillSessions(client, 120_000);
@@ -114,7 +114,7 @@ describe('query plans of 120,000 sessions', () => {
     await database.drop();
   });
 
-  /** A repository that puts the plan of each of its queries into a list. */
+  /** Returns a repository that adds the plan of each query to a list. */
   function repositoryOf(plans: string[]): SessionsRepository {
     return new SessionsRepository(explaining(client, plans), new CursorCodec(Buffer.alloc(32)));
   }
@@ -145,7 +145,7 @@ describe('query plans of 120,000 sessions', () => {
     return plans;
   }
 
-  /** The plans of all queries that a list request sends, and those of the next page. */
+  /** Returns the plans of all queries of a list request and of its next page. */
   async function plansOf(caller: Actor, query: string): Promise<string[]> {
     const parameters = Object.fromEntries(new URLSearchParams(query)) as Record<string, string>;
     const plans: string[] = [];
@@ -171,7 +171,7 @@ describe('query plans of 120,000 sessions', () => {
     if (version === snapshotVersion) expect(plans).toMatchSnapshot();
   }
 
-  /** The plans of what is done within a transaction that is rolled back. */
+  /** Returns the plans of a transaction that is rolled back. */
   async function plansOfDeed(deed: (service: SessionsService, plans: string[]) => Promise<unknown>): Promise<string[]> {
     const plans: string[] = [];
     await client.query('begin');

@@ -30,7 +30,7 @@ describe('sessions', () => {
   const move = (columns: string, ...ids: string[]) =>
     service.rows(`update sessions set ${columns} where session_id = any($1::uuid[])`, [ids]);
 
-  /** Sessions of a user in SQL; returns their ids in order. */
+  /** Inserts sessions of a user and returns their ids in order. */
   async function addSessions(user_id: string, count: number, columns: Record<string, string> = {}): Promise<string[]> {
     const all = { created_at: 'now()', last_seen_at: 'now()', expires_at: `now() + interval '1 hour'`, ...columns };
     const rows = await service.rows<{ session_id: string }>(
@@ -47,7 +47,7 @@ describe('sessions', () => {
     const [first, second, third] = [await service.login(name), await service.login(name), await service.login(name)];
     await move(`last_seen_at = now() - interval '1 hour'`, second.session_id);
     await move(`last_seen_at = now() - interval '2 hours', expires_at = now() - interval '1 hour'`, third.session_id);
-    // two of three live: one that has run out takes no place
+    // Two of the three are live: an expired session does not count.
     const fourth = await service.login(name);
     expect(await list(`user_id=${user_id}&ended_reason=replaced`)).toEqual([]);
     const fifth = await service.login(name);
@@ -158,7 +158,7 @@ describe('sessions', () => {
     ];
     const found = [2, 1, 1, 3, 0, 3, 4, 3];
     expect(await find()).toEqual(found);
-    // somebody makes up more than are asked for by name, and then more than are looked at
+    // More made-up browsers than can be requested by name, and then more than are parsed.
     for (const made of [600, 5_000]) {
       await addSessions(user.user_id, made, {
         user_agent: `'oddity ' || i`,
@@ -219,7 +219,7 @@ describe('sessions', () => {
       ...(await addSessions(user_id, 1)),
       ...(await addSessions(user_id, 2, { ...times(89), ended_at: long(89), ended_reason: `'logout'` })),
       ...(await addSessions(user_id, 2, times(89))),
-      // seen long ago, and ended or run out not so long ago
+      // Last seen long ago, but ended or expired recently.
       ...(await addSessions(user_id, 1, {
         ...times(100),
         expires_at: long(80),

@@ -8,7 +8,9 @@ import { until } from '../support/until';
 import { TestService } from '../support/service';
 import { decode, forge, ownKey } from '../support/tokens';
 
-/** Longest token, tolerance of clocks, and what an instance may take to learn of a key. */
+/**
+ * The longest token lifetime, the clock tolerance, and the time until every instance knows a key.
+ */
 const verifiesFor = 3_600 + 5 + 45;
 const publishedBefore = 45;
 
@@ -28,7 +30,7 @@ describe('signing keys', () => {
     await service.close();
   });
 
-  /** All keys grow older; then this instance looks. */
+  /** Ages all keys and then lets this instance rotate. */
   const pass = async (time: string) => {
     await service.rows(
       `update signing_keys set signs_from = signs_from - $1::interval, created_at = created_at - $1::interval`,
@@ -50,7 +52,7 @@ describe('signing keys', () => {
     );
   const loads = () => jest.spyOn(service.app.get(SigningKeysRepository), 'list');
   /**
-   * Of the admin's session, signed with the key of this moment, and good for years: only the key
+   * A token of the admin signed with the current key and valid for years, so that only the key
    * decides.
    */
   const lasting = () => {
@@ -59,8 +61,7 @@ describe('signing keys', () => {
   };
 
   /**
-   * All act at once when a key is due, and this instance too, which is told of the change. Nobody
-   * adds one before all of them wait, to add it or for each other.
+   * Lets all instances rotate at once, each waiting for the lock before the first one adds a key.
    */
   const allAtOnce = async (count: number, act: () => Promise<unknown>) => {
     await service.rows(`create function hold() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock_shared(1); return new; end $$;
@@ -113,7 +114,7 @@ describe('signing keys', () => {
   it('always has a published key to sign with, even after months without a rotation', async () => {
     const first = keys.signingKey().kid;
     await pass('200 days');
-    // its successor comes late, and is not used a moment sooner for that
+    // The successor is late and still signs only after its publication.
     expect([keys.signingKey().kid, (await rows()).map(({ ahead }) => ahead)]).toEqual([first, [0, 86_400]]);
     await pass('200 days');
     const [second, third, ...more] = await rows();
@@ -196,11 +197,10 @@ describe('signing keys', () => {
     list.mockClear();
     const before = keys.reload();
     await Promise.all([early, before, ...Array.from({ length: 20 }, () => keys.reload())]);
-    // one for those who ask first, one for all who ask while it is under way, one for the
-    // notification of the rotation
+    // One load for the first callers, one for all callers during it, and one for the notification.
     expect(list.mock.calls.length).toBeLessThanOrEqual(3);
     expect(await published()).toContain(kid);
-    // one that is under way and has read already
+    // A running load that has already read the keys.
     const [hasRead, mayGoOn] = [signal(), signal()];
     const real = SigningKeysRepository.prototype.list.bind(service.app.get(SigningKeysRepository));
     list.mockImplementationOnce(async () => {

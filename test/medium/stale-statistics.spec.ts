@@ -9,7 +9,7 @@ import { isTaken } from '../../src/users/users.sql';
 import { addManyUsers } from '../support/many-users';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
-/** What a plan has done. */
+/** A node of an executed plan. */
 interface PlanNode {
   Alias?: string;
   'Relation Name'?: string;
@@ -21,8 +21,7 @@ interface PlanNode {
 const [many, back] = [3_000, 2_000];
 
 /**
- * The planner was told when everybody was deleted, and has not looked again since most of them are
- * back.
+ * The statistics were collected while all users were deleted, and most users were restored since.
  */
 describe('plans on statistics from before most users were restored', () => {
   let database: TestDatabase;
@@ -49,7 +48,7 @@ describe('plans on statistics from before most users were restored', () => {
     const { text, values } = fragment.toQuery();
     return (await client.query<Record<string, unknown>>(explain + text, values)).rows;
   };
-  /** How many rows of a table, or under a name of it, were looked at. */
+  /** Returns the number of rows that a plan read from a table or its alias. */
   const readOf = (node: PlanNode, name: string): number => {
     const own = [node.Alias, node['Relation Name']].includes(name)
       ? node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0))
@@ -65,7 +64,7 @@ describe('plans on statistics from before most users were restored', () => {
     const query = sql`select count(*)::integer as asked, count(*) filter (where ${isTaken(column, rawSql('row.value'))})::integer as taken
       from unnest(array(select upper(${rawSql(column)}) from users)) as row (value)`;
     expect(await ask(query)).toEqual([{ asked: many, taken: back }]);
-    // the plan tells averages, rounded
+    // The plan contains rounded averages.
     expect(await readFor(query, 'other')).toBeLessThan(2 * back);
   });
 

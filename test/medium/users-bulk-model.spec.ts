@@ -12,7 +12,7 @@ describe('bulk changes against a plain model', () => {
       `insert into roles (name, user_types, permissions) values ('both', '{system,carrier}', '{}'), ('carrier_auditor', '{carrier}', '{audit:read}')`,
     );
     const logins = [service.admin, await service.loginAs({ carrier_id: 'c1', roles: ['carrier_administrator'] })];
-    // what a request notes of its caller must not move
+    // Activity that a request records must not change the caller.
     await service.rows(`update sessions set last_seen_at = now() + interval '1 hour'`);
     callers = [];
     for (const login of logins)
@@ -30,7 +30,7 @@ describe('bulk changes against a plain model', () => {
   const living = () =>
     service.rows<ModelUser & { version: number; deleted_at: null }>('select * from users where deleted_at is null');
 
-  /** Adds users; those who are not invited have a password. */
+  /** Inserts users; users who are not invited get a password. */
   async function add(some: Draft[]): Promise<void> {
     const users = some.map((user) => ({
       ...user,
@@ -56,7 +56,7 @@ describe('bulk changes against a plain model', () => {
     );
   }
 
-  /** Replaces all users but the callers, whom every run finds as they were. */
+  /** Replaces all users except the callers. */
   async function fill(some: Draft[]): Promise<void> {
     const ids = callers.map(({ row }) => row.user_id);
     await service.rows('delete from users where user_id <> all($1)', [ids]);
@@ -125,13 +125,13 @@ describe('bulk changes against a plain model', () => {
       }
     });
     await fc.assert(property, { numRuns: 25, endOnFailure: true });
-    // the control: the filters do find somebody
+    // Control: the filters match users.
     expect(met).toBeGreaterThan(15);
   });
 
   it('changes exactly the previewed users with a confirm token, or none', async () => {
     const counts = { same: 0, other: 0 };
-    /** What happens between preview and confirmation. */
+    /** A change between preview and confirmation. */
     const between = fc.array(
       fc.oneof(
         draft,
@@ -191,7 +191,7 @@ describe('bulk changes against a plain model', () => {
         await fill(some);
         const before = await rowsOf();
         const { token } = service.admin;
-        // the caller's own row apart: they must stay able to undo
+        // Except for the row of the caller, who must remain able to undo.
         const filter =
           query === 'everyone=true'
             ? `user_id_ne=${service.admin.user_id}`
@@ -207,7 +207,7 @@ describe('bulk changes against a plain model', () => {
           [operation_id],
         );
         expect(events).toHaveLength(changed);
-        // mostly some of those whom the operation has changed
+        // Mostly users whom the operation changed.
         const alive = await living();
         const others = [...events, ...events, ...alive];
         const touched = new Set(

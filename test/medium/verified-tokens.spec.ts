@@ -31,7 +31,7 @@ describe('the memory of verified tokens', () => {
     await service.app.get(SigningKeysService, { strict: false }).reload();
     expect(verified.find(token)).toBeNull();
     await expect(verified.verify(token)).rejects.toMatchObject({ code: 'auth.token_invalid' });
-    // what is remembered next is not forgotten for the same change once more
+    // The same change must not remove later tokens again.
     verified.remember('next', claims);
     expect(verified.find('next')).toEqual(claims);
   });

@@ -5,7 +5,7 @@ import { migrateDatabase } from '../../src/database/migrate';
 import { describeSchema } from '../support/schema';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
-/** TypeORM's own tables; they stay when everything is undone. */
+/** Tables of TypeORM, which remain after all migrations are reverted. */
 const bookkeeping = /\b(migrations|migrations_id_seq|typeorm_metadata)\b/;
 
 let database: TestDatabase;
@@ -101,7 +101,7 @@ describe('the migrations', () => {
   });
 
   it('leaves nothing half done when one fails, and succeeds on the next attempt (F15)', async () => {
-    // in the way of the last thing but one that the first migration makes
+    // Conflicts with the last but one statement of the first migration.
     await client.query('create table events (in_the_way integer)');
     await expect(migrateDatabase(database.url)).rejects.toThrow('relation "events" already exists');
     const left = (await describeSchema(client)).filter((line) => !bookkeeping.test(line));
@@ -117,7 +117,7 @@ describe('the migrations', () => {
     const drift = await dataSource.driver.createSchemaBuilder().log();
     expect(drift.upQueries.map(({ query }) => query)).toEqual([]);
     expect(drift.downQueries).toHaveLength(0);
-    // The same question finds what is missing: the builder does look at this database.
+    // Control: the same comparison finds a difference, so it does read this database.
     await client.query('drop index events_target_id_idx; alter table users alter column phone set not null');
     expect((await dataSource.driver.createSchemaBuilder().log()).upQueries.length).toBeGreaterThan(1);
   });

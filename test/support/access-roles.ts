@@ -1,24 +1,24 @@
-/** Whose the thing is that a request is about, as its caller sees it. */
+/** The owner of the requested resource in relation to the caller. */
 export const relations = ['own', 'same carrier', 'other carrier', 'system user', 'missing'] as const;
 /** One of `relations`. */
 export type Relation = (typeof relations)[number];
 
 /**
- * A row of the matrix, written out by hand: what the role may do, whom it may see, and whose roles
- * it may not give.
+ * A role in the matrix: its permissions, the users whom it may see, and those whose roles it may
+ * not grant.
  */
 export interface Role {
   fields: Record<string, unknown>;
   holds: 'all' | string[];
   sees: Relation[];
   spares: Relation[];
-  /** until the password is changed nothing works */
+  /** allows nothing until the password is changed */
   mustChangePassword?: true;
 }
 
 /**
- * What `operator` and `carrier_administrator` hold of what has routes; operators take users in and
- * out too.
+ * The common permissions of `operator` and `carrier_administrator`; operators also import and
+ * export.
  */
 const manages = [
   'user:read',
@@ -35,9 +35,8 @@ const carrierOne: Relation[] = ['own', 'same carrier'];
 const system = { user_type: 'system' };
 
 /**
- * The roles of the matrix. Of those it is about the one of the same carrier (`c1`) is a
- * `carrier_user`, the one of another carrier (`c2`) a `carrier_administrator`, the System User an
- * `administrator`.
+ * The roles of the matrix. The user of the same carrier (`c1`) is a `carrier_user`, the one of
+ * another carrier (`c2`) a `carrier_administrator`, and the System User an `administrator`.
  */
 export const roleRows: Record<string, Role> = {
   administrator: { fields: { ...system, roles: ['administrator'] }, holds: 'all', sees: everybody, spares: [] },
@@ -84,7 +83,7 @@ export const roleRows: Record<string, Role> = {
   },
 };
 
-/** Roles of the platform's own, besides the built-in ones. */
+/** Roles that the platform adds to the built-in ones. */
 export const customRoles = `insert into roles (name, user_types, permissions) values
   ('support', '{system}', '{user:read,user:update,session:revoke,key:manage,token:introspect}'),
   ('carrier_auditor', '{carrier}', '{user:read,session:read,audit:read,user:delete,key:manage,token:introspect}')`;

@@ -1,6 +1,6 @@
 import { document } from './document';
 
-/** What the document says of one field of a body. */
+/** A documented field of a body. */
 export interface BodyField {
   name: string;
   type: 'string' | 'boolean' | 'array' | 'object';
@@ -11,7 +11,7 @@ export interface BodyField {
 /** An operation that takes a JSON body. */
 export interface BodyOperation {
   method: string;
-  /** path with an existing user's id, or with the token of no link, the name of no role */
+  /** path with the id of an existing user, an unknown link token or an unknown role */
   url: string;
   fields: BodyField[];
 }
@@ -22,10 +22,7 @@ interface Schema {
   required?: string[];
 }
 
-/**
- * Every operation of the document that takes a body; the change of found users works on the user
- * alone.
- */
+/** Returns every operation with a body. The bulk change affects only the given user. */
 export function bodyOperations(user_id: string): BodyOperation[] {
   return Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, operation]) => {
@@ -41,7 +38,7 @@ export function bodyOperations(user_id: string): BodyOperation[] {
   );
 }
 
-/** Query parameters of every operation that reads them, as `[method, path, names]`. */
+/** Returns the query parameters of every operation as `[method, path, names]`. */
 export function queryOperations(): [method: string, path: string, parameters: string[]][] {
   return Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { parameters = [] }]) => {

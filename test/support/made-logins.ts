@@ -4,7 +4,7 @@ import { appSecret, type TestService } from './service';
 import type { ServiceProcess } from './service-process';
 
 /**
- * A user and a session that were made in SQL, without a hash; the password is that of the first
+ * A user with a session, inserted by SQL without hashing. The password is that of the first
  * administrator.
  */
 export interface MadeLogin {
@@ -17,20 +17,20 @@ export interface MadeLogin {
   roles: string[];
 }
 
-/** What made users are. */
+/** Options of inserted users. */
 export interface MadeUsers {
-  /** begins their names; letters that no other call uses */
+  /** prefix of their names, unique per call */
   prefix: string;
   user_type?: 'system' | 'carrier';
   roles?: string[];
-  /** carriers they are spread over */
+  /** carriers of the users, in turn */
   carriers?: number;
 }
 
-/** Refresh tokens as the service makes them. */
+/** Creates refresh tokens as the service does. */
 export const refreshTokens = new RefreshTokens(appSecret);
 
-/** Makes users in SQL, each with one live session that was opened from 192.0.2.1. */
+/** Inserts users, each with one live session from 192.0.2.1. */
 export async function addLogins(
   target: Pick<TestService, 'rows'>,
   count: number,
@@ -52,7 +52,7 @@ export async function addLogins(
   return logins;
 }
 
-/** Opens one more session of a user, in SQL. */
+/** Inserts another session of a user. */
 export async function addSession(
   target: Pick<TestService, 'rows'>,
   user_id: string,
@@ -67,7 +67,7 @@ export async function addSession(
   return { session_id, refresh_token };
 }
 
-/** Rotates a refresh token; fails unless there is a new pair. */
+/** Rotates a refresh token. Fails unless the response contains new tokens. */
 export async function rotated(
   instance: ServiceProcess,
   refresh_token: string,

@@ -2,17 +2,17 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { until } from './until';
 
-/** A mail that arrived. */
+/** A received mail. */
 export interface ReceivedMail {
   /** recipients of the envelope */
   to: string[];
-  /** the whole message as it came over the wire, soft line breaks of quoted-printable undone */
+  /** the whole message as received, without the soft line breaks of quoted-printable */
   source: string;
-  /** token of the link in it, if there is one */
+  /** token of its link, if any */
   token: string | null;
 }
 
-/** A real SMTP server on loopback that keeps what it gets. */
+/** A real SMTP server on loopback that stores received mails. */
 export class Mailbox {
   readonly mails: ReceivedMail[] = [];
   private server: SMTPServer | null = null;
@@ -22,7 +22,7 @@ export class Mailbox {
     return `smtp://127.0.0.1:${this.port}`;
   }
 
-  /** Starts, or starts again on the same port. */
+  /** Starts, or restarts on the same port. */
   async start(): Promise<void> {
     const server = new SMTPServer({
       authOptional: true,
@@ -50,7 +50,7 @@ export class Mailbox {
     if (server !== null) await new Promise<void>((resolve) => server.close(resolve));
   }
 
-  /** Waits for the next mail to an address whose source matches, and takes it out. */
+  /** Waits for the next matching mail to an address, and removes it. */
   async take(to: string, matching = /./, timeoutMs = 15_000): Promise<ReceivedMail> {
     const isWanted = (mail: ReceivedMail) => mail.to.includes(to) && matching.test(mail.source);
     await until(() => this.mails.some(isWanted), timeoutMs).catch(() => {

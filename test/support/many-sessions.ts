@@ -11,9 +11,9 @@ const agents = [
 ];
 
 /**
- * Sessions of the users that are there, over 90 days up to now and in that order: of a hundred one
- * lives, one has run out and was not ended, 98 have ended. Every ten thousandth came from a rare
- * address with a rare agent. The same at every run but for the times.
+ * Sessions of the existing users, spread in order over the last 90 days. Of a hundred, one is live,
+ * one has expired without an end, and 98 have ended. Every ten thousandth has a rare address and
+ * user agent. Apart from the times, the rows are the same in each run.
  */
 const sessions = `
   insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, created_at, last_seen_at, expires_at,
@@ -30,7 +30,7 @@ const sessions = `
     join (select user_id, user_type, carrier_id, row_number() over (order by user_id) as number from users) users using (number)
   ) logins`;
 
-/** Fills a database that has users, within seconds: indexes are built once the rows are there. */
+/** Inserts sessions for existing users within seconds: the indexes are built afterwards. */
 export async function fillSessions(client: Client, count: number): Promise<void> {
   const { rows: indexes } = await client.query<{
     indexname: string;

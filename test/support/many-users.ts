@@ -1,10 +1,7 @@
 import type { TestService } from './service';
 import { until } from './until';
 
-/**
- * Makes Carrier Users of one carrier in SQL, `prefix` and a number as name; returns nothing, since
- * there may be many.
- */
+/** Inserts Carrier Users of one carrier, named by `prefix` and a number. */
 export async function addManyUsers(
   service: Pick<TestService, 'rows'>,
   count: number,

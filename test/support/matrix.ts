@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Relation, relations } from './access-roles';
 import type { TestAnswer, TestLogin, TestService } from './service';
 
-/** Somebody whom a request is about. */
+/** The user whom a request concerns. */
 export interface Person {
   user_id: string;
   name: string;
@@ -21,21 +21,21 @@ export interface Cell {
   holds: (permission: string) => boolean;
 }
 
-/** An operation of the interface, and what everybody gets from it. */
+/** An operation and its expected statuses. */
 export interface MatrixRow {
-  /** null: any login */
+  /** null: every login */
   permission: string | null;
-  /** the permission is not needed for oneself */
+  /** own resources need no permission */
   orSelf?: true;
   duringPasswordChange?: true;
   related: readonly Relation[];
   send: (cell: Cell) => Promise<TestAnswer>;
-  /** what a caller with the permission gets */
+  /** the status for a caller with the permission */
   expected: (cell: Cell) => string;
   tell?: (answer: TestAnswer) => string;
 }
 
-/** The rows about operations on many: each cell asks about one that its person has asked for. */
+/** Returns the rows about operations. Each cell requests an operation of its user. */
 export function operationRows(service: () => TestService): Record<string, MatrixRow> {
   const about = async (method: string, action: string, { login, target }: Cell) => {
     const id = randomUUID();
@@ -73,7 +73,7 @@ export function operationRows(service: () => TestService): Record<string, Matrix
   };
 }
 
-/** The rows about roles. Only System Users without scope change them. */
+/** Returns the rows about roles. Only System Users without scope change them. */
 export function roleRows(service: () => TestService): Record<string, MatrixRow> {
   const manage = (send: MatrixRow['send'], then: string): MatrixRow => ({
     permission: 'role:manage',
@@ -103,7 +103,7 @@ export function roleRows(service: () => TestService): Record<string, MatrixRow> 
   };
 }
 
-/** The rows about keys: each cell asks about one that its person has made. */
+/** Returns the rows about API keys. Each cell requests a key of its user. */
 export function keyRows(service: () => TestService): Record<string, MatrixRow> {
   const madeBy = async (user_id: string) => {
     const rows = await service().rows<{ key_id: string }>(

@@ -1,6 +1,6 @@
 /**
- * Texts that break careless code, grouped by what they aim at. None has NUL or lone surrogates:
- * those are refused everywhere.
+ * Texts that break careless code, grouped by target. They contain no NUL and no lone surrogates,
+ * which are rejected everywhere.
  */
 export const naughtyStrings: Record<string, string[]> = {
   emptiness: [
@@ -178,5 +178,5 @@ export const naughtyStrings: Record<string, string[]> = {
   directories: ['*', '(|(uid=*))', '*)(uid=*', 'cn=x,dc=y', 'a\\2ab', 'x or x=y', "' and count(/*)=1"],
 };
 
-/** All of them. */
+/** All naughty strings. */
 export const allNaughtyStrings: string[] = Object.values(naughtyStrings).flat();

@@ -10,7 +10,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** A database that puts the plan of each of its queries into a list. */
+/** Returns a database that adds the plan of each query to a list. */
 export function explaining(client: Client, plans: string[]): Database {
   const run = async (fragment: SqlFragment) => {
     const { text, values } = fragment.toQuery();
@@ -29,14 +29,11 @@ export function explaining(client: Client, plans: string[]): Database {
   return { ...queries, answers: queries } as unknown as Database;
 }
 
-/**
- * Joins and recheck steps differ between versions of PostgreSQL; what finds and what sorts mostly
- * does not.
- */
+/** Keeps index and sort steps. Joins and recheck steps differ between versions of PostgreSQL. */
 function shapeOf(node: PlanNode): string {
   const below = (node.Plans ?? []).map(shapeOf).filter((shape) => shape !== '');
   const { 'Node Type': type, 'Index Name': index, 'Relation Name': relation } = node;
-  // to read all ids of a table any of its indexes will do, and which one is a matter of pages
+  // Any index of a table can return all ids; the choice depends on page counts.
   if (type === 'Index Only Scan' && relation === 'users' && node['Index Cond'] === undefined) return 'ids of users';
   const own =
     type === 'Seq Scan'

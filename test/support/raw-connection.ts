@@ -4,17 +4,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { statusOf } from './raw-request';
 
 /**
- * A connection over which a test sends what no HTTP client would, or as slowly as it likes; it goes
- * on sending when the other side has said that it will not.
+ * A raw connection for requests that no HTTP client sends, at any speed. It continues to send after
+ * the server has ended its side.
  */
 export class RawConnection {
-  /** all that came back */
+  /** all received data */
   received = '';
-  /** why it broke; null when it did not */
+  /** code of the connection error, or null */
   error: string | null = null;
-  /** milliseconds until the other side ended it */
+  /** ms until the server ended its side */
   readonly ended: Promise<number>;
-  /** milliseconds until it was closed altogether */
+  /** ms until both sides were closed */
   readonly closed: Promise<number>;
 
   private constructor(readonly socket: Socket) {
@@ -32,12 +32,12 @@ export class RawConnection {
     return connection;
   }
 
-  /** status of the first answer, 0 as long as there is none */
+  /** status of the first response, 0 without one */
   get status(): number {
     return statusOf(this.received);
   }
 
-  /** how many answers came */
+  /** number of responses */
   get answers(): number {
     return this.received.match(/HTTP\/1\.1 \d{3} /g)?.length ?? 0;
   }
@@ -46,7 +46,7 @@ export class RawConnection {
     return !this.socket.destroyed;
   }
 
-  /** Sends bytes, and waits until they have left if the other side is slow. */
+  /** Sends bytes, and waits until they have been sent if the server is slow. */
   async send(bytes: string): Promise<void> {
     if (!this.open || this.socket.write(Buffer.from(bytes, 'latin1'))) return;
     await Promise.race([once(this.socket, 'drain').catch(() => undefined), this.closed]);
@@ -64,7 +64,7 @@ export class RawConnection {
   }
 }
 
-/** The head of a request. A header that is undefined is left out. */
+/** Returns the head of a request. A header with the value undefined is omitted. */
 export function requestHead(method: string, path: string, headers: Record<string, string | undefined>): string {
   const lines = Object.entries({ host: 'localhost', ...headers }).flatMap(([name, value]) =>
     value === undefined ? [] : `${name}: ${value}\r\n`,
@@ -72,7 +72,7 @@ export function requestHead(method: string, path: string, headers: Record<string
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
-/** A chunk of a body whose length is not told before. */
+/** Returns a chunk of a chunked body. */
 export function chunk(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
 }

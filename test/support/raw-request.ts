@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 
 /**
- * Bytes over a socket of their own, for what no HTTP client would send. Resolves with all that came
- * back when the server or the answer ends.
+ * Sends bytes over a new socket, and returns the received data after the server or the response
+ * ends.
  */
 export function rawRequest(port: number, bytes: string | Buffer, timeoutMs = 5_000): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -28,7 +28,7 @@ export function rawRequest(port: number, bytes: string | Buffer, timeoutMs = 5_0
   });
 }
 
-/** The status of a raw answer; 0 when the connection was closed without one. */
+/** Returns the status of a raw response, or 0 without one. */
 export function statusOf(answer: string): number {
   return Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0);
 }

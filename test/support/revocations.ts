@@ -4,39 +4,37 @@ import { addSession, type MadeLogin, type MadeUsers, rotated } from './made-logi
 import { password, type TestAnswer } from './service';
 import type { ServiceProcess } from './service-process';
 
-/** Somebody whose token is about to be worth less. */
+/** A user whose session or permissions are about to be revoked. */
 export interface Victim extends MadeLogin {
   token: string;
-  /** the token before the current refresh token: still within the grace */
+  /** the previous refresh token, still within the grace period */
   predecessor: string;
 }
 
-/** Where a revocation is done, and by whom. */
+/** The caller and the instance of a revocation. */
 export interface Scene {
   cluster: Cluster;
-  /** the instance that does it */
+  /** the instance that receives it */
   here: ServiceProcess;
   /** token of the first administrator */
   admin: string;
 }
 
-/** One way to take something from a session or its user. */
+/** A way to revoke something from a session or its user. */
 export interface Revocation {
-  /** the users that it is tried on */
+  /** the users to revoke from */
   users?: Omit<MadeUsers, 'prefix'>;
-  /** what has to be there before it: done while the victim is made ready */
+  /** prepares the user */
   prepare?: (victim: Victim, scene: Scene) => Promise<void>;
-  /** takes it; fails unless that is acknowledged */
+  /** revokes, and fails unless the response acknowledges it */
   act: (victim: Victim, scene: Scene) => Promise<void>;
-  /**
-   * whether an answer of check-token is the state after it; without it the token has to be refused
-   */
+  /** whether a response of check-token shows the new state; otherwise the token must be rejected */
   isAfter?: (answer: TestAnswer) => boolean;
-  /** why the session has ended then; null when it lives on */
+  /** reason of the end of the session; null if it continues */
   reason: string | null;
 }
 
-/** Sends a request, and fails unless it is done. */
+/** Sends a request and fails unless it succeeds. */
 async function done(answer: Promise<TestAnswer>): Promise<void> {
   const { status, text } = await answer;
   if (status !== 200 && status !== 204) throw new Error(`not done: ${status} ${text}`);
@@ -49,7 +47,7 @@ const patchFound = (change: object) => (victim: Victim, scene: Scene) =>
 const remove = (path: (victim: Victim) => string) => (victim: Victim, scene: Scene) =>
   done(scene.here.send('DELETE', path(victim), { token: scene.admin }));
 
-/** Token of another session of the same user. */
+/** Returns a token of another session of the same user. */
 async function anotherToken({ user_id }: Victim, { cluster, here }: Scene): Promise<string> {
   return (await rotated(here, (await addSession(cluster, user_id)).refresh_token)).token;
 }
@@ -58,7 +56,7 @@ const openAnother = async (victim: Victim, scene: Scene) =>
   void others.set(victim.user_id, await anotherToken(victim, scene));
 const byAnother = ({ user_id }: Victim) => others.get(user_id) as string;
 
-/** The one-time token of a mail, in SQL: here nobody reads mails. */
+/** Inserts the one-time token of a mail, because no mail is read here. */
 async function putResetToken({ user_id, email, session_id }: Victim, { cluster }: Scene): Promise<void> {
   const token = mintToken();
   others.set(session_id, token);
@@ -72,7 +70,7 @@ const nothingAllowed = ({ status, body }: TestAnswer) => status === 200 && (body
 const manager = { roles: ['carrier_administrator'] };
 const roleOf = ({ user_id }: Victim) => `role-${user_id}`;
 
-/** A role of the victim alone, so that its change says who is meant. */
+/** Creates a role of this user alone, so that its change affects no other user. */
 async function giveOwnRole(victim: Victim, { cluster }: Scene): Promise<void> {
   await cluster.rows(`insert into roles (name, user_types, permissions) values ($1, '{carrier}', '{user:read}')`, [
     roleOf(victim),
@@ -82,7 +80,7 @@ async function giveOwnRole(victim: Victim, { cluster }: Scene): Promise<void> {
 
 const newPassword = { current_password: password, new_password: 'a quite different phrase' };
 
-/** Every way there is, by name. */
+/** All ways to revoke, by name. */
 export const revocations: Record<string, Revocation> = {
   logout: {
     act: (victim, { here }) => done(here.send('POST', '/auth/logout', { token: victim.token, body: {} })),

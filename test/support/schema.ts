@@ -1,12 +1,12 @@
 import type { Client } from 'pg';
 
-/** Everything in a schema that a migration can make, one line each, sorted. */
+/** Returns everything that a migration can create in a schema, one line each, sorted. */
 export async function describeSchema(client: Client, schema = 'public'): Promise<string[]> {
   const { rows } = await client.query<{ line: string }>(everything, [schema]);
   return rows.map(({ line }) => line);
 }
 
-/** What belongs to an extension is the extension's. */
+/** Objects of extensions are excluded. */
 const own = (catalogue: string, row: string) =>
   `not exists (select from pg_depend d where d.classid = '${catalogue}'::regclass and d.objid = ${row}.oid and d.deptype = 'e')`;
 

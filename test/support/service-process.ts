@@ -12,15 +12,14 @@ const main = join(__dirname, '../../dist/src/main.js');
 const waitMs = 60_000;
 
 /**
- * The built service in a process of its own: another instance, or one that can be killed. Needs
- * `npm run build`.
+ * The built service in a separate process: another instance, or one to kill. Needs `npm run build`.
  */
 export class ServiceProcess {
   stdout = '';
   stderr = '';
-  /** requests that got an answer */
+  /** number of requests with a response */
   answered = 0;
-  /** its exit code, null when a signal ended it */
+  /** exit code, or null after a signal */
   readonly exit: Promise<number | null>;
   private readonly child: ChildProcess;
   private readonly dataDir = mkdtempSync(join(tmpdir(), 'carrier-identity-process-'));
@@ -31,7 +30,7 @@ export class ServiceProcess {
     output: number | 'pipe',
   ) {
     if (!existsSync(main)) throw new Error('dist/ is missing: npm run build');
-    // nothing is inherited: neither the environment nor a .env file of the working directory
+    // The process inherits neither the environment nor the .env file of the working directory.
     const environment = { PATH: process.env['PATH'], DATA_DIR: this.dataDir, ...env };
     this.child = spawn(process.execPath, [main], {
       cwd: this.dataDir,
@@ -40,7 +39,7 @@ export class ServiceProcess {
     });
     this.child.stdout?.on('data', (chunk: Buffer) => (this.stdout += chunk.toString()));
     this.child.stderr?.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
-    // a test that fails before it stops its instance leaves none behind
+    // A failing test leaves no process behind.
     const end = () => this.child.kill('SIGKILL');
     process.once('exit', end);
     this.exit = once(this.child, 'close').then(([code]) => {
@@ -50,45 +49,48 @@ export class ServiceProcess {
     });
   }
 
-  /** of the process */
+  /** process id */
   get pid(): number {
     return this.child.pid as number;
   }
 
-  /** everything it wrote */
+  /** all output */
   get output(): string {
     return this.stdout + this.stderr;
   }
 
   /**
-   * Starts it on a free port without waiting for anything. With `output`, a file descriptor, it
-   * writes there what else `stdout` and `stderr` would show.
+   * Starts the service on a free port without waiting. With `output`, a file descriptor, stdout and
+   * stderr are written there.
    */
   static async spawn(env: Record<string, string>, output: number | 'pipe' = 'pipe'): Promise<ServiceProcess> {
     const port = await freePort();
     return new ServiceProcess(`http://127.0.0.1:${port}`, { ...env, PORT: String(port) }, output);
   }
 
-  /** Starts it and waits until it is ready. */
+  /** Starts the service and waits until it is ready. */
   static async start(env: Record<string, string>): Promise<ServiceProcess> {
     const service = await ServiceProcess.spawn(env);
     await service.ready();
     return service;
   }
 
-  /** Another instance of a running service: same database, same secret, same public address. */
+  /**
+   * Starts another instance of a running service, with the same database, secret and public
+   * address.
+   */
   static async beside({ config }: TestService, env: Record<string, string> = {}): Promise<ServiceProcess> {
     const { DATABASE_URL, APP_SECRET, PUBLIC_URL, SMTP_URL = '' } = config;
     const limits = { LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0', REQUESTS_PER_ADDRESS_PER_MINUTE: '0' };
     return ServiceProcess.start({ DATABASE_URL, APP_SECRET, PUBLIC_URL, SMTP_URL, ...limits, ...env });
   }
 
-  /** Waits until it answers that requests can be served. */
+  /** Waits until the service is ready. */
   async ready(): Promise<void> {
     await this.until(async () => (await this.send('GET', '/health/ready')).status === 200);
   }
 
-  /** Waits for a condition; what cannot be reached yet counts as not true. */
+  /** Waits for a condition. An error counts as false. */
   async until(condition: () => boolean | Promise<boolean>): Promise<void> {
     let hasEnded = false;
     await until(async () => {
@@ -103,7 +105,7 @@ export class ServiceProcess {
     if (hasEnded) throw new Error(`The service ended: ${this.output}`);
   }
 
-  /** Sends a request over a real socket; its answer is checked against the document. */
+  /** Sends a request over a socket, and validates the response against the document. */
   async send(
     method: string,
     path: string,
@@ -132,7 +134,7 @@ export class ServiceProcess {
     await this.exit;
   }
 
-  /** Asks it to stop, and returns its exit code. */
+  /** Stops the service and returns its exit code. */
   async stop(): Promise<number | null> {
     this.child.kill('SIGTERM');
     return this.exit;

@@ -19,11 +19,11 @@ export interface TestRequest {
   token?: string;
   body?: unknown;
   headers?: Record<string, string>;
-  /** address it comes from */
+  /** client address */
   ip?: string;
 }
 
-/** An answer, with its body parsed where it is JSON. */
+/** A response, with a parsed body if it is JSON. */
 export interface TestAnswer {
   status: number;
   headers: Record<string, string | string[] | number | undefined>;
@@ -32,7 +32,7 @@ export interface TestAnswer {
   body: any;
 }
 
-/** Somebody who is logged in. */
+/** A logged-in user. */
 export interface TestLogin {
   user_id: string;
   token: string;
@@ -45,7 +45,7 @@ export const adminEmail = 'admin@example.com';
 export const appSecret = 'test-secret-0123456789-abcdefghijklmnop';
 
 /**
- * The whole service on a database of its own, with a real mail server; every answer is checked
+ * The whole service with a separate database and a real mail server. Each response is validated
  * against the document.
  */
 export class TestService {
@@ -133,7 +133,7 @@ export class TestService {
     return this.send('DELETE', url, request);
   }
 
-  /** Logs in for real. */
+  /** Logs in over the API. */
   async login(login: string, secret = password): Promise<TestLogin> {
     const { status, body, text } = await this.post('/auth/login', { body: { login, password: secret } });
     if (status !== 200) throw new Error(`login of ${login}: ${text}`);
@@ -158,20 +158,20 @@ export class TestService {
     return answer.body;
   }
 
-  /** Creates a user with roles and logs them in. */
+  /** Creates a user and logs in. */
   async loginAs(fields: Record<string, unknown> = {}): Promise<TestLogin & { name: string; email: string }> {
     const { name, email } = await this.createUser(fields);
     return { ...(await this.login(name)), name, email };
   }
 
-  /** Rows of a query on the service's database; what it has changed has arrived at the service. */
+  /** Returns the rows of a query, after the service has received all notifications about it. */
   async rows<Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> {
     const { rows } = await this.sql.query(text, values);
     await this.app.get(Notifications).caughtUp();
     return rows as Row[];
   }
 
-  /** Listens on a free port; for what needs a socket. */
+  /** Listens on a free port, for tests that need a socket. */
   async listen(): Promise<{ url: string; port: number }> {
     await this.app.listen(0, '127.0.0.1');
     const { port } = this.app.getHttpServer().address() as AddressInfo;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy on 127.0.0.1 that can fail as networks do. */
+/** A TCP proxy on 127.0.0.1 that can fail like a network. */
 export class TcpProxy {
   private readonly sockets = new Set<Socket>();
   private server: Server | null = null;
@@ -22,63 +22,56 @@ export class TcpProxy {
     return proxy;
   }
 
-  /** The target's URL, with this proxy in between. */
+  /** The URL of the target through this proxy. */
   get url(): string {
     const url = new URL(this.target);
     [url.hostname, url.port] = ['127.0.0.1', String(this.port)];
     return url.href;
   }
 
-  /** Open connections, counted on the client's side. */
+  /** Number of open connections on the side of the client. */
   get connections(): number {
     return this.sockets.size / 2;
   }
 
-  /** Resets every connection and refuses new ones, as a server does that is gone. */
+  /** Resets all connections and refuses new ones, like a stopped server. */
   async cut(): Promise<void> {
     const { server } = this;
     this.server = null;
     const closed = server === null ? null : once(server.close(), 'close');
-    // A reset amid a shutdown fails in libuv and leaves a handle for which the process then waits
-    // at its end, for ever.
+    // A reset during a shutdown fails in libuv and leaves a handle that keeps the process alive.
     for (const socket of this.sockets)
       if (socket.writableEnded) socket.destroy();
       else socket.resetAndDestroy();
     await closed;
   }
 
-  /**
-   * Lets nothing through any more, but keeps the connections and accepts new ones, as a server does
-   * that hangs.
-   */
+  /** Forwards nothing but keeps connections open and accepts new ones, like a hanging server. */
   freeze(): void {
     this.frozen = true;
     for (const socket of this.sockets) socket.pause();
   }
 
   /**
-   * Lets the next message with this text through to the server, but not its answer, nor anything
-   * after it. Resolves when the server has answered.
-   * @param after what the same connection has sent before, so that nobody else's is meant
+   * Forwards the next message with this text, but neither its response nor later messages. Resolves
+   * when the server has responded.
+   * @param after earlier text of the same connection, to identify it
    */
   holdAnswerTo(text: string, after = ''): Promise<void> {
     return new Promise((held) => (this.awaited = { text, after, held }));
   }
 
-  /**
-   * From now on nothing that contains this text comes back from the server, as if a pooler had
-   * taken it.
-   */
+  /** Drops all responses that contain this text, like a pooler. */
   swallow(text: string): void {
     this.swallowed = text;
   }
 
-  /** Lets what is held come after all. */
+  /** Forwards everything that was held. */
   release(): void {
     for (const release of this.releases.splice(0)) release();
   }
 
-  /** Works (again), on the same port. */
+  /** Forwards everything again, on the same port. */
   async restore(): Promise<void> {
     this.frozen = false;
     for (const socket of this.sockets) socket.resume();

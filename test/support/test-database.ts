@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 
-/** A database of one test file. */
+/** The database of one test file. */
 export interface TestDatabase {
   url: string;
   drop(): Promise<void>;
 }
 
-/** Clones the migrated template, or with `empty` makes a database without any schema. */
+/** Clones the migrated template, or creates an empty database with `empty`. */
 export async function createTestDatabase({ empty = false } = {}): Promise<TestDatabase> {
   const server = process.env['TEST_SERVER_URL'] ?? '';
   const name = `test_${randomBytes(6).toString('hex')}`;
@@ -20,8 +20,7 @@ export async function createTestDatabase({ empty = false } = {}): Promise<TestDa
   const url = new URL(server);
   url.pathname = `/${name}`;
   const drop = async () => {
-    // `force` fails on an autovacuum worker, which belongs to a superuser; without it the server
-    // ends these itself
+    // `force` fails on an autovacuum worker of a superuser; without `force` the server ends it.
     await run(
       `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}' and usename = current_user`,
     );

@@ -1,6 +1,6 @@
 /**
- * Probability that a value of the first list exceeds one of the second (AUC): 0.5 when they cannot
- * be told apart.
+ * Returns the probability that a value of the first list exceeds one of the second (AUC). It is 0.5
+ * if the lists cannot be distinguished.
  */
 export function likelihoodOfMore(first: number[], second: number[]): number {
   const more = first.flatMap((one) => second.map((other): number => (one > other ? 1 : one === other ? 0.5 : 0)));

@@ -3,31 +3,28 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { TestAnswer, TestLogin, TestService } from './service';
 import { decode, forge, ownKey, visiblePart } from './tokens';
 
-/** Tokens by what is wrong with them. */
+/** Tokens by their fault. */
 export type Forgeries = Record<string, string>;
 
-/** A table of forged tokens: what the attack is, and how its tokens are made. */
+/** Forged tokens: the title of their test, and a function that creates them. */
 export type ForgeryTable = [attack: string, make: (forger: TokenForger) => Forgeries | Promise<Forgeries>];
 
-/**
- * Makes forged tokens of a Carrier User, and sees that each is refused wherever a token can be
- * given.
- */
+/** Creates forged tokens of a Carrier User and checks that each is rejected in every place. */
 export class TokenForger {
-  /** the header of genuine tokens, and the service's own key */
+  /** header of genuine tokens, and the key of the service */
   readonly header: Record<string, string>;
   readonly key: KeyObject;
-  /** what the user's genuine token says */
+  /** claims of the genuine token */
   readonly claims: Record<string, unknown>;
-  /** different tokens that got the one refusal in every way a token can be given */
+  /** rejected tokens */
   readonly refused = new Set<string>();
-  /** connections to the address that is named in tokens */
+  /** number of connections to the address that tokens name */
   called = 0;
 
   private constructor(
     readonly service: TestService,
     readonly user: TestLogin,
-    /** the one answer to every bad token */
+    /** the response to every bad token */
     readonly refusal: object,
     private readonly listener: Server,
   ) {
@@ -48,29 +45,27 @@ export class TokenForger {
     return new TokenForger(service, user, refusal, listener);
   }
 
-  /** The genuine token in its three parts. */
+  /** The three parts of the genuine token. */
   get parts(): [string, string, string] {
     return this.user.token.split('.') as [string, string, string];
   }
 
-  /** What the genuine signature is of. */
+  /** The signed text of the genuine token. */
   get signed(): string {
     return this.parts.slice(0, 2).join('.');
   }
 
-  /** A place that a token can tell the service to call; `called` counts who does. */
+  /** A URL for tokens; `called` counts connections to it. */
   get url(): string {
     return `http://127.0.0.1:${(this.listener.address() as AddressInfo).port}/jwks.json`;
   }
 
-  /** The genuine claims under other headers. */
+  /** Returns the genuine claims with other headers. */
   signedBy(key: KeyObject, headers: Record<string, unknown>): Forgeries {
     return Object.fromEntries(Object.entries(headers).map(([name, header]) => [name, forge(header, this.claims, key)]));
   }
 
-  /**
-   * The genuine claims under the genuine header with one member changed, for each of the values.
-   */
+  /** Returns the genuine claims with one header member changed, for each value. */
   withHeader(name: string, values: unknown[]): Forgeries {
     const headers = values.map((value, index) => [
       `${name} ${index}: ${JSON.stringify(value)}`.slice(0, 80),
@@ -79,28 +74,29 @@ export class TokenForger {
     return this.signedBy(this.key, Object.fromEntries(headers));
   }
 
-  /** Other claims under the genuine header, signed with the service's own key. */
+  /** Returns other claims with the genuine header and a valid signature. */
   claiming(variants: Record<string, unknown>): Forgeries {
     return Object.fromEntries(
       Object.entries(variants).map(([name, claims]) => [name, forge(this.header, claims, this.key)]),
     );
   }
 
-  /** The genuine claims without one. */
+  /** Returns the genuine claims without one. */
   without(claim: string): Record<string, unknown> {
     return Object.fromEntries(Object.entries(this.claims).filter(([name]) => name !== claim));
   }
 
   /**
-   * The genuine claims with one claim as this text of JSON: also what no value of JavaScript says.
+   * Returns the genuine claims with one claim as a JSON text, which no JavaScript value may
+   * express.
    */
   saying(claim: string, json: string): string {
     return `{${JSON.stringify(this.without(claim)).slice(1, -1)},${JSON.stringify(claim)}:${json}}`;
   }
 
   /**
-   * Fails unless each gets the one refusal everywhere, without delay, while the genuine token is
-   * good before and after, in every way, and one made in the same way too.
+   * Fails unless each token is rejected everywhere without delay, while the genuine token and a
+   * newly signed one work before and after.
    */
   async assertRefused(forgeries: Forgeries): Promise<void> {
     const wrong: string[] = [];
@@ -121,7 +117,7 @@ export class TokenForger {
     await this.assertGood(forge(this.header, this.claims, this.key));
   }
 
-  /** Fails unless a token is taken for the user's in every way it can be given. */
+  /** Fails unless a token works in every place. */
   async assertGood(token: string): Promise<void> {
     const answers = await this.tryEverywhere(token);
     const whose = answers.map(([way, { status, body }]) => [way, status, (body.user ?? body).user_id]);
@@ -129,7 +125,7 @@ export class TokenForger {
     expect(answers).toHaveLength(ways);
   }
 
-  /** Stops listening. */
+  /** Stops the listener. */
   close(): void {
     this.listener.close();
   }
@@ -139,14 +135,13 @@ export class TokenForger {
     const answers: [string, TestAnswer][] = [
       ['check-token, body', await service.post('/auth/check-token', { body: { token } })],
     ];
-    // bytes of a header as Node reads them: no client can send control characters, nor blanks
-    // around the whole
+    // Header bytes as Node reads them: no client can send control characters or surrounding spaces.
     const raw = Buffer.from(token).toString('latin1');
     if (!/^[\x21-\x7e\x80-\xff]+([ \t]+[\x21-\x7e\x80-\xff]+)*$/.test(raw)) return answers;
     const older = { headers: { 'x-auth-token': raw } };
     answers.push(['GET /user, X-Auth-Token', await service.get('/user', older)]);
     answers.push(['check-token, X-Auth-Token', await service.post('/auth/check-token', { ...older, body: {} })]);
-    // with a blank it is no Bearer token any more, but none at all
+    // With a space it is no longer a Bearer token.
     if (/[\s\xa0]/.test(raw)) return answers;
     answers.push(['GET /user, Bearer', await service.get('/user', { token: raw })]);
     answers.push(['check-token, Bearer', await service.post('/auth/check-token', { token: raw, body: {} })]);
@@ -154,13 +149,10 @@ export class TokenForger {
   }
 }
 
-/** How many ways there are to give a token. */
+/** The number of places for a token. */
 const ways = 5;
 
-/**
- * Texts that are too long, or have control characters, are no tokens at all: the field is refused
- * before (400).
- */
+/** Texts that are too long or contain control characters are rejected earlier, as a field (400). */
 function isRefusedField({ status, body }: TestAnswer): boolean {
   return status === 400 && body.errors?.[0]?.pointer === '/token';
 }

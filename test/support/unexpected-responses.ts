@@ -1,7 +1,4 @@
-/**
- * Sends each probe and lists, as text, those that were not answered as demanded: an empty list is
- * what a test expects.
- */
+/** Sends each probe and returns the unexpected responses as text. */
 export async function unexpectedResponses<Probe>(
   probes: Iterable<Probe>,
   label: (probe: Probe) => string,

@@ -4,7 +4,7 @@ import { document } from './document';
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
-/** A user as the model knows them: the fields of an answer that filters compare. */
+/** A user of the model: the response fields that filters compare. */
 export interface ModelUser {
   user_id: string;
   user_type: string;
@@ -16,7 +16,7 @@ export interface ModelUser {
   [field: string]: Json;
 }
 
-/** One parameter with its value; which value it gets depends on the users there are. */
+/** A parameter with the seed of its value, which depends on the existing users. */
 export interface Condition {
   parameter: string;
   seeds: number[];
@@ -28,13 +28,13 @@ const parameters = (document.paths['/user/list']?.['get']?.parameters ?? []) as 
   name: string;
   schema: { enum?: string[] };
 }[];
-/** Every filter parameter of the document, and two attributes. */
+/** All filter parameters of the document, and two attributes. */
 export const filters = [
   ...parameters.map(({ name }) => name).filter((name) => !paging.includes(name)),
   'attributes.a',
   'attributes.b',
 ];
-/** Every sort of the document. */
+/** All sorts of the document. */
 export const sorts = parameters.find(({ name }) => name === 'order_by')?.schema.enum ?? [];
 const plainFields = filters.filter((name) => !suffixes.some((suffix) => name.endsWith(`_${suffix}`)));
 
@@ -58,7 +58,7 @@ const json: fc.Arbitrary<Json> = fc.oneof(
   text,
 );
 
-/** A user to be made. */
+/** A user to create. */
 export const modelUser = fc
   .record({
     carrier: orNull(fc.constantFrom('c1', 'c2', 'C1', 'carrier.a_1')),
@@ -94,7 +94,7 @@ const condition: fc.Arbitrary<Condition> = fc.record({
   ),
   seeds: fc.array(fc.nat(), { minLength: 6, maxLength: 6 }),
 });
-/** What a list is asked. */
+/** The query of a list. */
 export const question = fc.record({
   conditions: fc.uniqueArray(condition, { maxLength: 3, selector: ({ parameter }) => parameter }),
   sort: fc.constantFrom(...sorts),
@@ -103,14 +103,14 @@ export const question = fc.record({
   deleted: fc.boolean(),
 });
 
-/** The field and operator that a parameter stands for. */
+/** Returns the field and operator of a parameter. */
 function partsOf(parameter: string): [string, string] {
   if (plainFields.includes(parameter)) return [parameter, 'eq'];
   const suffix = suffixes.find((one) => parameter.endsWith(`_${one}`)) ?? '';
   return [parameter.slice(0, -suffix.length - 1), suffix];
 }
 
-/** A field's value as filters see it; what has no text is null. */
+/** Returns the value of a field as filters see it; null without text. */
 function valuesOf(user: ModelUser, field: string): string[] {
   if (field === 'role') return user.roles;
   if (field === 'online') return [String(isOnline(user))];
@@ -129,7 +129,7 @@ function searchText({ name, email, first_name, last_name }: ModelUser): string {
     .toLowerCase();
 }
 
-/** A value for a condition: mostly one that somebody has, sometimes nobody's. */
+/** Returns a value for a condition, mostly one of an existing user. */
 export function valueFor({ parameter, seeds }: Condition, users: ModelUser[]): string {
   const [field, operator] = partsOf(parameter);
   const enumerated = parameters.find(({ name }) => name === field)?.schema.enum;
@@ -165,7 +165,7 @@ export function valueFor({ parameter, seeds }: Condition, users: ModelUser[]): s
   return one;
 }
 
-/** The grammar in plain words: does this user have what the condition wants? */
+/** Returns whether a user meets a condition of the filter grammar. */
 export function meets(user: ModelUser, parameter: string, wanted: string): boolean {
   const [field, operator] = partsOf(parameter);
   const values = valuesOf(user, field);
@@ -194,7 +194,10 @@ function isWithin(address: string, network: string): boolean {
   return Math.floor(number(address) / size) === Math.floor(number(base) / size);
 }
 
-/** Nulls last, times in order; texts are left to the database's collation. */
+/**
+ * Returns whether items are sorted with nulls last. The collation of the database decides about
+ * texts.
+ */
 export function isSorted(items: ModelUser[], sort: string, direction: string): boolean {
   const keys = items.map((item) => item[sort] as string | null);
   const nulls = keys.indexOf(null);

@@ -33,7 +33,7 @@ describe('the access matrix', () => {
     return row?.session_id ?? '';
   }
 
-  /** Undoes what the cell before did to others. */
+  /** Reverts what the previous cell did to other users. */
   async function repair(): Promise<void> {
     await service.rows('update users set deleted_at = null where deleted_at is not null');
     await service.rows(`update users set roles = '{administrator}' where user_id = $1`, [
@@ -104,7 +104,7 @@ describe('the access matrix', () => {
     'POST /user/create': {
       permission: 'user:create',
       related: ['same carrier', 'other carrier', 'system user'],
-      // the name is taken: whoever may create learns that, and nobody is created
+      // The name is taken: a caller with the permission learns that, and no user is created.
       send: ({ login: { token }, target: { name }, relation }) => {
         const kind =
           relation === 'system user'

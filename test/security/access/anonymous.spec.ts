@@ -2,10 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { document } from '../../support/document';
 import { TestService } from '../../support/service';
 
-/**
- * Everything that anybody may call. Whoever makes a route public adds it here, with the reason in
- * the review.
- */
+/** The public operations. A new public route must be added here, with the reason in the review. */
 const publicOperations = [
   'GET /.well-known/jwks.json',
   'GET /auth/email/{token}',
@@ -46,7 +43,7 @@ describe('requests without a login', () => {
         { headers: { authorization: 'Basic YWRtaW46YWRtaW4=', cookie: 'token=1' } },
       ]) {
         const { status, body } = await service.send(method, `${url}?nothing=1`, request);
-        // there alone Basic is a scheme, and these are no key's
+        // Only this route accepts Basic, and these credentials belong to no key.
         const code =
           operation === 'POST /auth/introspect' && 'headers' in request ? 'auth.token_invalid' : 'auth.token_missing';
         expect(`${operation} ${status} ${body.code}`).toBe(`${operation} 401 ${code}`);
@@ -74,7 +71,7 @@ describe('requests without a login', () => {
   });
 });
 
-/** Paths of the tree that the router prints. */
+/** Parses the paths of the tree that the router prints. */
 function routesOf(tree: string): string[] {
   const parents: string[] = [];
   return tree.split('\n').flatMap((line) => {

@@ -118,7 +118,7 @@ describe('filters of one carrier', () => {
         const all = await service.get(`/user/list?${filter}&per_page=500`, service.admin);
         foundByAdministrator += all.body.items?.some((item: never) => !isOwn(item, own)) === true ? 1 : 0;
       }
-      // the control: without the scope the same filters do find others
+      // Control: without the scope, the same filters match other users.
       expect(foundByAdministrator).toBeGreaterThan(20);
     });
   });

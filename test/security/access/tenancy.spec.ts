@@ -26,7 +26,7 @@ describe('one carrier against another', () => {
   });
   afterAll(() => service.close());
 
-  /** A refusal without what differs between any two requests. */
+  /** Returns an error response without the parts that differ between requests. */
   const refusal = ({ status, body }: TestAnswer) => ({ ...body, status, instance: undefined, request_id: undefined });
   const rowOf = async (user_id: string) => (await service.rows('select * from users where user_id = $1', [user_id]))[0];
   const median = (numbers: number[]) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;

@@ -35,7 +35,7 @@ describe('the end of an API key', () => {
     for (const { key } of [revoked, expired])
       expect(visiblePart(await service.get('/user/list', { token: key, ip: '192.0.2.1' }))).toEqual(garbage);
     expect((await service.get('/user/list', { token: live.key })).status).toBe(200);
-    // an expired one can be revoked, and works no more than before
+    // An expired key can be revoked and still does not work.
     expect((await service.delete(`/auth/key/${expired.key_id}`, admin)).status).toBe(204);
   });
 
@@ -71,7 +71,7 @@ describe('the end of an API key', () => {
         body: { timezone },
       });
       expect(status).toBe(202);
-      // its first batch has asked whether the key works, and waits for the row
+      // The first batch has checked the key and waits for the row.
       await until(async () => (await service.rows('select 1 from pg_locks where not granted')).length > 0);
       await end(made);
       await holder.query('rollback');
@@ -102,7 +102,7 @@ describe('the end of an API key', () => {
         const use = async () => (await two.send('GET', '/user/list?count=none', { token: key })).status;
         const before = await use();
         const { status } = await one.send('DELETE', `/auth/key/${key_id}`, { token });
-        // the notification takes milliseconds, a second at most
+        // The notification takes milliseconds, at most a second.
         await until(async () => (await use()) === 401, 1_000).catch(() => undefined);
         const after = await use();
         if (before !== 200 || status !== 204 || after !== 401) wrong.push(`${round}: ${before} ${status} ${after}`);

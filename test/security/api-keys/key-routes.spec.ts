@@ -3,10 +3,7 @@ import { document } from '../../support/document';
 import { createKey } from '../../support/keys';
 import { type TestAnswer, TestService } from '../../support/service';
 
-/**
- * Made for users: everything that demands a login and refuses every key. Whoever closes or opens a
- * route to keys changes this.
- */
+/** Routes for users only: they require a login and reject every API key. */
 const closedToKeys = ['GET /user', 'POST /auth/email', 'POST /auth/key/create', 'POST /auth/password'];
 
 describe('routes for API keys', () => {
@@ -31,7 +28,7 @@ describe('routes for API keys', () => {
       const { key } = await createKey(service, ['*']);
       const refused: string[] = [];
       for (const { name, method, path } of closed) {
-        // what it asks for is wrong: nothing is done where it is admitted
+        // The requests are invalid, so an accepted key changes nothing.
         const answer = await service.send(method, `${path.replace(/\{[^}]+\}/g, randomUUID())}?nothing=1`, {
           token: key,
         });

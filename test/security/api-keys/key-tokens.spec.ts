@@ -151,7 +151,7 @@ describe('API keys as tokens', () => {
         body: { name: 'a', permissions: [key], expires_at: inSeconds(60) },
       }),
     ];
-    // what the caller has sent as the name of a field or in the path may come back to them
+    // A response may repeat a field name or path that the caller sent.
     for (const { status, text } of answers.slice(0, 2)) {
       expect(status).toBe(200);
       for (const secret of [key, key.slice(4), hash.toString('hex'), hash.toString('base64'), 'token_hash'])

@@ -45,11 +45,11 @@ describe('API keys', () => {
             '403 access.grant_exceeds_own',
           ]);
       expect(await count()).toBe(before);
-      // the control
+      // Control: a permission that the caller holds.
       for (const by of [maker, carrier])
         expect(code(await make(by, { permissions: ['user:read', 'user:update', 'key:manage'] }))).toBe('201');
       expect(code(await make(admin, { permissions: ['*', 'voip:call'] }))).toBe('201');
-      // what no role can hold no key can either, and the other way round
+      // Keys and roles accept the same permissions.
       for (const permission of [
         'User:read',
         'user.x:read',
@@ -106,7 +106,7 @@ describe('API keys', () => {
       for (const fields of [{}, { permissions: ['*'] }, { permissions: [] }, { expires_at: 'never' }])
         expect(code(await make({ token: key }, fields))).toBe('403 access.denied');
       expect(await count()).toBe(before);
-      // what it may with key:manage
+      // What key:manage allows a key.
       const other = await createKey(service, ['user:read']);
       expect((await service.get(`/auth/key/list?key_id=${other.key_id}`, { token: key })).body.items).toHaveLength(1);
       expect((await service.delete(`/auth/key/${other.key_id}`, { token: key })).status).toBe(204);
@@ -115,7 +115,7 @@ describe('API keys', () => {
     });
 
     it('lets a key grant only roles that it holds, and change no user with another role (Z10)', async () => {
-      // its maker may grant carrier_administrator by a role of theirs; the key has none
+      // The creator may grant carrier_administrator through a role; the key has no role.
       const maker = await service.loginAs({ user_type: 'system', roles: ['key_maker'] });
       const made = await createKey(service, ['user:read', 'user:update'], {}, maker);
       const somebody = await service.createUser({ roles: ['carrier_user'] });
@@ -143,7 +143,7 @@ describe('API keys', () => {
         expect(code(await service.send(method, `/user/${victim.user_id}`, { token: key, body }))).toBe(
           '403 access.protected_user',
         );
-      // its maker, the administrator, neither
+      // The administrator who created it may not, either.
       expect(code(await service.patch(`/user/${admin.user_id}`, { token: key, body: { status: 'disabled' } }))).toBe(
         '403 access.protected_user',
       );
@@ -236,7 +236,7 @@ describe('API keys', () => {
             (visible as readonly string[]).includes(id) ? [true, 200] : [false, 404],
           );
         }
-        // its maker is not its own self
+        // The creator is another actor than the key.
         if (key === keys.scoped.key) expect(found).not.toContain(scoped.user_id);
       }
     });

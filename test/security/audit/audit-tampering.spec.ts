@@ -16,7 +16,7 @@ describe('tampering with the audit log', () => {
 
   const log = () => service.rows('select * from events order by event_id');
 
-  /** Runs a statement as the role of the service while the session erases a purged user. */
+  /** Runs a statement as the role of the service during the purge of a user. */
   async function whileErasing(statement: string): Promise<void> {
     const client = await service.sql.connect();
     try {

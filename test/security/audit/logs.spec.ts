@@ -9,7 +9,7 @@ import { ServiceProcess } from '../../support/service-process';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database';
 
 const canary = (name: string) => `${name}+/ ${randomBytes(12).toString('hex')}`;
-/** Every way to put an event of one's own into a log of lines. */
+/** Inputs that try to add a line to the log. */
 const forged = '{"level":30,"msg":"forged"}';
 const breaks = ['\n', '\r\n', '\r', '\u2028', '\u2029', '\u0085', '\u001b[2K\u001b[1G', '"}\n', '\\n', '%0a'];
 
@@ -33,7 +33,7 @@ describe('the log at LOG_LEVEL=debug', () => {
     await mailbox.start();
     const url = new URL(database.url);
     url.password ||= canary('database').replace(/\W/g, '-');
-    // a server given by TEST_DATABASE_URL may have one that is a part of other words
+    // The password of a server in TEST_DATABASE_URL may be part of other words.
     if (url.password.length >= 12) secrets['database password'] = decodeURIComponent(url.password);
     service = await ServiceProcess.start({
       LOG_LEVEL: 'debug',
@@ -130,7 +130,7 @@ describe('the log at LOG_LEVEL=debug', () => {
     return { token: body.access_token, refresh_token: body.refresh_token };
   }
 
-  /** A key that is used as it should be, and in every place where it should not. */
+  /** Uses an API key correctly, and in every place where it does not belong. */
   async function useKey(token: string): Promise<void> {
     const expires_at = new Date(Date.now() + 86_400_000).toISOString();
     const { body } = await service.send('POST', '/auth/key/create', {
@@ -171,7 +171,7 @@ describe('the log at LOG_LEVEL=debug', () => {
     }
   }
 
-  /** The mail server goes away: the job fails, and says so. */
+  /** Stops the mail server, so that the job fails and logs the failure. */
   async function failMails(token: string): Promise<void> {
     await mailbox.stop();
     await service.send('POST', '/user/create', {
@@ -181,10 +181,7 @@ describe('the log at LOG_LEVEL=debug', () => {
     await service.until(() => service.stdout.includes('ECONNREFUSED'));
   }
 
-  /**
-   * The database throws the service out, and does not let it in again for a while; then it loses a
-   * table.
-   */
+  /** Terminates the connections, rejects new ones for a while, and then removes a table. */
   async function failDatabase(token: string): Promise<void> {
     const { pathname } = new URL(database.url);
     const name = pathname.slice(1);
@@ -241,7 +238,9 @@ describe('the log at LOG_LEVEL=debug', () => {
   });
 });
 
-/** A secret raw, url-encoded, as JSON, in hex, and in base64 at each of the three offsets. */
+/**
+ * Returns a secret raw, url-encoded, as JSON, in hex, and in base64 at each of the three offsets.
+ */
 function spellings(secret: string): string[] {
   const base64 = [0, 1, 2].flatMap((offset) => {
     const encoded = Buffer.from(`${'x'.repeat(offset)}${secret}`)

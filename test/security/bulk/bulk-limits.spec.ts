@@ -42,7 +42,7 @@ describe('limits and counts of bulk changes', () => {
         expect([expected, answer.status, answer.body.code]).toEqual([expected, 409, 'bulk.expected_mismatch']);
       }
       expect(await state()).toEqual(before);
-      // what was refused has not used the token up
+      // A rejected request does not consume the token.
       const done = await send(method, `carrier_id=c2&expected=3&confirm_token=${confirm_token}`, body);
       expect(done.body).toMatchObject({ matched: 3, changed: 3, skipped_count: 0 });
       await service.post(`/user/operation/${done.body.operation_id}/undo`, { token });
@@ -119,7 +119,7 @@ describe('limits and counts of bulk changes', () => {
           expect(list.body.items.filter(({ actor_id }: { actor_id: string }) => actor_id !== by.user_id)).toEqual([]);
         }
       }
-      // the control: a System User without scope does
+      // Control: a System User without scope can.
       expect((await service.get(`/user/operation/${operation_id}`, operator)).body.actor_id).toBe(
         service.admin.user_id,
       );

@@ -152,7 +152,7 @@ describe('races of bulk changes', () => {
       () => service.post('/auth/check-token', { body: { refresh_token: pick(users).refresh_token } }),
     ];
     for (let round = 0; round < rounds; round++) {
-      // those who were disabled, demoted or logged out in the round before come back
+      // Restores the users who were disabled, demoted or logged out in the previous round.
       await service.rows(
         `update users set status = 'active', roles = '{administrator}', deleted_at = null where user_id = any($1)`,
         [administrators.map(({ user_id }) => user_id)],
@@ -164,7 +164,7 @@ describe('races of bulk changes', () => {
     const told = answers.map(({ status, body }) => `${status} ${body?.code ?? ''}`);
     expect(told.filter((one) => one.startsWith('5'))).toEqual([]);
     expect(told.filter((one) => one.startsWith('2')).length).toBeGreaterThan(rounds);
-    // a restore of one user does not say which version it left
+    // The restore of a single user does not report the previous version.
     const steps = await service.rows<{
       version: number;
       events: number;

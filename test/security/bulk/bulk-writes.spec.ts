@@ -29,8 +29,8 @@ describe('writes of a bulk change', () => {
       await service.rows('select * from sessions order by session_id'),
       await service.rows('select count(*) from events'),
     ];
-    // the third one cannot be written, as when another transaction wins; or its event cannot,
-    // after all four were written
+    // The third row cannot be written, as after a concurrent change; or its event cannot, after all
+    // rows.
     for (const write of ['users update user_id', 'events insert target_id']) {
       const [table, deed, column] = write.split(' ');
       await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin

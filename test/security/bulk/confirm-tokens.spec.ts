@@ -116,7 +116,7 @@ describe('confirm tokens of bulk changes', () => {
   });
 });
 
-/** What a token says: it is signed, not hidden. */
+/** Reads the content of a token, which is signed but not encrypted. */
 function payloadOf(confirm_token: string): [string, number, number, string] {
   return JSON.parse(Buffer.from(confirm_token.split('.')[0] ?? '', 'base64url').toString()) as [
     string,

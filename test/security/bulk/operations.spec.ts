@@ -2,7 +2,7 @@ import { until } from '../../support/until';
 import { addManyUsers, ended } from '../../support/many-users';
 import { type TestLogin, TestService } from '../../support/service';
 
-/** An operation of three batches, the last one of a few users. */
+/** Users for three batches, the last one small. */
 const many = 10_002;
 const batch = 5_000;
 
@@ -30,8 +30,8 @@ describe('permissions during an operation', () => {
     service.post(`/user/operation/${operation_id}/undo`, by);
 
   /**
-   * Accepts an operation, does something while its first batch cannot go on, and returns how it
-   * ended.
+   * Starts an operation, runs a change while its first batch waits, and returns the ended
+   * operation.
    */
   async function meanwhile(
     begin: () => Promise<{ status: number; text: string; body: { operation_id: string } }>,
@@ -43,7 +43,7 @@ describe('permissions during an operation', () => {
       await holder.query('select 1 from users where user_id = $1 for update', [ids[0]]);
       const { status, text, body } = await begin();
       expect([status, text]).toEqual([202, text]);
-      // its first batch has asked who the actor is, and waits for the row
+      // The first batch has loaded the actor and waits for the row.
       await until(async () => (await service.rows(`select 1 from pg_locks where not granted`)).length > 0);
       await deed();
       await holder.query('rollback');
@@ -91,7 +91,7 @@ describe('permissions during an operation', () => {
       changed: batch,
       skipped_reasons: { 'user.not_found': many - batch },
     });
-    // an undo is limited in the same way: nothing of theirs is left within the scope
+    // The scope limits an undo, too: it contains none of these users.
     const narrow = await undo(operation.operation_id, operator);
     expect(narrow.body).toMatchObject({ changed: 0, skipped_reasons: { 'user.not_found': batch } });
   });
@@ -144,7 +144,7 @@ describe('permissions during an operation', () => {
     expect((await service.get('/user', login)).body.code).toBe('auth.token_invalid');
     const undone = await ended(service, (await undo(operation.operation_id)).body.operation_id);
     expect(undone.changed).toBe(many + 1);
-    // they stay ended
+    // The sessions stay ended.
     expect((await service.get('/user', login)).status).toBe(401);
     expect((await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } })).status).toBe(
       401,

@@ -31,7 +31,7 @@ describe('bulk changes and their undo: permissions and the last administrator', 
     const kept = await undo(operator, promoted.operation_id);
     expect(kept).toMatchObject({ changed: 0, skipped: [{ user_id: up.user_id, reason: 'access.protected_user' }] });
     const half = await undo(operator, demoted.operation_id);
-    // what is undone is not undone in turn
+    // An undo cannot be undone.
     expect(half).toMatchObject({ undo_until: null });
     expect(half).toMatchObject({
       changed: 1,
@@ -195,7 +195,7 @@ describe('bulk changes and their undo: permissions and the last administrator', 
       changed: 0,
       skipped: [{ user_id: one.user_id, reason: 'user.self_protected' }],
     });
-    // the control: what is no power, one may
+    // Control: a change without permissions is allowed.
     const harmless = (await patch(one, query, { locale: 'fr' })).body;
     expect(await undo(one, harmless.operation_id)).toMatchObject({ changed: 1 });
   });
@@ -209,7 +209,7 @@ describe('bulk changes and their undo: permissions and the last administrator', 
     const inside = (await patch(caller, query, { allowed_ips: ['192.0.2.0/24', '127.0.0.0/8'] })).body;
     expect(inside).toMatchObject({ changed: 2, skipped_count: 0 });
     expect((await service.get('/user', caller)).status).toBe(200);
-    // opened from elsewhere, and put back from there
+    // Opened to another address and restored from there.
     const opened = (await patch(caller, query, { allowed_ips: [] })).body;
     expect(opened.changed).toBe(2);
     const undone = await undo(caller, opened.operation_id, '198.51.100.7');
@@ -222,7 +222,7 @@ describe('bulk changes and their undo: permissions and the last administrator', 
     const { operation_id } = (await patch(admin, `user_id=${user.user_id}`, { roles: [] })).body;
     const left = (await rowOf(user.user_id))?.['version'];
     await service.delete(`/user/${user.user_id}?purge=true`, admin);
-    // Without the tombstone an import accepts the id. The undo must be safe even then.
+    // Without the tombstone an import accepts the id, and the undo must still be safe.
     await service.rows('delete from user_tombstones where user_id = $1', [user.user_id]);
     const row = { user_id: user.user_id, user_type: 'system', name: 'again', email: 'again@example.com' };
     const headers = { 'content-type': 'application/x-ndjson' };

@@ -3,7 +3,7 @@ import { requestHead } from '../../support/raw-connection';
 import { type TestLogin, TestService } from '../../support/service';
 
 const allowed = ['https://good.test', 'https://portal.example.net:8443'];
-/** A check that is not exact would allow some of these origins. */
+/** Origins that a loose comparison would allow. */
 const refused = [
   'https://good.test.evil',
   'https://evil.good.test',
@@ -43,7 +43,7 @@ describe('requests of web pages', () => {
   });
   afterAll(() => service.close());
 
-  /** Sends a request over a socket, so that the path before the framework is reached as well. */
+  /** Sends a request over a socket, which also reaches the path before the framework. */
   async function exchange(method: string, path: string, headers: Record<string, string>, body = ''): Promise<Exchange> {
     const length = body === '' ? {} : { 'content-length': String(body.length), 'content-type': 'application/json' };
     const answer = await rawRequest(
@@ -60,7 +60,7 @@ describe('requests of web pages', () => {
 
   const bearer = () => ({ authorization: `Bearer ${login.token}` });
 
-  /** One request for each part of the service that makes responses. */
+  /** One request for each part of the service that creates responses. */
   const kinds = (): [title: string, status: number, send: (origin: Record<string, string>) => Promise<Exchange>][] => [
     ['a handler', 200, (origin) => exchange('GET', '/user', { ...bearer(), ...origin })],
     ['a public handler', 200, (origin) => exchange('GET', '/health/live', origin)],

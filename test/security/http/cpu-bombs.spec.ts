@@ -36,8 +36,7 @@ describe('inputs that make regular expressions backtrack', () => {
   afterAll(() => service.close());
 
   /**
-   * Milliseconds of processor time; the best of up to eight, since other work of the process counts
-   * too.
+   * Returns the processor time in ms: the best of up to eight runs, because other work counts, too.
    */
   async function cost(request: () => Promise<{ status: number }>): Promise<number> {
     const times: number[] = [];

@@ -82,8 +82,8 @@ describe('requests with an Idempotency-Key', () => {
     const first = await create('1', mine);
     const second = await create('1', theirs, deputy.token);
     expect([first.status, second.status]).toEqual([201, 201]);
-    // the same body too is another request: it finds the name taken, and does not get the answer
-    // that was meant for somebody else
+    // The same body under another key is a new request: it conflicts with the name and gets no
+    // stored response.
     expect(brief(await create('2', mine, deputy.token))).toEqual([
       409,
       expect.stringMatching(/^user\.(name|email)_taken$/),
@@ -176,7 +176,7 @@ describe('requests with an Idempotency-Key', () => {
     await blocker.connect();
     const body = person();
     try {
-      // both requests come as far as the event, and wait there in their transactions
+      // Both requests wait in their transactions before the event.
       await blocker.query('begin; lock table events in exclusive mode');
       const waiting = async () =>
         (

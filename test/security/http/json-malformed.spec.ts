@@ -2,8 +2,8 @@ import { TestService } from '../../support/service';
 import { unexpectedResponses } from '../../support/unexpected-responses';
 
 /**
- * Texts that are no JSON, after the ideas of JSONTestSuite. Most are tried as a whole body, as a
- * value and as a list item.
+ * Malformed JSON after the ideas of JSONTestSuite, mostly tested as a body, a value and a list
+ * item.
  */
 const noValues = [
   ...[
@@ -146,7 +146,7 @@ const noValues = [
   ],
 ];
 
-/** JSON that is right, however odd: each with the value that must be kept. */
+/** Valid JSON in unusual forms, with the value that must be stored. */
 const rightValues: [text: string, value: unknown][] = [
   ['""', ''],
   [' "x" ', 'x'],
@@ -233,7 +233,7 @@ describe('malformed JSON', () => {
   });
 });
 
-/** Whether a text put into its place happens to be right. */
+/** Returns whether a text happens to be valid in its place. */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text);

@@ -6,9 +6,9 @@ import { TestService } from '../../support/service';
 import { unexpectedResponses } from '../../support/unexpected-responses';
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
-/** Wrong in its content: whoever takes it has not looked into it. */
+/** Invalid content, which a full validation rejects. */
 const wrongBody = '{"nobody_knows":true}';
-/** Paths at which services often leave something open. */
+/** Paths that services often leave open. */
 const leftovers =
   'admin api api-docs api-json api/docs actuator actuator/env actuator/health app backup backup.sql config config.json console debug debug/pprof dist dump env error errors favicon.ico graphiql graphql health heapdump index.html info install internal jmx log logs manage management metrics node_modules old openapi.json openapi.yaml package.json package-lock.json phpinfo.php ping private prometheus readyz livez healthz robots.txt root secret server-status server-info setup sitemap.xml src stats status static swagger swagger-ui swagger.json swagger-ui.html system temp test tmp trace users user/exports user/import user/me user/search user/count auth auth/me auth/register auth/signup auth/token auth/refresh auth/introspect/x auth/session auth/session/current auth/reset auth/admin auth/impersonate oauth/token oauth2/token .env .git/config .git/HEAD .well-known/openid-configuration .well-known/security.txt .DS_Store .npmrc main.js main.js.map wp-login.php version v1 v2 ws socket.io telemetry'
     .split(' ')

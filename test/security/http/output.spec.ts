@@ -4,7 +4,7 @@ import { bodyOperations, queryOperations } from '../../support/body-operations';
 import { assertDocumented, document } from '../../support/document';
 import { password, type TestAnswer, TestService } from '../../support/service';
 
-/** What only somebody who looks inside could say. */
+/** Texts that reveal internals. */
 const internal =
   /\bat .+\(.*:\d+|\bat .+\.(ts|js):\d+|QueryFailedError|\bSELECT |\bselect .+ from |node_modules|relation "|column "|constraint|violates|duplicate key|ECONN|FST_ERR|HPE_|ERR_[A-Z]|TypeError|ReferenceError|SyntaxError|Unexpected token|class-validator|Nest|fastify|typeorm|postgres|passport|\/src\/|\/dist\//i;
 
@@ -12,7 +12,7 @@ describe('response headers and bodies', () => {
   let service: TestService;
   let token: string;
   let user_id: string;
-  /** an answer of each status there is */
+  /** a response with each status */
   let samples: TestAnswer[];
 
   beforeAll(async () => {

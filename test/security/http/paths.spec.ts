@@ -165,8 +165,8 @@ describe('paths that resemble a protected route', () => {
   };
 
   /**
-   * Sends every variant of every route with the token of an administrator, and what then is not 404
-   * without any; lists what leads somewhere.
+   * Sends every variant of every route as an administrator, then any that is not 404 without a
+   * login; returns the hits.
    */
   async function strays(variants: Variant[], refusals: number[]): Promise<string[]> {
     const probes = new Map(
@@ -174,7 +174,7 @@ describe('paths that resemble a protected route', () => {
         variants.map((vary) => [`${route.method} ${vary(route.path)}`, { ...route, target: vary(route.path) }]),
       ),
     );
-    // an id is the same id in capitals
+    // An id in upper case is the same id.
     const own = new Set(routes.map(({ method, path }) => `${method} ${path}`));
     const work = [...probes].filter(([key]) => !own.has(key.replace(new RegExp(user_id, 'i'), user_id)));
     const found: string[] = [];
@@ -272,7 +272,7 @@ describe('paths that resemble a protected route', () => {
   });
 });
 
-/** Eight at a time. */
+/** Runs eight requests at a time. */
 async function inParallel<Item>(items: Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const waiting = [...items];
   await Promise.all(

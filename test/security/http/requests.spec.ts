@@ -17,7 +17,7 @@ describe('requests that are not what they seem', () => {
 
   const everybody = () => service.rows('select user_id, version, deleted_at from users order by user_id');
 
-  /** A request as it is written here, over a socket; returns the status. */
+  /** Sends a request over a socket as written, and returns the status. */
   function sendRaw(method: string, target: string, token: string): Promise<number> {
     return new Promise((resolve, reject) => {
       const socket = connect(port, '127.0.0.1', () =>
@@ -161,7 +161,7 @@ describe('requests that are not what they seem', () => {
       }
     }
     expect(await everybody()).toEqual(before);
-    // RFC 9562 §4: upper case is the same id
+    // RFC 9562 §4: an id in upper case is the same id.
     const upper = await service.get(`/user/${user_id.toUpperCase()}`, service.admin);
     expect([upper.status, upper.body.user_id]).toEqual([200, user_id]);
   });

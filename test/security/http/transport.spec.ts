@@ -11,7 +11,7 @@ const mebibyte = 1_048_576;
 const bombMebibytes = 256;
 const bodyMax = 65_536;
 
-/** Returns many zeros in gzip form, about a thousandth of their size. */
+/** Returns zeros in gzip form, about a thousandth of their size. */
 async function bomb(mebibytes: number): Promise<Buffer> {
   const gzip = createGzip({ level: constants.Z_BEST_COMPRESSION });
   const chunks: Buffer[] = [];
@@ -201,7 +201,7 @@ describe('claims of a client about the transport', () => {
         bytes.slice(0, 30),
         true,
       ]);
-    // Node reads these versions and answers in its own.
+    // Node accepts these versions and responds in its own.
     for (const request of ['GET /health/live HTTP/2.0\r\nHost: x\r\n\r\n', 'GET /health/live\r\n\r\n'])
       expect(await rawRequest(port, request)).toMatch(/^HTTP\/1\.1 [^]*^connection: close\r$/im);
   });

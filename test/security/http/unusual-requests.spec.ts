@@ -4,7 +4,7 @@ import { document } from '../../support/document';
 import { rawRequest, statusOf } from '../../support/raw-request';
 import { TestService } from '../../support/service';
 
-/** CONNECT has no path: Node closes its connection. */
+/** Node closes the connection of a CONNECT request, which has no path. */
 const methods = METHODS.filter((method) => method !== 'CONNECT');
 
 const interim = 'HTTP/1.1 100 Continue\r\n\r\n';

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { LoginAttemptsService } from '../../../src/credentials/login-attempts.service';
 import { adminEmail, password, type TestAnswer, TestService } from '../../support/service';
 
-// the real function, counted
+// The real function, with its calls counted.
 jest.mock('@node-rs/argon2', () => {
   const real = jest.requireActual<typeof argon2>('@node-rs/argon2');
   return { ...real, verify: jest.fn(real.verify) };
@@ -87,7 +87,7 @@ describe('counters of failed logins', () => {
     const user = await service.createUser({ allowed_ips: ['198.51.100.0/24'] });
     for (let round = 0; round < 7; round++)
       expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
-    // and yet it is told: somebody has the password where nobody should
+    // The user is still notified, because the password was right at a forbidden address.
     const refused = `select ip::text from events where event_type = 'login.failed' and target_id = $1 and changes -> 'reason' ->> 'after' = $2`;
     expect(await service.rows(refused, [user.user_id, 'auth.ip_not_allowed'])).toHaveLength(7);
     await failTimes(4, user.name);

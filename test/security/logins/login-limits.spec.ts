@@ -3,7 +3,7 @@ import { mailedResetToken } from '../../support/links';
 import { password, type TestAnswer, TestService } from '../../support/service';
 import { visiblePart } from '../../support/tokens';
 
-// the real function, counted
+// The real function, with its calls counted.
 jest.mock('@node-rs/argon2', () => {
   const real = jest.requireActual<typeof argon2>('@node-rs/argon2');
   return { ...real, verify: jest.fn(real.verify) };
@@ -25,7 +25,7 @@ describe('guessing passwords', () => {
   const attempt = (login: string, secret = wrong, ip = strange): Promise<TestAnswer> =>
     service.post('/auth/login', { body: { login, password: secret }, ip });
 
-  /** Lets the lock that is in force pass. */
+  /** Ends the current lockout. */
   const elapse = () =>
     service.rows(
       `update login_attempts set locked_until = now() where locked_until < now() + interval '2 hours' and locked_until > now()`,
@@ -158,7 +158,7 @@ describe('guessing passwords', () => {
     expect((await attempt(owner.name, password)).status).toBe(429);
     expect((await attempt(owner.name, password, home)).status).toBe(200);
     expect((await service.get('/user', { token: owner.token })).status).toBe(200);
-    // that the owner came in says nothing of the strangers
+    // The login of the owner does not clear the counter of strangers.
     expect((await attempt(owner.name, password)).status).toBe(429);
     const token = await mailedResetToken(service, owner.email);
     expect(
@@ -231,7 +231,7 @@ describe('guessing passwords', () => {
     await elapse();
     await attempt(user.name, password);
     expect((await seen()).locked_until).toBeNull();
-    // their own address has a lock of its own, which keeps nobody else out
+    // The own address has a separate lockout, which affects no other user.
     await failTimes(6, user.name);
     expect((await failTimes(1, user.name, home))[0]?.status).toBe(401);
     expect((await attempt(user.name, password, '203.0.113.99')).status).toBe(200);

@@ -6,8 +6,7 @@ jest.setTimeout(60_000);
 const max = 3;
 
 /**
- * Logins whose password was right, and who have just been looked up: what is noted of them waits
- * for another transaction on the same user.
+ * Starts logins with the right password whose last step waits for another transaction on the user.
  */
 describe('users who change or log in elsewhere while the password is hashed', () => {
   let service: TestService;
@@ -97,7 +96,9 @@ describe('users who change or log in elsewhere while the password is hashed', ()
     expect(await live(user.user_id)).toHaveLength(1);
   });
 
-  /** What a login meets that is not its user: it has the user by then, and waits for the rest. */
+  /**
+   * Locks something other than the user, so that the login holds the user and waits for the rest.
+   */
   async function logInBeside(name: string, touch: string, value: string, then: string[] = []): Promise<TestAnswer> {
     const other = await service.sql.connect();
     try {

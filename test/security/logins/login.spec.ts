@@ -3,7 +3,7 @@ import { password, type TestAnswer, TestService } from '../../support/service';
 import { likelihoodOfMore } from '../../support/timing';
 import { forge, ownKey, decode, visiblePart } from '../../support/tokens';
 
-// the real functions, counted
+// The real functions, with their calls counted.
 jest.mock('@node-rs/argon2', () => {
   const real = jest.requireActual<typeof argon2>('@node-rs/argon2');
   return { ...real, hash: jest.fn(real.hash), verify: jest.fn(real.verify) };
@@ -43,7 +43,7 @@ describe('attacks on the login', () => {
   afterAll(() => service.close());
 
   const attempt = (body: object): Promise<TestAnswer> => service.post('/auth/login', { body });
-  /** Nobody is locked out by what came before. */
+  /** Clears the counters of earlier attempts. */
   const forgive = () => service.rows('delete from login_attempts');
   beforeEach(forgive);
 
@@ -77,8 +77,8 @@ describe('attacks on the login', () => {
       }
     }
     const [known = [], ...others] = kinds.map((kind) => times[kind] ?? []);
-    // medians alone part by chance while the machine is busy; without a hash each attempt of a kind
-    // would be shorter than all of the others
+    // Medians differ by chance on a busy machine. Without a hash, all attempts of one kind would be
+    // shorter.
     for (const other of others) {
       const apart = Math.abs(median(other) - median(known)) > Math.max(3, median(known) * 0.15);
       expect(apart && Math.abs(likelihoodOfMore(other, known) - 0.5) > 0.25).toBe(false);

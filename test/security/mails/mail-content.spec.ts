@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { until } from '../../support/until';
 import { password, TestService } from '../../support/service';
 
-/** The parts of a mail by content type, decoded. */
+/** Returns the decoded parts of a mail by content type. */
 function partsOf(source: string): { headers: string; text: string; html: string } {
   const [headers = '', ...rest] = source.split(/\r?\n\r?\n/);
   const boundary = /boundary="([^"]+)"/.exec(headers)?.[1] ?? 'none';
@@ -27,7 +27,7 @@ function decodeQuotedPrintable(content: string): string {
   return Buffer.from(bytes, 'latin1').toString();
 }
 
-/** A mail that loads nothing and runs nothing, and says the same in both forms. */
+/** Checks that a mail loads and runs nothing, and has the same content in both forms. */
 function expectWellMade({ headers, text, html }: ReturnType<typeof partsOf>, language: string, link?: string): void {
   expect(headers).toMatch(/^Content-Type: multipart\/alternative/m);
   expect(html).toContain(`<html lang="${language}">`);

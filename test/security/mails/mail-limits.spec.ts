@@ -29,7 +29,7 @@ describe('flooding an inbox with mails of the service', () => {
   const endMailLimits = () =>
     service.rows(`update one_time_tokens set requested_at = requested_at - interval '5 minutes'`);
   const hourPasses = () => service.rows(`update rate_limits set ends_at = ends_at - interval '1 hour'`);
-  /** Lets delayed mails be sent now. */
+  /** Makes delayed mails due now. */
   const delayEnds = async () => {
     await hourPasses();
     await service.rows('update graphile_worker._private_jobs set run_at = now() where run_at > now()');

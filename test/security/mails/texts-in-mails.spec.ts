@@ -1,7 +1,7 @@
 import { type ReceivedMail } from '../../support/mailbox';
 import { password, TestService } from '../../support/service';
 
-/** 1337 × 1337: nothing else in a mail is called that. */
+/** 1337 × 1337, which appears in no mail otherwise. */
 const evaluated = '1787569';
 const payloads = [
   '{{1337*1337}}',
@@ -26,7 +26,7 @@ describe('user input in mails', () => {
   afterAll(() => service.close());
 
   /**
-   * Every mail there is about one user: invitation, password set, reset, proposed address (to
+   * Triggers every mail about a user: invitation, new password, reset, and proposed address (to
    * both).
    */
   async function allMails(fields: Record<string, unknown>, index: number): Promise<ReceivedMail[]> {
@@ -116,7 +116,7 @@ describe('user input in mails', () => {
   });
 });
 
-/** A message with its encoded parts and header words read. */
+/** Decodes the parts and header words of a message. */
 function decoded(source: string): string {
   const parts = source
     .split(/\r\n\r\n/)

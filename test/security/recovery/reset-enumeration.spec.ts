@@ -59,22 +59,21 @@ describe('requests for a reset link', () => {
     for (let round = 0; round < 20; round++) await timed(round % 2 === 0 ? known : 'nobody@example.com');
     const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] };
     for (let round = 0; round < 250; round++) {
-      // each kind comes first as often as second, so that the job of the one does not slow down
-      // only the other
+      // Both kinds come first equally often, so that a queued job slows both down alike.
       const order = (['known', 'unknown', 'unknown', 'known'] as const).slice(round % 2 === 0 ? 0 : 2).slice(0, 2);
       for (const kind of order) times[kind].push(await timed(kind === 'known' ? known : 'nobody@example.com'));
     }
     await queueEmpty(service);
     service.mailbox.mails.splice(0);
-    // chance that a known address takes longer than an unknown one; its standard error at 250 and
-    // 250 is 0.026
+    // The probability that a known address takes longer. Its standard error with 250 + 250 samples
+    // is 0.026.
     const share = likelihoodOfMore(times.known, times.unknown);
     expect(share).toBeGreaterThan(0.4);
     expect(share).toBeLessThan(0.6);
   });
 
   describe('with a failing mail server', () => {
-    /** The mails that wait are tried again now, not after the growing pause. */
+    /** Makes waiting mails due now, instead of after the back-off. */
     const tryAgain = () =>
       service.rows('update graphile_worker._private_jobs set run_at = now() where locked_at is null');
     const triedInVain = async () =>

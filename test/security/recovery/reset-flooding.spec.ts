@@ -10,7 +10,7 @@ const tokens = 1_000;
 const chiSquareMax = 140.1;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** The same address in upper and lower case and between spaces. */
+/** Spellings of the same address, in upper and lower case and with spaces. */
 function variantsOf(email: string): string[] {
   const at = email.indexOf('@');
   const [local, domain] = [email.slice(0, at), email.slice(at)];
@@ -25,7 +25,7 @@ function variantsOf(email: string): string[] {
   return Array.from({ length: rounds }, (_, index) => spaced[index % spaced.length] ?? email);
 }
 
-/** Pearson's χ² of the symbols of texts against an even distribution over the alphabet. */
+/** Returns Pearson's χ² of the symbols of texts against a uniform distribution. */
 function chiSquare(texts: string[]): number {
   const counts = new Map([...alphabet].map((symbol) => [symbol, 0]));
   for (const symbol of texts.join('')) counts.set(symbol, (counts.get(symbol) ?? 0) + 1);
@@ -45,7 +45,7 @@ describe('flooding and guessing of reset links', () => {
   });
   afterAll(() => service.close());
 
-  /** Returns a client address that has sent no request yet. */
+  /** Returns an unused client address. */
   const anotherClient = () => `198.51.100.${++addresses}`;
 
   async function askForAll(email: string, clientOf: () => string): Promise<TestAnswer[]> {

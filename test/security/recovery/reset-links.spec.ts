@@ -20,7 +20,7 @@ describe('links in mails come from the configuration only', () => {
   });
   afterAll(() => service.close());
 
-  /** Sends bytes as they are and returns the answer as it comes. */
+  /** Sends raw bytes and returns the raw response. */
   function exchange(...head: string[]): Promise<string> {
     const body = JSON.stringify({ email });
     const lines = [
@@ -110,7 +110,7 @@ describe('links in mails come from the configuration only', () => {
   });
 });
 
-/** The mail without what differs in every mail. */
+/** Returns a mail without the parts that differ between mails. */
 function constantPart({ source, token }: ReceivedMail): string {
   return source
     .replace(/^(Message-ID|Date):.*$/gim, '$1:')

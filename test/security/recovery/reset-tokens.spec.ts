@@ -20,7 +20,7 @@ describe('the token of a reset link', () => {
   const loginStatus = async (secret: string) =>
     (await service.post('/auth/login', { body: { login: user.name, password: secret } })).status;
 
-  /** The one answer to every token that is not good: it does not say why. */
+  /** The response to every invalid token, which does not say why. */
   async function expectDead(token: string): Promise<void> {
     const never = visibleResponse(await reset('A'.repeat(43)));
     expect(never).toMatchObject({ status: 404, text: expect.stringContaining('"reset.token_invalid"') });

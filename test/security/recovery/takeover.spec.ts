@@ -32,8 +32,8 @@ describe('attempts to keep or take over a login', () => {
         service.post(link, { body: { password: 'the owner has it again' } }),
       ]);
       const works = (secret: string) => service.post('/auth/login', { body: { login: user.email, password: secret } });
-      // either the change was there first and its link died, or the reset was, and the change did
-      // nothing
+      // Either the change came first and invalidated the link, or the reset came first and rejected
+      // the change.
       expect([changed.status, reset.status].sort()).toEqual(changed.status === 204 ? [204, 404] : [204, 401]);
       expect((await works(another)).status).toBe(changed.status === 204 ? 200 : 401);
       expect((await works('the owner has it again')).status).toBe(reset.status === 204 ? 200 : 401);

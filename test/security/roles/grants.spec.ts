@@ -44,7 +44,7 @@ describe('granting and removing permissions', () => {
         const answer = await create(by, fields);
         expect([fields, answer.status, answer.body.code]).toEqual([fields, 403, 'access.grant_exceeds_own']);
       }
-      // the control: what they hold, or may grant by their role
+      // Control: roles that the callers hold or may grant.
       expect((await create(operator, { roles: ['operator'] })).status).toBe(201);
       expect(
         (

@@ -2,12 +2,12 @@ import { type TestLogin, TestService } from '../../support/service';
 
 type Login = TestLogin & { name: string };
 
-/** The rounds of the races; each is two or more requests at the same time. */
+/** Rounds of the races, with two or more parallel requests each. */
 const rounds = 15;
 
 describe('the last administrator', () => {
   let service: TestService;
-  /** may give the role of administrators without being one */
+  /** may grant the administrator role without holding it */
   let deputy: Login;
   beforeAll(async () => {
     service = await TestService.start();
@@ -30,8 +30,8 @@ describe('the last administrator', () => {
     (await service.rows('select 1 from sessions where user_id = $1 and ended_at is null', [user_id])).length;
 
   /**
-   * Every way of making somebody no administrator; `one` of them alone, `found` among all that a
-   * filter finds.
+   * Ways to remove an administrator: `one` of a single user, `found` of all users that a filter
+   * matches.
    */
   const one: [string, string, string, Record<string, unknown> | undefined][] = [
     ['deleted', 'DELETE', '', undefined],
@@ -82,7 +82,7 @@ describe('the last administrator', () => {
   });
 
   describe('removing the last administrator', () => {
-    /** Leaves one administrator who counts, and some who do not. */
+    /** Leaves one administrator who can act, and some who cannot. */
     beforeAll(async () => {
       const { admin } = service;
       await service.rows(`update users set deleted_at = now() where roles && '{administrator}' and user_id <> $1`, [
@@ -95,7 +95,7 @@ describe('the last administrator', () => {
         (await service.patch(`/user/${disabled.user_id}`, { token: admin.token, body: { status: 'disabled' } })).status,
       ).toBe(200);
       expect((await service.delete(`/user/${gone.user_id}`, admin)).status).toBe(204);
-      // an initial password that died unused: nobody can log in with it
+      // An expired initial password: the user cannot log in.
       await service.rows(`update credentials set expires_at = now() - interval '1 second' where user_id = $1`, [
         dead.user_id,
       ]);
@@ -193,7 +193,7 @@ describe('the last administrator', () => {
 
     let pair: [Login, Login] | null = null;
 
-    /** The two, whole again, and no other administrator. Who was purged is replaced. */
+    /** Restores the two administrators and removes all others. A purged one is replaced. */
     async function onlyTwo(): Promise<[Login, Login]> {
       const ids = () => pair?.map(({ user_id }) => user_id) ?? [];
       if ((await service.rows('select 1 from users where user_id = any($1)', [ids()])).length < 2) {
@@ -243,7 +243,7 @@ describe('the last administrator', () => {
       await loops;
       expect(late.length).toBeGreaterThanOrEqual(10);
       expect(new Set(late)).toEqual(new Set([refused]));
-      // demoted: what the token says of its roles is not believed
+      // A demoted user: the roles in the token are ignored.
       expect((await service.get('/user/list', stale)).status).toBe(refused === 403 ? 200 : 401);
       expect(await liveSessions(stale.user_id)).toBe(refused === 403 ? 1 : 0);
     });

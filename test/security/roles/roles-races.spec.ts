@@ -5,7 +5,7 @@ import { until } from '../../support/until';
 type Login = TestLogin & { name: string };
 
 const rounds = 14;
-/** The lock that whoever gives roles shares, and whoever changes one has alone. */
+/** The lock that is shared to grant roles and exclusive to change one. */
 const rolesLock = 7_263_006;
 
 describe('roles that are granted and changed at the same time', () => {
@@ -30,15 +30,12 @@ describe('roles that are granted and changed at the same time', () => {
     email: `${how}-${role}@example.com`,
     roles: [role],
   });
-  /** Living users who have a role that is gone, or not open to them. */
+  /** Returns active users who have a deleted role or one that is closed to them. */
   const impossible = () =>
     service.rows(`select users.name, role from users, unnest(users.roles) role where deleted_at is null
       and not exists (select 1 from roles where roles.name = role and users.user_type = any(roles.user_types))`);
 
-  /**
-   * Every way of getting a role; what has to be there before is prepared, and what then goes on at
-   * the same moment is returned.
-   */
+  /** Ways to get a role. Each prepares the data and returns the request to race. */
   const ways: Record<string, (role: string) => Promise<() => Promise<TestAnswer>>> = {
     'creating a user': (role) =>
       Promise.resolve(() => service.post('/user/create', { token, body: newUser(role, 'created') })),
@@ -74,13 +71,16 @@ describe('roles that are granted and changed at the same time', () => {
     },
   };
 
-  /** Until somebody waits for a lock of the kind. */
+  /** Waits until a request waits for the lock. */
   async function someoneWaits(): Promise<void> {
     const waiting = `select 1 from pg_locks where locktype = 'advisory' and not granted and objid = $1`;
     await until(async () => (await service.rows(waiting, [rolesLock])).length > 0);
   }
 
-  /** What a connection of its own has under way, and commits once the request waits for it. */
+  /**
+   * Runs a request while another connection has an open transaction, which commits once the request
+   * waits.
+   */
   async function whileUnderWay(
     begin: (client: PoolClient) => Promise<unknown>,
     request: () => Promise<TestAnswer>,
@@ -155,7 +155,7 @@ describe('roles that are granted and changed at the same time', () => {
       expect(await impossible()).toEqual([]);
       outcomes.add(`${answers[at]?.status}`);
     }
-    // both sides win now and then, else the rounds would show nothing
+    // Both sides must win sometimes, or the rounds would show nothing.
     expect(outcomes.size).toBeGreaterThan(1);
   });
 

@@ -5,7 +5,7 @@ type Login = TestLogin & { name: string };
 describe('permissions through roles', () => {
   let service: TestService;
   let admin: TestLogin;
-  /** may manage roles, and holds little else */
+  /** may manage roles and has few other permissions */
   let manager: Login;
   const managed = ['calls:read', 'role:manage', 'role:read', 'user:create', 'user:read', 'user:update'];
 
@@ -38,7 +38,7 @@ describe('permissions through roles', () => {
   const all = () => service.rows('select * from roles order by name');
   const eventCount = async () => (await service.rows(`select 1 from events where target_type = 'role'`)).length;
 
-  /** Nothing of it may leave a trace. */
+  /** Sends requests that must be rejected and must change nothing. */
   async function refusedEach(
     attempts: [title: string, send: () => Promise<TestAnswer>, expected: unknown][],
   ): Promise<void> {
@@ -60,7 +60,7 @@ describe('permissions through roles', () => {
       'itself and a role that leads there': { name: 'loop', may_grant: ['loop', 'detour-2'] },
     };
     await refusedEach(Object.entries(attempts).map(([title, body]) => [title, () => create(manager, body), exceeds]));
-    // the control: what they hold
+    // Control: permissions that the callers hold.
     expect(
       (await create(manager, { permissions: managed, may_grant: ['plain', 'manager', 'carrier_user'] })).status,
     ).toBe(201);
@@ -117,7 +117,7 @@ describe('permissions through roles', () => {
     expect(
       outcome(await service.patch(`/user/${above.user_id}`, { token, body: { email: 'eve@example.com' } })),
     ).toEqual([403, 'access.protected_user']);
-    // the control: a role that names the detour makes it theirs to give
+    // Control: a role that names it makes it grantable.
     await make({ name: 'granter', may_grant: ['detour'], permissions: managed });
     const granter = await service.loginAs({ user_type: 'system', roles: ['granter'] });
     const allowed = await service.patch(`/user/${victim.user_id}`, {
@@ -136,7 +136,7 @@ describe('permissions through roles', () => {
       ['putting its permissions into another', () => create(giver, { permissions: ['billing:write'] }), exceeds],
       ['everything', () => create(giver, { permissions: ['*'] }), exceeds],
     ]);
-    // what they may give they may let others give
+    // A role that the caller may grant can be granted by others through may_grant.
     expect((await create(giver, { may_grant: ['billing'] })).status).toBe(201);
   });
 

@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { migrateDatabase } from '../../../src/database/migrate';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database';
 
-/** The role that `compose.yaml` gives the service, made by the same file. */
+/** Creates the role of `compose.yaml` from the same file. */
 describe('the database role of compose.yaml', () => {
   const role = `service_${randomBytes(6).toString('hex')}`;
   const superuser = `superuser_${randomBytes(6).toString('hex')}`;
@@ -27,7 +27,7 @@ describe('the database role of compose.yaml', () => {
   });
   afterAll(async () => {
     await service.end();
-    // So that the role of the tests may drop the database.
+    // Allows the role of the tests to drop the database.
     await admin.query(`reassign owned by ${role} to ${new URL(database.url).username}`);
     await admin.end();
     await database.drop();
@@ -38,8 +38,8 @@ describe('the database role of compose.yaml', () => {
   });
 
   /**
-   * The embedded server has one password for its superuser and the role of the tests; another
-   * server is given with a superuser.
+   * The embedded server has the same password for its superuser. Another server is given with a
+   * superuser.
    */
   function asSuperuser(url: string): string {
     const given = process.env['TEST_DATABASE_URL'] !== undefined;

@@ -92,7 +92,7 @@ describe('imported passwords that the current policy rejects', () => {
     expect((await logIn(name, strong)).body.user.must_change_password).toBe(false);
     expect(await isChecked(user_id)).toBe(true);
 
-    // A weak hash that counts as checked stands for a policy that became stricter since.
+    // A weak password that was already checked, as after a policy became stricter.
     await replaceHash(user_id, await own(weak));
     const before = await credentialVersion(user_id);
     expect((await logIn(name, weak)).body.user.must_change_password).toBe(false);

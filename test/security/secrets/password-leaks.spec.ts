@@ -121,7 +121,7 @@ describe('passwords in responses and tables', () => {
   });
 });
 
-/** Every row of every table, as text. */
+/** Returns every row of every table as text. */
 async function dump(service: TestService): Promise<string> {
   const tables = await service.rows<{ name: string }>(
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,

@@ -3,7 +3,7 @@ import { dictionary } from '@zxcvbn-ts/language-common';
 import { passwordFault } from '../../../src/credentials/password-policy';
 import { password, type TestAnswer, type TestLogin, TestService } from '../../support/service';
 
-// the real function, counted
+// The real function, with its calls counted.
 jest.mock('@node-rs/argon2', () => {
   const real = jest.requireActual<typeof argon2>('@node-rs/argon2');
   return { ...real, hash: jest.fn(real.hash), verify: jest.fn(real.verify) };
@@ -13,7 +13,7 @@ const computations = () => jest.mocked(argon2.hash).mock.calls.length + jest.moc
 describe('passwords', () => {
   let service: TestService;
   let user: TestLogin & { name: string; email: string };
-  /** the password in force of `user` */
+  /** the current password of `user` */
   let current = password;
 
   beforeAll(async () => {

@@ -91,7 +91,7 @@ describe('comparisons of secrets', () => {
 
   it('compares the code of a refresh token in constant time, whichever character is wrong (O15)', async () => {
     const { refresh_token } = await service.login(user.name);
-    // the first 64 characters hold the session id and the secret
+    // The first 64 characters contain the session id and the secret.
     for (const wrong of wrongOnes(refresh_token, 64)) {
       compared.length = 0;
       expect((await service.post('/auth/check-token', { body: { refresh_token: wrong } })).status).toBe(401);

@@ -2,7 +2,9 @@ import { ConfigError, loadConfig } from '../../../src/config/config';
 import { appSecret, TestService } from '../../support/service';
 import { ServiceProcess } from '../../support/service-process';
 
-/** What tutorials, tools and lists of common secrets offer (jwt_tool, jwt.io, sample projects). */
+/**
+ * Secrets from tutorials, tools and lists of common secrets (jwt_tool, jwt.io, sample projects).
+ */
 const short =
   'secret changeme password admin 123456 key jwt token test private default your-256-bit-secret your_jwt_secret mysecret'.split(
     ' ',

@@ -50,7 +50,7 @@ describe('refresh tokens', () => {
     const mail = await service.mailbox.take(email);
     for (const secret of [login.refresh_token, r2.refresh_token, login.session_id])
       expect(mail.source).not.toContain(secret);
-    // what nobody ever made ends nothing
+    // A token that was never issued ends no session.
     const next = await service.login(name);
     const guess = Buffer.from(next.refresh_token, 'base64url');
     for (const index of [16, 40, 63]) {
@@ -151,7 +151,7 @@ describe('refresh tokens', () => {
     await service.post('/auth/logout', { token: e1.access_token, body: {} });
     for (const token of [ended.refresh_token, e1.refresh_token]) {
       expect((await there(token)).status).toBe(401);
-      // no pair is made of it, whatever is asked about the session after that
+      // No tokens are issued for it, whatever is requested about the session later.
       expect(await service.app.get(SessionsService, { strict: false }).rotate(token)).toMatchObject({
         outcome: 'reused',
       });

@@ -122,18 +122,18 @@ describe('limits of sessions', () => {
       Promise.all([one, two, foreign, operator, auditor, service.admin].map((login) => works(service, login)));
     const end = (query: string, { token }: { token: string }) =>
       service.delete(`/auth/session/all?${query}`, { token });
-    // reading is not ending
+    // The permission to read sessions does not include ending them.
     expect((await end(`user_id=${one.user_id}`, auditor)).body).toEqual({ ended: 0 });
     expect((await end(`user_id=${one.user_id}`, operator)).body).toEqual({ ended: 1 });
     expect(await alive()).toEqual([401, 200, 200, 200, 200, 200]);
     expect((await end('carrier_id=c1', operator)).status).toBe(200);
     expect(await alive()).toEqual([401, 401, 200, 200, 200, 200]);
-    // whoever has a role that the operator may not give keeps their sessions
+    // Users with a role that the operator may not grant keep their sessions.
     expect((await end('active=true', operator)).status).toBe(200);
     expect(await alive()).toEqual([401, 401, 401, 200, 200, 200]);
     expect((await end('active=true', service.admin)).status).toBe(200);
     expect(await alive()).toEqual([401, 401, 401, 401, 401, 200]);
-    // a filter that names the current session spares it
+    // A filter that matches the current session spares it.
     expect((await end(`session_id=${service.admin.session_id}`, service.admin)).body).toEqual({ ended: 0 });
     expect(await works(service, service.admin)).toBe(200);
     expect((await shown(service, one)).ended_by).toBe(operator.user_id);
@@ -152,7 +152,7 @@ describe('limits of sessions', () => {
     const secrets = logins.map(({ refresh_token }) => Buffer.from(refresh_token, 'base64url').subarray(16, 48));
     for (const [i, secret] of secrets.entries())
       for (const other of secrets.slice(i + 1)) {
-        // of 256 independent bits half differ; 64 or fewer is chance once in 10^15
+        // Half of 256 independent bits differ; 64 or fewer by chance only once in 10^15.
         const differing = secret.reduce(
           (sum, byte, at) => sum + (byte ^ (other[at] ?? 0)).toString(2).replaceAll('0', '').length,
           0,

@@ -21,7 +21,9 @@ describe('sessions', () => {
 
   const works = async ({ token }: { token: string }) => (await service.get('/user', { token })).status;
   const worksThere = async ({ token }: { token: string }) => (await other.send('GET', '/user', { token })).status;
-  /** The status there once the notification is: a matter of milliseconds, a second at most. */
+  /**
+   * Returns the status on the other instance after the notification, which takes at most a second.
+   */
   const soonThere = async (login: { token: string }) => {
     await until(async () => (await worksThere(login)) !== 200, 1_000).catch(() => undefined);
     return worksThere(login);
@@ -179,7 +181,7 @@ describe('sessions', () => {
       expect([200, 204]).toContain((await act(victim.user_id)).status);
       const after = [await soonThere(victim), await works(victim), await refreshesThere(victim)];
       expect([deed, ...after]).toEqual([deed, 401, 401, 401]);
-      // enabling again brings no session back
+      // Enabling the user again revives no session.
       await service.patch(`/user/${victim.user_id}`, { ...admin(), body: { status: 'active' } });
       expect([await works(victim), await refreshes(victim)]).toEqual([401, 401]);
     }

@@ -5,12 +5,12 @@ import { decode, forge, ownKey } from '../../support/tokens';
 jest.setTimeout(1_800_000);
 
 const users = 1_000;
-/** Calls in all; the full run sets 100000. */
+/** Total calls. The full run sets 100000. */
 const calls = Number(process.env['IDENTITY_CALLS'] ?? 3_000);
-/** Calls under way at once. */
+/** Number of parallel calls. */
 const atOnce = 64;
 
-/** Somebody with two tokens of one session. */
+/** A user with two tokens of one session. */
 interface Somebody extends MadeLogin {
   tokens: [string, string];
 }
@@ -39,7 +39,7 @@ describe('the token cache', () => {
   });
   afterAll(() => service.close());
 
-  /** The ways to ask who one is. */
+  /** Requests that return the user of a token. */
   const ways: ((token: string) => Promise<TestAnswer>)[] = [
     (token) => service.get('/user', { token }),
     (token) => service.get('/user', { headers: { 'x-auth-token': token } }),
@@ -48,7 +48,7 @@ describe('the token cache', () => {
     (token) => service.post('/auth/check-token', { headers: { 'x-auth-token': token }, body: {} }),
   ];
 
-  /** Everything of an answer by which one user can be taken for another. */
+  /** Returns the parts of a response that identify its user. */
   const identity = ({ status, body }: TestAnswer) => {
     const user = body.user ?? body;
     const { user_id, name, carrier_id, roles } = user;
@@ -79,7 +79,7 @@ describe('the token cache', () => {
     };
   };
 
-  /** Calls of many at once until there were so many; returns what was wrong. */
+  /** Sends parallel calls up to the total, and returns the wrong responses. */
   async function run(count: number, call: () => Promise<string | null>): Promise<string[]> {
     const wrong: string[] = [];
     let left = count;
@@ -94,8 +94,8 @@ describe('the token cache', () => {
   }
 
   /**
-   * Two tokens that nobody signed, made of the parts of two that are good: one's claims under the
-   * other's signature.
+   * Two forged tokens from the parts of two valid ones: the claims of one with the signature of the
+   * other.
    */
   function mixed(one: string, other: string): string {
     const [head, payload] = one.split('.');
@@ -142,7 +142,7 @@ describe('the token cache', () => {
       const who = oneOf(random() < 0.5 ? everybody : [...state.keys(), ...everybody.slice(0, 1)]);
       const before = state.get(who);
       const answer = await oneOf(ways)(oneOf(who.tokens));
-      // whoever is leaving just now may get either answer, but never another's
+      // During a logout both responses are right, but never those of another user.
       const possible = before === 'ended' ? [401] : state.has(who) ? [200, 401] : [200];
       if (!possible.includes(answer.status)) return `${who.name}, ${before ?? 'live'}: ${answer.status}`;
       return answer.status === 401 || identity(answer).user_id === who.user_id
@@ -155,7 +155,7 @@ describe('the token cache', () => {
   });
 });
 
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
+/** Returns a generator of pseudo-random numbers from 0 to 1 (mulberry32). */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {

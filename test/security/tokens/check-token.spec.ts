@@ -47,7 +47,7 @@ describe('check-token', () => {
       ...access.map((token) => ({ token, body: {} })),
       ...refresh.map((refresh_token) => ({ body: { refresh_token } })),
       { token: service.admin.token, body: { refresh_token: live.refresh_token } },
-      // of the wrong kind, or far too long
+      // Of the wrong type, or far too long.
       ...[live.token, 'a'.repeat(60_000)].map((refresh_token) => ({ body: { refresh_token } })),
       ...[`${live.token}${'a'.repeat(60_000)}`].flatMap((token) => [{ body: { token } }, { token, body: {} }]),
     ];

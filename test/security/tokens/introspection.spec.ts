@@ -101,7 +101,7 @@ describe('introspection', () => {
       await service.loginAs({ carrier_id: 'c2', roles: ['carrier_administrator'] }),
     ];
     const again = await service.login('administrator');
-    // who may see them all the same: a permission of its own is needed
+    // The permission to see the users is not enough: introspection needs its own permission.
     const [neighbour, operator] = [
       await service.loginAs({ carrier_id: 'c2', roles: ['carrier_administrator'] }),
       await service.loginAs({ user_type: 'system', roles: ['operator'] }),
@@ -205,7 +205,7 @@ describe('introspection', () => {
       });
       expect(status).toBe(401);
     }
-    // whoever may ask is not limited for asking about bad ones
+    // A permitted caller is not limited for bad tokens.
     for (let index = 0; index < 60; index++) expect(await seen(module_, 'garbage')).toEqual(inactive);
   });
 });

@@ -34,7 +34,7 @@ describe('the rotation of signing keys', () => {
     (await instance.send('GET', '/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid);
 
   it('rejects no valid token during rotations under load on two instances (J20, F33)', async () => {
-    // who logs in again and again would end the session of the oldest token
+    // Repeated logins must not end the session of the oldest token.
     const many = { SESSIONS_PER_USER_MAX: '1000' };
     const instances = await Promise.all([cluster.start(many), cluster.start(many)]);
     const [a, b] = instances;
@@ -50,7 +50,7 @@ describe('the rotation of signing keys', () => {
         if (status !== 200) return void refused.push(`refresh ${status} ${text}`);
         refresh_token = body.refresh_token as string;
         kids.add(kidOf(body.access_token));
-        // a new token is good at once on the other instance, and so is the oldest on both
+        // A new token works on the other instance immediately, and the oldest one on both.
         for (const [instance, token] of [
           [there, body.access_token],
           [here, old],
@@ -71,8 +71,8 @@ describe('the rotation of signing keys', () => {
     const after = / key (\S{43}) /.exec(stdout)?.[1] ?? '';
     await a.until(async () => (await Promise.all(instances.map(published))).every((list) => list.includes(after)));
     expect(kids).toEqual(new Set([kidOf(old)]));
-    // 45 s after it was made it signs (test/medium/signing-keys.spec.ts): its moment is moved, and
-    // the instances are told as of any change
+    // The key would sign 45 s after its creation (test/medium/signing-keys.spec.ts). This update
+    // moves the time, and the instances are notified.
     await cluster.rows(`update signing_keys set signs_from = now() + interval '3 s' where kid = $1`, [after]);
     const signsThere = async (instance: ServiceProcess) => kidOf((await login(instance)).access_token) === after;
     await a.until(async () => (await Promise.all(instances.map(signsThere))).every(Boolean));
@@ -115,7 +115,7 @@ describe('the rotation of signing keys', () => {
     await a.until(async () =>
       (await Promise.all(instances.map((instance) => works(instance, access_token)))).every((status) => status === 401),
     );
-    // a token of a revoked key proves nothing: the refresh token has to come alone
+    // A token of a revoked key proves nothing, so the refresh token must be sent alone.
     expect((await a.send('POST', '/auth/check-token', { token: access_token, body: { refresh_token } })).status).toBe(
       401,
     );
@@ -125,7 +125,7 @@ describe('the rotation of signing keys', () => {
       kidOf(refreshed.access_token),
       kidOf(refreshed.access_token),
     ]);
-    // the other way round too: who learns of the key by a token only
+    // Also the other way round, on an instance that learns of the key only from a token.
     const { stdout } = await cli('rotate-keys', '--revoke');
     await a.until(async () => kidOf((await login(a)).access_token) === / key (\S{43}) /.exec(stdout)?.[1]);
     const next = (await login(a)).access_token;
@@ -173,12 +173,12 @@ describe('the rotation of signing keys', () => {
     const during = await cluster.start({ APP_SECRET: newSecret, APP_SECRET_PREVIOUS: appSecret });
     expect(await stored()).not.toBe(sealed);
     expect(await works(during, first.access_token)).toBe(200);
-    // within the grace the predecessor still gets the successor that the old secret made
+    // Within the grace period the predecessor still gets the successor from the old secret.
     await cluster.rows('update sessions set refreshed_at = now()');
     expect((await refresh(during, first.refresh_token)).body.refresh_token).toBe(r1.refresh_token);
     const r2 = (await refresh(during, r1.refresh_token)).body;
     const keptOn = (await refresh(during, kept.refresh_token)).body;
-    // reuse is still found
+    // Reuse is still detected.
     await cluster.rows(`update sessions set refreshed_at = now() - interval '1 hour'`);
     expect((await refresh(during, first.refresh_token)).status).toBe(401);
     expect((await refresh(during, r2.refresh_token)).status).toBe(401);
@@ -215,7 +215,7 @@ describe('the rotation of signing keys', () => {
       refresh_token = answers[0]!.body.refresh_token as string;
     }
     expect(await cluster.rows(`select ended_reason from sessions where ended_at is not null`)).toEqual([]);
-    // whoever does not know the secret of the stored successor says no, and ends nothing
+    // An instance that cannot decrypt the stored successor rejects the token and ends nothing.
     const c = await cluster.start({ APP_SECRET: newSecret });
     const { refresh_token: ofA } = await login(a);
     const { refresh_token: ofB } = await login(b);

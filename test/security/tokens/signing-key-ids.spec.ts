@@ -6,7 +6,7 @@ import { decode, forge, ownKey } from '../../support/tokens';
 
 jest.setTimeout(180_000);
 
-/** A token with a header that could be ours, and a key that is not. */
+/** Returns a token with a plausible header and an unknown key. */
 function forgedKid(claims: object): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   return forge({ alg: 'ES256', typ: 'at+jwt', kid: randomBytes(32).toString('base64url') }, claims, privateKey);

@@ -30,7 +30,7 @@ describe('access tokens with wrong claims and a valid signature', () => {
       (await service.patch(`/user/${gone.disabled.user_id}`, { token, body: { status: 'disabled' } })).status,
     ).toBe(200);
     await service.rows(`update users set status = 'invited' where user_id = $1`, [gone.invited.user_id]);
-    // even where a session were left over
+    // Even if a session remained.
     await service.rows('update sessions set ended_at = null, ended_reason = null where user_id = any($1)', [
       Object.values(gone).map(({ user_id }) => user_id),
     ]);

@@ -83,7 +83,7 @@ describe('tokens in the wrong place', () => {
         expect([kind, place, isRefusal((await use(token)).status)]).toEqual([kind, place, true]);
       }
     }
-    // nothing was used up by all this
+    // None of the attempts consumed a token.
     expect((await places['GET /user']?.use(access))?.status).toBe(200);
     expect((await consuming['confirm e-mail']?.use(email))?.status).toBe(204);
     expect((await consuming['refresh']?.use(refresh))?.status).toBe(200);
@@ -146,7 +146,7 @@ describe('tokens in the wrong place', () => {
     const { body } = await restarted.send('GET', '/.well-known/jwks.json');
     expect(body.keys.map((key: { kid: string }) => key.kid)).toEqual([kid, decode(user.token, 0)['kid']]);
     expect(JSON.stringify(body)).not.toContain('"d"');
-    // each key under its own id only
+    // Each key is valid only under its own id.
     const claims = decode(user.token);
     const crossed = [forge({ ...header, kid }, claims, older), forge(header, claims, privateKey)];
     for (const token of crossed) expect((await restarted.send('GET', '/user', { token })).status).toBe(401);
@@ -208,7 +208,7 @@ function isRefusal(status: number): boolean {
   return status === 400 || status === 401 || status === 404;
 }
 
-/** Status of `GET /user` with these header lines. */
+/** Returns the status of `GET /user` with these header lines. */
 function statusOf(port: number, headers: string): Promise<number> {
   return new Promise((resolve) => {
     let answer = '';

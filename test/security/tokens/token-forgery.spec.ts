@@ -9,8 +9,7 @@ import { TokenForger } from '../../support/token-forger';
 import { encode, forge } from '../../support/tokens';
 
 /**
- * As many different ones at least: the ideas of Wycheproof's vectors and of the playbook of
- * jwt_tool.
+ * Minimum number of different forgeries, after Wycheproof's vectors and the playbook of jwt_tool.
  */
 const atLeast = 400;
 
@@ -43,7 +42,7 @@ describe('forged access tokens', () => {
       (await service.get('/user', { token })).body.user_id ?? 401,
       (await service.post('/auth/check-token', { body: { token } })).body.user?.user_id ?? 401,
     ];
-    // RFC 7515 leaves it open, and half of what we sign ourselves has the greater of the two
+    // RFC 7515 does not restrict s, and half of the genuine signatures have the larger value.
     for (const token of [twin, user.token, twin]) expect(await ask(token)).toEqual([user.user_id, user.user_id]);
     await service.post('/auth/logout', { token: user.token, body: {} });
     for (const token of [twin, user.token]) expect(await ask(token)).toEqual([401, 401]);
@@ -70,14 +69,14 @@ describe('forged access tokens', () => {
 
   it('calls no URL that a token names (J6)', async () => {
     expect(forger.called).toBe(0);
-    // the address is one that can be called
+    // Control: the address accepts connections.
     await fetch(forger.url).catch(() => undefined);
     expect(forger.called).toBe(1);
     await forger.assertGood(forge(forger.header, forger.claims, forger.key));
   });
 });
 
-/** What comes back on a socket before it is closed. */
+/** Returns what a socket receives before it is closed. */
 function raw(port: number, request: string): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';

@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto';
 import { type TestLogin, TestService } from '../../support/service';
 import { until } from '../../support/until';
 
-/**
- * One of each algorithm; each makes every refused login of the platform slower while it is stored.
- */
+/** One hash of each algorithm. Each makes every rejected login slower while it is stored. */
 const foreignHashes = [
   '$2b$10$LjLUKtC8LlSFC2yoIWIiJO1oLXBfWPLkbnPpyjbPvbEr2kY7Ez2pC',
   '$pbkdf2-sha256$i=29000$MDEyMzQ1Njc4OWFiY2RlZg$1I2lsMBXXR3dP2YxAjcxSGSu1FjImLODJpVVoyI4Vmc',
@@ -127,8 +125,8 @@ describe('imports by limited callers', () => {
   it('ends with the permission of the caller (Z16)', async () => {
     const importer = await service.loginAs({ user_type: 'system', roles: ['importer'] });
     const md5 = createHash('md5').update('x').digest('hex');
-    // what is left to be removed takes its time: nobody may see the operation ended with rows, and
-    // hashes, still there
+    // Slows down the removal of rows: the operation must not appear ended while rows and hashes
+    // remain.
     await service.rows(
       `create function take_time() returns trigger language plpgsql as 'begin perform pg_sleep(0.3); return null; end'`,
     );

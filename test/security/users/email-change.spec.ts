@@ -29,7 +29,7 @@ describe('a change of the e-mail address', () => {
   const confirmationTo = async (email: string) => (await service.mailbox.take(email, /\/auth\/email\//)).token ?? '';
   const mailsTo = (email: string) => service.mailbox.mails.filter(({ to }) => to.includes(email));
 
-  /** The one answer to every link that is not good. */
+  /** The response to every invalid link. */
   async function expectDead(token: string): Promise<void> {
     const never = visibleResponse(await confirm('A'.repeat(43)));
     expect(never).toMatchObject({ status: 404, text: expect.stringContaining('"email.token_invalid"') });
@@ -244,9 +244,8 @@ describe('a change of the e-mail address', () => {
   });
 
   /**
-   * Holds a mail job between reading the user and minting the token, by locking the row of the
-   * user, and changes the user in that moment. Returns the token that was mailed to the address all
-   * the same, or null.
+   * Changes the user while a mail job waits for the row, between reading the user and minting the
+   * token. Returns the token that was still mailed to the address, or null.
    */
   async function tokenMailedDuring(
     mail: 'reset' | 'email-confirmation',

@@ -1,7 +1,7 @@
 import { endMailLimits, queueEmpty } from '../../support/links';
 import { password, TestService } from '../../support/service';
 
-/** What is no address, whatever a mailer would make of it. */
+/** Malformed addresses, even if a mail server accepts them. */
 const refused = [
   'a\uFF20example.com',
   'a\uFE6Bexample.com',
@@ -144,7 +144,7 @@ describe('one user per e-mail address', () => {
       ]) {
         await endMailLimits(service);
         await service.post('/auth/reset_email', { body: { email: typed } });
-        // the mail server of the test shows domains in Unicode
+        // The mail server of the test shows domains in Unicode.
         const { to, source } = await service.mailbox.take('Carol+Tag@b\u00FCcher.example');
         expect(to).toHaveLength(1);
         expect(/^To: (.*)$/m.exec(source)?.[1]?.trim()).toBe(user.email);

@@ -2,9 +2,7 @@ import { password, type TestLogin, TestService } from '../../support/service';
 
 type Login = TestLogin & { name: string; email: string };
 
-/**
- * Fields that no request sets: columns, fields of answers, and what other systems call such things.
- */
+/** Fields that no request may set: columns, response fields and their names in other systems. */
 const never: Record<string, unknown> = {
   ...{
     id: 1,
@@ -53,7 +51,7 @@ const never: Record<string, unknown> = {
     credential: {},
   },
 };
-/** Keys that reach prototypes, as text: an object literal would not carry them. */
+/** Keys that reach prototypes, as text, because an object literal would not keep them. */
 const prototypes = [
   '"__proto__":{"roles":["administrator"]}',
   '"constructor":{"prototype":{"roles":["administrator"]}}',

@@ -1,9 +1,9 @@
 import type { Forgeries, ForgeryTable, TokenForger } from '../token-forger';
 
-/** Values of another type than the claim has, as texts of JSON; `%` is the right value. */
+/** Values of a wrong type as JSON texts; `%` stands for the right value. */
 const otherTypes = ['null', 'true', 'false', '0', '-1', '""', '"x"', '[]', '{}', '[%]', '{"0":%}', '[[%]]', '1e400'];
 
-/** Every claim that is read, as a value of every other type, and missing. */
+/** Each claim that is read, with every wrong type and missing. */
 function types(forger: TokenForger): Forgeries {
   const variants: Record<string, unknown> = {};
   for (const name of ['iss', 'aud', 'sub', 'sid', 'iat', 'exp']) {
@@ -91,7 +91,10 @@ function issuers(forger: TokenForger): Forgeries {
   return forger.claiming(variants);
 }
 
-/** Ids of others, of nobody, and our own in other spellings: one of them is right at most. */
+/**
+ * Ids of other users, unknown ids, and the own ids in other spellings, of which at most one is
+ * right.
+ */
 function subjects(forger: TokenForger): Forgeries {
   const { claims, user, service } = forger;
   const nobody = '01940000-0000-7000-8000-000000000000';
@@ -135,8 +138,8 @@ function subjects(forger: TokenForger): Forgeries {
 }
 
 /**
- * A claim twice: the last counts, everywhere (RFC 8259 leaves it open), so what makes the last one
- * wrong is refused.
+ * A repeated claim. The last one applies everywhere (RFC 8259 leaves it open), so a wrong last
+ * value must be rejected.
  */
 function twice(forger: TokenForger): Forgeries {
   const { claims, service } = forger;
@@ -165,7 +168,7 @@ function twice(forger: TokenForger): Forgeries {
   return forger.claiming(variants);
 }
 
-/** What is wrong with them is what they say, though the own key has signed it. */
+/** Forgeries with a genuine signature and wrong claims. */
 export const claimForgeries: ForgeryTable[] = [
   ['rejects each claim of another type or missing (J9)', types],
   ['rejects expired, future and impossible times (J9)', times],

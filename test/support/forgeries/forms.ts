@@ -2,7 +2,7 @@ import { deflateRawSync } from 'node:zlib';
 import type { Forgeries, ForgeryTable, TokenForger } from '../token-forger';
 import { encode, es256, forge } from '../tokens';
 
-/** JSON serialisations, encrypted and nested tokens, and payloads that are no claims. */
+/** JSON serialisations, encrypted and nested tokens, and payloads without claims. */
 function otherForms(forger: TokenForger): Forgeries {
   const { header, key, claims, user } = forger;
   const [protectedHeader, payload, signature] = forger.parts;
@@ -99,8 +99,7 @@ function otherForms(forger: TokenForger): Forgeries {
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 /**
- * Each part in texts that stand for the same bytes, signed over just these texts where the part is
- * signed.
+ * Other encodings of the same bytes for each part, with a valid signature over the changed text.
  */
 function encodings(forger: TokenForger): Forgeries {
   const { key, user, claims, parts } = forger;
@@ -144,7 +143,7 @@ function encodings(forger: TokenForger): Forgeries {
       'in capitals': user.token.toUpperCase(),
     },
   };
-  // what decoders overlook, each at four places of each part
+  // Characters that decoders ignore, at four places of each part.
   const overlooked = [
     '=',
     '==',
@@ -178,7 +177,7 @@ function encodings(forger: TokenForger): Forgeries {
   return forgeries;
 }
 
-/** Long ones: the limit of a token is 4 KiB, that of a request's header 64 KiB. */
+/** Long tokens. The limit of a token is 4 KiB, that of request headers 64 KiB. */
 function huge(forger: TokenForger): Forgeries {
   const { user, claims, header, key } = forger;
   const forgeries: Forgeries = {
@@ -190,13 +189,13 @@ function huge(forger: TokenForger): Forgeries {
     forgeries[`signature longer by ${length}`] = `${user.token}${'A'.repeat(length)}`;
     forgeries[`header longer by ${length}`] = forge({ ...header, x: 'x'.repeat(length) }, claims, key);
   }
-  // rightly signed; only its length is wrong
+  // A valid signature: only the length is wrong.
   for (const length of [4_000, 8_000])
     forgeries[`payload longer by ${length}`] = forge(header, { ...claims, x: 'x'.repeat(length) }, key);
   return forgeries;
 }
 
-/** What is wrong with them is how they are written. */
+/** Forgeries with a wrong form. */
 export const formForgeries: ForgeryTable[] = [
   ['rejects JSON serialisation, encrypted, nested and unsecured tokens (J14)', otherForms],
   ['rejects non-canonical encodings of the right bytes (J15)', encodings],

@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import type { Forgeries, ForgeryTable, TokenForger } from '../token-forger';
 import { encode, forge } from '../tokens';
 
-/** jwt_tool -X a, in any spelling, with any third part. */
+/** The attack `jwt_tool -X a` in any spelling, with any third part. */
 function unsigned(forger: TokenForger): Forgeries {
   const [, payload, signature] = forger.parts;
   const forgeries: Forgeries = {};
@@ -62,8 +62,8 @@ function algorithms(forger: TokenForger): Forgeries {
 }
 
 /**
- * The same header for a reader, other bytes: a way round what compares bytes, and a second text for
- * one token.
+ * The same header in other bytes: an attempt to evade a byte comparison and to get a second text
+ * for one token.
  */
 function spellings(forger: TokenForger): Forgeries {
   const { alg, typ, kid = '' } = forger.header;
@@ -177,7 +177,7 @@ function extensions(forger: TokenForger): Forgeries {
   };
 }
 
-/** Tokens of any other kind, rightly signed, are no access tokens (RFC 8725 §3.11). */
+/** Tokens of other types with a valid signature are no access tokens (RFC 8725 §3.11). */
 function types(forger: TokenForger): Forgeries {
   const names = [
     'JWT',
@@ -216,7 +216,7 @@ function types(forger: TokenForger): Forgeries {
   };
 }
 
-/** What is wrong with them is the header. */
+/** Forgeries with a wrong header. */
 export const headerForgeries: ForgeryTable[] = [
   ['rejects the algorithm none in any spelling, with and without the last dot (J1)', unsigned],
   ['rejects other algorithms, even with a valid signature (J4)', algorithms],

@@ -69,7 +69,7 @@ function keyIds(forger: TokenForger): Forgeries {
   return { ...forger.withHeader('kid', ids), ...byStranger };
 }
 
-/** Keys that the sender brings along, or says where to fetch. */
+/** Keys that the sender includes or names by URL. */
 function ownKeys(forger: TokenForger): Forgeries {
   const { url, header } = forger;
   const der = stranger.publicKey.export({ type: 'spki', format: 'der' }).toString('base64');
@@ -122,7 +122,7 @@ function ownKeys(forger: TokenForger): Forgeries {
   ]);
 }
 
-/** What is wrong with them is the key that they name, or bring along. */
+/** Forgeries that name or include a wrong key. */
 export const keyForgeries: ForgeryTable[] = [
   ['rejects a key id that is a path, SQL or a URL, without delay (J5)', keyIds],
   ['rejects keys of the sender in jwk, jku, x5u and x5c (J6)', ownKeys],

@@ -6,18 +6,18 @@ import { encode, es256 } from '../tokens';
 export const order = BigInt('0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551');
 const prime = BigInt('0xffffffff00000001000000000000000000000000ffffffffffffffffffffffff');
 
-/** A number as so many bytes. */
+/** Returns a number as bytes of the given length. */
 export function bytesOf(number: bigint, length = 32): Buffer {
   return Buffer.from(number.toString(16).padStart(length * 2, '0'), 'hex');
 }
 
-/** r and s of an ES256 signature. */
+/** Returns r and s of an ES256 signature. */
 export function numbersOf(signature: string): [bigint, bigint] {
   const hex = Buffer.from(signature, 'base64url').toString('hex');
   return [BigInt(`0x${hex.slice(0, 64)}`), BigInt(`0x${hex.slice(64)}`)];
 }
 
-/** The genuine header and payload under signatures of any bytes. */
+/** Returns the genuine header and payload with arbitrary signature bytes. */
 function under(forger: TokenForger, signatures: Record<string, Buffer | string>): Forgeries {
   const text = (signature: Buffer | string) => (typeof signature === 'string' ? signature : encode(signature));
   return Object.fromEntries(
@@ -25,7 +25,7 @@ function under(forger: TokenForger, signatures: Record<string, Buffer | string>)
   );
 }
 
-/** Every edge as r with every edge as s: the table of Wycheproof's ECDSA vectors. */
+/** Every combination of edge values as r and s, as in Wycheproof's ECDSA vectors. */
 function edges(forger: TokenForger): Forgeries {
   const [r, s] = numbersOf(forger.parts[2]);
   const numbers: [string, bigint][] = [
@@ -125,7 +125,7 @@ function encodings(forger: TokenForger): Forgeries {
   });
 }
 
-/** Signed by the own key, but not what has to be signed; or by another key. */
+/** Signatures of other content by the own key, or of the right content by another key. */
 function otherwiseSigned(forger: TokenForger): Forgeries {
   const { key, parts, signed, service } = forger;
   const [head, payload] = parts;
@@ -179,7 +179,7 @@ function otherwiseSigned(forger: TokenForger): Forgeries {
   return { ...under(forger, signatures), 'changed payload': `${head}.${others}.${parts[2]}` };
 }
 
-/** An HMAC whose secret is anything that everybody knows. */
+/** HMACs with a public value as secret. */
 async function hmacs(forger: TokenForger): Promise<Forgeries> {
   const { body } = await forger.service.get('/.well-known/jwks.json');
   const published = createPublicKey({ key: body.keys[0], format: 'jwk' });
@@ -240,7 +240,7 @@ async function hmacs(forger: TokenForger): Promise<Forgeries> {
   return forgeries;
 }
 
-/** What is wrong with them is the signature. */
+/** Forgeries with a wrong signature. */
 export const signatureForgeries: ForgeryTable[] = [
   ['rejects signatures of zeros, the order of the curve and its neighbours (J2)', edges],
   ['rejects signatures that are too short or too long (J2)', lengths],
