@@ -22,6 +22,9 @@ module.exports = {
   transform: { '\\.(ts|js|mjs)$': swc },
   // Transforms only the packages that contain nothing but ES modules.
   transformIgnorePatterns: [`/node_modules/(?!(${esModules.join('|')})/).*\\.js$`],
+  coverageProvider: 'v8',
+  coverageReporters: ['text-summary'],
+  collectCoverageFrom: ['src/**/*.ts', '!src/**/*.spec.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   globalSetup: './test/support/global-setup.ts',
   globalTeardown: './test/support/global-teardown.ts',

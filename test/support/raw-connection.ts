@@ -27,6 +27,8 @@ export class RawConnection {
 
   static async open(port: number): Promise<RawConnection> {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
+    // A half-open connection must not keep the process of the tests alive.
+    socket.unref();
     const connection = new RawConnection(socket);
     await once(socket, 'connect');
     return connection;
