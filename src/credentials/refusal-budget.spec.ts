@@ -41,7 +41,7 @@ describe('the budget of rejected logins', () => {
     expect(full.admits('5f4dcc3b5aa765d61d8327deb882cf99')).toBe(true);
   });
 
-  it('pads rejected logins to no more than the budget, whatever is stored', () => {
+  it('pads rejected logins to no more than the budget, regardless of the stored hashes', () => {
     const costs = [14, 15, 16, 17].map((ln) => ({ computation: `scrypt$ln=${ln},r=8,p=1`, cost: 2 ** ln * 8 }));
     const many = [...costs, { computation: 'bcrypt', cost: 2 ** 13 }, { computation: 'pbkdf2-sha1', cost: 2_000_000 }];
     expect(withinBudget(costs)).toHaveLength(4);

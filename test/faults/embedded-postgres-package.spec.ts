@@ -5,8 +5,8 @@ import { type Account, modeOf, ORDINARY, PLATFORM_PACKAGE, query, Sandbox } from
 
 const isRoot = process.getuid?.() === 0;
 /**
- * As root, each scenario runs twice: the service as root (its server as postgres or nobody), and
- * the service as an ordinary user.
+ * As root, each scenario runs twice: with the service as root (its server as postgres or nobody),
+ * and as an ordinary user.
  */
 const accounts: [string, Account][] = isRoot ? [['root', {}]] : [];
 accounts.push(['an ordinary user', ORDINARY]);

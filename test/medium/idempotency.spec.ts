@@ -168,7 +168,7 @@ describe('the idempotency interceptor', () => {
           return text.length;
         },
       ],
-      ['that nobody reads', () => text.length],
+      ['without a reader', () => text.length],
     ];
 
     it.each(readers)('replays the response to the same bytes and rejects others: %s', async (_title, handler) => {

@@ -124,7 +124,7 @@ describe('API keys', () => {
     ['the year 9999', 'expires_at', '9999-12-31T23:59:59Z', 'field.not_allowed'],
     ['more than a year', 'expires_at', inSeconds(367 * day), 'field.not_allowed'],
     ['a carrier of no form', 'carrier_scope', ['a b'], 'field.malformed'],
-    ['a key of one’s own', 'key', 'cik_mine', 'field.unknown'],
+    ['a key chosen by the caller', 'key', 'cik_mine', 'field.unknown'],
     ['another maker', 'created_by', randomUUID(), 'field.unknown'],
   ])('creates no key with %s', async (_title, field, value, code) => {
     const count = () => service.rows('select count(*) from keys');

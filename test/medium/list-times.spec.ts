@@ -97,7 +97,7 @@ async function setZone({ url }: TestDatabase, zone: string): Promise<void> {
     .finally(() => client.end());
 }
 
-it('uses UTC on direct connections, whatever the time zone of the database', async () => {
+it('uses UTC on direct connections, regardless of the time zone of the database', async () => {
   const database = await createTestDatabase();
   await setZone(database, 'America/St_Johns');
   const service = await TestService.start({ DATABASE_URL: database.url });

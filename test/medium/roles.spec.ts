@@ -91,7 +91,7 @@ describe('roles', () => {
     ]);
   });
 
-  it('records no event for a change without effect, whatever the order of its lists', async () => {
+  it('records no event for a change without effect, regardless of the order of its lists', async () => {
     const name = await add({ permissions: ['b:b', 'a:a'], description: 'x' });
     for (const body of [
       {},

@@ -85,7 +85,7 @@ describe('probing for names and addresses of other carriers', () => {
     expect(events).toEqual([{ event_type: 'user.import_previewed', actor_type: 'user', ...target, changes }]);
   });
 
-  it('stops checking the rows of a dry run after 1,000 conflicts, so that taken and free names look alike (B25)', async () => {
+  it('stops checking a dry run after 1,000 conflicts, so that taken and free names look alike (B25)', async () => {
     const rows = [...freeRows(50, 'before'), ...takenRows(taken), ...freeRows(50, 'after')];
     const { status, body } = await dryRun(await login(), rows);
     expect([status, body.created, body.failed_count]).toEqual([200, 50, taken + 50]);
@@ -107,7 +107,7 @@ describe('probing for names and addresses of other carriers', () => {
     expect((await dryRun(actor, [row('taken-1')], 'on_conflict=skip')).status).toBe(429);
   });
 
-  it('rejects dry runs, creates, renames, new addresses and restores of an actor after 1,000 conflicts (B25)', async () => {
+  it('rejects every request that can reveal a conflict after 1,000 conflicts of an actor (B25)', async () => {
     const actor = await login();
     const own = (await create(actor, row('own'))).body.user_id as string;
     const deleted = (await create(actor, row('own-deleted'))).body.user_id as string;
@@ -155,7 +155,7 @@ describe('probing for names and addresses of other carriers', () => {
     expect(codes).toEqual(['user.name_taken', 'user.name_taken', 'user.email_taken', 'request.rate_limited']);
   });
 
-  it('reports conflicts of an import after 1,000 of them without the field, and still creates the free rows (B25)', async () => {
+  it('hides the field of conflicts of an import after 1,000, and still creates the free rows (B25)', async () => {
     const actor = await exhausted();
     const id = service.admin.user_id;
     const rows = [
@@ -173,7 +173,7 @@ describe('probing for names and addresses of other carriers', () => {
     expect(skipped.body).toMatchObject({ created: 1, skipped: 1, failed: [] });
   });
 
-  it('counts the conflicts of an import in the background, and hides their field in the stored operation (B25)', async () => {
+  it('counts conflicts of an import in the background, and hides their field in the operation (B25)', async () => {
     const actor = await login();
     const md5 = (name: string) => row(name, { password_hash: 'd41d8cd98f00b204e9800998ecf8427e' });
     await dryRun(actor, takenRows(limit - 1));

@@ -174,7 +174,7 @@ describe('operations and responses that are stored for an actor', () => {
     expect(narrowed.text).not.toContain('scoped-answer');
   });
 
-  it('keeps the id of a user whom an instance of an older version purges (Z24)', async () => {
+  it('keeps the id of a user that an instance of an older version purges (Z24)', async () => {
     const { user_id } = await service.createUser();
     await service.rows('delete from users where user_id = $1', [user_id]);
     const { body } = await importRows(admin, [

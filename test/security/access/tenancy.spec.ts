@@ -100,7 +100,7 @@ describe('one carrier against another', () => {
       const before = await rowOf(foreign.user_id);
       const preview = await ask([foreign.user_id, service.admin.user_id], '&dry_run=true');
       const nobody = await ask([randomUUID(), randomUUID()], '&dry_run=true');
-      // each preview has a token and an end of its own
+      // Each preview has a different token and expiry.
       const own_to_each = { confirm_token: expect.any(String), expires_at: expect.any(String) };
       expect(preview.body).toEqual({ ...nobody.body, ...own_to_each });
       expect((await ask([foreign.user_id], '&expected=2')).body.code).toBe('bulk.expected_mismatch');

@@ -100,7 +100,7 @@ describe('API keys', () => {
         expect(code(await make(await service.loginAs({ user_type: 'system', roles }), {}))).toBe('403 access.denied');
     });
 
-    it('lets no key create a key, whatever its permissions and the body (Z10)', async () => {
+    it('lets no key create a key, regardless of its permissions and the body (Z10)', async () => {
       const { key } = await createKey(service, ['*', 'key:manage']);
       const before = await count();
       for (const fields of [{}, { permissions: ['*'] }, { permissions: [] }, { expires_at: 'never' }])

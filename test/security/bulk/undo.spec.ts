@@ -21,7 +21,7 @@ describe('bulk changes and their undo: permissions and the last administrator', 
   const loginAs = (roles: string[], more: Record<string, unknown> = {}) =>
     service.loginAs({ user_type: 'system', roles, ...more });
 
-  it('skips users whom an undo would give or take what its caller may not, and restores the others (Z10)', async () => {
+  it('skips changes that the caller of an undo may not make, and restores the others (Z10)', async () => {
     const operator = await loginAs(['operator']);
     const [up, down, plain] = [await system(['reader']), await system(['administrator']), await system(['reader'])];
     const ids = (...users: { user_id: string }[]) => `user_id_in=${users.map(({ user_id }) => user_id).join()}`;

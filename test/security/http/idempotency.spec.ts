@@ -46,7 +46,7 @@ describe('requests with an Idempotency-Key', () => {
     ).toHaveLength(1);
   });
 
-  it('replays the first response byte for byte, with its headers, whatever happened since (F12)', async () => {
+  it('replays the first response byte for byte, with its headers, regardless of later changes (F12)', async () => {
     const body = { ...person(), password: undefined };
     const first = await create('again', { ...body, attributes: { b: 1, a: [{ d: 1, c: 2 }] } });
     expect(first.status).toBe(201);

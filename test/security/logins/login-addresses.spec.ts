@@ -63,7 +63,7 @@ describe('logins from one address', () => {
     'true-client-ip',
     'x-client-ip',
     'x-forwarded-host',
-  ])('limits the address of the connection, whatever %s says (L9)', async (name) => {
+  ])('limits the address of the connection, regardless of %s (L9)', async (name) => {
     const ip = `192.0.2.${100 + (++count % 100)}`;
     const answers = await attempts(perMinute + 10, (index) => attempt(service, ip, { [name]: `203.0.113.${index}` }));
     expect(statuses(answers)).toEqual([...looked(perMinute), ...refused(10)]);

@@ -106,7 +106,7 @@ describe('guessing passwords', () => {
     expect((await attempt(user.name, fresh)).status).toBe(200);
   });
 
-  it('responds alike to users and missing logins, twenty times, at an address without earlier logins (L4)', async () => {
+  it('responds alike to users and missing logins at an address without earlier logins (L4)', async () => {
     const [unused, other] = ['198.51.100.4', '198.51.100.5'];
     const user = await service.createUser();
     const invited = await service.createUser({ password: undefined, must_change_password: undefined });

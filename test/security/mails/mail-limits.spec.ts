@@ -91,7 +91,7 @@ describe('flooding an inbox with mails of the service', () => {
     expect((await service.get(`/auth/reset/${mailsTo(email).at(-1)?.token}`)).status).toBe(200);
   });
 
-  it('mails three confirmations to an address that is proposed repeatedly, and keeps the newest link valid (E13)', async () => {
+  it('mails three confirmations to a repeatedly proposed address, and keeps the newest link valid (E13)', async () => {
     const email = 'proposed@example.com';
     const users = [await service.createUser(), await service.createUser()];
     const propose = async (index: number, address: string) => {

@@ -152,7 +152,7 @@ describe('permissions through roles', () => {
     );
   });
 
-  it('rejects role changes by Carrier Users and scoped System Users, whatever they hold and send (Z3)', async () => {
+  it('rejects role changes by Carrier Users and scoped System Users with any permissions (Z3)', async () => {
     const logins = [
       await service.loginAs({ roles: ['manager'] }),
       await service.loginAs({ user_type: 'system', roles: ['administrator'], carrier_scope: ['c1'] }),

@@ -79,7 +79,7 @@ describe('passwords in responses and tables', () => {
     for (const hidden of canaries.slice(0, 3).concat(wrong)) expect(seen.join('\n')).not.toContain(hidden);
   });
 
-  it('shows no hash, whatever a caller asks for (P11)', async () => {
+  it('shows no hash, regardless of the parameters (P11)', async () => {
     const { token } = service.admin;
     const asked = [
       'fields=password_hash',

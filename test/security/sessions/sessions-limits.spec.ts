@@ -56,7 +56,7 @@ describe('limits of sessions', () => {
   });
   afterAll(() => service.close());
 
-  it('starts a new session at login, whatever id, token or cookie is sent (S1)', async () => {
+  it('starts a new session at login, regardless of sent ids, tokens and cookies (S1)', async () => {
     const user = await service.loginAs();
     const before = await service.get('/auth/session/list', { token: user.token });
     const smuggled: Record<string, string>[] = [

@@ -139,7 +139,7 @@ describe('check-token', () => {
       expect((await refresh(undefined, refresh_token)).status).toBe(200);
     });
 
-    it('accepts a token whose key was retired by a rotation, and rejects it once the key is revoked (J20)', async () => {
+    it('accepts a token of a key retired by a rotation, and rejects it once the key is revoked (J20)', async () => {
       const keys = service.app.get(SigningKeysService);
       const { token, refresh_token } = await service.loginAs();
       const kid = decode(token, 0)['kid'];

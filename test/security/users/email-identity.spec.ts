@@ -134,7 +134,7 @@ describe('one user per e-mail address', () => {
       },
     );
 
-    it('mails the stored address, whatever was typed (E7)', async () => {
+    it('mails the stored address, not the typed one (E7)', async () => {
       const user = await service.createUser({ email: 'Carol+Tag@B\u00FCcher.example' });
       expect(user.email).toBe('Carol+Tag@xn--bcher-kva.example');
       for (const typed of [
