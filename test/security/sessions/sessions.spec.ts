@@ -21,9 +21,7 @@ describe('sessions', () => {
 
   const works = async ({ token }: { token: string }) => (await service.get('/user', { token })).status;
   const worksThere = async ({ token }: { token: string }) => (await other.send('GET', '/user', { token })).status;
-  /**
-   * Returns the status on the other instance after the notification, which takes at most a second.
-   */
+  /** Returns the status on the other instance once the notification arrived, within a second. */
   const soonThere = async (login: { token: string }) => {
     await until(async () => (await worksThere(login)) !== 200, 1_000).catch(() => undefined);
     return worksThere(login);
