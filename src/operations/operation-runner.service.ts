@@ -86,8 +86,8 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   /**
-   * Runs an operation to its end, each batch in a transaction of its own. Takes turns with a job that
-   * runs the same operation.
+   * Runs an operation to its end, with one transaction per batch. Takes turns with a job that runs the
+   * same operation.
    */
   async finish(operation_id: string): Promise<void> {
     while ((await this.step(operation_id, 'wait')) === 'worked');

@@ -12,7 +12,7 @@ export interface ChangeAction {
   /** versions that the caller expects (`If-Match`); null = any */
   versions?: number[] | null;
   /**
-   * set if the actor has just proven the password of their own user; the action then finds the user
+   * set if the actor is the user and has just proven the password; the action then finds the user
    * only if that password is still in force
    */
   verified?: { password_changed_at: Date | null };

@@ -68,8 +68,8 @@ function touchesPowerSql(action: UserAction, assignments: Assignment[]): SqlFrag
 }
 
 /**
- * Actors cannot change their own address without their password (OWASP ASVS 7.5.1), and cannot
- * exclude the address of their own request.
+ * Actors cannot change their own e-mail address without their password (OWASP ASVS 7.5.1), and cannot
+ * exclude the IP address of the request.
  */
 function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]): SqlFragment[] {
   const isSelf = isOwn(actor, 'users.user_id');

@@ -125,7 +125,7 @@ export class UsersService {
     await this.apply(actor, user_id, { kind: 'change', change: {} });
     const user = await this.get(actor, user_id);
     if (user.status !== 'invited')
-      throw invalid({ pointer: '', code: 'field.not_allowed', detail: 'the user is not invited any more' });
+      throw invalid({ pointer: '', code: 'field.not_allowed', detail: 'is only possible while the user is invited' });
     await this.events.record(actor, 'user.invited', { type: 'user', id: user_id, carrier_id: user.carrier_id });
     await this.mails.invite(user);
   }
