@@ -74,8 +74,8 @@ export class OperationBatchesRepository {
   }
 
   /**
-   * Adds the result of a batch to its operation and removes the batch. The operation keeps the first
-   * `skippedMax` skipped users or rows.
+   * Adds the result of a batch to its operation and removes the batch. The operation keeps the
+   * first `skippedMax` skipped users or rows.
    */
   async finish(operation_id: string, number: number, outcome: BatchOutcome, skippedMax: number): Promise<void> {
     const { processed, changed, unchanged, skipped_count, skipped_reasons, skipped } = outcome;
@@ -127,8 +127,8 @@ export class OperationBatchesRepository {
   }
 
   /**
-   * Updates the statistics of the users. Autovacuum would do it up to a minute later, and until then
-   * the planner and the totals of lists would use the numbers from before.
+   * Updates the statistics of the users. Autovacuum would do it up to a minute later, and until
+   * then the planner and the totals of lists would use the numbers from before.
    */
   async analyze(): Promise<void> {
     await this.database.run(sql`analyze (skip_locked) users, user_search`);

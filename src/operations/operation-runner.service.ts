@@ -86,23 +86,25 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   /**
-   * Runs an operation to its end, with one transaction per batch. Takes turns with a job that runs the
-   * same operation.
+   * Runs an operation to its end, with one transaction per batch. Takes turns with a job that runs
+   * the same operation.
    */
   async finish(operation_id: string): Promise<void> {
     while ((await this.step(operation_id, 'wait')) === 'worked');
   }
 
   /**
-   * Enqueues the job for the operations that wait behind one of this kind: the job may have met this
-   * operation and ended.
+   * Enqueues the job for the operations that wait behind one of this kind: the job may have met
+   * this operation and ended.
    */
   async passOn(kind: OperationKind): Promise<void> {
     const queue = queueOf(kind);
     if ((await this.batches.findOldest(kindsOf(queue))) !== null) await this.enqueue(queue);
   }
 
-  /** The job: runs the operations of a queue, the oldest first, until none is left or time is up. */
+  /**
+   * The job: runs the operations of a queue, the oldest first, until none is left or time is up.
+   */
   private async work(queue: OperationQueue): Promise<void> {
     const until = currentTime().getTime() + sliceMs;
     for (;;) {

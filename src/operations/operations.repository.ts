@@ -148,8 +148,8 @@ export class OperationsRepository {
   }
 
   /**
-   * Makes an operation that is not canceled wait for the runner. `total` is the number of its users,
-   * or null if it was counted before.
+   * Makes an operation that is not canceled wait for the runner. `total` is the number of its
+   * users, or null if it was counted before.
    */
   async accept(operation_id: string, total: number | null): Promise<void> {
     await this.database.run(sql`
@@ -213,7 +213,9 @@ export class OperationsRepository {
         and operations.undone_by = undo.operation_id`);
   }
 
-  /** Notes that an undo has begun. Returns false if the operation cannot be undone, or not again. */
+  /**
+   * Notes that an undo has begun. Returns false if the operation cannot be undone, or not again.
+   */
   async noteUndone(operation_id: string, undone_by: string): Promise<boolean> {
     const rows = await this.database.run(sql`
       update operations

@@ -152,8 +152,8 @@ export class OperationsService {
   }
 
   /**
-   * Cancels an operation before its next batch. Batches that are done stay done. Does nothing if the
-   * operation has ended.
+   * Cancels an operation before its next batch. Batches that are done stay done. Does nothing if
+   * the operation has ended.
    * @throws access.denied, operation.not_found
    */
   @Transactional()

@@ -18,8 +18,8 @@ export interface BulkOutcome extends BatchOutcome {
 }
 
 /**
- * Applies bulk changes: a small one at once, a large one batch by batch. Permission, scope and rules
- * are those at the time of each batch.
+ * Applies bulk changes: a small one at once, a large one batch by batch. Permission, scope and
+ * rules are those at the time of each batch.
  */
 @Injectable()
 export class BulkChangesService implements OnModuleInit {

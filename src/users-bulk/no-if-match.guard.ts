@@ -3,8 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import { invalid } from '../common/errors/app-error';
 
 /**
- * Rejects `If-Match` on bulk changes. A version belongs to one user. Ignoring the header would change
- * more than the caller wants.
+ * Rejects `If-Match` on bulk changes. A version belongs to one user. Ignoring the header would
+ * change more than the caller wants.
  */
 @Injectable()
 export class NoIfMatchGuard implements CanActivate {

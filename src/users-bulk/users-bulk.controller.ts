@@ -31,8 +31,8 @@ const parameters: ParameterDoc[] = [
   {
     name: 'confirm_token',
     description:
-      'Token from the preview of the same request. The request applies to exactly the previewed users; if other users ' +
-      'match now, it fails with `bulk.set_changed`. Valid for 10 minutes, and only once',
+      'Token from the preview of the same request. The request applies to exactly the previewed users. ' +
+      'If other users match now, the request fails with `bulk.set_changed`. Valid for 10 minutes, and only once',
     schema: { type: 'string', minLength: 1, maxLength: confirmTokenMax },
   },
   {

@@ -23,8 +23,8 @@ export class BulkPreviewResponse extends BulkCounts {
   /** the first 20 users that would change, as they are now */
   sample!: UserResponse[];
   /**
-   * repeat the request with this token instead of `dry_run` to change exactly the previewed users; if
-   * other users match by then, the request fails; valid once
+   * repeat the request with this token instead of `dry_run` to change exactly the previewed users;
+   * if other users match by then, the request fails; valid once
    */
   confirm_token!: string;
   /** when the token expires */
@@ -47,7 +47,9 @@ export function toBulkResult(operation: OperationResponse): BulkResultResponse {
   return { operation_id, matched, changed, unchanged, skipped_count, skipped_reasons, skipped, undo_until };
 }
 
-/** Returns a skipped user as the API shows it. `request.invalid` comes with a pointer to the field. */
+/**
+ * Returns a skipped user as the API shows it. `request.invalid` comes with a pointer to the field.
+ */
 export function toSkipped({ user_id, reason }: SkippedUser): SkippedResponse {
   const [code = reason, field] = reason.split('/');
   return field === undefined ? { user_id, reason: code } : { user_id, reason: code, pointer: `/${field}` };

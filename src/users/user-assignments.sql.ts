@@ -125,7 +125,9 @@ export function afterColumns(assignments: Assignment[]): SqlFragment {
   );
 }
 
-/** Renders the value of a column after the action, for a row `users` with its `after_…` columns. */
+/**
+ * Renders the value of a column after the action, for a row `users` with its `after_…` columns.
+ */
 export function valueAfter(assignments: Assignment[], column: keyof UserEntity): SqlFragment {
   return rawSql(
     assignments.some((assignment) => assignment.column === column) ? `users.after_${column}` : `users.${column}`,

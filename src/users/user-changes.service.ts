@@ -28,8 +28,8 @@ export interface ActionPreview
 }
 
 /**
- * Applies actions to users: one user, a batch or all that a request found, by the same rules and the
- * same statement.
+ * Applies actions to users: one user, a batch or all that a request found, by the same rules and
+ * the same statement.
  */
 @Injectable()
 export class UserChangesService {
@@ -68,7 +68,8 @@ export class UserChangesService {
   }
 
   /**
-   * Applies an action to users, ends the sessions that they may no longer have and voids their links.
+   * Applies an action to users, ends the sessions that they may no longer have and voids their
+   * links.
    * Skips users that a rule protects; ids without a user in the actor's scope are skipped as
    * `user.not_found`. Call it within a transaction.
    * @param operation_id operation that the events belong to

@@ -131,8 +131,8 @@ export function targetSql(actor: Actor, action: UserAction, user_ids: string[]):
 
 /**
  * `lock` locks the users in the order of their ids, so that two statements never deadlock, and adds
- * the values before and after the action. A preview does without: it would sort and carry the values
- * of a million users. `offset 0` computes each new value only once.
+ * the values before and after the action. A preview does without: it would sort and carry the
+ * values of a million users. `offset 0` computes each new value only once.
  */
 function foundSql(actor: Actor, checked: CheckedAction, target: SqlFragment, mode: 'lock' | 'read'): SqlFragment {
   const { action } = checked;
@@ -159,7 +159,7 @@ function foundSql(actor: Actor, checked: CheckedAction, target: SqlFragment, mod
     )`;
 }
 
-const lastAdministratorSql = sql`-- last_administrator: one administrator who must stay, if the action would remove all of them.
+const lastAdministratorSql = sql`-- last_administrator: an administrator who must stay, if the action would remove all.
     last_administrator as (
       select user_id
       from found
@@ -170,8 +170,10 @@ const lastAdministratorSql = sql`-- last_administrator: one administrator who mu
       limit 1
     )`;
 
-/** Counts the administrators only if the action would remove one: `and` stops at the first false. */
-const judgedSql = sql`-- judged: the users with the verdict: null if the action is allowed, otherwise the code of the rule.
+/**
+ * Counts the administrators only if the action would remove one: `and` stops at the first false.
+ */
+const judgedSql = sql`-- judged: the users with the verdict: the code of the rule that forbids the action, or null.
     judged as materialized (
       select
         found.*,

@@ -22,8 +22,8 @@ const hasPassword = sql`exists (
  * Renders why an actor may not apply an action to a user: the code of the first rule that forbids
  * it, or null. The only place of these rules. For a single user the code becomes the error, in a
  * bulk change the reason for skipping the user.
- * Needs a relation `users` with the columns of the row as it is and an `after_…` column per assigned
- * column; for an undo also `version_left`, the version that the undone operation left.
+ * Needs a relation `users` with the columns of the row as it is and an `after_…` column per
+ * assigned column; for an undo also `version_left`, the version that the undone operation left.
  */
 export function refusalSql(actor: Actor, { action, grants }: CheckedAction): SqlFragment {
   const assignments = assignmentsOf(action);
@@ -68,8 +68,8 @@ function touchesPowerSql(action: UserAction, assignments: Assignment[]): SqlFrag
 }
 
 /**
- * Actors cannot change their own e-mail address without their password (OWASP ASVS 7.5.1), and cannot
- * exclude the IP address of the request.
+ * Actors cannot change their own e-mail address without their password (OWASP ASVS 7.5.1), and
+ * cannot exclude the IP address of the request.
  */
 function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]): SqlFragment[] {
   const isSelf = isOwn(actor, 'users.user_id');
@@ -115,8 +115,8 @@ const revokedRoles = rawSql('array(select role from unnest(users.roles) role whe
 
 /**
  * Names, addresses and roles that an undo restores must be available, and the actor must be allowed
- * to grant these roles now. Of several users with the same former name, the first is restored. There
- * is no rule about `carrier_scope`: an actor with a scope sees no other System User.
+ * to grant these roles now. Of several users with the same former name, the first is restored.
+ * There is no rule about `carrier_scope`: an actor with a scope sees no other System User.
  */
 function undoRules({ restores }: UndoAction, grants: Grants): SqlFragment[] {
   const isRestored = sql`users.deleted_at is not null and users.after_deleted_at is null`;

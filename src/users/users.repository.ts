@@ -81,7 +81,9 @@ export class UsersRepository {
     return row ?? null;
   }
 
-  /** Returns one page of the users within a scope that match a query, deleted ones or the others. */
+  /**
+   * Returns one page of the users within a scope that match a query, deleted ones or the others.
+   */
   async list(scope: Scope, query: RawQuery, deleted: boolean): Promise<Page<Answered<UserRecord>>> {
     const list = { ...userList, name: deleted ? 'deleted users' : 'users' };
     const parsed = parseListQuery(query, list, identityOf(scope), this.cursors);
@@ -128,7 +130,8 @@ export class UsersRepository {
   }
 
   /**
-   * Applies an action to users, in the order of their ids, and records its events, in one statement.
+   * Applies an action to users, in the order of their ids, and records its events, in one
+   * statement.
    */
   async apply(actor: Actor, checked: CheckedAction, user_ids: string[], event: EventBase): Promise<AppliedAction> {
     const [row] = await this.database.run<AppliedAction>(applyActionSql(actor, checked, user_ids, event));
@@ -197,7 +200,9 @@ export class UsersRepository {
     return row ?? null;
   }
 
-  /** Replaces the address of a user by the proposed one. Returns null if it is another one by now. */
+  /**
+   * Replaces the address of a user by the proposed one. Returns null if it is another one by now.
+   */
   async confirmEmail(user_id: string, email: string): Promise<UserRecord | null> {
     const [row] = await this.database.run<UserRecord>(sql`
       update users
@@ -215,7 +220,9 @@ export class UsersRepository {
     return row ?? null;
   }
 
-  /** Restores a deleted user, or returns null. The indexes decide whether name and address are free. */
+  /**
+   * Restores a deleted user, or returns null. The indexes decide whether name and address are free.
+   */
   async restore(user_id: string, allowed_roles: string[]): Promise<UserRecord | null> {
     const [row] = await this.database.run<UserRecord>(sql`
       update users
@@ -231,8 +238,8 @@ export class UsersRepository {
   }
 
   /**
-   * Returns whether there is no user at all, deleted ones included. Waits for other transactions that
-   * may be creating the first administrator.
+   * Returns whether there is no user at all, deleted ones included. Waits for other transactions
+   * that may be creating the first administrator.
    */
   async isEmpty(): Promise<boolean> {
     await this.database.run(sql`select pg_advisory_xact_lock(${administratorsLock}::bigint)`);

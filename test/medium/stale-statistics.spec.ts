@@ -61,7 +61,8 @@ describe('plans on statistics from before most users were restored', () => {
   };
 
   it.each(['name', 'email'] as const)('looks up each %s individually', async (column) => {
-    const query = sql`select count(*)::integer as asked, count(*) filter (where ${isTaken(column, rawSql('row.value'))})::integer as taken
+    const taken = isTaken(column, rawSql('row.value'));
+    const query = sql`select count(*)::integer as asked, count(*) filter (where ${taken})::integer as taken
       from unnest(array(select upper(${rawSql(column)}) from users)) as row (value)`;
     expect(await ask(query)).toEqual([{ asked: many, taken: back }]);
     // The plan contains rounded averages.
@@ -106,7 +107,8 @@ describe('plans on statistics from before most users were restored', () => {
     const ids = await someIds();
     const unknown = '018f0000-0000-7000-8000-000000000004';
     await add(unknown, many);
-    const query = sql`select restored.locale from users ${beforeOperationJoins(unknown)} where users.user_id = any(${ids}::uuid[])`;
+    const query = sql`select restored.locale from users ${beforeOperationJoins(unknown)}
+      where users.user_id = any(${ids}::uuid[])`;
     expect(await ask(query)).toEqual(Array<object>(many / 100).fill({ locale: 'fr' }));
     expect(await readFor(query, 'events')).toBeLessThan(many / 50);
   });
