@@ -52,8 +52,8 @@ export class CredentialsRepository {
   }
 
   /**
-   * Records the request of a link, and voids the previous link. Returns false if the last request is
-   * less than `pause_seconds` ago.
+   * Records the request of a link, and voids the previous link.
+   * Returns false if the last request is less than `pause_seconds` ago.
    */
   async requestToken(user_id: string, purpose: TokenPurpose, pause_seconds: number): Promise<boolean> {
     const rows = await this.database.run(sql`

@@ -128,8 +128,8 @@ export class CredentialsService {
   }
 
   /**
-   * Records the request of a link; the mail job mints its token. Returns false if the last request is
-   * less than `pause_seconds` ago.
+   * Records the request of a link; the mail job mints its token.
+   * Returns false if the last request is less than `pause_seconds` ago.
    */
   requestToken(user_id: string, purpose: TokenPurpose, pause_seconds = 0): Promise<boolean> {
     return this.credentials.requestToken(user_id, purpose, pause_seconds);

@@ -9,7 +9,7 @@ import { Database } from '../database/database';
 export const failuresMax = 5;
 /** From this failure on, only a password reset unlocks the account (NIST SP 800-63B §3.2.2). */
 export const failuresEver = 100;
-/** An attempt that is open for longer belongs to a process that died. It counts as a failure. */
+/** A longer attempt belongs to a process that died, and counts as a failure. */
 const leaseSeconds = 15;
 const knownDays = 30;
 const keptDays = 30;
@@ -94,7 +94,8 @@ export class LoginAttemptsRepository {
         clock_timestamp() as began_at,
         pending ? ${attempt_id}::text as let_in,
         failures,
-        coalesce(greatest(0, ceil(extract(epoch from locked_until - clock_timestamp()))), 0)::float8 as locked_seconds`);
+        coalesce(greatest(0, ceil(extract(epoch from locked_until - clock_timestamp()))), 0)::float8
+          as locked_seconds`);
     return row as AttemptState;
   }
 

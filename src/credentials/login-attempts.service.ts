@@ -92,7 +92,7 @@ function lockedError({ failures, locked_seconds }: AttemptState): AppError {
   return new AppError('auth.too_many_attempts', {
     detail: isForever
       ? 'Too many wrong passwords in a row. The account is locked until its password is reset. Request a reset link.'
-      : 'Too many wrong passwords in a row. Wait for the time in `Retry-After`, or request a link to reset the password.',
+      : 'Too many wrong passwords in a row. Wait for the time in `Retry-After`, or request a reset link.',
     retry_after_seconds: seconds,
     headers: { 'ratelimit-policy': `"account";q=1;w=${window}`, ratelimit: `"account";r=0;t=${seconds}` },
   });

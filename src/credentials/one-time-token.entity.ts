@@ -4,8 +4,8 @@ import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm
 export type TokenPurpose = 'reset' | 'invite' | 'email';
 
 /**
- * The valid mailed link of a user for a purpose. A newer link replaces it. Only the hash of the token
- * is stored.
+ * The valid mailed link of a user for a purpose. A newer link replaces it.
+ * Only the hash of the token is stored.
  */
 @Entity('one_time_tokens')
 @Check('one_time_tokens_purpose_check', `purpose in ('reset', 'invite', 'email')`)

@@ -4,7 +4,7 @@ import { HashQueue } from './hash-queue';
 import { workOf } from './hash-work';
 import { type HashCost, md5Mark, readHash } from './stored-hash';
 
-/** Minimum of Argon2id in the OWASP Password Storage Cheat Sheet. A hash contains its parameters. */
+/** Minimum for Argon2id in the OWASP Password Storage Cheat Sheet. Hashes name their parameters. */
 const parameters: Options = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const current = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/;
 

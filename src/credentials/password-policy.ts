@@ -15,8 +15,9 @@ const contextMin = 4;
 let common: Set<string> | null = null;
 
 /**
- * Returns why a new password is rejected, or null. Checks the length and common passwords; there are
- * no composition rules and no expiry (NIST SP 800-63B-4 §3.1.1.2, OWASP ASVS 6.2).
+ * Returns why a new password is rejected, or null.
+ * Checks the length, common passwords and words about the user. There are no composition rules and
+ * no expiry (NIST SP 800-63B-4 §3.1.1.2, OWASP ASVS 6.2).
  */
 export async function passwordFault(
   password: string,

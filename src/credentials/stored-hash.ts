@@ -100,8 +100,8 @@ function readMd5InArgon2(text: string): StoredHash | HashFault {
 }
 
 /**
- * bcrypt ignores all bytes after the first 72. The first login replaces the hash by one of the whole
- * password. Passwords contain no NUL, the other weakness of bcrypt.
+ * bcrypt ignores all bytes after the first 72. The first login replaces the hash by a hash of the
+ * whole password. Passwords contain no NUL, the other weakness of bcrypt.
  */
 function readBcrypt(text: string): StoredHash | HashFault {
   const cost = Number(bcryptForm.exec(text)?.[1]);
@@ -139,8 +139,8 @@ function readPbkdf2(text: string): StoredHash | HashFault {
 }
 
 /**
- * Decodes salt and hash from Base64 without padding. Returns null if a length is unsafe or the text is
- * not canonical.
+ * Decodes salt and hash from Base64 without padding.
+ * Returns null if a length is unsafe or the text is not canonical.
  */
 function readBytes(salt: string, hash: string): { salt: Buffer; hash: Buffer } | null {
   const [saltBytes, hashBytes] = [Buffer.from(salt, 'base64'), Buffer.from(hash, 'base64')];

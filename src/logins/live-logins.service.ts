@@ -7,7 +7,7 @@ import { ActivityNotes } from './activity-notes.service';
 import { type LiveLoginRecord, LiveLoginsRepository } from './live-logins.repository';
 import { toUserResponse, type UserResponse } from '../users/users.dto';
 
-/** A live login: a user, a session and the current permissions. Shared by requests, so read-only. */
+/** A live login: user, session and current permissions. Shared by requests, so read-only. */
 export interface LiveLogin {
   readonly user: UserResponse;
   readonly session: SessionResponse;

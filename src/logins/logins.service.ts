@@ -15,7 +15,7 @@ import { toUserResponse, type UserResponse } from '../users/users.dto';
 import { LoginQueue } from './login-queue';
 import { type LoginClaim, type LoginRecord, LoginsRepository } from './logins.repository';
 
-/** A user whose password was right. The attempt is open until `completeLogin` or `pass` closes it. */
+/** A user whose password was right. The attempt is open: `completeLogin` or `pass` closes it. */
 export interface VerifiedLogin {
   user: UserResponse;
   attempt: LoginAttempt;

@@ -8,7 +8,7 @@ const form = /^[A-Za-z0-9_-]{86}$/;
 
 /**
  * Mints and reads refresh tokens: session id, 256-bit secret and a MAC over both.
- * The MAC distinguishes a reused token, which ends the session, from a guessed token, which must not.
+ * The MAC distinguishes a reused token, which ends the session, from a guessed one, which must not.
  * Clients see an opaque text (ADR 0005).
  */
 export class RefreshTokens {
@@ -35,8 +35,8 @@ export class RefreshTokens {
   }
 
   /**
-   * Returns the successor of a token with either secret that has a hash, or null. Another instance may
-   * have minted it with the other secret.
+   * Returns the successor of a token that has a hash, or null.
+   * Another instance may have minted the successor with the other secret.
    */
   successorWith(hash: Buffer, token: string): string | null {
     return (

@@ -28,7 +28,10 @@ interface Ending {
   ended_by: string | null;
 }
 
-/** Ends sessions. Each statement records one event per session, and returns the number of sessions. */
+/**
+ * The SQL that ends sessions. Records one event per session, and returns the number of sessions.
+ * `endReused` leaves the event to its caller.
+ */
 @Injectable()
 export class SessionEndsRepository {
   constructor(private readonly database: Database) {}
@@ -44,8 +47,8 @@ export class SessionEndsRepository {
   }
 
   /**
-   * Ends up to `limit` sessions that match a filter. Skips the session of the actor, and sessions of
-   * users who have one of the protected roles.
+   * Ends up to `limit` sessions that match a filter.
+   * Skips the session of the actor, and the sessions of users who have one of the protected roles.
    */
   endFound(
     conditions: Condition[],
@@ -147,7 +150,7 @@ export class SessionEndsRepository {
   }
 }
 
-/** Renders whether the actor may end a session: an own one, or one of a user without protected roles. */
+/** Renders whether a session is the actor's own, or its user has none of the protected roles. */
 function unprotected({ scope }: SessionReach, protected_roles: string[]): SqlFragment {
   return sql`(${isOwn(scope, 'sessions.user_id')} or not users.roles && ${protected_roles}::text[])`;
 }

@@ -19,7 +19,7 @@ const scopeColumns = {
   carrier_id: 'sessions.carrier_id',
 };
 
-/** Renders whether an actor reaches a session. Sessions of deleted users do not exist for anyone. */
+/** Renders whether an actor reaches a session. Nothing reaches the sessions of deleted users. */
 export function reachableSession({ scope, others }: SessionReach): SqlFragment {
   const reached = others ? visibleTo(scope, scopeColumns) : isOwn(scope, 'sessions.user_id');
   return sql`${reached} and users.deleted_at is null`;
@@ -39,7 +39,7 @@ export const sessionFilterSql: FilterSql = {
     user_type: {
       equals: (value) => rawSql(value === 'system' ? 'sessions.carrier_id is null' : 'sessions.carrier_id is not null'),
     },
-    // Carriers are few and sessions many: the trigrams of `user_search` find the users of a carrier.
+    // Few carriers have many sessions: the trigrams of `user_search` find the users of a carrier.
     carrier_id: {
       like: {
         condition: (value) => sql`user_search.others like '%, %'::text || search_text(${value}) || '%;%'::text`,

@@ -34,13 +34,13 @@ export class SessionResponse {
    */
   browser!: string | null;
   /**
-   * operating system according to the user agent, such as `iOS 18`; without a version if browsers hide
-   * it (`macOS`, `Windows 10 or 11`); null if unknown
+   * operating system according to the user agent, such as `iOS 18`; without a version if browsers
+   * hide it (`macOS`, `Windows 10 or 11`); null if unknown
    */
   os!: string | null;
   /**
-   * `desktop`, `mobile`, `tablet`, `tv` or `bot` according to the user agent; null for other programs
-   * or if unknown
+   * `desktop`, `mobile`, `tablet`, `tv` or `bot` according to the user agent; null for other
+   * programs or if unknown
    */
   device!: string | null;
   /** whether the session is live: neither ended nor expired */

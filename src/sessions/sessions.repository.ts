@@ -152,8 +152,8 @@ export class SessionsRepository {
   }
 
   /**
-   * Returns a live session whose refresh token was rotated during the grace period before `asked_at`.
-   * The grace period ends at `asked_at`, so that a slow response does not shorten it.
+   * Returns a live session whose token was rotated within the grace period before `asked_at`.
+   * A slow response does not shorten the grace period.
    */
   async findRotatedWithin(
     session_id: string,

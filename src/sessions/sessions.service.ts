@@ -206,8 +206,8 @@ export class SessionsService {
   }
 
   /**
-   * Another instance may have made the successor with the other secret while `APP_SECRET` is rotated.
-   * Only the stored successor is valid.
+   * While `APP_SECRET` is rotated, another instance may have minted the successor with the other
+   * secret. Only the stored successor is valid.
    */
   private repeat(
     refresh_token: string,
