@@ -1,6 +1,6 @@
-/** Where a request comes from. */
+/** The origin of a request. */
 export interface Caller {
-  /** address of the client, from `X-Forwarded-For` only behind a trusted proxy */
+  /** IP address of the client, from `X-Forwarded-For` only behind a trusted proxy */
   ip: string | null;
   /** at most 512 characters, without control characters */
   user_agent: string | null;
@@ -11,24 +11,21 @@ export interface Caller {
 export type UserType = 'system' | 'carrier';
 
 /**
- * Who acts: a logged-in user or a key, as the database knows them at this moment, not as their
- * token says (OWASP ASVS 8.3.2).
+ * The acting user or API key, with the rights that the database holds at this moment. The claims of
+ * the token do not matter (OWASP ASVS 8.3.2).
  */
 export interface Actor extends Caller {
   actor_type: 'user' | 'key' | 'system';
-  /** id of the key where a key acts: no user has it, so nothing is its own */
+  /** id of the user; for an API key the id of the key, which no user has */
   user_id: string;
-  /** a key has that of its maker */
+  /** for an API key the user type of its creator */
   user_type: UserType;
-  /** the carrier of a Carrier User */
+  /** carrier of a Carrier User */
   carrier_id: string | null;
-  /** the carriers a System User is limited to; null = all */
+  /** carriers that a System User is limited to; null = all */
   carrier_scope: string[] | null;
   roles: string[];
-  /**
-   * permissions of all roles together, or those of the key; empty while the password must be
-   * changed
-   */
+  /** permissions of all roles, or of the API key; empty while the password must be changed */
   permissions: string[];
   /** roles that the actor's roles name in `may_grant` */
   may_grant: string[];
@@ -36,7 +33,7 @@ export interface Actor extends Caller {
   session_id: string | null;
 }
 
-/** What is known of a user who acts: their row, and what their roles give at this moment. */
+/** The row of an acting user, and what the user's roles permit at this moment. */
 export interface ActingUser {
   user: Pick<Actor, 'user_id' | 'user_type' | 'carrier_id' | 'carrier_scope' | 'roles' | 'must_change_password'>;
   permissions: string[];
@@ -44,8 +41,8 @@ export interface ActingUser {
 }
 
 /**
- * A user as an actor. Whoever must change their password has no roles and permissions until they
- * have.
+ * Returns a user as an actor. A user who must change the password has no roles and permissions
+ * until then.
  */
 export function actorOf(
   { user, permissions, may_grant }: ActingUser,
@@ -57,18 +54,18 @@ export function actorOf(
     ? { roles: [], permissions: [], may_grant: [] }
     : { roles, permissions, may_grant };
   const { ip, user_agent, request_id } = origin;
-  const who = { user_id, user_type, carrier_id, carrier_scope, must_change_password };
-  return { actor_type: 'user', ...who, ...rights, session_id, ip, user_agent, request_id };
+  const identity = { user_id, user_type, carrier_id, carrier_scope, must_change_password };
+  return { actor_type: 'user', ...identity, ...rights, session_id, ip, user_agent, request_id };
 }
 
-/** What is known of a key that acts. */
+/** An active API key: its id, permissions and scope. */
 export interface ActiveApiKey extends Pick<Actor, 'user_type' | 'carrier_id' | 'carrier_scope' | 'permissions'> {
   key_id: string;
 }
 
 /**
- * A key as an actor: its own permissions and scope, and no role, so that it can give only roles
- * whose permissions it holds.
+ * Returns an API key as an actor, with its own permissions and scope. The key has no roles, so it
+ * may grant only roles whose permissions it holds.
  */
 export function keyActorOf(
   { key_id, user_type, carrier_id, carrier_scope, permissions }: ActiveApiKey,
@@ -104,12 +101,12 @@ export function isOneself({ actor_type, user_id: own }: Actor, user_id: string):
   return actor_type === 'user' && own === user_id;
 }
 
-const nobody = '00000000-0000-0000-0000-000000000000';
+const nilId = '00000000-0000-0000-0000-000000000000';
 
-/** The service itself, acting without a request: first start, command line, expiry. */
+/** The service itself as the actor: at first start, from the command line, on expiry. */
 export const systemActor: Actor = {
   actor_type: 'system',
-  user_id: nobody,
+  user_id: nilId,
   user_type: 'system',
   carrier_id: null,
   carrier_scope: null,
@@ -123,7 +120,7 @@ export const systemActor: Actor = {
   request_id: null,
 };
 
-/** The service acting for a caller who has no login, such as the holder of a mailed link. */
+/** Returns the service as the actor for a caller without a login (a mailed link, for example). */
 export function systemActorFor(caller: Caller): Actor {
   return { ...systemActor, ip: caller.ip, user_agent: caller.user_agent, request_id: caller.request_id };
 }

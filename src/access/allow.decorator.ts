@@ -2,42 +2,40 @@ import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import { holds, type Permission } from './permissions';
 
-/** What a route demands of its caller. */
+/** Access rule of a route. */
 export interface AccessRule {
-  /** null: nobody needs to be logged in */
+  /** null: the route is public */
   login: 'required' | null;
   permission?: Permission;
-  /** the permission is not needed where this path parameter is the caller's own id */
+  /** path parameter; a caller whose own id it contains does not need the permission */
   orSelf?: string;
-  /** still works while the password must be changed */
+  /** allows the route while the caller must change the password */
   duringPasswordChange?: boolean;
-  /**
-   * for System Users without scope only: what concerns every carrier is not for those who see some
-   */
+  /** allows only System Users without a scope: the route concerns every carrier */
   unscoped?: boolean;
   /**
-   * whether keys for machines are admitted, or those that hold a permission; by default where one
-   * is demanded of everybody
+   * whether API keys are allowed, or the permission that they need; by default allowed on routes
+   * with a permission
    */
   apiKeys?: boolean | Permission;
   /**
-   * keys may also come as libraries for OAuth send the credentials of a client: by HTTP Basic,
-   * their id and themselves (RFC 6749 §2.3.1)
+   * also accepts an API key as OAuth client credentials: its id and the key by HTTP Basic
+   * (RFC 6749 §2.3.1)
    */
   clientCredentials?: boolean;
   /**
-   * which limit per address a route counts against: public ones always, others where they verify a
-   * password; token checks count their failures only
+   * rate limit per address; by default `requests` on public routes and none on other routes.
+   * A token check counts only its failures
    */
   limit?: 'login' | 'requests' | 'failures' | 'none';
 }
 
-/** Metadata key under which the guard finds the rule of a route. */
+/** Metadata key of the access rule, for the guard. */
 export const accessRule = 'access:rule';
 
 /**
- * Whether a route is open to a key with these permissions. One for any login is made for users, who
- * have something of their own there.
+ * Returns whether a route is open to an API key with these permissions. Routes without a permission
+ * are for users, who access their own data there.
  */
 export function admitsKey(
   { apiKeys, permission }: Pick<AccessRule, 'apiKeys' | 'permission'>,
@@ -47,8 +45,8 @@ export function admitsKey(
 }
 
 /**
- * Demands a login, and a permission where one is named. A route without `@Allow` or `@Public` is
- * refused by the guard.
+ * Requires a login, and the permission if given. The guard rejects requests to a route without
+ * `@Allow` or `@Public`.
  */
 export function Allow(
   permission?: Permission,
@@ -68,10 +66,10 @@ export function Allow(
   );
 }
 
-/** Opens a route to everyone. The list of such routes is written out in a test. */
+/** Opens a route to everyone. A test contains the list of all public routes. */
 export function Public(limit: NonNullable<AccessRule['limit']> = 'requests'): MethodDecorator {
   const rule: AccessRule = { login: null, limit };
-  // what looks at tokens itself takes them from the same headers, and does without
+  // A token check reads the token from the same headers, and works without one.
   const tokens = limit === 'failures' ? [ApiSecurity({}), ApiBearerAuth('bearer'), ApiSecurity('x-auth-token')] : [];
   return applyDecorators(SetMetadata(accessRule, rule), ...tokens, ApiExtension('x-permission', 'none'));
 }

@@ -5,7 +5,7 @@ import type { Actor, Caller } from './actor';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** set by the guard on routes with `@Allow` */
+    /** actor of the request; the guard sets it on routes with `@Allow` */
     actor?: Actor;
   }
 }
@@ -13,8 +13,8 @@ declare module 'fastify' {
 const userAgentMax = 512;
 
 /**
- * Where a request comes from; the user agent is cut and cleaned, since it is the sender's free
- * text.
+ * Returns the origin of a request. Truncates the user agent and removes control characters, because
+ * the client chooses this text.
  */
 export function callerOf(request: FastifyRequest): Caller {
   const user_agent = request.headers['user-agent']?.replace(/\p{Cc}/gu, '').slice(0, userAgentMax);
@@ -25,14 +25,14 @@ export function callerOf(request: FastifyRequest): Caller {
   };
 }
 
-/** The logged-in user of the request, as a handler's parameter. */
+/** Injects the actor of the request into a handler. */
 export const CurrentActor = createParamDecorator((_data: unknown, context: ExecutionContext): Actor => {
   const actor = context.switchToHttp().getRequest<FastifyRequest>().actor;
   if (actor === undefined) throw new Error('CurrentActor on a route without @Allow');
   return actor;
 });
 
-/** Where the request comes from, as a handler's parameter. */
+/** Injects the origin of the request into a handler. */
 export const CurrentCaller = createParamDecorator((_data: unknown, context: ExecutionContext): Caller =>
   callerOf(context.switchToHttp().getRequest<FastifyRequest>()),
 );

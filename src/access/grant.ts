@@ -1,10 +1,10 @@
 import type { Actor } from './actor';
 import { holds } from './permissions';
 
-/** Names of roles. A path with `/.` leads nowhere: no role is called like that. */
+/** Form of role names. A name never begins with a dot, because paths with `/.` are rejected. */
 export const roleForm = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 
-/** What the grant rule needs to know of a role. */
+/** The part of a role that decides whether an actor may grant the role. */
 export interface GrantableRole {
   name: string;
   permissions: readonly string[];
@@ -12,12 +12,13 @@ export interface GrantableRole {
 }
 
 /**
- * The names of the roles that an actor may give or take: those that a role of theirs names in
- * `may_grant`, and those that give nobody more than the actor could give anyway: the actor holds
- * all their permissions, and may give each role that they name in `may_grant` in turn. Else a role
- * with few permissions would be a detour to those it may grant (privilege escalation, OWASP ASVS
- * 8.2.1). Who may not give a role may not touch another user who has it either.
- * @param roles all roles there are; a name in `may_grant` that is none of them gives nothing
+ * Returns the names of the roles that an actor may grant or revoke.
+ * The actor may grant a role that one of the actor's roles names in `may_grant`. The actor may also
+ * grant a role if the actor holds all its permissions and may grant every role in its `may_grant`.
+ * Otherwise a role with few permissions would be a detour to the roles it may grant (privilege
+ * escalation, OWASP ASVS 8.2.1). An actor who may not grant a role may not modify other users who
+ * hold it.
+ * @param roles all existing roles; unknown names in `may_grant` have no effect
  */
 export function giveableRoles(actor: Actor, roles: readonly GrantableRole[]): Set<string> {
   if (actor.must_change_password) return new Set();
@@ -26,8 +27,7 @@ export function giveableRoles(actor: Actor, roles: readonly GrantableRole[]): Se
   const giveable = new Set(
     roles.filter((role) => named.has(role.name) || holdsAll(actor, role)).map(({ name }) => name),
   );
-  // each round takes out what leads to something that is out: roles that name each other stay or go
-  // together, and it ends
+  // Each round removes the roles that name a removed role. The rounds end, because the set shrinks.
   for (let before = -1; before !== giveable.size;) {
     before = giveable.size;
     for (const { name, may_grant } of roles)
@@ -37,7 +37,7 @@ export function giveableRoles(actor: Actor, roles: readonly GrantableRole[]): Se
   return giveable;
 }
 
-/** Whether an actor holds every permission of a role. */
+/** Returns whether an actor holds every permission of a role. */
 export function holdsAll(actor: Actor, { permissions }: Pick<GrantableRole, 'permissions'>): boolean {
   return permissions.every((permission) => holds(actor.permissions, permission));
 }

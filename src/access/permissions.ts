@@ -1,25 +1,25 @@
-/** The service's own permissions. The platform's modules add theirs by naming them in roles. */
+/** Permissions of this service. The platform's modules add their own by naming them in roles. */
 export const ownPermissions = {
   'user:read': 'Read users within the scope',
   'user:create': 'Create users within the scope',
-  'user:update': 'Change users within the scope, singly or as a filter finds them',
-  'user:delete': 'Delete and restore users within the scope, and see the deleted ones',
-  'user:purge': 'Remove users for good',
+  'user:update': 'Change users within the scope, singly or by a filter',
+  'user:delete': 'Delete and restore users within the scope, and read deleted users',
+  'user:purge': 'Remove users permanently',
   'user:import': 'Create users from a file',
-  'user:export': 'Take users out into a file',
-  'session:read': 'See the sessions of users within the scope',
+  'user:export': 'Export users to a file',
+  'session:read': 'Read the sessions of users within the scope',
   'session:revoke': 'End the sessions of users within the scope',
-  'role:read': 'See the roles',
+  'role:read': 'Read roles',
   'role:manage': 'Create, change and delete roles',
   'audit:read': 'Read the audit log within the scope',
-  'key:manage': 'Make and revoke keys for machines',
-  'token:introspect': 'Ask about tokens of others',
+  'key:manage': 'Create, read and revoke API keys',
+  'token:introspect': 'Introspect tokens of other users',
 } as const;
 
 /** A permission of the service itself. */
 export type Permission = keyof typeof ownPermissions;
 
-/** What a permission is, of a role and of a key: `module:action`, or all there are. */
+/** Rules for the permissions of roles and API keys: `module:action`, or `*` for all. */
 export const permissionItems = {
   maxItems: 200,
   max: 129,
@@ -27,7 +27,7 @@ export const permissionItems = {
   form: 'must be `module:action` in lower case, or `*`',
 };
 
-/** Whether a list of permissions holds one. Exact names only: `*` is all, `user:*` is nothing. */
+/** Returns whether a list contains a permission or `*`. There are no other wildcards. */
 export function holds(permissions: readonly string[], wanted: string): boolean {
   return permissions.includes('*') || permissions.includes(wanted);
 }

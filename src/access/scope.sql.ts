@@ -24,7 +24,9 @@ export function visibleTo(scope: Scope, columns: ScopeColumns): SqlFragment {
   if (scope.user_type === 'carrier')
     return sql`(${user_type} = 'carrier' and ${carrier_id} = ${scope.carrier_id}::text)`;
   if (scope.carrier_scope === null) return sql`true`;
+  const own = isOwn(scope, columns.user_id);
   return sql`(
     (${user_type} = 'carrier' and ${carrier_id} = any(${scope.carrier_scope}::text[]))
-    or (${isOwn(scope, columns.user_id)} and ${rawSql(columns.own_if ?? 'true')}))`;
+    or ${columns.own_if === undefined ? own : sql`(${own} and ${rawSql(columns.own_if)})`}
+  )`;
 }

@@ -29,8 +29,8 @@ export class CreateKeyRequest {
   @TextField({ max: 35, format: 'date-time', pattern: timeForm, form: timeTest.wants, test: timeTest })
   expires_at!: string;
   /**
-   * carriers that the key is limited to; null or absent = all, `[]` = none. Allowed for System Users
-   * only, and within the caller's own scope
+   * carriers that the key is limited to; null or absent = all, `[]` = none. For System Users only,
+   * and within the caller's own scope
    */
   @TextListField({ optional: true, nullable: true, ...carrierIds }) carrier_scope?: string[] | null;
 }

@@ -67,11 +67,14 @@ export class EventsRepository {
    */
   async eraseUsers(user_ids: string[]): Promise<void> {
     const { run } = this.database;
-    const session_ids = sql`array(select session_id from sessions where user_id = any(${user_ids}::uuid[]))`;
+    const session_ids = sql`array(
+      select session_id
+      from sessions
+      where user_id = any(${user_ids}::uuid[])
+    )`;
     // A single list of ids uses the index on target_id; with OR, the planner reads the whole log.
     // The target type decides too, because an imported user may have the id of something else.
-    const theirs = sql`
-      target_id = any(${user_ids}::uuid[] || ${session_ids})
+    const theirs = sql`target_id = any(${user_ids}::uuid[] || ${session_ids})
       and case
         when target_type = 'session' then target_id = any(${session_ids})
         else target_type in ('user', 'login') and target_id = any(${user_ids}::uuid[])
@@ -80,7 +83,12 @@ export class EventsRepository {
     await run(sql`
       update events
       set ip = null
-      where (actor_type = 'user' and actor_id = any(${user_ids}::uuid[])) or (actor_id is null and ${theirs})`);
+      where
+        (actor_type = 'user' and actor_id = any(${user_ids}::uuid[]))
+        or (
+          actor_id is null
+          and ${theirs}
+        )`);
     await run(sql`
       update events
       set

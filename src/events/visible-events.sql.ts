@@ -1,14 +1,14 @@
-import type { Actor } from '../access/actor';
+import type { Scope } from '../access/scope';
 import { visibleTo } from '../access/scope.sql';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 
 /**
- * Renders which events an actor may see: events about users within the scope, and about the actor.
+ * Renders which events a scope shows: events about users within the scope, and about the actor.
  * An event is about the actor only if its target is a user: an API key or a session may have the
  * same id.
  */
-export function visibleEvents(actor: Actor): SqlFragment {
-  return visibleTo(actor, {
+export function visibleEvents(scope: Scope): SqlFragment {
+  return visibleTo(scope, {
     user_id: 'events.target_id',
     user_type: `'carrier'`,
     carrier_id: 'events.carrier_id',
@@ -16,22 +16,34 @@ export function visibleEvents(actor: Actor): SqlFragment {
   });
 }
 
-const visibleColumns =
-  rawSql(`event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id, carrier_id,
-  operation_id, request_id, changes`);
-
 /**
- * Renders the table of events as a reader may see it. Address and session are null if the actor of
- * the event is outside the reader's scope. Filters see these nulls too (OWASP ASVS 8.2.3).
+ * Renders the table of events as a scope shows it. Address and session are null if the actor of the
+ * event is outside the scope. Filters see these nulls too (OWASP ASVS 8.2.3).
  */
-export function eventsFor(reader: Actor): SqlFragment {
-  if (reader.user_type === 'system' && reader.carrier_scope === null) return rawSql('events');
+export function eventsFor(scope: Scope): SqlFragment {
+  if (scope.user_type === 'system' && scope.carrier_scope === null) return rawSql('events');
   const user = { user_id: 'acting.user_id', user_type: 'acting.user_type', carrier_id: 'acting.carrier_id' };
   const key = { ...user, user_id: 'acting.created_by' };
-  const inScope = sql`case raw.actor_type
-      when 'user' then exists (select 1 from users acting where acting.user_id = raw.actor_id and ${visibleTo(reader, user)})
-      when 'key' then exists (select 1 from keys acting where acting.key_id = raw.actor_id and ${visibleTo(reader, key)})
-      else true end`;
-  return sql`(select ${visibleColumns}, case when ${inScope} then raw.ip end as ip, case when ${inScope} then raw.session_id end as session_id
-    from events raw) events`;
+  const isActorVisible = sql`
+    case raw.actor_type
+      when 'user' then exists (
+        select 1
+        from users acting
+        where acting.user_id = raw.actor_id and ${visibleTo(scope, user)}
+      )
+      when 'key' then exists (
+        select 1
+        from keys acting
+        where acting.key_id = raw.actor_id and ${visibleTo(scope, key)}
+      )
+      else true
+    end`;
+  return sql`(
+    select
+      event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id, carrier_id,
+      operation_id, request_id, changes,
+      case when ${isActorVisible} then raw.ip end as ip,
+      case when ${isActorVisible} then raw.session_id end as session_id
+    from events raw
+  ) events`;
 }

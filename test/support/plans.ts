@@ -14,7 +14,7 @@ interface PlanNode {
 export function explaining(client: Client, plans: string[]): Database {
   const run = async (fragment: SqlFragment) => {
     const { text, values } = fragment.toQuery();
-    if (!text.startsWith('explain')) {
+    if (!text.trimStart().startsWith('explain')) {
       const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
         `explain (format json, costs off) ${text}`,
         values,

@@ -33,7 +33,7 @@ function parse(query: Record<string, string | string[]>): { text: string; values
 describe('the filter grammar', () => {
   it('turns fields and suffixes into parameterised conditions', () => {
     expect(parse({ name: 'Ada', phone_isnull: 'true' })).toMatchObject({
-      text: '(lower(t.name) = lower($1::text)) and t.phone is null',
+      text: '(lower(t.name) = lower($1::text))\nand t.phone is null',
       values: ['Ada'],
     });
   });
@@ -49,7 +49,7 @@ describe('the filter grammar', () => {
 
   it('combines all conditions on another table into one', () => {
     expect(parse({ beside: 'a', state: 'on', beside_like: 'abc' })).toMatchObject({
-      text: 't.id in (select id from b where (b.beside = $1::text) and b.texts like $2) and (t.state = $3::text)',
+      text: 't.id in (select id from b where (b.beside = $1::text)\nand b.texts like $2)\nand (t.state = $3::text)',
       values: ['a', 'abc', 'on'],
     });
   });

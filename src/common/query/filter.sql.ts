@@ -65,9 +65,10 @@ export function filterSql(conditions: readonly Condition[], filter: FilterSql): 
     const group = conditions
       .filter((condition) => reachOf(condition, filter) === reach)
       .map((condition) => conditionSql(condition, filter));
-    return reach === undefined ? joinSql(group, ' and ') : reach(joinSql(group, ' and '));
+    const condition = joinSql(group, '\nand ');
+    return reach === undefined ? condition : reach(condition);
   });
-  return joinSql(groups, ' and ');
+  return joinSql(groups, '\nand ');
 }
 
 /**

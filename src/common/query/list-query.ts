@@ -68,7 +68,7 @@ export function parseListQuery(query: RawQuery, spec: ListSpec, callerId: string
   const page = read.integer('page', Number.MAX_SAFE_INTEGER);
   const cursor = read.text('cursor', cursorMax);
   if (page !== undefined && cursor !== undefined)
-    errors.push({ parameter: 'page', code: 'parameter.conflict', detail: 'give page or cursor, not both' });
+    errors.push({ parameter: 'page', code: 'parameter.conflict', detail: 'cannot be combined with cursor' });
   if (errors.length > 0) throw invalid(...errors);
   if (page !== undefined && page * per_page > depthMax) throw new AppError('page.too_deep');
   const cursorContext = JSON.stringify([spec.name, callerId, orderBy, descending, Object.entries(filters).sort()]);

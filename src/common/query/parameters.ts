@@ -7,9 +7,9 @@ import { addressForm, patternOf, storableText, timeForm } from '../text-forms';
 export interface ParameterDoc {
   /** name in the URL */
   name: string;
-  /** what it does */
+  /** meaning of the parameter */
   description: string;
-  /** exactly the values that are accepted */
+  /** JSON schema of the accepted values */
   schema: Record<string, unknown>;
   /** set for lists: their values are separated by commas in one parameter */
   style?: 'form';
@@ -19,14 +19,14 @@ export interface ParameterDoc {
 
 const operatorTexts: Record<Operator, string> = {
   eq: 'equals',
-  ne: 'does not equal; finds nulls too',
+  ne: 'does not equal; matches null too',
   in: `is one of up to ${listMax} values, separated by commas`,
   gt: 'is after',
   gte: 'is at or after',
   lt: 'is before',
   lte: 'is at or before',
   isnull: 'has no value',
-  like: `contains, without regard to case, at least ${likeMin} characters`,
+  like: `contains, ignoring case; at least ${likeMin} characters`,
 };
 const formats: Record<ValueType, Record<string, unknown>> = {
   uuid: { type: 'string', format: 'uuid', minLength: 36, maxLength: 36 },
@@ -69,7 +69,7 @@ export function listParameters(spec: ListSpec): ParameterDoc[] {
     ...filterParameters(spec.filter),
     {
       name: 'order_by',
-      description: 'Sort by this field; nulls last, the id breaks ties',
+      description: 'Sort field; nulls last, the id breaks ties',
       schema: { type: 'string', enum: Object.keys(spec.sorts), default: spec.defaultSort },
     },
     {
@@ -84,18 +84,21 @@ export function listParameters(spec: ListSpec): ParameterDoc[] {
     },
     {
       name: 'page',
-      description: `Page from 1; \`page\` × \`per_page\` is at most ${depthMax.toLocaleString('en')}. Not together with \`cursor\``,
+      description:
+        `Number of the page, from 1. \`page\` × \`per_page\` is at most ${depthMax.toLocaleString('en')}. ` +
+        'Cannot be combined with `cursor`',
       schema: { type: 'integer', minimum: 1, maximum: depthMax },
     },
     {
       name: 'cursor',
-      description: '`next_cursor` of the page before; good for the same caller, filter and sort',
+      description: '`next_cursor` of the previous page; valid for the same caller, filter and sort',
       schema: { type: 'string', minLength: 1, maxLength: cursorMax },
     },
     {
       name: 'count',
       description:
-        '`estimated` counts up to 10,000 and asks the planner beyond; `exact` counts; `none` leaves `total` null',
+        '`estimated` counts up to 10,000 rows and estimates larger totals; `exact` counts all rows; `none` leaves ' +
+        '`total` null',
       schema: { type: 'string', enum: ['estimated', 'exact', 'none'], default: 'estimated' },
     },
   ];

@@ -1,15 +1,15 @@
 /**
- * A piece of SQL whose values travel apart from its text. Only `sql`, `joinSql` and `identifier`
- * make one.
+ * A piece of SQL with its bind values apart from its text. Created by `sql`, `rawSql` and `joinSql`
+ * only.
  */
 export class SqlFragment {
   constructor(
-    /** the text between the values; one longer than `values` */
+    /** texts between the values; one more than `values` */
     readonly parts: readonly string[],
     readonly values: readonly unknown[],
   ) {}
 
-  /** Text with `$1…$n` and the values, as the driver wants them. */
+  /** Returns the text with `$1…$n` and the values, as the driver expects them. */
   toQuery(): { text: string; values: unknown[] } {
     const text = this.parts.reduce((before, part, index) => `${before}$${index}${part}`);
     return { text, values: [...this.values] };
@@ -17,8 +17,8 @@ export class SqlFragment {
 }
 
 /**
- * SQL as a template: each `${value}` becomes a bind parameter, each `${fragment}` is put in place
- * with its own. There is no way to put text from a request into SQL by it (CWE-89).
+ * Renders SQL from a template. Each `${value}` becomes a bind parameter. Each `${fragment}` is
+ * inserted together with its own values. Text of a request never becomes SQL text (CWE-89).
  */
 export function sql(strings: TemplateStringsArray, ...inserts: unknown[]): SqlFragment {
   const parts: string[] = [strings[0] ?? ''];
@@ -38,15 +38,12 @@ export function sql(strings: TemplateStringsArray, ...inserts: unknown[]): SqlFr
   return new SqlFragment(parts, values);
 }
 
-/**
- * SQL text written in this code base: a column, an expression. Never give it anything from a
- * request.
- */
+/** Renders constant SQL text: a column, an expression. The text must never come from a request. */
 export function rawSql(text: string): SqlFragment {
   return new SqlFragment([text], []);
 }
 
-/** Fragments with a separator between them; `empty` when there are none. */
+/** Joins fragments with a separator. Returns `empty` if there are no fragments. */
 export function joinSql(fragments: readonly SqlFragment[], separator: string, empty = 'true'): SqlFragment {
   const [first, ...rest] = fragments;
   if (first === undefined) return rawSql(empty);
