@@ -1,0 +1,122 @@
+-- The statements of ApiKeysRepository, as they are sent.
+-- Written by `npm run generate` from the examples in test/sql/api-keys.ts.
+
+-- findActive(hash)
+select
+  keys.key_id, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions,
+  coalesce(keys.last_used_at <= now() - interval '1 minute', true) as stale,
+  extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms
+from keys
+where keys.token_hash = $1::bytea and (keys.revoked_at is null and keys.expires_at > now());
+
+-- findActiveById(other_id)
+select
+  keys.key_id, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions,
+  coalesce(keys.last_used_at <= now() - interval '1 minute', true) as stale,
+  extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms
+from keys
+where keys.key_id = $1::uuid and (keys.revoked_at is null and keys.expires_at > now());
+
+-- touch(other_id, '192.0.2.1')
+update keys
+set last_used_at = now(), last_used_ip = $1::inet
+where key_id in (
+  select key_id
+  from keys
+  where key_id = $2::uuid and coalesce(keys.last_used_at <= now() - interval '1 minute', true)
+  for no key update skip locked
+);
+
+-- insert({ key_id: other_id, name: 'billing', token_hash: hash, permissions: [ 'user:read' ], us...
+insert into keys (
+  key_id, name, token_hash, permissions, user_type, carrier_id, carrier_scope, created_by, expires_at
+)
+select
+  $1::uuid, $2::text, $3::bytea, $4::text[], $5::text,
+  $6::text, $7::text[], $8::uuid, requested.expires_at
+from (select $9::timestamptz(3) as expires_at) requested
+where requested.expires_at > now() and requested.expires_at <= now() + interval '1 year'
+returning
+  keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
+  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by;
+
+-- find(other_id, limited)
+select
+  keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
+  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by
+from keys
+where keys.key_id = $1::uuid and (
+  (keys.user_type = 'carrier' and keys.carrier_id = any($2::text[]))
+  or keys.created_by = $3::uuid
+);
+
+-- find(other_id, carrierUser)
+select
+  keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
+  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by
+from keys
+where keys.key_id = $1::uuid and (keys.user_type = 'carrier' and keys.carrier_id = $2::text);
+
+-- list(administrator, {})
+select
+  keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
+  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by,
+  (keys.created_at)::text as cursor_value
+from keys
+where true
+order by keys.created_at desc, keys.key_id desc
+limit 51;
+
+-- list(limited, { active: 'true', permission: 'user:read', order_by: 'last_used_at' })
+explain (format json)
+select
+  keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
+  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by
+from keys
+where (
+  (keys.user_type = 'carrier' and keys.carrier_id = any($1::text[]))
+  or keys.created_by = $2::uuid
+)
+  and ((keys.revoked_at is null and keys.expires_at > now()) = $3::boolean)
+  and (keys.permissions @> array[$4::text]);
+select
+  keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
+  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by,
+  (keys.last_used_at)::text as cursor_value
+from keys
+where (
+  (keys.user_type = 'carrier' and keys.carrier_id = any($1::text[]))
+  or keys.created_by = $2::uuid
+)
+  and ((keys.revoked_at is null and keys.expires_at > now()) = $3::boolean)
+  and (keys.permissions @> array[$4::text])
+  and keys.last_used_at is not null
+order by keys.last_used_at desc, keys.key_id desc
+limit $5;
+select
+  keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
+  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by,
+  (keys.last_used_at)::text as cursor_value
+from keys
+where (
+  (keys.user_type = 'carrier' and keys.carrier_id = any($1::text[]))
+  or keys.created_by = $2::uuid
+)
+  and ((keys.revoked_at is null and keys.expires_at > now()) = $3::boolean)
+  and (keys.permissions @> array[$4::text])
+  and keys.last_used_at is null
+order by keys.last_used_at desc, keys.key_id desc
+limit $5;
+
+-- revoke(other_id, user_id)
+update keys
+set revoked_at = now(), revoked_by = $1::uuid
+where key_id = $2::uuid and revoked_at is null
+returning key_id;

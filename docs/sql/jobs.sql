@@ -1,0 +1,31 @@
+-- The statements of JobsRepository, as they are sent.
+-- Written by `npm run generate` from the examples in test/sql/jobs.ts.
+
+-- add('mail', [ { payload: { mail: 'password-changed' }, key: 'example', delay_seconds: 60 } ])
+select count(graphile_worker.add_job(
+  $1,
+  payload => job.payload,
+  job_key => job.key,
+  max_attempts => 25,
+  run_at => now() + job.delay_seconds * interval '1 second'
+))
+from json_to_recordset($2::json) as job (payload json, key text, delay_seconds integer)
+where job.delay_seconds is null
+  or not exists (
+    select 1
+    from graphile_worker.jobs waiting
+    where waiting.key = job.key
+      and waiting.locked_at is null
+      and waiting.attempts < waiting.max_attempts
+      and waiting.run_at <= now() + job.delay_seconds * interval '1 second'
+  );
+
+-- remove('example')
+select graphile_worker.remove_job($1);
+
+-- releaseAbandoned(600)
+select graphile_worker.force_unlock_workers(array(
+  select distinct locked_by
+  from graphile_worker.jobs
+  where locked_at < now() - make_interval(secs => $1)
+));

@@ -1,0 +1,58 @@
+-- The statements of RolesRepository, as they are sent.
+-- Written by `npm run generate` from the examples in test/sql/roles.ts.
+
+-- listAll()
+SELECT "RoleEntity"."name" AS "RoleEntity_name", "RoleEntity"."description" AS "RoleEntity_description", "RoleEntity"."user_types" AS "RoleEntity_user_types", "RoleEntity"."permissions" AS "RoleEntity_permissions", "RoleEntity"."may_grant" AS "RoleEntity_may_grant", "RoleEntity"."built_in" AS "RoleEntity_built_in" FROM "roles" "RoleEntity" ORDER BY "RoleEntity"."name" ASC;
+
+-- find('dispatcher')
+SELECT "RoleEntity"."name" AS "RoleEntity_name", "RoleEntity"."description" AS "RoleEntity_description", "RoleEntity"."user_types" AS "RoleEntity_user_types", "RoleEntity"."permissions" AS "RoleEntity_permissions", "RoleEntity"."may_grant" AS "RoleEntity_may_grant", "RoleEntity"."built_in" AS "RoleEntity_built_in" FROM "roles" "RoleEntity" WHERE (("RoleEntity"."name" = $1)) LIMIT 1;
+
+-- freeze()
+select pg_advisory_xact_lock_shared($1::bigint);
+
+-- lock()
+select set_config('lock_timeout', '500ms', true);
+select pg_advisory_xact_lock($1::bigint);
+
+-- lockAdministrators()
+select pg_advisory_xact_lock($1::bigint);
+
+-- hasAdministrator()
+select 1 from users where (
+  users.user_type = 'system'
+  and users.status = 'active'
+  and users.carrier_scope is null
+  and users.deleted_at is null
+  and exists (
+    select 1
+    from credentials
+    where credentials.user_id = users.user_id and credentials.expires_at is null
+  )
+  and users.roles && array(select name from roles where '*' = any(permissions))
+) limit 1;
+
+-- userTypesOfHolders('dispatcher')
+select user_type
+from (values ('system'), ('carrier')) kind (user_type)
+where exists (
+  select 1
+  from users
+  where users.user_type = kind.user_type
+    and users.roles @> array[$1::text]
+    and users.deleted_at is null
+);
+
+-- insert(role)
+insert into roles (name, description, user_types, permissions, may_grant)
+values ($1, $2, $3::text[], $4::text[], $5::text[]);
+
+-- update(role)
+update roles
+set description = $1,
+  user_types = $2::text[],
+  permissions = $3::text[],
+  may_grant = $4::text[]
+where name = $5;
+
+-- delete('dispatcher')
+delete from roles where name = $1;

@@ -1,0 +1,116 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { TransactionHost } from '@nestjs-cls/transactional';
+import { TestService } from '../support/service';
+import { sourceFiles } from '../support/sources';
+import { captureSql, describeCall, indentSql, observeDriver, type SqlExamples, user_id } from '../support/sql-examples';
+import { apiKeys } from '../sql/api-keys';
+import { credentials } from '../sql/credentials';
+import { events } from '../sql/events';
+import { hashCosts } from '../sql/hash-costs';
+import { health } from '../sql/health';
+import { idempotency } from '../sql/idempotency';
+import { jobs } from '../sql/jobs';
+import { rateLimits } from '../sql/rate-limits';
+import { roles } from '../sql/roles';
+import { signingKeys } from '../sql/signing-keys';
+
+const directory = 'docs/sql';
+const all = [apiKeys, credentials, events, hashCosts, health, idempotency, jobs, rateLimits, roles, signingKeys];
+
+/** Repositories without examples. Keep this list empty. */
+const withoutExamples = [
+  'live-logins',
+  'login-attempts',
+  'logins',
+  'operation-batches',
+  'operations',
+  'session-ends',
+  'sessions',
+  'users',
+  'users-bulk',
+  'users-export',
+  'users-import',
+];
+
+/** Returns `api-keys` for `ApiKeysRepository`. */
+const stemOf = ({ repository }: SqlExamples) =>
+  repository.name
+    .replace(/Repository$/, '')
+    .replace(/(?!^)[A-Z]/g, '-$&')
+    .toLowerCase();
+
+describe('the SQL of the repositories', () => {
+  let service: TestService;
+  let restoreDriver: () => void;
+  beforeAll(async () => {
+    service = await TestService.start();
+    await service.rows(
+      `insert into users (user_id, user_type, carrier_id, name, email, status)
+      values ($1, 'carrier', 'c1', 'example', 'user@example.com', 'active')`,
+      [user_id],
+    );
+    restoreDriver = observeDriver();
+  });
+  afterAll(async () => {
+    restoreDriver();
+    await service.close();
+  });
+
+  /** Calls a method in a transaction, rolls it back, and returns the statements as text. */
+  async function statementsOf({ repository }: SqlExamples, method: string, args: unknown[]): Promise<string> {
+    const target = service.app.get<Record<string, (...args: unknown[]) => unknown>>(repository);
+    const rollback = new Error('rollback');
+    let texts: string[] = [];
+    const run = service.app.get(TransactionHost).withTransaction(async () => {
+      texts = await captureSql(() => target[method]?.(...args));
+      throw rollback;
+    });
+    await run.catch((error: unknown) => {
+      if (error !== rollback) throw new Error(describeCall(method, args), { cause: error });
+    });
+    return [describeCall(method, args), ...texts.map((text) => `${indentSql(text)};`)].join('\n');
+  }
+
+  async function pageOf(examples: SqlExamples): Promise<string> {
+    const stem = stemOf(examples);
+    const parts = [
+      `-- The statements of ${examples.repository.name}, as they are sent.\n` +
+        `-- Written by \`npm run generate\` from the examples in test/sql/${stem}.ts.`,
+    ];
+    for (const [method, calls] of Object.entries(examples.calls))
+      for (const args of calls) parts.push(await statementsOf(examples, method, args));
+    return `${parts.join('\n\n')}\n`;
+  }
+
+  it('is documented for each repository', () => {
+    const files = sourceFiles('.repository.ts').map(({ path }) =>
+      path.split('/').at(-1)?.replace('.repository.ts', ''),
+    );
+    expect([...all.map(stemOf), ...withoutExamples].sort()).toEqual(files.sort());
+  });
+
+  it.each(all.map((examples) => [stemOf(examples), examples] as const))(
+    'is documented in docs/sql/%s.sql',
+    async (stem, examples) => {
+      const source =
+        sourceFiles(`/${stem}.repository.ts`)[0]
+          ?.text.split(/^export class /m)[1]
+          ?.split(/^}/m)[0] ?? '';
+      const methods = [...source.matchAll(/^ {2}(?:async )?\*?([a-z]\w*)(?:<.*>)?\(/gm)].map(([, name]) => name);
+      expect(Object.keys(examples.calls)).toEqual(methods.filter((name) => name !== 'constructor'));
+      const page = await pageOf(examples);
+      if (process.env['WRITE_SQL'] !== undefined) {
+        mkdirSync(directory, { recursive: true });
+        writeFileSync(join(directory, `${stem}.sql`), page);
+      }
+      expect(readFileSync(join(directory, `${stem}.sql`), 'utf8')).toBe(page);
+    },
+  );
+
+  it('has no pages of repositories that do not exist', () => {
+    const stale = readdirSync(directory).filter((file) => !all.some((examples) => file === `${stemOf(examples)}.sql`));
+    if (process.env['WRITE_SQL'] !== undefined) stale.forEach((file) => rmSync(join(directory, file)));
+    else expect(stale).toEqual([]);
+  });
+});

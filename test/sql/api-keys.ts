@@ -1,0 +1,32 @@
+import { ApiKeysRepository } from '../../src/api-keys/api-keys.repository';
+import { administrator, carrierUser, hash, limited, other_id, sqlExamples, user_id } from '../support/sql-examples';
+
+export const apiKeys = sqlExamples(ApiKeysRepository, {
+  findActive: [[hash]],
+  findActiveById: [[other_id]],
+  touch: [[other_id, '192.0.2.1']],
+  insert: [
+    [
+      {
+        key_id: other_id,
+        name: 'billing',
+        token_hash: hash,
+        permissions: ['user:read'],
+        user_type: 'system',
+        carrier_id: null,
+        carrier_scope: null,
+        created_by: user_id,
+        expires_at: new Date('2027-01-01T00:00:00Z'),
+      },
+    ],
+  ],
+  find: [
+    [other_id, limited],
+    [other_id, carrierUser],
+  ],
+  list: [
+    [administrator, {}],
+    [limited, { active: 'true', permission: 'user:read', order_by: 'last_used_at' }],
+  ],
+  revoke: [[other_id, user_id]],
+});

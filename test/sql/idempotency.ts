@@ -1,0 +1,21 @@
+import { IdempotencyRepository } from '../../src/idempotency/idempotency.repository';
+import { hash, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
+
+const scope = named('scope', {
+  user_id,
+  actor_type: 'user' as const,
+  method: 'POST',
+  path: '/user/create',
+  key_hash: hash,
+});
+
+export const idempotency = sqlExamples(IdempotencyRepository, {
+  reserve: [[scope, 'all', other_id, hash, 60]],
+  sweep: [[]],
+  find: [[scope]],
+  renew: [[scope, other_id, 60]],
+  keep: [[scope, other_id, 201, '{}', hash]],
+  settle: [[scope, other_id, 409, '{}', hash]],
+  release: [[scope, other_id]],
+  eraseUsers: [[[user_id]]],
+});

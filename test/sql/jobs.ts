@@ -1,0 +1,8 @@
+import { JobsRepository } from '../../src/jobs/jobs.repository';
+import { sqlExamples } from '../support/sql-examples';
+
+export const jobs = sqlExamples(JobsRepository, {
+  add: [['mail', [{ payload: { mail: 'password-changed' }, key: 'example', delay_seconds: 60 }]]],
+  remove: [['example']],
+  releaseAbandoned: [[600]],
+});

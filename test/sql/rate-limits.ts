@@ -1,0 +1,9 @@
+import { RateLimitsRepository } from '../../src/rate-limits/rate-limits.repository';
+import { hash, sqlExamples } from '../support/sql-examples';
+
+export const rateLimits = sqlExamples(RateLimitsRepository, {
+  add: [[hash, 1, 60]],
+  take: [[[hash], 10, 60]],
+  find: [[hash]],
+  removeEnded: [[100]],
+});

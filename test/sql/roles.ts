@@ -1,0 +1,24 @@
+import { RolesRepository } from '../../src/roles/roles.repository';
+import { named, sqlExamples } from '../support/sql-examples';
+
+const role = named('role', {
+  name: 'dispatcher',
+  description: 'Plans tours',
+  user_types: ['carrier' as const],
+  permissions: ['tour:plan'],
+  may_grant: [],
+  built_in: false,
+});
+
+export const roles = sqlExamples(RolesRepository, {
+  listAll: [[]],
+  find: [['dispatcher']],
+  freeze: [[]],
+  lock: [[]],
+  lockAdministrators: [[]],
+  hasAdministrator: [[]],
+  userTypesOfHolders: [['dispatcher']],
+  insert: [[role]],
+  update: [[role]],
+  delete: [['dispatcher']],
+});
