@@ -27,6 +27,16 @@ const MAY_USE_TYPEORM = [
   'test/**',
 ];
 const MAY_USE_NEST_TYPEORM = ['**/*.module.ts', 'test/**'];
+const MAY_USE_SQL = [
+  // Folders that still use fragments elsewhere. Keep only the globs below.
+  'src/{sessions,logins,credentials,users,users-bulk,users-transfer,operations}/**',
+  'src/events/events.service.ts',
+  '**/*.repository.ts',
+  '**/*.sql.ts',
+  'src/common/query/**',
+  'src/database/**',
+  'src/**/*.spec.ts',
+];
 const MAY_READ_THE_ENVIRONMENT = ['src/config/**', 'test/**', 'bench/**', 'scripts/**'];
 const MAY_READ_THE_CLOCK = ['src/common/clock.ts', 'src/common/clock.spec.ts'];
 const MAY_USE_THE_CONSOLE = ['src/main.ts', 'src/cli/**'];
@@ -49,6 +59,7 @@ const house = {
     'nest-typeorm-imports': restrictedImports,
     'crypto-imports': restrictedImports,
     'service-imports': restrictedImports,
+    'sql-imports': restrictedImports,
     'environment-imports': restrictedImports,
     environment: builtinRules.get('no-restricted-properties'),
     clock: restrictedSyntax,
@@ -119,6 +130,19 @@ const borders = [
     'house/nest-typeorm-imports': [
       'error',
       { paths: [{ name: '@nestjs/typeorm', message: 'Only modules register entities.' }] },
+    ],
+  }),
+  only(['src/**/*.ts'], MAY_USE_SQL, {
+    'house/sql-imports': [
+      'error',
+      {
+        patterns: [
+          {
+            regex: '(^|/)query/sql$',
+            message: 'SQL fragments stay in repositories and *.sql files: pass a scope, conditions or ids.',
+          },
+        ],
+      },
     ],
   }),
   only(['src/**/*.service.ts'], [], {
