@@ -27,16 +27,7 @@ const MAY_USE_TYPEORM = [
   'test/**',
 ];
 const MAY_USE_NEST_TYPEORM = ['**/*.module.ts', 'test/**'];
-const MAY_USE_SQL = [
-  // Folders that still use fragments elsewhere. Keep only the globs below.
-  'src/{sessions,logins,credentials,users,users-bulk,users-transfer,operations}/**',
-  'src/events/events.service.ts',
-  '**/*.repository.ts',
-  '**/*.sql.ts',
-  'src/common/query/**',
-  'src/database/**',
-  'src/**/*.spec.ts',
-];
+const MAY_USE_SQL = ['**/*.repository.ts', '**/*.sql.ts', 'src/common/query/**', 'src/database/**', 'src/**/*.spec.ts'];
 const MAY_READ_THE_ENVIRONMENT = ['src/config/**', 'test/**', 'bench/**', 'scripts/**'];
 const MAY_READ_THE_CLOCK = ['src/common/clock.ts', 'src/common/clock.spec.ts'];
 const MAY_USE_THE_CONSOLE = ['src/main.ts', 'src/cli/**'];

@@ -2,13 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
-import type { SqlFragment } from '../common/query/sql';
 import type { Answered } from '../common/times';
 import { type EventResponse, toEventResponse } from './audit.dto';
 import { eventBase } from './event-base';
 import type { ChangesOf, EventType, TargetOf } from './event-catalogue';
 import { EventsRepository } from './events.repository';
-import { recordEventsSql } from './events.sql';
 
 export { eventBase, type EventBase } from './event-base';
 export type { ChangesOf, EventType } from './event-catalogue';
@@ -41,17 +39,6 @@ export class EventsService {
     changes: ChangesOf<Type> = {},
   ): Promise<void> {
     await this.events.insert(eventBase(actor, event_type, { operation_id }), { id, carrier_id, changes });
-  }
-
-  /** Renders the INSERT of one event per target. Replaced by `recordEventsSql`. */
-  recordAll<Type extends EventType>(
-    actor: Actor,
-    event_type: Type,
-    _target_type: TargetOf<Type>,
-    targets: SqlFragment,
-    operation_id: string | null = null,
-  ): SqlFragment {
-    return recordEventsSql(eventBase(actor, event_type, { operation_id }), targets);
   }
 
   /** Returns one page of the events that the actor may see. */
