@@ -18,7 +18,7 @@ const USERS = `
   insert into users (
     user_id,
     user_type, name, email, email_verified_at, first_name, last_name,
-    phone, locale, timezone,
+    phone, job_title, locale, timezone,
     carrier_id, roles, status, attributes,
     created_at, updated_at, last_login_at, last_login_ip, last_seen_at, password_changed_at, deleted_at
   )
@@ -30,6 +30,7 @@ const USERS = `
     lower(first_name || '.' || last_name || i || '@example.com'),
     created_at, first_name, last_name,
     '+4312' || lpad(i::text, 8, '0'),
+    case when i % 1000 = 3 then 'Fleet auditor' end,
     (array['de-AT', 'en', 'fr'])[1 + i % 3],
     (array['Europe/Vienna', 'Europe/London', 'Asia/Tokyo'])[1 + i % 3],
     case when not is_system then 'carrier-' || floor(200 * power(carrier_share, 2)) end,

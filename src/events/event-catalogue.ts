@@ -5,6 +5,7 @@ const profile = [
   'first_name',
   'last_name',
   'phone',
+  'job_title',
   'locale',
   'timezone',
   'allowed_ips',

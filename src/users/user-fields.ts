@@ -66,6 +66,15 @@ export const userFields = {
     self_changeable: true,
     cell: 'text',
   },
+  job_title: {
+    type: 'text',
+    personal: true,
+    identifying: true,
+    creatable: true,
+    change: 'as_given',
+    self_changeable: true,
+    cell: 'text',
+  },
   locale: {
     type: 'text',
     personal: true,

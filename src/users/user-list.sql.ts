@@ -29,8 +29,10 @@ const fields: Record<string, FieldSql> = {
   name: { like: partLike('names', ' ', ',%') },
   email: { like: partLike('names', '%, ', ';%') },
   first_name: { column: 'user_search.first_name', reach: inSearch, like: partLike('names', '%; ', ':%') },
-  last_name: { column: 'user_search.last_name', reach: inSearch, like: partLike('names', '%: ', '.') },
+  last_name: { column: 'user_search.last_name', reach: inSearch, like: partLike('names', '%: ', '.%') },
   phone: { column: 'user_search.phone', reach: inSearch, like: partLike('others', ' ', ',%') },
+  // `names` ends with the job title only where it is set.
+  job_title: { column: 'user_search.job_title', reach: inSearch, like: partLike('names', '%. ', '!') },
   locale: { column: 'user_search.locale', reach: inSearch, like: partLike('others', '%; ', ':%') },
   timezone: { column: 'user_search.timezone', reach: inSearch, like: partLike('others', '%: ', '.') },
   carrier_id: { like: partLike('others', '%, ', ';%') },

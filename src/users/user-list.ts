@@ -16,6 +16,7 @@ const fields: Record<string, FilterField> = {
   first_name: { type: 'text', meaning: 'First name' },
   last_name: { type: 'text', meaning: 'Last name' },
   phone: { type: 'text', nullable: true, meaning: 'Phone number' },
+  job_title: { type: 'text', nullable: true, meaning: 'Job title' },
   locale: { type: 'text', nullable: true, meaning: 'Language' },
   timezone: { type: 'text', nullable: true, meaning: 'Time zone' },
   carrier_id: { type: 'text', nullable: true, meaning: 'Carrier' },
@@ -34,7 +35,7 @@ const q: SpecialParameter = {
   pattern: new RegExp(`^[${space}]*${word}(?:[${space}]+${word}){0,${wordsMax - 1}}[${space}]*$`),
   detail: `must have 1 to ${wordsMax} words, without NUL`,
   meaning:
-    `Up to ${wordsMax} words, each found in name, e-mail, first or last name; ` +
+    `Up to ${wordsMax} words, each found in name, e-mail, first or last name or job title; ` +
     'words of 1 or 2 characters match beginnings',
 };
 

@@ -44,6 +44,7 @@ export class UserEntity {
   @Column('text', { default: '' }) first_name!: string;
   @Column('text', { default: '' }) last_name!: string;
   @Column('text', { nullable: true }) phone!: string | null;
+  @Column('text', { nullable: true }) job_title!: string | null;
   @Column('text', { nullable: true }) locale!: string | null;
   @Column('text', { nullable: true }) timezone!: string | null;
   @Column('text', { nullable: true }) carrier_id!: string | null;

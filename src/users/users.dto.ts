@@ -53,6 +53,8 @@ export class PersonalFields {
     form: 'must be an E.164 number such as +4312345678',
   })
   phone?: string | null;
+  /** up to 100 characters; null clears it */
+  @TextField({ optional: true, nullable: true, max: 100, example: 'Head of Operations' }) job_title?: string | null;
   /** BCP 47; mails follow it; null clears it */
   @TextField({ optional: true, nullable: true, ...locale, example: 'en' }) locale?: string | null;
   /** IANA name that the service knows; null clears it */
@@ -151,6 +153,8 @@ export class UserResponse {
   last_name!: string;
   /** E.164 */
   phone!: string | null;
+  /** job title */
+  job_title!: string | null;
   /** BCP 47 */
   locale!: string | null;
   /** IANA name */
@@ -213,62 +217,37 @@ export type UserRecord = UserEntity & { online: boolean };
 
 /** The public form of a user: an allow-list (OWASP API3:2023). */
 export function toUserResponse<Time = Date>(user: Timed<UserRecord, Time>): Timed<UserResponse, Time> {
-  const {
-    user_id,
-    user_type,
-    name,
-    email,
-    email_pending,
-    email_verified_at,
-    first_name,
-    last_name,
-    phone,
-    locale,
-    timezone,
-  } = user;
-  const { carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password, online } = user;
-  const {
-    created_at,
-    created_by,
-    updated_at,
-    last_login_at,
-    last_login_ip,
-    last_seen_at,
-    password_changed_at,
-    locked_until,
-    deleted_at,
-    version,
-  } = user;
-  // one literal: put together from three by spreading, it took 40 µs instead of 0.3
+  // One literal on purpose: putting the response together from parts takes 100 times as long.
   return {
-    user_id,
-    user_type,
-    name,
-    email,
-    email_pending,
-    email_verified_at,
-    first_name,
-    last_name,
-    phone,
-    locale,
-    timezone,
-    carrier_id,
-    carrier_scope,
-    roles,
-    status,
-    allowed_ips,
-    attributes,
-    must_change_password,
-    online,
-    created_at,
-    created_by,
-    updated_at,
-    last_login_at,
-    last_login_ip,
-    last_seen_at,
-    password_changed_at,
-    locked_until,
-    deleted_at,
-    version,
+    user_id: user.user_id,
+    user_type: user.user_type,
+    name: user.name,
+    email: user.email,
+    email_pending: user.email_pending,
+    email_verified_at: user.email_verified_at,
+    first_name: user.first_name,
+    last_name: user.last_name,
+    phone: user.phone,
+    job_title: user.job_title,
+    locale: user.locale,
+    timezone: user.timezone,
+    carrier_id: user.carrier_id,
+    carrier_scope: user.carrier_scope,
+    roles: user.roles,
+    status: user.status,
+    allowed_ips: user.allowed_ips,
+    attributes: user.attributes,
+    must_change_password: user.must_change_password,
+    online: user.online,
+    created_at: user.created_at,
+    created_by: user.created_by,
+    updated_at: user.updated_at,
+    last_login_at: user.last_login_at,
+    last_login_ip: user.last_login_ip,
+    last_seen_at: user.last_seen_at,
+    password_changed_at: user.password_changed_at,
+    locked_until: user.locked_until,
+    deleted_at: user.deleted_at,
+    version: user.version,
   };
 }

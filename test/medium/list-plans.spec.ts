@@ -36,6 +36,7 @@ const rare: Record<string, string> = {
   first_name: 'Nobody',
   last_name: 'Nobody',
   phone: '+431200012345',
+  job_title: 'Fleet auditor',
   locale: 'tlh',
   timezone: 'Europe/Vaduz',
   carrier_id: 'carrier-199',
@@ -49,12 +50,13 @@ const like: Record<string, string> = {
   email: '1234@',
   phone: '012345',
   carrier_id: 'r-199',
+  job_title: 'audit',
   locale: 'tlh',
   timezone: '/vad',
 };
 /** Conditions that most users meet, so that PostgreSQL follows the index of the order. */
 const common =
-  /^(user_id|name|email|first_name|last_name|phone|locale|timezone|carrier_id|last_login_ip|online|status|\w+_at)_ne$|^must_change_password_ne$|^\w+_isnull$/;
+  /^(user_id|name|email|first_name|last_name|phone|job_title|locale|timezone|carrier_id|last_login_ip|online|status|\w+_at)_ne$|^must_change_password_ne$|^\w+_isnull$/;
 
 function valueOf(field: string, operator: Operator): string {
   if (operator === 'isnull') return 'true';

@@ -46,6 +46,12 @@ async function undoAll(): Promise<number> {
   return undone;
 }
 
+/** Undoes the last migrations down to one, which is undone too. */
+async function undoTo(name: string): Promise<void> {
+  const isApplied = async () => (await client.query('select 1 from migrations where name = $1', [name])).rowCount === 1;
+  while (await isApplied()) await dataSource.undoLastMigration();
+}
+
 async function migrationRows(): Promise<unknown[]> {
   return (await client.query('select name from migrations order by id')).rows;
 }
@@ -120,5 +126,33 @@ describe('the migrations', () => {
     // Control: the same comparison finds a difference, so it does read this database.
     await client.query('drop index events_target_id_idx; alter table users alter column phone set not null');
     expect((await dataSource.driver.createSchemaBuilder().log()).upQueries.length).toBeGreaterThan(1);
+  });
+
+  it('adds the job title without rewriting a table or updating a row, and removes it from searches', async () => {
+    await dataSource.runMigrations();
+    await undoTo('AddJobTitle1795200019000');
+    await client.query(`
+      insert into users (user_id, user_type, name, email, first_name, last_name, carrier_id, status)
+      select gen_random_uuid(), 'carrier', 'user-' || i, i || '@example.com', 'Ada', 'Lovelace', 'c1', 'active'
+      from generate_series(1, 1000) i`);
+    const stored = async () =>
+      (
+        await client.query(`
+          select tableoid::regclass::text as table, pg_relation_filenode(tableoid) as file, ctid, xmin, user_id
+          from users
+          union all
+          select tableoid::regclass::text, pg_relation_filenode(tableoid), ctid, xmin, user_id
+          from user_search
+          order by 1, 3`)
+      ).rows;
+    const search = async () => (await client.query('select names, others from user_search order by user_id')).rows;
+    const [rows, texts] = [await stored(), await search()];
+    await dataSource.runMigrations();
+    expect(await stored()).toEqual(rows);
+    expect(rows).toHaveLength(2_000);
+    await client.query(`update users set job_title = 'Driver' where name = 'user-7'`);
+    expect((await client.query(`select 1 from user_search where names like '%. driver!'`)).rowCount).toBe(1);
+    await undoTo('AddJobTitle1795200019000');
+    expect(await search()).toEqual(texts);
   });
 });

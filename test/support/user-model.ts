@@ -65,6 +65,7 @@ export const modelUser = fc
     first_name: text,
     last_name: text,
     phone: orNull(fc.constantFrom('+4312345678', '+4312345679')),
+    job_title: orNull(text),
     locale: orNull(fc.constantFrom('de', 'de-AT', 'en')),
     timezone: orNull(fc.constantFrom('Europe/Vienna', 'UTC')),
     roles: fc.subarray(['administrator', 'carrier_user', 'other']),
@@ -122,8 +123,8 @@ function isOnline({ last_seen_at }: ModelUser): boolean {
   return last_seen_at !== null && Date.parse(last_seen_at) > Date.now() - 300_000;
 }
 
-function searchText({ name, email, first_name, last_name }: ModelUser): string {
-  return ([name, email, first_name, last_name] as string[])
+function searchText({ name, email, first_name, last_name, job_title }: ModelUser): string {
+  return ([name, email, first_name, last_name, job_title ?? ''] as string[])
     .map((part) => ` ${part}`)
     .join('')
     .toLowerCase();

@@ -138,6 +138,7 @@ describe('fields that the caller may not set', () => {
       first_name: 'Ada',
       last_name: 'Lovelace',
       phone: '+4312345678',
+      job_title: 'Dispatcher',
       locale: 'de-AT',
       timezone: 'Europe/Vienna',
     };
