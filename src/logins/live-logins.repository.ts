@@ -3,8 +3,7 @@ import { rawSql, sql } from '../common/query/sql';
 import { Database } from '../database/database';
 import { noteActivitySql } from '../sessions/session-activity.sql';
 import { liveSession } from '../sessions/session-list.sql';
-import { userColumns } from '../users/user-columns.sql';
-import { noteSeenSql } from '../users/user-logins.sql';
+import { noteSeenSql, userColumns } from '../users/users.sql';
 import type { UserRecord } from '../users/users.dto';
 
 /** A user who may act, with the current permissions. */

@@ -3,8 +3,7 @@ import { sql, type SqlFragment } from '../common/query/sql';
 import type { StoredPassword } from '../credentials/credentials.service';
 import { Database } from '../database/database';
 import type { EventBase } from '../events/events.service';
-import { userColumns } from '../users/user-columns.sql';
-import { demandPasswordChangeSql, type LoginNote, noteLockSql, noteLoginSql } from '../users/user-logins.sql';
+import { demandPasswordChangeSql, type LoginNote, noteLockSql, noteLoginSql, userColumns } from '../users/users.sql';
 import type { UserRecord } from '../users/users.dto';
 
 /** Identifies the user whose password is verified. A `login` is a name or an e-mail address. */

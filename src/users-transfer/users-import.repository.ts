@@ -5,9 +5,8 @@ import { insertImportedHashesSql } from '../credentials/imported-hashes.sql';
 import { Database } from '../database/database';
 import { recordEventsSql } from '../events/events.sql';
 import type { EventBase } from '../events/events.service';
-import { insertUsersSql, newUserColumns } from '../users/new-users.sql';
 import { userFieldsWith } from '../users/user-fields';
-import { isIdTaken, isTaken, ofHolder, visibleUsers } from '../users/users.sql';
+import { insertUsersSql, isIdTaken, isTaken, newUserColumns, ofHolder, visibleUsers } from '../users/users.sql';
 import type { ImportedUser } from './import-rows';
 
 /** A row whose user cannot be created because a value is taken. */

@@ -7,7 +7,7 @@ import { addressForm } from '../common/text-forms';
 import type { Timed } from '../common/times';
 import { userFieldsWith } from './user-fields';
 import type { UserEntity, UserStatus } from './user.entity';
-import { carrierIdForm, isTimezone, localeForm, nameForm, phoneForm, timezoneForm } from './user-forms';
+import { carrierIdForm, isTimezone, localeForm, nameForm, phoneForm, timezoneForm } from './user-fields';
 
 const locale = { min: 2, max: 35, pattern: localeForm, form: 'must be a language tag such as de-AT' };
 const code = 'field.not_allowed' as const;

@@ -10,16 +10,14 @@ import { rawSql, sql } from '../common/query/sql';
 import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import type { EventBase } from '../events/events.service';
-import { insertUsersSql, newUserColumns } from './new-users.sql';
 import type { AppliedAction, CheckedAction, PreviewedAction, UserAction } from './user-change';
 import { applyActionSql, previewActionSql, targetSql } from './user-changes.sql';
 import type { NewUserValues } from './user-fields';
 import type { UserEntity } from './user.entity';
 import { userList } from './user-list';
 import { userListSql } from './user-list.sql';
-import { userColumns } from './user-columns.sql';
 import type { UserRecord } from './users.dto';
-import { isTaken, visibleUsers } from './users.sql';
+import { insertUsersSql, isTaken, newUserColumns, userColumns, visibleUsers } from './users.sql';
 
 /** A new user. */
 export type NewUser = NewUserValues & Pick<UserEntity, 'user_id'>;

@@ -1,6 +1,18 @@
 import type { Scope } from '../access/scope';
 import { visibleTo } from '../access/scope.sql';
-import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
+import type { EventBase } from '../events/events.service';
+import { recordEventsSql } from '../events/events.sql';
+import { type UserField, userFields } from './user-fields';
+import { onlineSql } from './user-list.sql';
+
+const storedColumns = Object.entries(userFields).map(([name, { type }]) =>
+  rawSql(type === 'inet' ? `host(users.${name}) as ${name}` : `users.${name}`),
+);
+
+/** Renders the columns of a `UserRecord`. */
+export const userColumns = sql`
+  ${joinSql(storedColumns, ', ')}, coalesce(${onlineSql(true)}, false) as online`;
 
 /** Names under which statements of this code base read the table `users`. */
 type UsersAlias = 'users' | 'other';
@@ -54,4 +66,115 @@ export function isIdTaken(user_id: SqlFragment): SqlFragment {
     or exists (select 1 from user_tombstones where user_tombstones.user_id = ${user_id})
     or exists (select 1 from keys where keys.key_id = ${user_id})
   )`;
+}
+
+/** Columns that a new user has: what files contain, and what only `POST /user/create` can set. */
+const insertedColumns = Object.entries<UserField>(userFields)
+  .filter(([, { creatable, cell }]) => creatable === true || cell !== undefined)
+  .map(([name, { type }]) => ({ name, type: type === 'cidr[]' ? 'text[]' : type }));
+
+/** Columns whose value is not taken from the source as it is. */
+const computedValues: Record<string, string> = {
+  allowed_ips: `array(
+      select distinct network(address::inet)::cidr
+      from unnest(allowed_ips) address
+      order by 1
+    )`,
+  created_at: 'coalesce(created_at, now())',
+  password_changed_at: 'coalesce(password_changed_at, case when has_password then now() end)',
+};
+
+/** Renders the columns of `jsonb_to_recordset` that read new users from JSON. */
+export const newUserColumns = rawSql(insertedColumns.map(({ name, type }) => `${name} ${type}`).join(', '));
+
+/**
+ * Renders the INSERT of new users, to be followed by ON CONFLICT or RETURNING.
+ * The indexes decide whether names and addresses are free.
+ * @param source FROM item, with WHERE and ORDER BY if needed, with these columns:
+ *   those of `newUserColumns`: the fields of a user; null for no value, and for the current time
+ *   in `created_at`;
+ *   `has_password` boolean: whether a password of the user is stored by the same transaction
+ * @param created_by user or API key that creates the users
+ */
+export function insertUsersSql(source: SqlFragment, created_by: string | null): SqlFragment {
+  const values = insertedColumns.map(({ name }) => rawSql(computedValues[name] ?? name));
+  return sql`
+    insert into users (
+      ${joinSql(
+        insertedColumns.map(({ name }) => rawSql(name)),
+        ', ',
+      )}, created_by
+    )
+    select
+      ${joinSql(values, ', ')}, ${created_by}::uuid
+    from ${source}`;
+}
+
+/** What a login persists on the user. */
+export interface LoginNote {
+  user_id: string;
+  ip: string | null;
+  /** ends the account lockout that the user shows */
+  unlocks: boolean;
+}
+
+/**
+ * Renders the UPDATE that persists a login on the user, and returns the `UserRecord`.
+ * Does not change `version`.
+ */
+export function noteLoginSql({ user_id, ip, unlocks }: LoginNote): SqlFragment {
+  return sql`
+    update users
+    set
+      last_login_at = now(),
+      last_login_ip = ${ip}::inet,
+      last_seen_at = now(),
+      locked_until = case when ${unlocks}::boolean then null else locked_until end
+    where user_id = ${user_id}::uuid
+    returning ${userColumns}`;
+}
+
+/**
+ * Renders the statement that makes a user change the password, and records the change of the user.
+ * Does nothing if the user must change the password already.
+ */
+export function demandPasswordChangeSql(user_id: string, event: EventBase): SqlFragment {
+  const targets = sql`(
+      select
+        user_id as id,
+        carrier_id,
+        '{"must_change_password": {"before": false, "after": true}}'::jsonb as changes,
+        version
+      from demanded
+    ) target`;
+  return sql`
+    with demanded as (
+      update users
+      set must_change_password = true, updated_at = now(), version = version + 1
+      where user_id = ${user_id}::uuid and not must_change_password
+      returning user_id, carrier_id, version
+    )
+    ${recordEventsSql(event, targets)}`;
+}
+
+/** Renders the UPDATE that shows the end of an account lockout. Does not change `version`. */
+export function noteLockSql(user_id: string | null, locked_until: Date): SqlFragment {
+  return sql`
+    update users
+    set locked_until = ${locked_until}::timestamptz
+    where user_id = ${user_id}::uuid`;
+}
+
+/**
+ * Renders the UPDATE that persists the last activity of users. Does not change `version`.
+ * @param seen FROM item with the alias `seen` and these columns:
+ *   `user_id` uuid: the user, once;
+ *   `seen_at` timestamptz: time of the activity
+ */
+export function noteSeenSql(seen: SqlFragment): SqlFragment {
+  return sql`
+    update users
+    set last_seen_at = greatest(users.last_seen_at, seen.seen_at)
+    from ${seen}
+    where users.user_id = seen.user_id`;
 }
