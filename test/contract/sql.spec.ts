@@ -11,27 +11,36 @@ import { hashCosts } from '../sql/hash-costs';
 import { health } from '../sql/health';
 import { idempotency } from '../sql/idempotency';
 import { jobs } from '../sql/jobs';
+import { liveLogins } from '../sql/live-logins';
+import { loginAttempts } from '../sql/login-attempts';
+import { logins } from '../sql/logins';
 import { rateLimits } from '../sql/rate-limits';
 import { roles } from '../sql/roles';
+import { sessionEnds } from '../sql/session-ends';
+import { sessions } from '../sql/sessions';
 import { signingKeys } from '../sql/signing-keys';
 
 const directory = 'docs/sql';
-const all = [apiKeys, credentials, events, hashCosts, health, idempotency, jobs, rateLimits, roles, signingKeys];
+const all = [
+  apiKeys,
+  credentials,
+  events,
+  hashCosts,
+  health,
+  idempotency,
+  jobs,
+  liveLogins,
+  loginAttempts,
+  logins,
+  rateLimits,
+  roles,
+  sessionEnds,
+  sessions,
+  signingKeys,
+];
 
 /** Repositories without examples. Keep this list empty. */
-const withoutExamples = [
-  'live-logins',
-  'login-attempts',
-  'logins',
-  'operation-batches',
-  'operations',
-  'session-ends',
-  'sessions',
-  'users',
-  'users-bulk',
-  'users-export',
-  'users-import',
-];
+const withoutExamples = ['operation-batches', 'operations', 'users', 'users-bulk', 'users-export', 'users-import'];
 
 /** Returns `api-keys` for `ApiKeysRepository`. */
 const stemOf = ({ repository }: SqlExamples) =>

@@ -1,0 +1,86 @@
+-- The statements of LiveLoginsRepository, as they are sent.
+-- Written by `npm run generate` from the examples in test/sql/live-logins.ts.
+
+-- find(other_id, user_id)
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  sessions.session_id,
+  sessions.created_at as session_created_at,
+  sessions.last_seen_at as session_last_seen_at,
+  sessions.expires_at as session_expires_at,
+  host(sessions.ip) as session_ip,
+  sessions.user_agent as session_user_agent,
+  array(
+    select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
+  ) as permissions,
+  array(
+    select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)
+  ) as may_grant,
+  extract(epoch from sessions.expires_at - now())::float8 * 1000 as ends_in_ms,
+  extract(epoch from sessions.last_seen_at + least(interval '1 minute', (sessions.expires_at - sessions.last_seen_at) / 4) - now())::float8 * 1000 as note_in_ms,
+  extract(epoch from least(interval '1 minute', (sessions.expires_at - sessions.last_seen_at) / 4))::float8 * 1000 as note_every_ms,
+  sessions.refreshed_at > now() - interval '1 hour' as renewable
+from sessions
+join users on users.user_id = sessions.user_id
+where sessions.session_id = $1::uuid
+  and users.user_id = $2::uuid
+  and (sessions.ended_at is null and sessions.expires_at > now())
+  and users.status = 'active'
+  and users.deleted_at is null;
+
+-- findActing(user_id)
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  array(
+    select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
+  ) as permissions,
+  array(
+    select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)
+  ) as may_grant
+from users
+where users.user_id = $1::uuid and users.status = 'active' and users.deleted_at is null;
+
+-- note([ { session_id: other_id, user_id: user_id, ago_ms: 500 } ], { system: 1800, carrier: 360...
+with
+  activity as (
+    select session_id, user_id, now() - ago_ms * interval '1 millisecond' as seen_at
+    from unnest($1::uuid[], $2::uuid[], $3::float8[])
+      as activity (session_id, user_id, ago_ms)
+  ),
+  -- Users are locked before sessions, in the order of their ids, as everywhere.
+  unlocked as (
+    select user_id
+    from users
+    where user_id = any($4::uuid[])
+    order by user_id
+    for no key update skip locked
+  ),
+  used as (
+    select activity.session_id, activity.user_id, activity.seen_at
+    from activity
+    join unlocked on unlocked.user_id = activity.user_id
+  ),
+  noted as (
+    update sessions
+    set
+      last_seen_at = greatest(sessions.last_seen_at, used.seen_at),
+      expires_at = greatest(sessions.expires_at, least(
+        sessions.absolute_expires_at,
+        used.seen_at + interval '1 second' * case sessions.user_type
+          when 'system' then $5::integer
+          else $6::integer
+        end
+      ))
+    from used
+    where sessions.session_id = used.session_id and sessions.user_id = used.user_id and (sessions.ended_at is null and sessions.expires_at > now())
+    returning sessions.user_id, used.seen_at
+  ),
+  seen as (
+    select user_id, max(seen_at) as seen_at
+    from noted
+    group by user_id
+  )
+update users
+set last_seen_at = greatest(users.last_seen_at, seen.seen_at)
+from seen
+where users.user_id = seen.user_id;

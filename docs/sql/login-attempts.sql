@@ -1,0 +1,150 @@
+-- The statements of LoginAttemptsRepository, as they are sent.
+-- Written by `npm run generate` from the examples in test/sql/login-attempts.ts.
+
+-- begin(other_id, { account: user_id, is_user: true, address: '192.0.2.1' })
+insert into login_attempts as counter (account, address, pending, used_on)
+select
+  $1::text,
+  case
+    when not $2::boolean and coalesce((
+      select get_byte(sha256(convert_to($3::text || known.account, 'UTF8')), 0) % 2 = 1
+      from login_attempts known
+      where known.address = $4::text and known.address <> '' and length(known.account) = 36
+        and known.known_until > now()
+      order by known.account
+      limit 1
+    ), false) then $5::text
+    when $6::boolean and exists (
+      select from login_attempts known
+      where known.account = $7::text and known.address = $8::text and known.known_until > now()
+    ) then $9::text
+    else ''
+  end,
+  jsonb_build_object($10::text, extract(epoch from clock_timestamp())),
+  current_date
+on conflict (account, address) do update set (failures, locked_until, pending, used_on) = (
+  select
+    settled.failures,
+    settled.locked_until,
+    case
+      when coalesce(settled.locked_until <= settled.moment, true)
+      and (select count(*) from jsonb_object_keys(settled.pending))
+      < greatest(1, $11::integer - settled.failures)
+      then settled.pending || jsonb_build_object($12::text, extract(epoch from clock_timestamp()))
+      else settled.pending
+    end,
+    current_date
+  from (
+    select
+      moment,
+      counter.failures + lost.count as failures,
+      lost.pending,
+      case
+        when lost.count = 0 then counter.locked_until
+        else greatest(counter.locked_until, case
+          when counter.failures + lost.count >= $13::integer then timestamptz '9999-12-31 23:59:59.999Z'
+          when counter.failures + lost.count >= $14::integer
+          then to_timestamp(lost.latest + $15::integer) + least(3600, 30 * power(2, counter.failures + lost.count - $16::integer)) * interval '1 second'
+        end)
+      end as locked_until
+    from (select clock_timestamp() as moment) clock,
+      lateral (
+        select
+          coalesce(jsonb_object_agg(key, value::float8) filter (where not (value::float8 <= extract(epoch from moment) - $17::integer)), '{}') as pending,
+          (count(*) filter (where value::float8 <= extract(epoch from moment) - $18::integer))::integer as count,
+          max(value::float8) filter (where value::float8 <= extract(epoch from moment) - $19::integer) as latest
+        from jsonb_each_text(counter.pending)
+      ) lost
+  ) settled
+)
+returning
+  $20::text as attempt_id,
+  account,
+  address,
+  clock_timestamp() as began_at,
+  pending ? $21::text as let_in,
+  failures,
+  coalesce(greatest(0, ceil(extract(epoch from locked_until - clock_timestamp()))), 0)::float8 as locked_seconds;
+
+-- pass(attempt, '192.0.2.1')
+insert into login_attempts as counter (account, address, known_until, used_on)
+select
+  $1::text,
+  address,
+  case
+    when address = $2::text and address <> '' then now() + $3::integer * interval '1 day'
+  end,
+  current_date
+from unnest($4::text[]) address
+on conflict (account, address) do update set
+  failures = 0,
+  locked_until = null,
+  pending = counter.pending - $5::text,
+  known_until = coalesce(excluded.known_until, counter.known_until),
+  used_on = current_date;
+
+-- fail(attempt)
+update login_attempts counter
+set (failures, locked_until, pending, used_on) = (
+  select
+    settled.failures + 1,
+    case
+      when settled.failures + 1 >= $1::integer then timestamptz '9999-12-31 23:59:59.999Z'
+      when settled.failures + 1 >= $2::integer
+      then settled.moment + least(3600, 30 * power(2, settled.failures + 1 - $3::integer)) * interval '1 second'
+    end,
+    settled.pending,
+    current_date
+  from (
+    select
+      moment,
+      counter.failures + lost.count as failures,
+      lost.pending,
+      case
+        when lost.count = 0 then counter.locked_until
+        else greatest(counter.locked_until, case
+          when counter.failures + lost.count >= $4::integer then timestamptz '9999-12-31 23:59:59.999Z'
+          when counter.failures + lost.count >= $5::integer
+          then to_timestamp(lost.latest + $6::integer) + least(3600, 30 * power(2, counter.failures + lost.count - $7::integer)) * interval '1 second'
+        end)
+      end as locked_until
+    from (select clock_timestamp() as moment) clock,
+      lateral (
+        select
+          coalesce(jsonb_object_agg(key, value::float8) filter (where not (value::float8 <= extract(epoch from moment) - $8::integer)), '{}') as pending,
+          (count(*) filter (where value::float8 <= extract(epoch from moment) - $9::integer))::integer as count,
+          max(value::float8) filter (where value::float8 <= extract(epoch from moment) - $10::integer) as latest
+        from jsonb_each_text(counter.pending - $11::text)
+      ) lost
+  ) settled
+)
+where account = $12::text and address = $13::text and pending ? $14::text
+returning failures, locked_until;
+
+-- release(attempt)
+update login_attempts
+set pending = pending - $1::text
+where account = $2::text and address = $3::text and pending ? $4::text;
+
+-- clear(user_id)
+update login_attempts
+set failures = 0, locked_until = null
+where account = $1::text;
+
+-- remove([ user_id ])
+delete from login_attempts where account = any($1::text[]);
+
+-- removeOld(100)
+delete from login_attempts
+where ctid = any(array(
+  select ctid
+  from login_attempts
+  where used_on < current_date - $1::integer
+    and not (
+      failures >= $2::integer
+      and exists (select from users where users.user_id::text = account and deleted_at is null)
+    )
+  limit $3::integer
+  for update skip locked
+))
+returning 1;

@@ -1,0 +1,103 @@
+-- The statements of LoginsRepository, as they are sent.
+-- Written by `npm run generate` from the examples in test/sql/logins.ts.
+
+-- find({ login: 'user@example.com' })
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  case
+    when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
+    then credentials.password_hash
+  end as password_hash,
+  coalesce(credentials.policy_checked, false) as policy_checked,
+  credentials.expires_at is not null as initial
+from users
+left join credentials on credentials.user_id = users.user_id
+where lower(users.email) = $1::text and users.deleted_at is null
+limit 1;
+
+-- find({ login: 'example' })
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  case
+    when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
+    then credentials.password_hash
+  end as password_hash,
+  coalesce(credentials.policy_checked, false) as policy_checked,
+  credentials.expires_at is not null as initial
+from users
+left join credentials on credentials.user_id = users.user_id
+where lower(users.name) = $1::text and users.deleted_at is null
+limit 1;
+
+-- find({ user_id: user_id })
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  case
+    when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
+    then credentials.password_hash
+  end as password_hash,
+  coalesce(credentials.policy_checked, false) as policy_checked,
+  credentials.expires_at is not null as initial
+from users
+left join credentials on credentials.user_id = users.user_id
+where users.user_id = $1::uuid and users.deleted_at is null
+limit 1;
+
+-- lockForLogin(user_id, null, '192.0.2.1')
+select
+  case
+    when deleted_at is not null or status <> 'active'
+    or password_changed_at is distinct from $1::timestamptz
+    then 'auth.invalid_credentials'
+    when cardinality(allowed_ips) > 0 and not coalesce($2::inet <<= any(allowed_ips), false)
+    then 'auth.ip_not_allowed'
+  end as refusal
+from users
+where user_id = $3::uuid
+for no key update;
+
+-- lock(user_id)
+select 1
+from users
+where user_id = $1::uuid
+for no key update;
+
+-- noteLogin({ user_id: user_id, ip: '192.0.2.1', unlocks: false })
+update users
+set
+  last_login_at = now(),
+  last_login_ip = $1::inet,
+  last_seen_at = now(),
+  locked_until = case when $2::boolean then null else locked_until end
+where user_id = $3::uuid
+returning
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+
+-- demandPasswordChange(user_id, eventBase)
+with demanded as (
+  update users
+  set must_change_password = true, updated_at = now(), version = version + 1
+  where user_id = $1::uuid and not must_change_password
+  returning user_id, carrier_id, version
+)
+insert into events (
+  event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
+  target_id, carrier_id, changes, target_version
+)
+select
+  $2, $3::uuid, $4, $5, $6::uuid, $7::uuid,
+  $8::inet, $9,
+  target.id, target.carrier_id, target.changes, target.version
+from (
+  select
+    user_id as id,
+    carrier_id,
+    '{"must_change_password": {"before": false, "after": true}}'::jsonb as changes,
+    version
+  from demanded
+) target;
+
+-- noteLock(user_id, 2027-01-01T00:00:00.000Z)
+update users
+set locked_until = $1::timestamptz
+where user_id = $2::uuid;

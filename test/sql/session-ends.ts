@@ -1,0 +1,23 @@
+import { eventBase } from '../../src/events/event-base';
+import { SessionEndsRepository } from '../../src/sessions/session-ends.repository';
+import { administrator, limited, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
+
+const event = named('eventBase', eventBase(administrator, 'session.ended'));
+
+export const sessionEnds = sqlExamples(SessionEndsRepository, {
+  endOne: [[other_id, { scope: limited, others: true }, ['administrator'], event]],
+  endFound: [
+    [
+      [{ kind: 'field', field: 'user_id', operator: 'eq', value: user_id }],
+      { scope: limited, others: true },
+      ['administrator'],
+      event,
+      1_000,
+    ],
+  ],
+  endById: [[other_id, 'logout', event]],
+  endOfUsers: [[[user_id], 'password_changed', other_id, event]],
+  endForbidden: [[[user_id], event]],
+  endSurplus: [[user_id, 4, event]],
+  endReused: [[other_id]],
+});
