@@ -66,7 +66,8 @@ const withJobTitle = `
 const withoutJobTitle = `
   create function search_names(name text, email text, first_name text, last_name text)
   returns text language sql immutable parallel safe as $$
-    select ' ' || search_text(name) || ', ' || search_text(email) || '; ' || search_text(first_name) || ': ' || search_text(last_name) || '.'
+    select ' ' || search_text(name) || ', ' || search_text(email) || '; ' || search_text(first_name) || ': '
+      || search_text(last_name) || '.'
   $$;
   create or replace function user_search_add() returns trigger language plpgsql as $$
   begin
@@ -78,17 +79,22 @@ const withoutJobTitle = `
   end $$;
   create or replace function user_search_change() returns trigger language plpgsql as $$
   begin
-    update user_search set first_name = new.first_name, last_name = new.last_name, phone = new.phone, locale = new.locale, timezone = new.timezone,
-      names = search_names(new.name, new.email, new.first_name, new.last_name),
-      others = search_others(new.phone, new.carrier_id, new.locale, new.timezone)
+    update user_search
+      set first_name = new.first_name, last_name = new.last_name, phone = new.phone,
+        locale = new.locale, timezone = new.timezone,
+        names = search_names(new.name, new.email, new.first_name, new.last_name),
+        others = search_others(new.phone, new.carrier_id, new.locale, new.timezone)
       where user_id = new.user_id;
     return null;
   end $$;
   create or replace trigger user_search_change
     after update of name, email, first_name, last_name, phone, locale, timezone, carrier_id on users
     for each row
-    when ((old.name, old.email, old.first_name, old.last_name, old.phone, old.locale, old.timezone, old.carrier_id) is distinct from
-      (new.name, new.email, new.first_name, new.last_name, new.phone, new.locale, new.timezone, new.carrier_id))
+    when (
+      (old.name, old.email, old.first_name, old.last_name, old.phone, old.locale, old.timezone, old.carrier_id)
+      is distinct from
+      (new.name, new.email, new.first_name, new.last_name, new.phone, new.locale, new.timezone, new.carrier_id)
+    )
     execute function user_search_change();
   update user_search
   set names = search_names(users.name, users.email, users.first_name, users.last_name)

@@ -3,7 +3,7 @@
 
 -- find(other_id, user_id)
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
   sessions.session_id,
   sessions.created_at as session_created_at,
   sessions.last_seen_at as session_last_seen_at,
@@ -30,7 +30,7 @@ where sessions.session_id = $1::uuid
 
 -- findActing(user_id)
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
   array(
     select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
   ) as permissions,

@@ -64,7 +64,8 @@ returning
   clock_timestamp() as began_at,
   pending ? $21::text as let_in,
   failures,
-  coalesce(greatest(0, ceil(extract(epoch from locked_until - clock_timestamp()))), 0)::float8 as locked_seconds;
+  coalesce(greatest(0, ceil(extract(epoch from locked_until - clock_timestamp()))), 0)::float8
+  as locked_seconds;
 
 -- pass(attempt, '192.0.2.1')
 insert into login_attempts as counter (account, address, known_until, used_on)

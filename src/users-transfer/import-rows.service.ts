@@ -70,7 +70,7 @@ export class ImportRowsService {
     const { users, failed } = await this.readRows({ actor, grants }, lines, wrapped);
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
     const event = eventBase(actor, 'user.created', { operation_id });
-    // An MD5 hash that is not wrapped had a conflict before. Never store it; report a conflict again.
+    // An MD5 hash that is not wrapped had a conflict before. Never store it; report the conflict.
     const ready = users.filter(({ password_hash }) => !isMd5(password_hash));
     const created = new Set(ready.length === 0 ? [] : await this.users.create(ready, created_by, event));
     if (options.invite) {

@@ -3,7 +3,7 @@ import { type CellForm, userFields, type UserFieldWith, userFieldsWith } from '.
 /** Format of a file of users. */
 export type TransferFormat = 'csv' | 'ndjson';
 
-/** Columns of a file of users in their order. An export writes all of them, an import reads them. */
+/** Columns of a file of users in their order. An export writes all, an import reads them. */
 export const transferColumns = Object.fromEntries(
   userFieldsWith('cell').map((name) => [name, userFields[name].cell]),
 ) as Record<UserFieldWith<'cell'>, CellForm>;

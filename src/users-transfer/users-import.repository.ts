@@ -25,7 +25,7 @@ const recordedChanges = userFieldsWith('creatable')
   .map((field) => `'${field}', jsonb_build_object('after', created.${field})`)
   .join(', ');
 
-/** Reads and writes the users of imports. A batch takes few statements, however many rows it has. */
+/** Reads and writes the users of imports, with a constant number of statements per batch. */
 @Injectable()
 export class UsersImportRepository {
   constructor(private readonly database: Database) {}

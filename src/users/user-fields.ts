@@ -1,6 +1,6 @@
 import type { UserEntity } from './user.entity';
 
-/** Form of a field in a file of users. `code` is text that is never a formula and needs no quotes. */
+/** Form of a field in a file of users. `code` is text that needs neither quotes nor escapes. */
 export type CellForm = 'text' | 'code' | 'json' | 'boolean' | 'time' | 'address';
 
 /** Properties of a field of the user record. */
@@ -9,13 +9,13 @@ export interface UserField {
   type: 'uuid' | 'text' | 'text[]' | 'boolean' | 'jsonb' | 'cidr[]' | 'inet' | 'timestamptz' | 'integer';
   /** set for personal values, which a purge erases from the audit log */
   personal?: true;
-  /** set for values that can identify a person, which a purge also erases from filters of operations */
+  /** set for values that identify a person; a purge also erases them from filters of operations */
   identifying?: true;
   /** set for values of a new user; the audit log records them */
   creatable?: true;
   /** value of a new user without the field, and of a cleared field; null if not set */
   empty?: unknown;
-  /** set for fields that a change can contain; `computed` if the new value depends on the old row */
+  /** set for fields that can change; `computed` if the new value depends on the old row */
   change?: 'as_given' | 'computed';
   /** set for fields that users may change on themselves without `user:update` */
   self_changeable?: true;
@@ -145,7 +145,7 @@ export type UserFieldWith<Properties extends keyof UserField> = {
 /** Values of a new user. */
 export type NewUserValues = Pick<UserEntity, UserFieldWith<'creatable'>>;
 
-/** Returns the names of the user fields that have all these properties, in the order of the table. */
+/** Returns the names of the user fields that have all these properties, in table order. */
 export function userFieldsWith<Properties extends keyof UserField>(
   ...properties: Properties[]
 ): UserFieldWith<Properties>[] {
@@ -153,7 +153,7 @@ export function userFieldsWith<Properties extends keyof UserField>(
   return names.filter((name) => properties.every((property) => property in userFields[name])) as never[];
 }
 
-/** Returns the value that is stored for a field. An absent or cleared field gets its empty value. */
+/** Returns the stored value of a field: the given one, or the empty value of the field. */
 export function storedValue(name: keyof Fields, value: unknown): unknown {
   const { empty = null }: UserField = userFields[name];
   return value ?? empty;
@@ -166,14 +166,14 @@ export function newUserValues(given: { [Name in keyof NewUserValues]?: unknown }
 }
 
 /**
- * Login names. No `@`, so that no name can be somebody's e-mail address (Keycloak
- * GHSA-j9xq-j329-2xvg).
+ * Matches login names. They have no `@`, so that no name equals an e-mail address of another user
+ * (Keycloak GHSA-j9xq-j329-2xvg).
  */
 export const nameForm = /^[A-Za-z0-9._-]+$/;
-/** Ids of carriers in the platform. */
+/** Matches ids of carriers in the platform. */
 export const carrierIdForm = /^[A-Za-z0-9._-]+$/;
 const rememberedMax = 1_000;
-/** E.164 phone numbers. */
+/** Matches E.164 phone numbers. */
 export const phoneForm = /^\+[1-9][0-9]{6,14}$/;
 
 const language = '([A-Za-z]{2,3}|[A-Za-z]{5,8})';
@@ -182,12 +182,12 @@ const variant = '(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?';
 const keyword = '([A-Za-z0-9]{3,8}|[A-Za-z0-9][A-Za-z])';
 /**
  * Matches language tags of BCP 47: language, script, region, at most one variant, and the Unicode
- * extension (`de-DE-u-co-phonebk`). Whatever matches is accepted by `Intl`, which adds only rules
- * for repeated variants and extensions.
+ * extension (`de-DE-u-co-phonebk`). `Intl` accepts each match, except with repeated variants or
+ * extensions.
  */
 export const localeForm = new RegExp(`^${language}(-[A-Za-z]{4})?${region}${variant}(-u(-${keyword})+)?$`);
 
-/** Matches what names of time zones look like; `isTimezone` knows which exist. */
+/** Matches the form of time zone names. `isTimezone` checks whether the time zone exists. */
 export const timezoneForm = /^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/;
 
 /** Returns whether a text names a time zone of the IANA database. */
@@ -201,7 +201,7 @@ export const isTimezone = remembering((text) => {
   }
 });
 
-/** Asking the runtime takes 50 µs, and users have few different answers. */
+/** Caches the results of a check: `Intl` takes 50 µs, and users have few different time zones. */
 function remembering(check: (text: string) => boolean): (text: string) => boolean {
   const known = new Map<string, boolean>();
   return (text) => {

@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { map, type Observable } from 'rxjs';
 import { CONFIG, type Config } from '../config/config';
 
-/** Adds `ETag` to answers that are one user, and `Location` to one that was created. */
+/** Adds `ETag` to responses with one user, and `Location` to the response with a new user. */
 @Injectable()
 export class UserHeadersInterceptor implements NestInterceptor {
   constructor(@Inject(CONFIG) private readonly config: Config) {}
@@ -18,20 +18,20 @@ export class UserHeadersInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     return next.handle().pipe(
-      map((answer: unknown) => {
-        const { user_id, version } = (answer ?? {}) as { user_id?: string; version?: number };
-        if (user_id === undefined || version === undefined) return answer;
+      map((body: unknown) => {
+        const { user_id, version } = (body ?? {}) as { user_id?: string; version?: number };
+        if (user_id === undefined || version === undefined) return body;
         reply.header('etag', `"${version}"`);
         if (reply.statusCode === 201) reply.header('location', `${this.config.BASE_PATH}/user/${user_id}`);
-        return answer;
+        return body;
       }),
     );
   }
 }
 
 /**
- * The versions that `If-Match` names (RFC 9110 §13.1.1), or null when any will do. What is no tag
- * of ours matches nothing.
+ * Injects the versions of `If-Match` (RFC 9110 §13.1.1), or null if any version matches. A tag of
+ * another form matches no version.
  */
 export const IfMatch = createParamDecorator((_data: unknown, context: ExecutionContext): number[] | null => {
   const header = context.switchToHttp().getRequest<FastifyRequest>().headers['if-match'];

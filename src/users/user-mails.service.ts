@@ -10,13 +10,13 @@ import type { UserResponse } from './users.dto';
 export const mailJob = 'send-mail';
 
 /**
- * What the job of a mail carries: whom and what for. The token of its link is minted when it is
- * sent, so no link lies in a queue.
+ * Payload of the job that sends a mail. The job mints the token of the link when it sends the mail,
+ * so that the queue contains no link.
  */
 export interface MailJob {
   user_id: string;
   mail: MailName;
-  /** where to, if not to the address in force */
+  /** recipient, if it is not the current address */
   email?: string;
   /** true if the mail was beyond its limit when it was requested */
   delayed?: boolean;
@@ -131,14 +131,14 @@ export class UserMailsService {
     return true;
   }
 
-  /** Takes back the mails whose links a new password has made void. */
+  /** Cancels the mails whose links a new password voids. */
   async cancelLinks(user_id: string): Promise<void> {
     await this.jobs.cancel(`reset:${user_id}`);
     await this.jobs.cancel(`invitation:${user_id}`);
     await this.jobs.cancel(`email-confirmation:${user_id}`);
   }
 
-  /** Any other mail to a user. */
+  /** Enqueues any other mail to a user. */
   async enqueue(job: MailJob): Promise<void> {
     await this.jobs.enqueue(mailJob, { ...job }, keyOf(job));
   }

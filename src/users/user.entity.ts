@@ -1,15 +1,15 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { UserType } from '../access/actor';
 
-/** The states of a user: without a password yet, able to log in, shut out. */
+/** States of a user: without a password, able to log in, and barred from logging in. */
 export const userStatuses = ['invited', 'active', 'disabled'] as const;
 /** State of a user. */
 export type UserStatus = (typeof userStatuses)[number];
 
 /**
- * A user. No secret lies on this row, so no code that reads users can leak one; the password hash
- * is in `credentials`. Roles are names in an array: one row tells all there is to know of a user,
- * in lists, bulk changes and before-images alike (ADR 0004).
+ * A user. The row contains no secret, so code that reads users cannot leak one; the password hash
+ * is in `credentials`. Roles are an array of names, so lists, bulk changes and the audit log need
+ * only this row (ADR 4).
  */
 @Entity('users')
 @Check('users_user_type_check', `user_type in ('system', 'carrier')`)
@@ -66,7 +66,7 @@ export class UserEntity {
   @Column('integer', { default: 1 }) version!: number;
 }
 
-/** The id of a purged user. No import may reuse it and inherit data stored under this id (Z24). */
+/** The id of a purged user. No import may reuse the id and inherit data stored under it (Z24). */
 @Entity('user_tombstones')
 export class UserTombstoneEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'user_tombstones_pkey' }) user_id!: string;

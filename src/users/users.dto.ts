@@ -38,7 +38,7 @@ const addresses = {
   form: 'must be an IP address or a CIDR',
 };
 
-/** Fields of a person that anybody may change on themselves. */
+/** Fields that users may change on themselves. */
 export class PersonalFields {
   /** up to 100 characters; null clears it */
   @TextField({ optional: true, nullable: true, max: 100, example: 'Ada' }) first_name?: string | null;
@@ -55,81 +55,71 @@ export class PersonalFields {
   phone?: string | null;
   /** up to 100 characters; null clears it */
   @TextField({ optional: true, nullable: true, max: 100, example: 'Head of Operations' }) job_title?: string | null;
-  /** BCP 47; mails follow it; null clears it */
+  /** BCP 47 language tag, also the language of mails; null clears it */
   @TextField({ optional: true, nullable: true, ...locale, example: 'en' }) locale?: string | null;
-  /** IANA name that the service knows; null clears it */
+  /** IANA name of a known time zone; null clears it */
   @TextField({ optional: true, nullable: true, ...timezone, example: 'Europe/Vienna' }) timezone?: string | null;
 }
 
 /** A new user. */
 export class CreateUserRequest extends PersonalFields {
-  /**
-   * `system` logs in to manage the platform's modules, `carrier` uses its services; never changes
-   */
+  /** `system` manages the platform's modules, `carrier` uses its services; never changes */
   @TextField({ max: 16, values: ['system', 'carrier'] }) user_type!: UserType;
   /** login name, 3–64 of letters, digits, `.`, `_`, `-`; unique without regard to case */
   @TextField({ ...nameLimits, example: 'ada' }) name!: string;
   /** unique without regard to case; at most 254 characters */
   @EmailField({ example: 'ada@example.com' }) email!: string;
-  /** the carrier of a Carrier User, required for them and refused for System Users */
+  /** carrier; required for a Carrier User, rejected for a System User */
   @TextField({ optional: true, nullable: true, ...carrierIdLimits }) carrier_id?: string | null;
-  /** carriers that a System User is limited to; null = all, `[]` = none */
+  /** carriers to which a System User is limited; null = all, `[]` = none */
   @TextListField(carrierIds) carrier_scope?: string[] | null;
-  /** names of roles that are open to the kind of user */
+  /** names of roles; each role must be open to the `user_type` */
   @TextListField(roleNames) roles?: string[];
-  /** addresses or CIDRs from which the user may log in; empty = any */
+  /** IP addresses or CIDRs from which the user may log in; empty = any */
   @TextListField(addresses) allowed_ips?: string[];
-  /**
-   * free JSON object, at most 16 KiB and 5 levels deep; integers within ±(2^53 - 1), texts without
-   * NUL
-   */
+  /** free JSON object of at most 16 KiB and 5 levels; integers within ±(2^53 - 1), no NUL */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
   /**
-   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the least); without it the user is invited by
-   * mail to set one. An initial password dies unused after 7 days
+   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the minimum). Without a password, the user is
+   * invited by mail to set one. An unused initial password expires after 7 days
    */
   @TextField({ optional: true, min: 1, max: 1_024, raw: true, format: 'password' }) password?: string;
-  /** whether the password must be changed at the first login; true by default when one is given */
+  /** whether the user must change the password at the first login; default true with `password` */
   @BooleanField({ optional: true }) must_change_password?: boolean;
 }
 
-/** Fields that can be changed on one user and on many alike. */
+/** Fields that can be changed on one user and in bulk. */
 export class SharedChanges {
-  /** `active` needs a password; `invited` enables a disabled user who has none */
+  /** `active` requires a password; `invited` enables a disabled user without a password */
   @TextField({ optional: true, max: 16, values: ['invited', 'active', 'disabled'] }) status?: UserStatus;
-  /** names of roles; replaces those the user has */
+  /** names of roles; replaces all roles of the user */
   @TextListField(roleNames) roles?: string[];
-  /** carriers that a System User is limited to; null = all, `[]` = none */
+  /** carriers to which a System User is limited; null = all, `[]` = none */
   @TextListField(carrierIds) carrier_scope?: string[] | null;
-  /** addresses or CIDRs from which the user may log in; empty = any. Sessions from outside end */
+  /** IP addresses or CIDRs of logins and sessions; empty = any. Sessions from elsewhere end */
   @TextListField(addresses) allowed_ips?: string[];
-  /**
-   * merged into what is there (RFC 7396): a null removes the key; at most 16 KiB and 5 levels deep
-   */
+  /** merged into the attributes (RFC 7396): null removes a key; at most 16 KiB and 5 levels */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
-  /** whether the password must be changed before anything else */
+  /** whether the user must change the password before any other request */
   @BooleanField({ optional: true }) must_change_password?: boolean;
 }
 
-/** Changes of one user: absent = unchanged, null = cleared (RFC 7396). */
+/** Changes of one user. Absent fields stay unchanged, null clears a field (RFC 7396). */
 export class ChangeUserRequest extends IntersectionType(PersonalFields, SharedChanges) {
   /** login name, 3–64 of letters, digits, `.`, `_`, `-`; unique without regard to case */
   @TextField({ optional: true, ...nameLimits }) name?: string;
-  /**
-   * becomes `email_pending` until its owner confirms it by mail; for an invited user it changes at
-   * once
-   */
+  /** becomes `email_pending` until confirmed by mail; of an invited user it changes at once */
   @EmailField({ optional: true }) email?: string;
 }
 
-/** Changes of all found users: the fields of one user that make sense for many. */
+/** Changes of all matching users. */
 export class ChangeFoundUsersRequest extends IntersectionType(
   PickType(PersonalFields, userFieldsWith('self_changeable', 'bulk_changeable')),
   SharedChanges,
 ) {
-  /** roles to give; not together with `roles` */
+  /** roles to add; not together with `roles` */
   @TextListField(roleNames) roles_add?: string[];
-  /** roles to take; not together with `roles`, and none of `roles_add` */
+  /** roles to remove; not together with `roles`, and none of `roles_add` */
   @TextListField(roleNames) roles_remove?: string[];
 }
 
@@ -141,27 +131,27 @@ export class UserResponse {
   user_type!: UserType;
   /** login name */
   name!: string;
-  /** address in force */
+  /** current e-mail address */
   email!: string;
-  /** proposed new address, not confirmed yet */
+  /** proposed new e-mail address, not yet confirmed */
   email_pending!: string | null;
-  /** when the owner of the address was last proven */
+  /** time of the last verification of `email` */
   email_verified_at!: Date | null;
-  /** first name, empty when not known */
+  /** first name, or empty */
   first_name!: string;
-  /** last name, empty when not known */
+  /** last name, or empty */
   last_name!: string;
-  /** E.164 */
+  /** E.164 phone number */
   phone!: string | null;
   /** job title */
   job_title!: string | null;
-  /** BCP 47 */
+  /** BCP 47 language tag */
   locale!: string | null;
-  /** IANA name */
+  /** IANA name of the time zone */
   timezone!: string | null;
   /** carrier of a Carrier User */
   carrier_id!: string | null;
-  /** carriers that a System User is limited to; null = all */
+  /** carriers to which a System User is limited; null = all */
   carrier_scope!: string[] | null;
   /** names of roles */
   roles!: string[];
@@ -171,38 +161,38 @@ export class UserResponse {
   allowed_ips!: string[];
   /** free JSON object */
   attributes!: Record<string, unknown>;
-  /** whether the password must be changed before anything else */
+  /** whether the user must change the password before any other request */
   must_change_password!: boolean;
-  /** seen within 5 minutes */
+  /** whether the user was seen within the last 5 minutes */
   online!: boolean;
-  /** when created, RFC 3339 in UTC */
+  /** time of creation, RFC 3339 in UTC */
   created_at!: Date;
-  /** user or key that created the user; null when the service did */
+  /** user or API key that created the user; null = the service */
   created_by!: string | null;
-  /** when a field was last changed */
+  /** time of the last change of a field */
   updated_at!: Date;
-  /** last login */
+  /** time of the last login */
   last_login_at!: Date | null;
-  /** address of the last login */
+  /** IP address of the last login */
   last_login_ip!: string | null;
-  /** last activity, to the minute */
+  /** time of the last activity, to the minute */
   last_seen_at!: Date | null;
-  /** when the password was last set */
+  /** time when the password was last set */
   password_changed_at!: Date | null;
   /**
-   * until then logins are refused, save from addresses that they came from within 30 days; the year
-   * 9999 = until the password is reset
+   * end of the account lockout; IP addresses from which the user logged in within 30 days are
+   * exempt. The year 9999 = until the password is reset
    */
   locked_until!: Date | null;
-  /** when deleted; null for the living */
+  /** time of the deletion; null = not deleted */
   deleted_at!: Date | null;
-  /** grows with each change; the `ETag` */
+  /** increases with each change; the `ETag` */
   version!: number;
 }
 
 /** The logged-in user. */
 export class CurrentUserResponse extends UserResponse {
-  /** permissions of all roles together; none while the password must be changed */
+  /** permissions of all roles; empty while the user must change the password */
   permissions!: string[];
 }
 
@@ -212,10 +202,10 @@ export class UserListResponse extends PageResponse {
   items!: UserResponse[];
 }
 
-/** A user row with what is computed. */
+/** A row of `users` with its computed columns. */
 export type UserRecord = UserEntity & { online: boolean };
 
-/** The public form of a user: an allow-list (OWASP API3:2023). */
+/** Returns the public form of a user: an allow-list of columns (OWASP API3:2023). */
 export function toUserResponse<Time = Date>(user: Timed<UserRecord, Time>): Timed<UserResponse, Time> {
   // One literal on purpose: putting the response together from parts takes 100 times as long.
   return {

@@ -13,7 +13,8 @@ type FieldsClass = RequestClass & (new () => object);
 /** Values of which each field accepts some and rejects others. */
 const values: unknown[] = [
   ...[null, undefined, true, false, 0, 1.5, '', ' ', 'x', 'ada', 'a.b-c_D9', 'a\u202eb', '\u0000', '+0', 'xx-@@'],
-  ...['x'.repeat(64), 'x'.repeat(2_000), 'x'.repeat(70_000), '😀'.repeat(101), 'Zoë 👩‍🚀', "O'Neill", 'Mars/Base'],
+  ...['x'.repeat(64), 'x'.repeat(2_000), 'x'.repeat(70_000), '😀'.repeat(101)],
+  ...['Zoë 👩‍🚀', "O'Neill", 'Mars/Base'],
   ...['ada@example.com', '  Ada@EXAMPLE.com ', 'ada@bücher.example', 'ada@', 'a@b'],
   ...['system', 'carrier', 'active', 'disabled', 'list', '+4312345678', 'de-AT', 'Europe/Vienna'],
   ...['2026-01-31T12:00:00.000Z', '2026-02-30T12:00:00.000Z', '10.0.0.1', '300.1.1.1'],
@@ -35,11 +36,14 @@ class Overlapping extends IntersectionType(CreateUserRequest, SharedChanges) {}
 /** Every class with request fields in the `*.dto.ts` files. */
 function declaredClasses(): FieldsClass[] {
   const folder = join(__dirname, '../../src');
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.dto.ts'))
-    .flatMap((file) => Object.values(require(join(folder, file)) as Record<string, unknown>)) // eslint-disable-line @typescript-eslint/no-require-imports -- finds classes that no list names
-    .filter((value): value is FieldsClass => typeof value === 'function' && /^class\b/.test(String(value)))
-    .filter((type) => fieldsOf(type).size > 0);
+  return (
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.dto.ts'))
+      // eslint-disable-next-line @typescript-eslint/no-require-imports -- finds unlisted classes
+      .flatMap((file) => Object.values(require(join(folder, file)) as Record<string, unknown>))
+      .filter((value): value is FieldsClass => typeof value === 'function' && /^class\b/.test(String(value)))
+      .filter((type) => fieldsOf(type).size > 0)
+  );
 }
 
 const pipe = createValidationPipe();

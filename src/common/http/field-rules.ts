@@ -36,9 +36,9 @@ const known = new WeakMap<RequestClass, Map<string, HostedField>>();
 
 /**
  * Hosts the rules of a field in class-validator.
- * Both readers take the rules from there: the validation pipe, and `checkFields`. So they also agree
- * on classes that inherit fields or derive them with `PickType`, `OmitType`, `PartialType` or
- * `IntersectionType`.
+ * Both readers take the rules from there: the validation pipe and `checkFields`. Therefore they
+ * also agree on classes that inherit fields or derive them with `PickType`, `OmitType`,
+ * `PartialType` or `IntersectionType`.
  */
 export function ValidateRules(rules: FieldRules): PropertyDecorator {
   const validate = (value: unknown) => faultOf(rules, value) === null;

@@ -3,7 +3,7 @@ import type { RawQuery } from './filter';
 
 /**
  * Reads a boolean query parameter. An absent parameter is false.
- * @param errors receives the error of a wrong value; omit it if the request-rules guard has checked it
+ * @param errors receives the error of a wrong value; omit it if the request-rules guard checked it
  * @param allowed `['true']` for a parameter that can only be set
  */
 export function readBoolean(
