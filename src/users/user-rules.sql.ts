@@ -30,8 +30,7 @@ export function refusalSql(actor: Actor, { action, grants }: CheckedAction): Sql
   const isSelf = isOwn(actor, 'users.user_id');
   const rules = [
     ...versionRules(action),
-    sql`when ${isSelf} and ${touchesPowerSql(action, assignments)}
-            then 'user.self_protected'`,
+    ...powerRules(action, assignments, isSelf),
     ...selfRules(actor, action, assignments),
     sql`when not ${isSelf} and users.roles && ${grants.forbidden}::text[] then 'access.protected_user'`,
     ...(action.kind === 'undo' ? undoRules(action, grants) : []),
@@ -61,10 +60,14 @@ function versionRules(action: UserAction): SqlFragment[] {
   return versions === null ? [] : [sql`when users.version <> all(${versions}::integer[]) then 'user.version_mismatch'`];
 }
 
-/** For an undo, the answer depends on the columns that the operation changed of this user. */
-function touchesPowerSql(action: UserAction, assignments: Assignment[]): SqlFragment {
-  if (action.kind === 'undo') return differsSql(assignments.filter(({ column }) => powerColumns.includes(column)));
-  return sql`${action.kind === 'delete' || touchesPower(action.change)}::boolean`;
+/** For an undo, the columns that the operation changed of this user decide. */
+function powerRules(action: UserAction, assignments: Assignment[], isSelf: SqlFragment): SqlFragment[] {
+  if (action.kind === 'undo') {
+    const power = assignments.filter(({ column }) => powerColumns.includes(column));
+    return [sql`when ${isSelf} and ${differsSql(power)} then 'user.self_protected'`];
+  }
+  const touches = action.kind === 'delete' || touchesPower(action.change);
+  return touches ? [sql`when ${isSelf} then 'user.self_protected'`] : [];
 }
 
 /**
