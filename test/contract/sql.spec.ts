@@ -14,11 +14,15 @@ import { jobs } from '../sql/jobs';
 import { liveLogins } from '../sql/live-logins';
 import { loginAttempts } from '../sql/login-attempts';
 import { logins } from '../sql/logins';
+import { operationBatches } from '../sql/operation-batches';
+import { operations } from '../sql/operations';
 import { rateLimits } from '../sql/rate-limits';
 import { roles } from '../sql/roles';
 import { sessionEnds } from '../sql/session-ends';
 import { sessions } from '../sql/sessions';
 import { signingKeys } from '../sql/signing-keys';
+import { users } from '../sql/users';
+import { usersBulk } from '../sql/users-bulk';
 
 const directory = 'docs/sql';
 const all = [
@@ -32,15 +36,19 @@ const all = [
   liveLogins,
   loginAttempts,
   logins,
+  operationBatches,
+  operations,
   rateLimits,
   roles,
   sessionEnds,
   sessions,
   signingKeys,
+  users,
+  usersBulk,
 ];
 
 /** Repositories without examples. Keep this list empty. */
-const withoutExamples = ['operation-batches', 'operations', 'users', 'users-bulk', 'users-export', 'users-import'];
+const withoutExamples = ['users-export', 'users-import'];
 
 /** Returns `api-keys` for `ApiKeysRepository`. */
 const stemOf = ({ repository }: SqlExamples) =>

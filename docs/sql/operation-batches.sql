@@ -1,0 +1,82 @@
+-- The statements of OperationBatchesRepository, as they are sent.
+-- Written by `npm run generate` from the examples in test/sql/operation-batches.ts.
+
+-- findOldest([ 'change', 'delete', 'undo' ])
+select operation_id
+from operations
+where finished_at is null
+  and status <> 'receiving'
+  and kind = any($1::text[])
+order by operation_id
+limit 1;
+
+-- findStalled(5)
+select distinct kind
+from operations
+where finished_at is null
+  and status <> 'receiving'
+  and progressed_at <= now() - make_interval(secs => $1);
+
+-- findNext(other_id)
+select min(number) as number
+from operation_batches
+where operation_id = $1::uuid;
+
+-- userIdsOf(other_id, 0)
+SELECT "OperationBatchEntity"."operation_id" AS "OperationBatchEntity_operation_id", "OperationBatchEntity"."number" AS "OperationBatchEntity_number", "OperationBatchEntity"."user_ids" AS "OperationBatchEntity_user_ids", "OperationBatchEntity"."rows" AS "OperationBatchEntity_rows" FROM "operation_batches" "OperationBatchEntity" WHERE (("OperationBatchEntity"."operation_id" = $1) AND ("OperationBatchEntity"."number" = $2)) LIMIT 1;
+
+-- rowsOf(other_id, 0)
+SELECT "OperationBatchEntity"."operation_id" AS "OperationBatchEntity_operation_id", "OperationBatchEntity"."number" AS "OperationBatchEntity_number", "OperationBatchEntity"."user_ids" AS "OperationBatchEntity_user_ids", "OperationBatchEntity"."rows" AS "OperationBatchEntity_rows" FROM "operation_batches" "OperationBatchEntity" WHERE (("OperationBatchEntity"."operation_id" = $1) AND ("OperationBatchEntity"."number" = $2)) LIMIT 1;
+
+-- addRows(other_id, 0, [])
+update operations
+set total = total + $1::integer, progressed_at = now()
+where operation_id = $2::uuid
+  and status = 'receiving'
+returning 1;
+
+-- finish(other_id, 0, outcome, 100)
+update operations
+set
+  status = 'running',
+  processed = processed + $1::integer,
+  changed = changed + $2::integer,
+  unchanged = unchanged + $3::integer,
+  skipped_count = skipped_count + $4::integer,
+  skipped_reasons = case
+    when $5::integer = 0 then skipped_reasons
+    else (
+      select coalesce(jsonb_object_agg(key, total), '{}')
+      from (
+        select key, sum(value::integer) as total
+        from (
+          select * from jsonb_each_text(skipped_reasons)
+          union all
+          select * from jsonb_each_text($6::jsonb)
+        ) counts
+        group by key
+      ) sums
+    )
+  end,
+  skipped = case
+    when $7::integer = 0 or jsonb_array_length(skipped) >= $8::integer then skipped
+    else (
+      select coalesce(jsonb_agg(value order by place), '[]')
+      from jsonb_array_elements(skipped || $9::jsonb) with ordinality
+        as items (value, place)
+      where place <= $10::integer
+    )
+  end,
+  started_at = coalesce(started_at, now()),
+  progressed_at = clock_timestamp()
+where operation_id = $11::uuid;
+DELETE FROM "operation_batches" WHERE ("operation_id" = $1 AND "number" = $2);
+
+-- removeAbandoned(600)
+delete from operations
+where finished_at is null
+  and status = 'receiving'
+  and progressed_at <= now() - make_interval(secs => $1);
+
+-- analyze()
+analyze (skip_locked) users, user_search;

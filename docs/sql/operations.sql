@@ -1,0 +1,208 @@
+-- The statements of OperationsRepository, as they are sent.
+-- Written by `npm run generate` from the examples in test/sql/operations.ts.
+
+-- insert(operation)
+insert into operations (
+  operation_id, kind, permission, status, actor_type, actor_id,
+  session_id, ip, request_id, request, confirm_id, undo_of
+)
+values (
+  $1, $2, $3, $4, $5, $6,
+  $7, $8, $9, $10::jsonb, $11, $12
+);
+
+-- overlaps(other_id, [ user_id ])
+with mine as materialized (select unnest($1::uuid[]) as user_id)
+select 1
+from operations
+join operation_batches using (operation_id)
+cross join unnest(user_ids) as their (user_id)
+where operations.finished_at is null
+  and operation_id <> $2::uuid
+  and user_ids[1] <= (select user_id from mine order by user_id desc limit 1)
+  and user_ids[cardinality(user_ids)] >= (select user_id from mine order by user_id limit 1)
+  -- As a value, so that a hash is searched. The planner expects ten rows on both sides and
+  -- would compare each with each in a join.
+  and (their.user_id in (select user_id from mine)) is true
+limit 1;
+
+-- find(other_id, { scope: limited, permissions: [ 'user:update' ] })
+select
+  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
+  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
+  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
+  operations.skipped_count, operations.skipped_reasons,
+  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.progressed_at, operations.finished_at, operations.undo_until
+from operations
+where operation_id = $1::uuid
+  and operations.permission = any($2::text[])
+  and (
+    $3::boolean
+    or (operations.actor_type = $4 and operations.actor_id = $5::uuid)
+  );
+
+-- list({ scope: administrator, permissions: [ 'user:update' ] }, { status: 'running' })
+select
+  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
+  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
+  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
+  operations.skipped_count, operations.skipped_reasons,
+  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.progressed_at, operations.finished_at, operations.undo_until,
+  (operations.created_at)::text as cursor_value
+from operations
+where operations.permission = any($1::text[])
+  and (
+    $2::boolean
+    or (operations.actor_type = $3 and operations.actor_id = $4::uuid)
+  )
+  and (operations.status = $5::text)
+order by operations.created_at desc, operations.operation_id desc
+limit $6;
+
+-- skippedOf(other_id)
+select skipped
+from operations
+where operation_id = $1::uuid;
+
+-- findToRun(other_id)
+select
+  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
+  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
+  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
+  operations.skipped_count, operations.skipped_reasons,
+  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.progressed_at, operations.finished_at, operations.undo_until
+from operations
+where operation_id = $1::uuid;
+
+-- lock(other_id, 'skip')
+select
+  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
+  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
+  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
+  operations.skipped_count, operations.skipped_reasons,
+  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.progressed_at, operations.finished_at, operations.undo_until
+from operations
+where operation_id = $1::uuid
+for update skip locked;
+
+-- lock(other_id, 'wait')
+select
+  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
+  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
+  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
+  operations.skipped_count, operations.skipped_reasons,
+  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.progressed_at, operations.finished_at, operations.undo_until
+from operations
+where operation_id = $1::uuid
+for update;
+
+-- accept(other_id, 12000)
+update operations
+set status = 'waiting', total = coalesce($1::integer, total), progressed_at = now()
+where operation_id = $2::uuid
+  and status in ('receiving', 'waiting');
+
+-- complete(other_id, outcome)
+update operations
+set
+  status = 'done',
+  total = $1::integer,
+  processed = $2::integer,
+  changed = $3::integer,
+  unchanged = $4::integer,
+  skipped_count = $5::integer,
+  skipped_reasons = $6::jsonb,
+  skipped = $7::jsonb,
+  started_at = now(),
+  progressed_at = case when $8::integer = 0 then now() else clock_timestamp() end,
+  finished_at = clock_timestamp(),
+  undo_until = case
+    when $9::integer > 0 and kind in ('change', 'delete') then now() + make_interval(days => $10::integer)
+  end
+where operation_id = $11::uuid
+returning
+  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
+  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
+  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
+  operations.skipped_count, operations.skipped_reasons,
+  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.progressed_at, operations.finished_at, operations.undo_until;
+
+-- finish(other_id, 'done', null)
+update operations
+set
+  status = $1,
+  error_code = $2,
+  started_at = coalesce(started_at, now()),
+  finished_at = clock_timestamp(),
+  undo_until = case
+    when changed > 0 and kind in ('change', 'delete') then now() + make_interval(days => $3::integer)
+  end
+where operation_id = $4::uuid
+  and finished_at is null;
+update operations
+set undone_by = null
+from operations undo
+where undo.operation_id = $1::uuid
+  and (undo.status <> 'done' or undo.changed = 0 or undo.skipped_count > 0)
+  and operations.operation_id = undo.undo_of
+  and operations.undone_by = undo.operation_id;
+DELETE FROM "operation_batches" WHERE "operation_id" = $1;
+
+-- reopenUndone(other_id)
+update operations
+set undone_by = null
+from operations undo
+where undo.operation_id = $1::uuid
+  and (undo.status <> 'done' or undo.changed = 0 or undo.skipped_count > 0)
+  and operations.operation_id = undo.undo_of
+  and operations.undone_by = undo.operation_id;
+
+-- noteUndone(other_id, other_id)
+update operations
+set undone_by = $1::uuid
+where operation_id = $2::uuid
+  and undo_until > now()
+  and undone_by is null
+returning 1;
+
+-- undosOf(other_id)
+select operation_id
+from operations
+where undo_of = $1::uuid;
+
+-- remove(other_id)
+DELETE FROM "operations" WHERE "operation_id" = $1;
+
+-- eraseValues([ 'name', 'email' ], [ 'ada' ])
+update operations
+set request = jsonb_set(request, '{filters}', (
+  select jsonb_object_agg(filter.key, case when filter.key ~ $1::text
+    and exists (
+      select 1
+      from unnest($2::text[]) as value
+      where strpos(' ' || regexp_replace(lower(filter.value), '[^[:alnum:]]+', ' ', 'g') || ' ', ' ' || regexp_replace(lower(value), '[^[:alnum:]]+', ' ', 'g') || ' ') > 0
+    ) then '(erased)' else filter.value end)
+  from jsonb_each_text(request -> 'filters') filter
+))
+where exists (
+  select 1
+  from jsonb_each_text(request -> 'filters') filter
+  where filter.key ~ $3::text
+    and exists (
+      select 1
+      from unnest($4::text[]) as value
+      where strpos(' ' || regexp_replace(lower(filter.value), '[^[:alnum:]]+', ' ', 'g') || ' ', ' ' || regexp_replace(lower(value), '[^[:alnum:]]+', ' ', 'g') || ' ') > 0
+    )
+);

@@ -1,0 +1,87 @@
+-- The statements of UsersBulkRepository, as they are sent.
+-- Written by `npm run generate` from the examples in test/sql/users-bulk.ts.
+
+-- fix({ scope: limited, conditions: [ carrier ] }, 'seed', 10001)
+with
+  matching as materialized (
+    select users.user_id
+    from users
+    where users.deleted_at is null
+      and (
+        (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
+        or users.user_id = $2::uuid
+      )
+      and (users.carrier_id = $3::text)
+  ),
+  fixed as materialized (
+    select user_id
+    from matching
+    limit $4::integer
+  )
+select
+  count(*)::integer as count,
+  coalesce(sum(uuid_hash_extended(
+    user_id, hashtextextended($5::text, $6::bigint)
+  )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
+    user_id, hashtextextended($7::text, $8::bigint)
+  )), 0)::text as digest,
+  now() as fixed_at,
+  coalesce(array_agg(user_id), '{}') as user_ids
+from fixed;
+
+-- fix({ undo_of: other_id, undos: [ other_id ] }, 'seed', 10001)
+with
+  matching as materialized (
+    select target_id as user_id
+    from events
+    where operation_id = $1::uuid
+      and event_type in ('user.changed', 'user.deleted')
+    except
+    select target_id
+    from events
+    where operation_id = any($2::uuid[])
+      and event_type in ('user.changed', 'user.restored')
+  ),
+  fixed as materialized (
+    select user_id
+    from matching
+    limit $3::integer
+  )
+select
+  count(*)::integer as count,
+  coalesce(sum(uuid_hash_extended(
+    user_id, hashtextextended($4::text, $5::bigint)
+  )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
+    user_id, hashtextextended($6::text, $7::bigint)
+  )), 0)::text as digest,
+  now() as fixed_at,
+  coalesce(array_agg(user_id), '{}') as user_ids
+from fixed;
+
+-- fixInBatches({ scope: administrator, conditions: [ carrier ] }, 'seed', other_id)
+with
+  matching as materialized (
+    select users.user_id
+    from users
+    where users.deleted_at is null
+      and true
+      and (users.carrier_id = $1::text)
+  ),
+  stored as (
+    insert into operation_batches (operation_id, number, user_ids)
+    select $2::uuid, number, array_agg(user_id order by user_id)
+    from (
+      select user_id, (row_number() over (order by user_id) - 1) / $3::integer as number
+      from matching
+    ) numbered
+    group by number
+  )
+select
+  count(*)::integer as count,
+  coalesce(sum(uuid_hash_extended(
+    user_id, hashtextextended($4::text, $5::bigint)
+  )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
+    user_id, hashtextextended($6::text, $7::bigint)
+  )), 0)::text as digest,
+  now() as fixed_at
+from matching;

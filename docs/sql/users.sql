@@ -1,0 +1,827 @@
+-- The statements of UsersRepository, as they are sent.
+-- Written by `npm run generate` from the examples in test/sql/users.ts.
+
+-- find(user_id, administrator)
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+from users
+where users.user_id = $1::uuid
+  and users.deleted_at is null
+  and true;
+
+-- find(user_id, carrierUser)
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+from users
+where users.user_id = $1::uuid
+  and users.deleted_at is null
+  and (users.user_type = 'carrier' and users.carrier_id = $2::text);
+
+-- findWithDeleted(user_id, limited)
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+from users
+where users.user_id = $1::uuid
+  and (
+    (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
+    or users.user_id = $3::uuid
+  );
+
+-- findByLogin('ada', administrator)
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+from users
+where lower(users.name) = lower($1::text)
+  and users.deleted_at is null
+  and true;
+
+-- findByLogin('ada@example.com', administrator)
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+from users
+where lower(users.email) = lower($1::text)
+  and users.deleted_at is null
+  and true;
+
+-- findAdministrator(user_id, administrator)
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+from users
+where users.user_id = $1::uuid
+  and users.roles && array(select name from roles where '*' = any(permissions))
+  and true;
+
+-- list(administrator, {}, false)
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.created_at)::text as cursor_value
+from users
+where users.deleted_at is null and true
+order by users.created_at desc, users.user_id desc
+limit 51;
+
+-- list(limited, { q: 'ada', status: 'active' }, false)
+explain (format json)
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+from users
+where users.deleted_at is null and (
+  (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
+  or users.user_id = $2::uuid
+)
+  and users.user_id in (select user_search.user_id from user_search where (user_search.names like $3::text || search_text($4) || '%'))
+  and (users.status = $5::text);
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.created_at)::text as cursor_value
+from users
+where users.deleted_at is null and (
+  (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
+  or users.user_id = $2::uuid
+)
+  and users.user_id in (select user_search.user_id from user_search where (user_search.names like $3::text || search_text($4) || '%'))
+  and (users.status = $5::text)
+order by users.created_at desc, users.user_id desc
+limit $6;
+
+-- listByIds([ user_id ], limited)
+select
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+from users
+where users.user_id = any($1::uuid[])
+  and (
+    (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
+    or users.user_id = $3::uuid
+  )
+order by users.user_id;
+
+-- findTaken('ada', 'ada@example.com')
+select case
+  when exists (
+    select 1
+    from users other
+    where (other.deleted_at is null or other.deleted_at > 'infinity')
+      and lower(other.name) = lower($1::text)
+  ) then 'user.name_taken'
+  when exists (
+    select 1
+    from users other
+    where (other.deleted_at is null or other.deleted_at < '-infinity')
+      and lower(other.email) = lower($2::text)
+  ) then 'user.email_taken'
+end as code;
+
+-- insert(user, user_id, false)
+insert into users (
+  user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, locale, timezone, carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password, created_at, last_login_at, last_login_ip, last_seen_at, password_changed_at, created_by
+)
+select
+  user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, locale, timezone, carrier_id, carrier_scope, roles, status, array(
+    select distinct network(address::inet)::cidr
+    from unnest(allowed_ips) address
+    order by 1
+  ), attributes, must_change_password, coalesce(created_at, now()), last_login_at, last_login_ip, last_seen_at, coalesce(password_changed_at, case when has_password then now() end), $1::uuid
+from jsonb_to_recordset($2::jsonb) as row (has_password boolean, user_id uuid, user_type text, name text, email text, email_verified_at timestamptz, first_name text, last_name text, phone text, job_title text, locale text, timezone text, carrier_id text, carrier_scope text[], roles text[], status text, allowed_ips text[], attributes jsonb, must_change_password boolean, created_at timestamptz, last_login_at timestamptz, last_login_ip inet, last_seen_at timestamptz, password_changed_at timestamptz)
+returning
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+
+-- preview(limited, changeTimezone, [ carrier ], 'seed')
+with
+  -- found: the users, each with the code of the rule that forbids the action and whether it
+  -- would change the user.
+  found as materialized (
+    select
+      users.user_id,
+      users.carrier_id,
+      case
+        when not users.user_id = $1::uuid and users.roles && $2::text[] then 'access.protected_user'
+      end as refusal,
+      (users.timezone is distinct from users.after_timezone) as differs,
+      ((
+        users.user_type = 'system'
+        and users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id and credentials.expires_at is null
+        )
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      ) and not (
+        users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      )) as leaves_administrators
+    from (
+      select users.*,
+        $3::text as after_timezone
+      from users
+      where users.deleted_at is null
+        and (
+          (users.user_type = 'carrier' and users.carrier_id = any($4::text[]))
+          or users.user_id = $5::uuid
+        )
+        and (users.carrier_id = $6::text)
+      offset 0
+    ) users
+  ),
+  -- last_administrator: an administrator who must stay, if the action would remove all.
+  last_administrator as (
+    select user_id
+    from found
+    where leaves_administrators and refusal is null
+      and (select count(*) from users where (
+        users.user_type = 'system'
+        and users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id and credentials.expires_at is null
+        )
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      ))
+      <= (select count(*) from found where leaves_administrators and refusal is null)
+    order by user_id
+    limit 1
+  ),
+  -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
+  judged as materialized (
+    select
+      found.*,
+      case
+        when refusal is null and leaves_administrators and user_id = (select user_id from last_administrator)
+        then 'user.last_administrator'
+        else refusal
+      end as verdict
+    from found
+  ),
+  -- skipped: the users that a rule forbids to change.
+  skipped as not materialized (
+    select user_id, verdict as reason
+    from judged
+    where verdict is not null
+  )
+  -- result
+select
+  (select count(*)::integer from judged) as matched,
+  (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
+  (
+    select coalesce(jsonb_object_agg(reason, count), '{}')
+    from (select reason, count(*)::integer as count from skipped group by reason) counted
+  ) as skipped_reasons,
+  (
+    select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
+    from (select * from skipped order by user_id limit $7::integer) first_skipped
+  ) as skipped,
+  (select count(*)::integer from judged where verdict is null and differs) as would_change,
+  (select coalesce(sum(uuid_hash_extended(
+    user_id, hashtextextended($8::text, $9::bigint)
+  )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
+    user_id, hashtextextended($10::text, $11::bigint)
+  )), 0)::text from judged) as digest,
+  now() as previewed_at,
+  array(
+    select user_id
+    from judged
+    where verdict is null and differs
+    order by user_id
+    limit $12::integer
+  ) as sample_ids;
+
+-- apply(administrator, changeTimezone, [ user_id ], changed)
+with
+  -- found: the users, each with the code of the rule that forbids the action and whether it
+  -- would change the user.
+  found as materialized (
+    select
+      users.user_id,
+      users.carrier_id,
+      users.timezone as before_timezone, users.after_timezone,
+      case
+        when not users.user_id = $1::uuid and users.roles && $2::text[] then 'access.protected_user'
+      end as refusal,
+      (users.timezone is distinct from users.after_timezone) as differs,
+      ((
+        users.user_type = 'system'
+        and users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id and credentials.expires_at is null
+        )
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      ) and not (
+        users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      )) as leaves_administrators
+    from (
+      select users.*,
+        $3::text as after_timezone
+      from users
+      where users.user_id = any($4::uuid[])
+        and true
+        and num_nulls(users.deleted_at) = 1
+      order by users.user_id for update of users
+    ) users
+  ),
+  -- last_administrator: an administrator who must stay, if the action would remove all.
+  last_administrator as (
+    select user_id
+    from found
+    where leaves_administrators and refusal is null
+      and (select count(*) from users where (
+        users.user_type = 'system'
+        and users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id and credentials.expires_at is null
+        )
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      ))
+      <= (select count(*) from found where leaves_administrators and refusal is null)
+    order by user_id
+    limit 1
+  ),
+  -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
+  judged as materialized (
+    select
+      found.*,
+      case
+        when refusal is null and leaves_administrators and user_id = (select user_id from last_administrator)
+        then 'user.last_administrator'
+        else refusal
+      end as verdict
+    from found
+  ),
+  -- changed: the users that the verdict allows to change and that have other values now.
+  changed as (
+    update users
+    set
+      timezone = judged.after_timezone,
+      updated_at = now(),
+      version = users.version + 1
+    from judged
+    where users.user_id = judged.user_id
+      and judged.verdict is null
+      and judged.differs
+    returning
+      users.user_id as id,
+      users.carrier_id,
+      users.version,
+      case when judged.before_timezone is distinct from users.timezone
+        then jsonb_build_object('timezone', jsonb_build_object('before', judged.before_timezone, 'after', users.timezone))
+        else '{}' end as changes,
+      (false) as shut_out
+  ),
+  -- recorded: one event for each changed user.
+  recorded as (
+    insert into events (
+      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
+      target_id, carrier_id, changes, target_version
+    )
+    select
+      $5, $6::uuid, $7, $8, $9::uuid, $10::uuid,
+      $11::inet, $12,
+      target.id, target.carrier_id, target.changes, target.version
+    from changed target
+  ),
+  -- skipped: the users that a rule forbids to change, and the ids for which no user was found.
+  skipped as not materialized (
+    select user_id, verdict as reason
+    from judged
+    where verdict is not null
+    union all
+    select user_id, 'user.not_found'
+    from unnest($13::uuid[]) wanted (user_id)
+    where user_id not in (select user_id from judged)
+  )
+  -- result
+select
+  (select count(*)::integer from judged) as matched,
+  (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
+  (
+    select coalesce(jsonb_object_agg(reason, count), '{}')
+    from (select reason, count(*)::integer as count from skipped group by reason) counted
+  ) as skipped_reasons,
+  (
+    select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
+    from (select * from skipped order by user_id limit $14::integer) first_skipped
+  ) as skipped,
+  array(select id from changed) as changed_ids,
+  array(select id from changed where shut_out) as shut_out_ids,
+  (select changes from changed limit 1) as changes;
+
+-- apply(limited, addRoles, [ user_id ], changed)
+with
+  -- found: the users, each with the code of the rule that forbids the action and whether it
+  -- would change the user.
+  found as materialized (
+    select
+      users.user_id,
+      users.carrier_id,
+      users.roles as before_roles, users.after_roles,
+      case
+        when users.user_id = $1::uuid then 'user.self_protected'
+        when not users.user_id = $2::uuid and users.roles && $3::text[] then 'access.protected_user'
+        when cardinality(users.after_roles) > $4
+        or not (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) <@ (
+          case users.user_type when 'system' then $5::text[] else $6::text[] end
+        ))
+        then 'request.invalid/roles'
+      end as refusal,
+      (users.roles is distinct from users.after_roles) as differs,
+      ((
+        users.user_type = 'system'
+        and users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id and credentials.expires_at is null
+        )
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      ) and not (
+        users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and users.after_roles && array(select name from roles where '*' = any(permissions))
+      )) as leaves_administrators
+    from (
+      select users.*,
+        array(
+          select distinct role
+          from unnest(users.roles || $7::text[]) role
+          where role <> all($8::text[])
+          order by role
+        ) as after_roles
+      from users
+      where users.user_id = any($9::uuid[])
+        and (
+          (users.user_type = 'carrier' and users.carrier_id = any($10::text[]))
+          or users.user_id = $11::uuid
+        )
+        and num_nulls(users.deleted_at) = 1
+      order by users.user_id for update of users
+    ) users
+  ),
+  -- last_administrator: an administrator who must stay, if the action would remove all.
+  last_administrator as (
+    select user_id
+    from found
+    where leaves_administrators and refusal is null
+      and (select count(*) from users where (
+        users.user_type = 'system'
+        and users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id and credentials.expires_at is null
+        )
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      ))
+      <= (select count(*) from found where leaves_administrators and refusal is null)
+    order by user_id
+    limit 1
+  ),
+  -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
+  judged as materialized (
+    select
+      found.*,
+      case
+        when refusal is null and leaves_administrators and user_id = (select user_id from last_administrator)
+        then 'user.last_administrator'
+        else refusal
+      end as verdict
+    from found
+  ),
+  -- changed: the users that the verdict allows to change and that have other values now.
+  changed as (
+    update users
+    set
+      roles = judged.after_roles,
+      updated_at = now(),
+      version = users.version + 1
+    from judged
+    where users.user_id = judged.user_id
+      and judged.verdict is null
+      and judged.differs
+    returning
+      users.user_id as id,
+      users.carrier_id,
+      users.version,
+      case when judged.before_roles is distinct from users.roles
+        then jsonb_build_object('roles', jsonb_build_object('before', judged.before_roles, 'after', users.roles))
+        else '{}' end as changes,
+      (false) as shut_out
+  ),
+  -- recorded: one event for each changed user.
+  recorded as (
+    insert into events (
+      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
+      target_id, carrier_id, changes, target_version
+    )
+    select
+      $12, $13::uuid, $14, $15, $16::uuid, $17::uuid,
+      $18::inet, $19,
+      target.id, target.carrier_id, target.changes, target.version
+    from changed target
+  ),
+  -- skipped: the users that a rule forbids to change, and the ids for which no user was found.
+  skipped as not materialized (
+    select user_id, verdict as reason
+    from judged
+    where verdict is not null
+    union all
+    select user_id, 'user.not_found'
+    from unnest($20::uuid[]) wanted (user_id)
+    where user_id not in (select user_id from judged)
+  )
+  -- result
+select
+  (select count(*)::integer from judged) as matched,
+  (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
+  (
+    select coalesce(jsonb_object_agg(reason, count), '{}')
+    from (select reason, count(*)::integer as count from skipped group by reason) counted
+  ) as skipped_reasons,
+  (
+    select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
+    from (select * from skipped order by user_id limit $21::integer) first_skipped
+  ) as skipped,
+  array(select id from changed) as changed_ids,
+  array(select id from changed where shut_out) as shut_out_ids,
+  (select changes from changed limit 1) as changes;
+
+-- apply(administrator, undoDeletion, [ user_id ], changed)
+with
+  -- found: the users, each with the code of the rule that forbids the action and whether it
+  -- would change the user.
+  found as materialized (
+    select
+      users.user_id,
+      users.carrier_id,
+      users.locale as before_locale, users.after_locale,
+      users.timezone as before_timezone, users.after_timezone,
+      users.carrier_scope as before_carrier_scope, users.after_carrier_scope,
+      users.roles as before_roles, users.after_roles,
+      users.status as before_status, users.after_status,
+      users.allowed_ips as before_allowed_ips, users.after_allowed_ips,
+      users.attributes as before_attributes, users.after_attributes,
+      users.must_change_password as before_must_change_password, users.after_must_change_password,
+      users.deleted_at as before_deleted_at, users.after_deleted_at,
+      case
+        when users.version is distinct from users.version_left then 'user.version_mismatch'
+        when users.user_id = $1::uuid and (users.carrier_scope is distinct from users.after_carrier_scope
+          or users.roles is distinct from users.after_roles
+          or users.status is distinct from users.after_status
+          or users.deleted_at is distinct from users.after_deleted_at) then 'user.self_protected'
+        when users.user_id = $2::uuid and (users.allowed_ips is distinct from users.after_allowed_ips)
+        and cardinality(users.after_allowed_ips) > 0
+        and not coalesce($3::inet <<= any(users.after_allowed_ips), false)
+        then 'user.self_protected'
+        when not users.user_id = $4::uuid and users.roles && $5::text[] then 'access.protected_user'
+        when users.deleted_at is not null and users.after_deleted_at is null and (
+          exists (
+            select 1
+            from users other
+            where (other.deleted_at is null or other.deleted_at > 'infinity')
+              and lower(other.name) = lower(users.name)
+          )
+          or row_number() over (partition by lower(users.name) order by users.user_id) > 1
+        ) then 'user.name_taken'
+        when users.deleted_at is not null and users.after_deleted_at is null and (
+          exists (
+            select 1
+            from users other
+            where (other.deleted_at is null or other.deleted_at < '-infinity')
+              and lower(other.email) = lower(users.email)
+          )
+          or row_number() over (partition by lower(users.email) order by users.user_id) > 1
+        ) then 'user.email_taken'
+        when users.deleted_at is not null and users.after_deleted_at is null and not (users.after_roles <@ (
+          case users.user_type when 'system' then $6::text[] else $7::text[] end
+        ))
+        then 'request.invalid/roles'
+        when (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) || array(select role from unnest(users.roles) role where role <> all(users.after_roles))) && $8::text[]
+        then 'access.grant_exceeds_own'
+        when users.status <> users.after_status and users.after_status = 'active' and not exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id
+            and (credentials.expires_at is null or credentials.expires_at > now())
+        ) then 'user.no_password'
+        when users.status <> users.after_status and users.after_status = 'invited' and exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id
+            and (credentials.expires_at is null or credentials.expires_at > now())
+        ) then 'request.invalid/status'
+        when cardinality(users.after_roles) > $9
+        or not (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) <@ (
+          case users.user_type when 'system' then $10::text[] else $11::text[] end
+        ))
+        then 'request.invalid/roles'
+      end as refusal,
+      (users.locale is distinct from users.after_locale
+        or users.timezone is distinct from users.after_timezone
+        or users.carrier_scope is distinct from users.after_carrier_scope
+        or users.roles is distinct from users.after_roles
+        or users.status is distinct from users.after_status
+        or users.allowed_ips is distinct from users.after_allowed_ips
+        or users.attributes is distinct from users.after_attributes
+        or users.must_change_password is distinct from users.after_must_change_password
+        or users.deleted_at is distinct from users.after_deleted_at) as differs,
+      ((
+        users.user_type = 'system'
+        and users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id and credentials.expires_at is null
+        )
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      ) and not (
+        users.after_status = 'active'
+        and users.after_carrier_scope is null
+        and users.after_deleted_at is null
+        and users.after_roles && array(select name from roles where '*' = any(permissions))
+      )) as leaves_administrators
+    from (
+      select users.*, before.target_version as version_left,
+        restored.locale as after_locale,
+        restored.timezone as after_timezone,
+        restored.carrier_scope as after_carrier_scope,
+        restored.roles as after_roles,
+        restored.status as after_status,
+        restored.allowed_ips as after_allowed_ips,
+        restored.attributes as after_attributes,
+        restored.must_change_password as after_must_change_password,
+        restored.deleted_at as after_deleted_at
+      from users
+      cross join lateral (
+        select changes, target_version
+        from events
+        where operation_id = $12::uuid
+          and target_id = users.user_id
+          and event_type in ('user.changed', 'user.deleted')
+        offset 0
+      ) before
+      cross join lateral jsonb_populate_record(
+        users,
+        (select jsonb_object_agg(key, value -> 'before') from jsonb_each(before.changes))
+      ) restored
+      where users.user_id = any($13::uuid[])
+        and true
+      order by users.user_id for update of users
+    ) users
+  ),
+  -- last_administrator: an administrator who must stay, if the action would remove all.
+  last_administrator as (
+    select user_id
+    from found
+    where leaves_administrators and refusal is null
+      and (select count(*) from users where (
+        users.user_type = 'system'
+        and users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id and credentials.expires_at is null
+        )
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      ))
+      <= (select count(*) from found where leaves_administrators and refusal is null)
+    order by user_id
+    limit 1
+  ),
+  -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
+  judged as materialized (
+    select
+      found.*,
+      case
+        when refusal is null and leaves_administrators and user_id = (select user_id from last_administrator)
+        then 'user.last_administrator'
+        else refusal
+      end as verdict
+    from found
+  ),
+  -- changed: the users that the verdict allows to change and that have other values now.
+  changed as (
+    update users
+    set
+      locale = judged.after_locale,
+      timezone = judged.after_timezone,
+      carrier_scope = judged.after_carrier_scope,
+      roles = judged.after_roles,
+      status = judged.after_status,
+      allowed_ips = judged.after_allowed_ips,
+      attributes = judged.after_attributes,
+      must_change_password = judged.after_must_change_password,
+      deleted_at = judged.after_deleted_at,
+      updated_at = now(),
+      version = users.version + 1
+    from judged
+    where users.user_id = judged.user_id
+      and judged.verdict is null
+      and judged.differs
+    returning
+      users.user_id as id,
+      users.carrier_id,
+      users.version,
+      case when judged.before_locale is distinct from users.locale
+        then jsonb_build_object('locale', jsonb_build_object('before', judged.before_locale, 'after', users.locale))
+        else '{}' end
+      || case when judged.before_timezone is distinct from users.timezone
+        then jsonb_build_object('timezone', jsonb_build_object('before', judged.before_timezone, 'after', users.timezone))
+        else '{}' end
+      || case when judged.before_carrier_scope is distinct from users.carrier_scope
+        then jsonb_build_object('carrier_scope', jsonb_build_object('before', judged.before_carrier_scope, 'after', users.carrier_scope))
+        else '{}' end
+      || case when judged.before_roles is distinct from users.roles
+        then jsonb_build_object('roles', jsonb_build_object('before', judged.before_roles, 'after', users.roles))
+        else '{}' end
+      || case when judged.before_status is distinct from users.status
+        then jsonb_build_object('status', jsonb_build_object('before', judged.before_status, 'after', users.status))
+        else '{}' end
+      || case when judged.before_allowed_ips is distinct from users.allowed_ips
+        then jsonb_build_object('allowed_ips', jsonb_build_object('before', judged.before_allowed_ips, 'after', users.allowed_ips))
+        else '{}' end
+      || case when judged.before_attributes is distinct from users.attributes
+        then jsonb_build_object('attributes', jsonb_build_object('before', judged.before_attributes, 'after', users.attributes))
+        else '{}' end
+      || case when judged.before_must_change_password is distinct from users.must_change_password
+        then jsonb_build_object('must_change_password', jsonb_build_object('before', judged.before_must_change_password, 'after', users.must_change_password))
+        else '{}' end
+      || case when judged.before_deleted_at is distinct from users.deleted_at
+        then jsonb_build_object('deleted_at', jsonb_build_object('before', judged.before_deleted_at, 'after', users.deleted_at))
+        else '{}' end as changes,
+      (users.status = 'disabled' or users.deleted_at is not null) as shut_out
+  ),
+  -- recorded: one event for each changed user.
+  recorded as (
+    insert into events (
+      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
+      target_id, carrier_id, changes, target_version
+    )
+    select
+      $14, $15::uuid, $16, $17, $18::uuid, $19::uuid,
+      $20::inet, $21,
+      target.id, target.carrier_id, target.changes, target.version
+    from changed target
+  ),
+  -- skipped: the users that a rule forbids to change, and the ids for which no user was found.
+  skipped as not materialized (
+    select user_id, verdict as reason
+    from judged
+    where verdict is not null
+    union all
+    select user_id, 'user.not_found'
+    from unnest($22::uuid[]) wanted (user_id)
+    where user_id not in (select user_id from judged)
+  )
+  -- result
+select
+  (select count(*)::integer from judged) as matched,
+  (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
+  (
+    select coalesce(jsonb_object_agg(reason, count), '{}')
+    from (select reason, count(*)::integer as count from skipped group by reason) counted
+  ) as skipped_reasons,
+  (
+    select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
+    from (select * from skipped order by user_id limit $23::integer) first_skipped
+  ) as skipped,
+  array(select id from changed) as changed_ids,
+  array(select id from changed where shut_out) as shut_out_ids,
+  (select changes from changed limit 1) as changes;
+
+-- lockAdministrators(administrator, addRoles, [ user_id ])
+select pg_advisory_xact_lock($1::bigint)
+from (
+  select 1
+  from users
+  where users.user_id = any($2::uuid[])
+    and true
+    and num_nulls(users.deleted_at) = 1
+    and users.user_type = 'system'
+  limit 1
+) found;
+
+-- dropProposedEmails([ user_id ])
+update users
+set email_pending = null
+where user_id = any($1::uuid[])
+  and email_pending is not null;
+
+-- notePassword(user_id, null, { password_changed_at: null })
+update users
+set
+  password_changed_at = now(),
+  must_change_password = false,
+  email_pending = null,
+  updated_at = now(),
+  version = version + 1,
+  locked_until = case when $1::text is null then locked_until end,
+  email_verified_at = case
+    when lower(email) = lower($2::text) then now()
+    else email_verified_at
+  end,
+  status = case when status = 'invited' then 'active' else status end
+where user_id = $3::uuid
+  and deleted_at is null
+  and status <> 'disabled'
+  and password_changed_at is not distinct from $4::timestamptz
+returning
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+
+-- confirmEmail(user_id, 'ada@example.com')
+update users
+set
+  email = email_pending,
+  email_pending = null,
+  email_verified_at = now(),
+  updated_at = now(),
+  version = version + 1
+where user_id = $1::uuid
+  and email_pending = $2
+  and deleted_at is null
+  and status <> 'disabled'
+returning
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+
+-- restore(user_id, [ 'carrier_user' ])
+update users
+set
+  deleted_at = null,
+  roles = array(select role from unnest(roles) role where role = any($1::text[]) order by role),
+  updated_at = now(),
+  version = version + 1
+where user_id = $2::uuid
+  and deleted_at is not null
+returning
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+
+-- isEmpty()
+select pg_advisory_xact_lock($1::bigint);
+select 1 from users limit 1;
+
+-- purge([ user_id ])
+delete from users where user_id = any($1::uuid[]);
