@@ -10,7 +10,7 @@ const LAYERS = [
   ['database', 'access'],
   ['events', 'jobs', 'mail', 'idempotency'],
   ['roles', 'api-keys', 'rate-limits', 'operations', 'credentials'],
-  ['sessions'],
+  ['sessions', 'user-mails'],
   ['users'],
   ['logins'],
   ['signing-keys', 'users-bulk', 'users-transfer'],

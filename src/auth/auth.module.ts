@@ -8,6 +8,7 @@ import { LoginsModule } from '../logins/logins.module';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { SessionsModule } from '../sessions/sessions.module';
 import { SigningKeysModule } from '../signing-keys/signing-keys.module';
+import { UserMailsModule } from '../user-mails/user-mails.module';
 import { UsersModule } from '../users/users.module';
 import { AccessTokens } from './access-tokens';
 import { ActorsService } from './actors.service';
@@ -32,6 +33,7 @@ import { VerifiedTokens } from './verified-tokens';
     RateLimitsModule,
     SessionsModule,
     SigningKeysModule,
+    UserMailsModule,
     UsersModule,
   ],
   controllers: [AuthController, IntrospectionController],

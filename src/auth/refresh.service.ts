@@ -3,7 +3,7 @@ import { Transactional } from '@nestjs-cls/transactional';
 import { type Caller, systemActorFor } from '../access/actor';
 import { EventsService } from '../events/events.service';
 import { type RefreshedSession, SessionsService } from '../sessions/sessions.service';
-import { UserMailsService } from '../users/user-mails.service';
+import { UserMailsService } from '../user-mails/user-mails.service';
 
 /** Rotates refresh tokens, and reacts to reuse. */
 @Injectable()

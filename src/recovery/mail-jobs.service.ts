@@ -6,7 +6,7 @@ import { EventsService } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
 import { MailService, type Recipient } from '../mail/mail.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
-import { mailJob, type MailJob, UserMailsService } from '../users/user-mails.service';
+import { mailJob, type MailJob, UserMailsService } from '../user-mails/user-mails.service';
 import type { UserResponse } from '../users/users.dto';
 
 /** Name of the job that handles a request to reset a password. */

@@ -5,6 +5,7 @@ import { EventsModule } from '../events/events.module';
 import { JobsModule } from '../jobs/jobs.module';
 import { MailModule } from '../mail/mail.module';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module';
+import { UserMailsModule } from '../user-mails/user-mails.module';
 import { UsersModule } from '../users/users.module';
 import { FirstAdministrator } from './first-administrator.service';
 import { MailJobsService } from './mail-jobs.service';
@@ -14,7 +15,16 @@ import { ShownLinks } from './shown-links';
 
 /** Sets passwords and confirms e-mail addresses by mailed link. */
 @Module({
-  imports: [AuthModule, CredentialsModule, EventsModule, JobsModule, MailModule, RateLimitsModule, UsersModule],
+  imports: [
+    AuthModule,
+    CredentialsModule,
+    EventsModule,
+    JobsModule,
+    MailModule,
+    RateLimitsModule,
+    UserMailsModule,
+    UsersModule,
+  ],
   controllers: [RecoveryController],
   providers: [FirstAdministrator, MailJobsService, RecoveryService, ShownLinks],
   exports: [FirstAdministrator],

@@ -8,7 +8,7 @@ import { CredentialsService } from '../credentials/credentials.service';
 import { eventBase } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
-import { UserMailsService } from '../users/user-mails.service';
+import { UserMailsService } from '../user-mails/user-mails.service';
 import type { DryRunState } from './dry-run-state';
 import type { ImportLine } from './import-file';
 import type { ImportOptions } from './import-options';

@@ -6,6 +6,7 @@ import { LoginsModule } from '../logins/logins.module';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { OperationsModule } from '../operations/operations.module';
 import { RolesModule } from '../roles/roles.module';
+import { UserMailsModule } from '../user-mails/user-mails.module';
 import { UsersModule } from '../users/users.module';
 import { ImportBatchesService } from './import-batches.service';
 import { ImportRowsService } from './import-rows.service';
@@ -25,6 +26,7 @@ import { UsersTransferController } from './users-transfer.controller';
     OperationsModule,
     RateLimitsModule,
     RolesModule,
+    UserMailsModule,
     UsersModule,
   ],
   controllers: [UsersTransferController],

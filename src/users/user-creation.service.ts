@@ -9,7 +9,7 @@ import { EventsService } from '../events/events.service';
 import { IdempotencyService } from '../idempotency/idempotency.service';
 import { RolesService } from '../roles/roles.service';
 import { newUserValues } from './user-fields';
-import { UserMailsService } from './user-mails.service';
+import { UserMailsService } from '../user-mails/user-mails.service';
 import { type CreateUserRequest, toUserResponse, type UserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';
 

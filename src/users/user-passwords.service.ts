@@ -6,7 +6,7 @@ import { CredentialsService } from '../credentials/credentials.service';
 import { LoginAttemptsService } from '../credentials/login-attempts.service';
 import { EventsService } from '../events/events.service';
 import { SessionsService } from '../sessions/sessions.service';
-import { UserMailsService } from './user-mails.service';
+import { UserMailsService } from '../user-mails/user-mails.service';
 import { toUserResponse, type UserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';
 

@@ -5,7 +5,7 @@ import { EventsService } from '../events/events.service';
 import { IdempotencyService } from '../idempotency/idempotency.service';
 import { OperationsService } from '../operations/operations.service';
 import { userFieldsWith } from './user-fields';
-import { UserMailsService } from './user-mails.service';
+import { UserMailsService } from '../user-mails/user-mails.service';
 import { UsersRepository } from './users.repository';
 
 const identifyingFields = userFieldsWith('identifying');

@@ -15,6 +15,7 @@ import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { EtagInterceptor, IfMatch } from '../common/http/etag.interceptor';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { readBoolean } from '../common/query/boolean-parameter';
 import type { RawQuery } from '../common/query/filter';
@@ -25,7 +26,6 @@ import { Idempotent } from '../idempotency/idempotent.decorator';
 import { ConflictLimitInterceptor } from '../rate-limits/conflict-limit.interceptor';
 import { UserCreationService } from './user-creation.service';
 import { userFieldsWith } from './user-fields';
-import { IfMatch, UserHeadersInterceptor } from './user-headers.interceptor';
 import { userList } from './user-list';
 import { ChangeUserRequest, CreateUserRequest, CurrentUserResponse, UserListResponse, UserResponse } from './users.dto';
 import { UsersService } from './users.service';
@@ -55,7 +55,7 @@ const deletedParameter = {
 /** Routes for users, one at a time and in lists. */
 @ApiTags('Users')
 @Controller('user')
-@UseInterceptors(UserHeadersInterceptor)
+@UseInterceptors(EtagInterceptor)
 export class UsersController {
   constructor(
     private readonly users: UsersService,

@@ -8,10 +8,10 @@ import { OperationsModule } from '../operations/operations.module';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { RolesModule } from '../roles/roles.module';
 import { SessionsModule } from '../sessions/sessions.module';
+import { UserMailsModule } from '../user-mails/user-mails.module';
 import { UserChangesService } from './user-changes.service';
 import { UserCreationService } from './user-creation.service';
 import { UserPasswordsService } from './user-passwords.service';
-import { UserMailsService } from './user-mails.service';
 import { UserPurgeService } from './user-purge.service';
 import { UsersController } from './users.controller';
 import { UsersRepository } from './users.repository';
@@ -29,6 +29,7 @@ import { UsersService } from './users.service';
     RateLimitsModule,
     RolesModule,
     SessionsModule,
+    UserMailsModule,
   ],
   controllers: [UsersController],
   providers: [
@@ -37,16 +38,8 @@ import { UsersService } from './users.service';
     UserCreationService,
     UserChangesService,
     UserPasswordsService,
-    UserMailsService,
     UserPurgeService,
   ],
-  exports: [
-    UsersService,
-    UserChangesService,
-    UserCreationService,
-    UserPasswordsService,
-    UserMailsService,
-    UserPurgeService,
-  ],
+  exports: [UsersService, UserChangesService, UserCreationService, UserPasswordsService, UserPurgeService],
 })
 export class UsersModule {}

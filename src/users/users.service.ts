@@ -12,7 +12,7 @@ import { type Changes, EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
 import { type AppliedAction, type UserAction, UserChangesService } from './user-changes.service';
 import { userFieldsWith } from './user-fields';
-import { UserMailsService } from './user-mails.service';
+import { UserMailsService } from '../user-mails/user-mails.service';
 import { UserPurgeService } from './user-purge.service';
 import { type ChangeUserRequest, type CurrentUserResponse, toUserResponse, type UserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';

@@ -2,27 +2,30 @@ import {
   type CallHandler,
   createParamDecorator,
   type ExecutionContext,
-  Inject,
   Injectable,
   type NestInterceptor,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { map, type Observable } from 'rxjs';
-import { CONFIG, type Config } from '../config/config';
 
-/** Adds `ETag` to responses with one user, and `Location` to the response with a new user. */
+/**
+ * Adds `ETag` to responses with one user, and `Location` to the response with a new user. The path
+ * of the new user replaces the last segment of the request's path.
+ */
 @Injectable()
-export class UserHeadersInterceptor implements NestInterceptor {
-  constructor(@Inject(CONFIG) private readonly config: Config) {}
-
+export class EtagInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    const http = context.switchToHttp();
+    const reply = http.getResponse<FastifyReply>();
     return next.handle().pipe(
       map((body: unknown) => {
         const { user_id, version } = (body ?? {}) as { user_id?: string; version?: number };
         if (user_id === undefined || version === undefined) return body;
         reply.header('etag', `"${version}"`);
-        if (reply.statusCode === 201) reply.header('location', `${this.config.BASE_PATH}/user/${user_id}`);
+        if (reply.statusCode === 201) {
+          const [path = ''] = http.getRequest<FastifyRequest>().url.split('?');
+          reply.header('location', `${path.slice(0, path.lastIndexOf('/'))}/${user_id}`);
+        }
         return body;
       }),
     );

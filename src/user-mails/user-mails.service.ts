@@ -4,7 +4,6 @@ import type { Changes } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
 import type { MailName } from '../mail/mail.service';
 import { type RateLimit, RateLimitsService } from '../rate-limits/rate-limits.service';
-import type { UserResponse } from './users.dto';
 
 /** Name of the job that sends a mail to a user. */
 export const mailJob = 'send-mail';
@@ -23,7 +22,10 @@ export interface MailJob {
 }
 
 /** The recipient of a mailed link. */
-type Addressee = Pick<UserResponse, 'user_id' | 'email'>;
+interface Addressee {
+  user_id: string;
+  email: string;
+}
 
 /** Per address, not per user: many new users with the same address would flood its inbox (E13). */
 const invitationLimit: RateLimit = { name: 'invitations', max: 3, window_seconds: 3_600 };
@@ -76,7 +78,7 @@ export class UserMailsService {
    * Mails a link to set a new password: a new invitation to an invited user, else a reset link.
    * Returns false if a limit or a mail in the last 5 minutes prevents it.
    */
-  async requestReset({ user_id, email, status }: UserResponse): Promise<boolean> {
+  async requestReset({ user_id, email, status }: Addressee & { status: string }): Promise<boolean> {
     const invited = status === 'invited';
     const purpose = invited ? 'invite' : 'reset';
     // Checked first: a request within the pause must not count towards the limit.
