@@ -4,8 +4,8 @@ export const relations = ['own', 'same carrier', 'other carrier', 'system user',
 export type Relation = (typeof relations)[number];
 
 /**
- * A role in the matrix: its permissions, the users whom it may see, and those whose roles it may
- * not grant.
+ * A role in the matrix: its permissions, the users that it may see, and the users with roles that
+ * it may not grant.
  */
 export interface Role {
   fields: Record<string, unknown>;

@@ -19,7 +19,8 @@ export async function openBrowser(): Promise<Browser> {
   const executablePath = find();
   if (executablePath === undefined)
     throw new Error(
-      'This test needs Chromium. Install it (Debian, Ubuntu: `apt-get install chromium`), or name its program in CHROMIUM.',
+      'This test needs Chromium. Install it (Debian, Ubuntu: `apt-get install chromium`), ' +
+        'or set CHROMIUM to the path of its program.',
     );
   return chromium.launch({ executablePath, args: ['--no-sandbox'] });
 }

@@ -3,7 +3,7 @@ import { adminEmail, appSecret, password } from './service';
 import { ServiceProcess } from './service-process';
 import { createTestDatabase } from './test-database';
 
-/** A database on which only processes work that can be killed. */
+/** A separate database, used only by service processes that a test can kill. */
 export class Cluster {
   private readonly processes = new Set<ServiceProcess>();
 

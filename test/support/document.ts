@@ -48,7 +48,8 @@ export function assertDocumented(method: string, url: string, status: number, co
     if (body !== '') throw new Error(`${where}: the document does not know ${media}`);
     return;
   }
-  const pointer = `doc#/paths/${escape(route.path)}/${method.toLowerCase()}/responses/${status}/content/${escape(media)}/schema`;
+  const operation = `doc#/paths/${escape(route.path)}/${method.toLowerCase()}`;
+  const pointer = `${operation}/responses/${status}/content/${escape(media)}/schema`;
   const validate = ajv.getSchema(pointer);
   if (validate === undefined) throw new Error(`${where}: no schema`);
   const parsed: unknown = isJson(media) ? JSON.parse(body) : body;

@@ -74,9 +74,10 @@ export class Owner {
   ) {}
 
   /**
-   * @param rest `trick: 'takenPort'`: the first port that is found free is taken; `'namelessUser'`:
-   * the user has no entry in /etc/passwd
-   * @returns what the handle says, or `name` and `error` of what was thrown
+   * Starts a server for a data directory.
+   * @param rest with the trick `takenPort`, the first port that looks free is taken; with
+   * `namelessUser`, the user has no entry in /etc/passwd
+   * @returns the properties of the handle, or the `name` and `error` of a thrown error
    */
   async tryStart(
     dataDir: string,
@@ -184,7 +185,10 @@ export class Sandbox {
     return project;
   }
 
-  /** @param options.detached gives it a process group of its own, as a terminal does */
+  /**
+   * Starts an owner as an account.
+   * @param options.detached starts it in a separate process group, as a terminal does
+   */
   makeOwner(project: string, account: Account, options: { detached?: boolean } = {}): Owner {
     const child = fork(join(project, 'dist/owner.js'), { ...account, ...options, cwd: '/', execArgv: [], env: {} });
     const owner = new Owner(child, (directory) => this.servers.add(directory));

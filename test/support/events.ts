@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { eventCatalogue, type EventType } from '../../src/events/event-catalogue';
 
-/** Fails if a recorded event, its target or a key of its changes is not in the catalogue. */
+/** Fails if a recorded event, its target or a key of its changes is not in the event catalogue. */
 export async function assertCatalogued(sql: Pool): Promise<void> {
   const { rows } = await sql.query<{ event_type: string; target_type: string | null; key: string | null }>(`
     select distinct event_type, target_type, key

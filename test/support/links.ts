@@ -1,7 +1,7 @@
 import type { TestAnswer, TestService } from './service';
 import { until } from './until';
 
-/** Ends the pause of 5 minutes and the limits per address, so that the next mail is sent at once. */
+/** Ends the 5-minute pause and the limits per address, so that the next mail is sent at once. */
 export async function endMailLimits(service: TestService): Promise<void> {
   await service.rows(`update one_time_tokens set requested_at = requested_at - interval '1 hour'`);
   await service.rows('delete from rate_limits');

@@ -38,13 +38,29 @@ export async function addLogins(
 ): Promise<MadeLogin[]> {
   const { prefix, user_type = 'carrier', roles = [], carriers = 1 } = made;
   const users = await target.rows<Omit<MadeLogin, 'session_id' | 'refresh_token'>>(
-    `with added as (
-       insert into users (user_id, user_type, name, email, carrier_id, roles, status)
-       select uuid_v7(), $2, $3 || n, $3 || n || '@example.com', case when $2 = 'carrier' then 'c' || n % $5 end, $4, 'active' from generate_series(1, $1::integer) n
-       returning user_id, name, email, carrier_id, roles),
-     secret as (insert into credentials (user_id, password_hash)
-       select user_id, (select password_hash from credentials join users using (user_id) where name = 'administrator') from added)
-     select * from added order by user_id`,
+    `
+      with added as (
+        insert into users (user_id, user_type, name, email, carrier_id, roles, status)
+        select
+          uuid_v7(), $2, $3 || n, $3 || n || '@example.com', case when $2 = 'carrier' then 'c' || n % $5 end,
+          $4, 'active'
+        from generate_series(1, $1::integer) n
+        returning user_id, name, email, carrier_id, roles
+      ),
+      administrator as (
+        select password_hash
+        from credentials
+        join users using (user_id)
+        where name = 'administrator'
+      ),
+      added_credentials as (
+        insert into credentials (user_id, password_hash)
+        select user_id, password_hash
+        from added, administrator
+      )
+      select *
+      from added
+      order by user_id`,
     [count, user_type, prefix, roles, carriers],
   );
   const logins: MadeLogin[] = [];
@@ -60,8 +76,16 @@ export async function addSession(
   const session_id = newId();
   const refresh_token = refreshTokens.mint(session_id);
   await target.rows(
-    `insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at, ip)
-     select $1, user_id, user_type, carrier_id, $3, now(), now() + interval '1 hour', now() + interval '1 day', '192.0.2.1' from users where user_id = $2`,
+    `
+      insert into sessions (
+        session_id, user_id, user_type, carrier_id, refresh_token_hash,
+        refreshed_at, expires_at, absolute_expires_at, ip
+      )
+      select
+        $1, user_id, user_type, carrier_id, $3,
+        now(), now() + interval '1 hour', now() + interval '1 day', '192.0.2.1'
+      from users
+      where user_id = $2`,
     [session_id, user_id, hashToken(refresh_token)],
   );
   return { session_id, refresh_token };

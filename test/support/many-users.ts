@@ -9,13 +9,21 @@ export async function addManyUsers(
   prefix = carrier,
 ): Promise<void> {
   await service.rows(
-    `insert into users (user_id, user_type, name, email, carrier_id, roles, status, attributes)
-     select uuid_v7(), 'carrier', $2 || '-' || i, $2 || '-' || i || '@example.com', $3, '{carrier_user}', 'active', jsonb_build_object('number', i)
-     from generate_series(1, $1::integer) i`,
+    `
+      insert into users (user_id, user_type, name, email, carrier_id, roles, status, attributes)
+      select
+        uuid_v7(), 'carrier', $2 || '-' || i, $2 || '-' || i || '@example.com', $3, '{carrier_user}', 'active',
+        jsonb_build_object('number', i)
+      from generate_series(1, $1::integer) i`,
     [count, prefix, carrier],
   );
   await service.rows(
-    `insert into credentials (user_id, password_hash) select user_id, '$none' from users where carrier_id = $1 on conflict do nothing`,
+    `
+      insert into credentials (user_id, password_hash)
+      select user_id, '$none'
+      from users
+      where carrier_id = $1
+      on conflict do nothing`,
     [carrier],
   );
   await service.rows('analyze users');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Relation, relations } from './access-roles';
 import type { TestAnswer, TestLogin, TestService } from './service';
 
-/** The user whom a request concerns. */
+/** The user that a request concerns. */
 export interface Person {
   user_id: string;
   name: string;
@@ -23,7 +23,7 @@ export interface Cell {
 
 /** An operation and its expected statuses. */
 export interface MatrixRow {
-  /** null: every login */
+  /** null if every login is allowed */
   permission: string | null;
   /** own resources need no permission */
   orSelf?: true;
@@ -40,7 +40,9 @@ export function operationRows(service: () => TestService): Record<string, Matrix
   const about = async (method: string, action: string, { login, target }: Cell) => {
     const id = randomUUID();
     await service().rows(
-      `insert into operations (operation_id, kind, permission, status, actor_id, request, finished_at) values ($1, 'change', 'user:update', 'done', $2, '{}', now())`,
+      `
+        insert into operations (operation_id, kind, permission, status, actor_id, request, finished_at)
+        values ($1, 'change', 'user:update', 'done', $2, '{}', now())`,
       [id, target.user_id],
     );
     return service().send(method, `/user/operation/${id}${action}`, login);
@@ -107,9 +109,16 @@ export function roleRows(service: () => TestService): Record<string, MatrixRow> 
 export function keyRows(service: () => TestService): Record<string, MatrixRow> {
   const madeBy = async (user_id: string) => {
     const rows = await service().rows<{ key_id: string }>(
-      `insert into keys (key_id, name, token_hash, permissions, user_type, carrier_id, carrier_scope, created_by, expires_at)
-       select uuid_v7(), 'one', gen_random_uuid()::text::bytea, '{}', user_type, carrier_id, carrier_scope, user_id, now() + interval '1 hour'
-       from users where user_id = $1 returning key_id`,
+      `
+        insert into keys (
+          key_id, name, token_hash, permissions, user_type, carrier_id, carrier_scope, created_by, expires_at
+        )
+        select
+          uuid_v7(), 'one', gen_random_uuid()::text::bytea, '{}', user_type, carrier_id, carrier_scope, user_id,
+          now() + interval '1 hour'
+        from users
+        where user_id = $1
+        returning key_id`,
       [user_id],
     );
     return rows[0]?.key_id ?? randomUUID();

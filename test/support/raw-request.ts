@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 
 /**
- * Sends bytes over a new socket, and returns the received data after the server or the response
- * ends.
+ * Sends bytes over a new socket. Returns the received data when the response is complete or the
+ * connection closes.
  */
 export function rawRequest(port: number, bytes: string | Buffer, timeoutMs = 5_000): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -61,7 +61,9 @@ async function putResetToken({ user_id, email, session_id }: Victim, { cluster }
   const token = mintToken();
   others.set(session_id, token);
   await cluster.rows(
-    `insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at) values ($1, 'reset', $2, $3, now(), now() + interval '1 hour')`,
+    `
+      insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
+      values ($1, 'reset', $2, $3, now(), now() + interval '1 hour')`,
     [user_id, hashToken(token), email],
   );
 }

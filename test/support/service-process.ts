@@ -12,7 +12,7 @@ const main = join(__dirname, '../../dist/src/main.js');
 const waitMs = 60_000;
 
 /**
- * The built service in a separate process: another instance, or one to kill. Needs `npm run build`.
+ * The built service in a separate process, as another instance or to be killed. Needs a build.
  */
 export class ServiceProcess {
   stdout = '';

@@ -92,12 +92,12 @@ function issuers(forger: TokenForger): Forgeries {
 }
 
 /**
- * Ids of other users, unknown ids, and the own ids in other spellings, of which at most one is
- * right.
+ * Ids of other users, unknown ids, and the ids of the user in other spellings. At most one of `sub`
+ * and `sid` is right.
  */
 function subjects(forger: TokenForger): Forgeries {
   const { claims, user, service } = forger;
-  const nobody = '01940000-0000-7000-8000-000000000000';
+  const unknown = '01940000-0000-7000-8000-000000000000';
   const spellings = (id: string): unknown[] => [
     ...[
       id.toUpperCase(),
@@ -117,7 +117,7 @@ function subjects(forger: TokenForger): Forgeries {
       'ada',
       '../',
       '*',
-      nobody,
+      unknown,
       { $ne: id },
       '00000000-0000-0000-0000-000000000000',
       'ffffffff-ffff-ffff-ffff-ffffffffffff',
@@ -129,7 +129,7 @@ function subjects(forger: TokenForger): Forgeries {
     exchanged: { ...claims, sub: user.session_id, sid: user.user_id },
     'session for a user': { ...claims, sub: user.session_id },
     'user for a session': { ...claims, sid: user.user_id },
-    'nobody at all': { ...claims, sub: nobody, sid: nobody },
+    'unknown user and session': { ...claims, sub: unknown, sid: unknown },
     'user by name': { ...forger.without('sub'), name: 'administrator' },
   };
   for (const id of spellings(user.user_id)) variants[`sub ${JSON.stringify(id)}`] = { ...claims, sub: id };

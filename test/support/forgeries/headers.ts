@@ -1,13 +1,13 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import type { Forgeries, ForgeryTable, TokenForger } from '../token-forger';
-import { encode, forge } from '../tokens';
+import { encode, es256, forge } from '../tokens';
 
 /** The attack `jwt_tool -X a` in any spelling, with any third part. */
 function unsigned(forger: TokenForger): Forgeries {
   const [, payload, signature] = forger.parts;
   const forgeries: Forgeries = {};
-  const spellings = ['none', 'None', 'nOnE', 'NONE', 'NoNe', 'none ', ' none', 'none\u0000', 'ｎｏｎｅ', 'null', ''];
-  const headers = spellings.map((alg) => JSON.stringify({ ...forger.header, alg }));
+  const spellings = ['none', 'None', 'nOnE', 'NONE', 'NoNe', 'none ', ' none', 'none\u0000', 'ｎｏｎｅ'];
+  const headers = [...spellings, 'null', ''].map((alg) => JSON.stringify({ ...forger.header, alg }));
   headers.push(
     `{"alg":"n\\u006fne","typ":"at+jwt","kid":"${forger.header['kid']}"}`,
     '{"alg":"none"}',
@@ -173,7 +173,7 @@ function extensions(forger: TokenForger): Forgeries {
       key,
       Object.fromEntries(Object.entries(extras).map(([name, extra]) => [name, { ...header, ...extra }])),
     ),
-    'b64 with a bare payload': `${raw}.${sign('sha256', Buffer.from(raw), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`,
+    'b64 with a bare payload': `${raw}.${es256(raw, key)}`,
   };
 }
 

@@ -125,7 +125,7 @@ function encodings(forger: TokenForger): Forgeries {
   });
 }
 
-/** Signatures of other content by the own key, or of the right content by another key. */
+/** Signatures of other content by the service's key, or of the right content by another key. */
 function otherwiseSigned(forger: TokenForger): Forgeries {
   const { key, parts, signed, service } = forger;
   const [head, payload] = parts;
