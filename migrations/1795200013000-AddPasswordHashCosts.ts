@@ -2,8 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Stores the costs of the hashes of other systems, to which refused logins are padded.
- * The index finds these hashes among millions of own hashes. HashCostsRepository repeats its
- * predicate.
+ * The index finds these hashes among millions of hashes of the service. HashCostsRepository repeats
+ * its predicate.
  * A trigger notifies every instance of changes (ADR 0010).
  */
 export class AddPasswordHashCosts1795200013000 implements MigrationInterface {

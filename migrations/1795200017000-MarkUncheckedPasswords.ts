@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Marks imported passwords that the password policy has not checked yet.
- * The parameters of a hash do not tell: other systems use the same Argon2id parameters.
+ * Hash parameters do not reveal the origin: other systems use the same Argon2id parameters.
  */
 export class MarkUncheckedPasswords1795200017000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

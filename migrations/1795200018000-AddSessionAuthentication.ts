@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Stores with each session how and when its user authenticated.
- * Sessions of before have a null `auth_time`, which stands for `created_at`: no row is rewritten.
+ * Existing sessions get a null `auth_time`, which stands for `created_at`: no row is rewritten.
  */
 export class AddSessionAuthentication1795200018000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -21,7 +21,11 @@ const known: [string, string, string][] = [
   [
     'scrypt, RFC 7914 §12',
     'password',
-    `$scrypt$ln=10,r=8,p=16$${text('NaCl')}$${base64('fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b3731622eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640')}`,
+    `$scrypt$ln=10,r=8,p=16$${text('NaCl')}$` +
+      base64(
+        'fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b373162' +
+          '2eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640',
+      ),
   ],
   [
     'PBKDF2 SHA-1, RFC 6070',
@@ -36,7 +40,11 @@ const known: [string, string, string][] = [
   [
     'PBKDF2 SHA-256, RFC 7914 §11',
     'passwd',
-    `$pbkdf2-sha256$i=1,l=64$${text('salt')}$${base64('55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc49ca9cccf179b645991664b39d77ef317c71b845b1e30bd509112041d3a19783')}`,
+    `$pbkdf2-sha256$i=1,l=64$${text('salt')}$` +
+      base64(
+        '55ac046e56e3089fec1691c22544b605f94185216dde0465e68b9d57c20dacbc' +
+          '49ca9cccf179b645991664b39d77ef317c71b845b1e30bd509112041d3a19783',
+      ),
   ],
   [
     'PBKDF2 SHA-256, passlib',
@@ -46,7 +54,8 @@ const known: [string, string, string][] = [
   [
     'PBKDF2 SHA-512, passlib',
     'password',
-    '$pbkdf2-sha512$1000$IGQMgbB2jnEOgZDyXmvtnQ$ntU0jV.o4TdJenSxsE1wmgzIJ2.4lL.DKBIcMyQhO9ggtcEysg16nkvX19JhgN3r2yY/RA8w2FCf6zSnhWpIog',
+    '$pbkdf2-sha512$1000$IGQMgbB2jnEOgZDyXmvtnQ$' +
+      'ntU0jV.o4TdJenSxsE1wmgzIJ2.4lL.DKBIcMyQhO9ggtcEysg16nkvX19JhgN3r2yY/RA8w2FCf6zSnhWpIog',
   ],
   ['PBKDF2 SHA-1, passlib', 'password', '$pbkdf2$1000$MmYsxbg3pnROqTXGeK.1dg$W3GHNBDm8sS7MJtcz6Csv7s64Ns'],
   [
