@@ -203,7 +203,7 @@ describe('whole request bodies', () => {
     service.send(
       method,
       path.replace('{user_id}', user_id).replace('{role}', 'empty').replace('{token}', 'A'.repeat(43)) +
-        (path === '/user/all' ? '?name=nobody' : ''),
+        (path === '/user/all' ? '?name=unknown' : ''),
       {
         token: service.admin.token,
         ...(body === undefined ? {} : { body }),

@@ -150,7 +150,8 @@ function routerTable(fastify: FastifyInstance): { method: string; path: string }
     .split('\n')
     .filter((line) => line.includes('('))
     .flatMap((line) => {
-      const [, indent = '', part = '', methods = ''] = /^([│ ]*[├└]── )(.*?) \(([A-Z, -]+)\)$/.exec(line) ?? [];
+      const node = /^([│ ]*[├└]── )(.*?) \(([A-Z, -]+)\)$/;
+      const [, indent = '', part = '', methods = ''] = node.exec(line) ?? [];
       const depth = indent.length / 4 - 1;
       above.splice(depth, above.length, part);
       return methods.split(', ').map((method) => ({ method, path: braced(above.join('')) }));

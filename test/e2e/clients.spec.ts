@@ -34,14 +34,20 @@ if (session.error !== undefined) throw new Error(session.error.code);
 const { access_token } = session.data;
 client.use({ onRequest: ({ request }) => request.headers.set('Authorization', 'Bearer ' + access_token) as undefined });
 
-const wanted: components['schemas']['CreateUserRequest'] = { user_type: 'carrier', carrier_id: 'c1', name: 'grace', email: 'grace@example.com' };
+const wanted: components['schemas']['CreateUserRequest'] = {
+  user_type: 'carrier',
+  carrier_id: 'c1',
+  name: 'grace',
+  email: 'grace@example.com',
+};
 const created = await client.POST('/user/create', { body: wanted });
 if (created.error !== undefined) throw new Error(created.error.code);
 const user: components['schemas']['UserResponse'] = created.data;
 const again = await client.POST('/user/create', { body: wanted });
 if (again.error === undefined) throw new Error('made twice');
 
-const list = await client.GET('/user/list', { params: { query: { name: 'grace', user_type: 'carrier', count: 'exact' } } });
+const query = { name: 'grace', user_type: 'carrier', count: 'exact' } as const;
+const list = await client.GET('/user/list', { params: { query } });
 if (list.error !== undefined) throw new Error(list.error.code);
 const one = await client.GET('/user/{user_id}', { params: { path: { user_id: user.user_id } } });
 const checked = await client.POST('/auth/check-token', { body: { token: access_token } });
@@ -58,9 +64,9 @@ export function mistakes() {
   const change: components['schemas']['ChangeUserRequest'] = { nickname: 'g' };
   // @ts-expect-error the kinds of users are known
   void client.POST('/user/create', { body: { ...wanted, user_type: 'robot' } });
-  // @ts-expect-error there is no such field in the answer
+  // @ts-expect-error there is no such field in the response
   void user.password_hash;
-  // @ts-expect-error a name is a text
+  // @ts-expect-error a name is a string
   const name: number = user.name;
   return [name, change];
 }

@@ -17,7 +17,12 @@ describe('bulk changes of users: preview, change, undo', () => {
 
   const state = (carrier: string) =>
     service.rows(
-      `select user_id, roles, status, locale, timezone, attributes, allowed_ips, must_change_password, deleted_at from users where carrier_id = $1 order by user_id`,
+      `
+        select
+          user_id, roles, status, locale, timezone, attributes, allowed_ips, must_change_password, deleted_at
+        from users
+        where carrier_id = $1
+        order by user_id`,
       [carrier],
     );
   const patch = (query: string, body: unknown) => service.patch(`/user/all?${query}`, { token, body });

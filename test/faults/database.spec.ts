@@ -121,8 +121,10 @@ it('loses no acknowledged write while backends are terminated, and recovers (F6)
       while (on) answers.push(await request());
     });
   let terminated = 0;
-  const kill =
-    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
+  const kill = `
+    select pg_terminate_backend(pid)
+    from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`;
   try {
     for (let round = 0; round < 15; round++) {
       const before = answers.length;

@@ -4,7 +4,10 @@ import { createKey } from '../support/keys';
 import { TestService } from '../support/service';
 import { until } from '../support/until';
 
-const snapshots = `select from pg_stat_activity where datname = current_database() and application_name = 'carrier-identity snapshot'`;
+const snapshots = `
+  select 1
+  from pg_stat_activity
+  where datname = current_database() and application_name = 'carrier-identity snapshot'`;
 
 describe('interrupted exports', () => {
   let service: TestService;
@@ -14,8 +17,11 @@ describe('interrupted exports', () => {
     service = await TestService.start();
     ({ url } = await service.listen());
     // More data than all buffers between service and client hold.
-    await service.rows(`insert into users (user_id, user_type, name, email, carrier_id, status, attributes)
-      select uuid_v7(), 'carrier', 'big-' || i, 'big-' || i || '@example.com', 'big', 'invited', jsonb_build_object('pad', repeat('x', 2000))
+    await service.rows(`
+      insert into users (user_id, user_type, name, email, carrier_id, status, attributes)
+      select
+        uuid_v7(), 'carrier', 'big-' || i, 'big-' || i || '@example.com', 'big', 'invited',
+        jsonb_build_object('pad', repeat('x', 2000))
       from generate_series(1, 20000) i`);
   });
   afterAll(() => service.close());

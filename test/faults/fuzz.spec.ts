@@ -14,14 +14,18 @@ const atOnce = 16;
 const patienceMs = 1_000;
 
 const methods = 'GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT QUERY PROPFIND get \0 GET_ '.split(' ');
-const paths =
-  '/ /user /user/list /user/all /user/create /user/import /user/export /auth/login /auth/check-token /auth/reset/x /auth/email/x /auth/introspect /auth/session/list /auth/session/all /auth/key/list /role/list /audit/list /health/ready /docs/openapi.json /.well-known/jwks.json //user /user/%61ll /user/%00 * http://x/user ?'.split(
-    ' ',
-  );
-const headerNames =
-  'host content-length transfer-encoding content-type content-encoding expect upgrade connection authorization x-auth-token x-request-id x-forwarded-for if-match idempotency-key accept origin cookie range te trailer __proto__ constructor : x'.split(
-    ' ',
-  );
+const paths = `
+  / /user /user/list /user/all /user/create /user/import /user/export /auth/login /auth/check-token /auth/reset/x
+  /auth/email/x /auth/introspect /auth/session/list /auth/session/all /auth/key/list /role/list /audit/list
+  /health/ready /docs/openapi.json /.well-known/jwks.json //user /user/%61ll /user/%00 * http://x/user ?`
+  .trim()
+  .split(/\s+/);
+const headerNames = `
+  host content-length transfer-encoding content-type content-encoding expect upgrade connection authorization
+  x-auth-token x-request-id x-forwarded-for if-match idempotency-key accept origin cookie range te trailer __proto__
+  constructor : x`
+  .trim()
+  .split(/\s+/);
 const odd = [
   '',
   '0',
@@ -87,13 +91,15 @@ class Fuzzer {
   }
 
   private wellFormed(): Buffer {
-    const user =
-      '{"user_type":"carrier","carrier_id":"c1","name":"fuzzed","email":"fuzzed@example.com","attributes":{"a":[1,{"b":null}]}}';
+    const user = JSON.stringify({
+      ...{ user_type: 'carrier', carrier_id: 'c1', name: 'fuzzed', email: 'fuzzed@example.com' },
+      attributes: { a: [1, { b: null }] },
+    });
     const requests = [
-      () => this.withBody('POST', '/auth/login', 'application/json', '{"login":"nobody","password":"x"}'),
+      () => this.withBody('POST', '/auth/login', 'application/json', '{"login":"unknown","password":"x"}'),
       () => this.withBody('POST', '/auth/check-token', 'application/json', `{"token":"${this.token}"}`),
       () => this.withBody('POST', '/auth/introspect', 'application/x-www-form-urlencoded', `token=${this.token}`),
-      () => this.withBody('POST', '/auth/reset_email', 'application/json', '{"email":"nobody@example.com"}'),
+      () => this.withBody('POST', '/auth/reset_email', 'application/json', '{"email":"unknown@example.com"}'),
       () => this.withBody('POST', `/auth/reset/${'A'.repeat(43)}`, 'application/x-www-form-urlencoded', 'password=x'),
       () => this.withBody('POST', '/user/create', 'application/json', user),
       () =>

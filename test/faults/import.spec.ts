@@ -53,11 +53,28 @@ describe('imports whose process is killed', () => {
    */
   const made = async (prefix: string, operation_id: string) => {
     const [counted] = await cluster.rows(
-      `select count(*)::integer as users, count(distinct name)::integer as names,
-        (select count(*)::integer from events where operation_id = $2 and event_type = 'user.created') as events,
-        (select count(distinct target_id)::integer from events join users on user_id = target_id where operation_id = $2 and name like $1) as created,
-        (select count(*)::integer from credentials join users using (user_id) where name like $1 and password_hash like '$md5$argon2id$%') as hashes
-      from users where name like $1`,
+      `
+        select
+          count(*)::integer as users, count(distinct name)::integer as names,
+          (
+            select count(*)::integer
+            from events
+            where operation_id = $2 and event_type = 'user.created'
+          ) as events,
+          (
+            select count(distinct target_id)::integer
+            from events
+            join users on user_id = target_id
+            where operation_id = $2 and name like $1
+          ) as created,
+          (
+            select count(*)::integer
+            from credentials
+            join users using (user_id)
+            where name like $1 and password_hash like '$md5$argon2id$%'
+          ) as hashes
+        from users
+        where name like $1`,
       [`${prefix}-%`, operation_id],
     );
     return counted;

@@ -167,9 +167,23 @@ describe('logins over two processes during changes of their user', () => {
       `select session_id from sessions join users using (user_id) where name in ('racer', 'busy')`,
     );
     expect(sessions.map(({ session_id }) => session_id).sort()).toEqual([...opened].sort());
-    const wrong = await cluster.rows(`select session_id, ended_at, ended_reason, begun, ends from (select sessions.*,
-        (select count(*)::integer from events where event_type = 'login.succeeded' and events.session_id = sessions.session_id) as begun,
-        (select count(*)::integer from events where event_type = 'session.ended' and target_id = sessions.session_id) as ends from sessions) counted
+    const wrong = await cluster.rows(`
+      select session_id, ended_at, ended_reason, begun, ends
+      from (
+        select
+          sessions.*,
+          (
+            select count(*)::integer
+            from events
+            where event_type = 'login.succeeded' and events.session_id = sessions.session_id
+          ) as begun,
+          (
+            select count(*)::integer
+            from events
+            where event_type = 'session.ended' and target_id = sessions.session_id
+          ) as ends
+        from sessions
+      ) counted
       where begun <> 1 or ends <> (ended_at is not null)::integer`);
     expect(wrong).toEqual([]);
     expect(sessions.length).toBeGreaterThan(rounds * racers);

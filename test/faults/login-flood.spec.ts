@@ -42,7 +42,7 @@ describe('a flood of logins', () => {
     const answered: TestAnswer[] = [];
     await whileHeld(async () => {
       flood = Array.from({ length: crowd }, (_, index) =>
-        login({ login: `nobody-${index}`, password: 'a wrong password' }),
+        login({ login: `unknown-${index}`, password: 'a wrong password' }),
       );
       for (const one of flood) void one.then((answer) => answered.push(answer));
       await service.until(() => answered.length === crowd - places);
@@ -57,7 +57,7 @@ describe('a flood of logins', () => {
     expect(answered.filter(({ status }) => status === 401)).toHaveLength(places);
     expect((await counters()) - before).toBe(places);
     expect((await login({})).status).toBe(400);
-    expect((await login({ login: 'nobody-0', password: 'a wrong password' })).status).toBe(401);
+    expect((await login({ login: 'unknown-0', password: 'a wrong password' })).status).toBe(401);
     // A rejected login is no error of the service.
     expect(service.output).not.toMatch(/AppError|"level":50/);
   });

@@ -39,7 +39,12 @@ describe('many passwords at once over two instances', () => {
 
   const eventsOf = (user_id: string) =>
     cluster.rows<{ event_type: string; n: number }>(
-      `select event_type, count(*)::integer as n from events where target_id = $1 and event_type like 'login.%' group by 1 order by 1`,
+      `
+        select event_type, count(*)::integer as n
+        from events
+        where target_id = $1 and event_type like 'login.%'
+        group by 1
+        order by 1`,
       [user_id],
     );
 
@@ -105,7 +110,13 @@ describe('many passwords at once over two instances', () => {
     await doomed.kill();
     await Promise.all(attempts);
     await cluster.rows(
-      `update login_attempts set pending = (select coalesce(jsonb_object_agg(key, value::float8 - 15), '{}') from jsonb_each_text(pending)) where account = $1`,
+      `
+        update login_attempts
+        set pending = (
+          select coalesce(jsonb_object_agg(key, value::float8 - 15), '{}')
+          from jsonb_each_text(pending)
+        )
+        where account = $1`,
       [user_id],
     );
     const answers = await logins(20, () => ({ login: name, password: `${password}!` }));

@@ -5,6 +5,7 @@ import { queueEmpty } from '../support/links';
 import { until } from '../support/until';
 import { addLogins, type MadeLogin, refreshTokens, rotated } from '../support/made-logins';
 import { Mailbox } from '../support/mailbox';
+import { requestHead } from '../support/raw-connection';
 import type { TestAnswer } from '../support/service';
 import type { ServiceProcess } from '../support/service-process';
 
@@ -52,11 +53,19 @@ describe('refreshes over two processes', () => {
   /** Returns the stored state of a session. */
   async function stateOf({ session_id }: MadeLogin): Promise<Record<string, unknown>> {
     const [row] = await cluster.rows(
-      `select ended_reason, encode(refresh_token_hash, 'hex') as current, encode(previous_refresh_token_hash, 'hex') as previous,
-         (select count(*)::integer from rotations where rotations.session_id = sessions.session_id) as rotations,
-         (select count(*)::integer from events where event_type = 'session.token_reused' and target_id = sessions.session_id) as reuses,
-         (select count(*)::integer from sessions others where others.user_id = sessions.user_id) as sessions
-       from sessions where session_id = $1`,
+      `
+        select
+          ended_reason, encode(refresh_token_hash, 'hex') as current,
+          encode(previous_refresh_token_hash, 'hex') as previous,
+          (select count(*)::integer from rotations where rotations.session_id = sessions.session_id) as rotations,
+          (
+            select count(*)::integer
+            from events
+            where event_type = 'session.token_reused' and target_id = sessions.session_id
+          ) as reuses,
+          (select count(*)::integer from sessions others where others.user_id = sessions.user_id) as sessions
+        from sessions
+        where session_id = $1`,
       [session_id],
     );
     return row as Record<string, unknown>;
@@ -102,7 +111,8 @@ describe('refreshes over two processes', () => {
     }
     const requests = rounds * racers;
     report(
-      `refresh race: ${rounds} x ${racers} over 2 processes: ${requests} refreshes, 0 refused, 0 forks, ${racing} of ${racing} sessions alive`,
+      `refresh race: ${rounds} x ${racers} over 2 processes: ${requests} refreshes, ` +
+        `0 rejected, 0 forks, ${racing} of ${racing} sessions live`,
     );
   });
 
@@ -192,10 +202,10 @@ function seconds(since: number): string {
 async function sendAndHangUp({ url }: ServiceProcess, refresh_token: string): Promise<void> {
   const { hostname, port } = new URL(url);
   const body = JSON.stringify({ refresh_token });
-  const head = `POST /auth/check-token HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const headers = { host: hostname, 'content-type': 'application/json', 'content-length': String(body.length) };
   const socket = connect(Number(port), hostname);
   socket.on('error', () => undefined);
-  socket.end(head + body);
+  socket.end(requestHead('POST', '/auth/check-token', headers) + body);
   await new Promise((resolve) => socket.once('finish', resolve));
   socket.destroy();
 }

@@ -48,7 +48,10 @@ describe('revocations seen from the other instance', () => {
    */
   async function cut(): Promise<number> {
     const ended = await cluster.rows(
-      'select pg_terminate_backend(pid, 5000) from pg_stat_activity where application_name = $1 and datname = current_database()',
+      `
+        select pg_terminate_backend(pid, 5000)
+        from pg_stat_activity
+        where application_name = $1 and datname = current_database()`,
       [listener],
     );
     return ended.length;
@@ -168,7 +171,8 @@ function figures(all: Seen[]): string {
   const stale = all.reduce((sum, seen) => sum + seen.stale, 0);
   const believed = percentiles(all.flatMap((seen) => seen.believed));
   const answered = percentiles(all.flatMap((seen) => seen.ms));
-  return `${String(all.flatMap(({ ms }) => ms).length).padStart(4)} done, ${stale} stale first answers, believed ${believed}; right answer after ${answered}`;
+  const count = String(all.flatMap(({ ms }) => ms).length).padStart(4);
+  return `${count} done, ${stale} stale first answers, believed ${believed}; right answer after ${answered}`;
 }
 
 function percentiles(times: number[]): string {

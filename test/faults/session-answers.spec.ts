@@ -104,7 +104,7 @@ it('responds at once to a rejected login, which changes nothing (L13)', async ()
   const service = await TestService.start({ LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '1' });
   try {
     const login = () =>
-      service.post('/auth/login', { body: { login: 'nobody', password: 'a wrong password' }, ip: '192.0.2.9' });
+      service.post('/auth/login', { body: { login: 'unknown', password: 'a wrong password' }, ip: '192.0.2.9' });
     expect((await login()).status).toBe(401);
     const waits = jest.spyOn(service.app.get(Notifications), 'caughtUp');
     expect((await login()).status).toBe(429);

@@ -39,8 +39,13 @@ describe('many logins of one user at once over two instances', () => {
     expect(new Set(ids).size).toBe(100);
     expect([most, await live()]).toEqual([max, max]);
     const [ended] = await cluster.rows(
-      `select count(*)::integer as sessions, count(distinct event_id)::integer as events from sessions join events on target_id = sessions.session_id
-       where ended_reason = 'replaced' and event_type = 'session.ended' and changes -> 'ended_reason' ->> 'after' = 'replaced'`,
+      `
+        select count(*)::integer as sessions, count(distinct event_id)::integer as events
+        from sessions
+        join events on target_id = sessions.session_id
+        where ended_reason = 'replaced'
+          and event_type = 'session.ended'
+          and changes -> 'ended_reason' ->> 'after' = 'replaced'`,
     );
     expect(ended).toEqual({ sessions: 100 - max, events: 100 - max });
     const answers = await Promise.all(

@@ -79,7 +79,8 @@ async function send(method: string, path: string, body?: object): Promise<Answer
 async function holdChanges(): Promise<Promise<Answered>[]> {
   await sql.query(`
     insert into users (user_id, user_type, name, email, carrier_id, status)
-    select uuid_v7(), 'carrier', 'held' || n, 'held' || n || '@example.com', 'c1', 'active' from generate_series(1, ${inFlight}) n`);
+    select uuid_v7(), 'carrier', 'held' || n, 'held' || n || '@example.com', 'c1', 'active'
+    from generate_series(1, ${inFlight}) n`);
   await sql.query('begin');
   const { rows } = await sql.query<{ user_id: string }>("select user_id from users where name like 'held%' for update");
   const changes = rows.map(({ user_id }) => send('PATCH', `/user/${user_id}`, { first_name: 'Changed' }));

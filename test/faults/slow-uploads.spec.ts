@@ -44,7 +44,13 @@ describe('slow and large uploads', () => {
     );
   const left = () =>
     service.rows(
-      `select 'operation' as kind from operations where status = 'receiving' union all select 'batch' from operation_batches`,
+      `
+        select 'operation' as kind
+        from operations
+        where status = 'receiving'
+        union all
+        select 'batch'
+        from operation_batches`,
     );
 
   it('rejects 100 slow bodies without access at the deadline, for every token, type and length (H21)', async () => {

@@ -121,7 +121,7 @@ describe('the service with its embedded database', () => {
     await setPasswordByPage(recovered.stdout.trim(), `${password} 2`);
     expect(await logIn('administrator', password)).toBe(401);
     expect(await logIn('administrator', `${password} 2`)).toBe(200);
-    const unknown = await runBuilt('src/cli/cli.js', env(), ['admin-recover', 'nobody']);
+    const unknown = await runBuilt('src/cli/cli.js', env(), ['admin-recover', 'unknown']);
     expect([unknown.code, unknown.stdout, unknown.stderr]).toEqual([1, '', 'user.not_found: User not found\n']);
   });
 

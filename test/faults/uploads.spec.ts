@@ -40,7 +40,15 @@ describe('interrupted uploads', () => {
   const usersLike = (prefix: string) => service.rows(`select 1 from users where name like $1 || '-%'`, [prefix]);
   const receiving = (key: string) =>
     service.rows(
-      `select operation_id from operations where request_id = $1 and exists (select from operation_batches where operation_batches.operation_id = operations.operation_id)`,
+      `
+        select operation_id
+        from operations
+        where request_id = $1
+          and exists (
+            select 1
+            from operation_batches
+            where operation_batches.operation_id = operations.operation_id
+          )`,
       [key],
     );
 
@@ -104,7 +112,10 @@ describe('interrupted uploads', () => {
       ),
     ).toEqual([]);
     expect(await usersLike(key)).toEqual([]);
-    const transactions = `select query from pg_stat_activity where datname = current_database() and state like 'idle in transaction%'`;
+    const transactions = `
+      select query
+      from pg_stat_activity
+      where datname = current_database() and state like 'idle in transaction%'`;
     expect(await service.rows(transactions)).toEqual([]);
     await until(async () => (await service.rows('select 1 from idempotency_keys')).length === 0);
     const again = await service.post('/user/import', {

@@ -48,8 +48,14 @@ describe('bulk changes within the request whose response never arrives', () => {
   const doneTo = async ({ carrier }: Bulk) =>
     (
       await cluster.rows<{ users: number; done: number; steps: number; events: number }>(
-        `select count(*)::integer as users, count(*) filter (where deleted_at is not null or locale = 'fr')::integer as done, sum(version - 1)::integer as steps,
-          (select count(*)::integer from events where carrier_id = $1 and target_type = 'user') as events from users where carrier_id = $1`,
+        `
+          select
+            count(*)::integer as users,
+            count(*) filter (where deleted_at is not null or locale = 'fr')::integer as done,
+            sum(version - 1)::integer as steps,
+            (select count(*)::integer from events where carrier_id = $1 and target_type = 'user') as events
+          from users
+          where carrier_id = $1`,
         [carrier],
       )
     )[0];
@@ -61,7 +67,12 @@ describe('bulk changes within the request whose response never arrives', () => {
       async () =>
         (
           await cluster.rows(
-            `select 1 from pg_stat_activity where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`,
+            `
+              select 1
+              from pg_stat_activity
+              where datname = current_database()
+                and state <> 'idle'
+                and pid <> pg_backend_pid()`,
           )
         ).length === 0,
     );

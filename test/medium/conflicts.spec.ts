@@ -29,11 +29,17 @@ afterAll(async () => {
  * roll back.
  */
 async function refuse(table: string, state: string, times: number): Promise<void> {
-  await service.rows(`alter sequence tries restart; create or replace function refuse() returns trigger language plpgsql as $$ begin
-    if nextval('tries') <= ${times} then raise exception 'no' using errcode = '${state}'; end if; return new; end $$`);
-  await service.rows(
-    `create trigger refuse before insert or update on ${table} for each statement execute function refuse()`,
-  );
+  await service.rows(`
+    alter sequence tries restart;
+    create or replace function refuse() returns trigger language plpgsql as $$
+    begin
+      if nextval('tries') <= ${times} then
+        raise exception 'no' using errcode = '${state}';
+      end if;
+      return new;
+    end $$;
+    create trigger refuse before insert or update on ${table}
+    for each statement execute function refuse()`);
 }
 
 async function allowAgain(table: string): Promise<number> {

@@ -113,8 +113,10 @@ describe('the export of users', () => {
   });
 
   it('exports more users than one batch holds, each once, ordered by id', async () => {
-    await service.rows(`insert into users (user_id, user_type, name, email, carrier_id, status)
-      select uuid_v7(), 'carrier', 'many-' || i, 'many-' || i || '@example.com', 'many', 'invited' from generate_series(1, 1234) i`);
+    await service.rows(`
+      insert into users (user_id, user_type, name, email, carrier_id, status)
+      select uuid_v7(), 'carrier', 'many-' || i, 'many-' || i || '@example.com', 'many', 'invited'
+      from generate_series(1, 1234) i`);
     const ids = (await lines('&carrier_id=many')).map((user) => String(user['user_id']));
     expect([ids.length, new Set(ids).size]).toEqual([1234, 1234]);
     expect(ids).toEqual([...ids].sort());
@@ -122,8 +124,8 @@ describe('the export of users', () => {
   });
 
   it('records the number of users and the names of the filters, but no filter value', async () => {
-    const { user_id } = await service.createUser({ first_name: 'Somebody' });
-    await csv(`first_name=Somebody&user_id=${user_id}`);
+    const { user_id } = await service.createUser({ first_name: 'Grace' });
+    await csv(`first_name=Grace&user_id=${user_id}`);
     const { body } = await service.get('/audit/list?event_type=user.exported&per_page=1', service.admin);
     expect(body.items[0]).toMatchObject({ actor_id: service.admin.user_id, target_id: null });
     expect(body.items[0].changes).toEqual({

@@ -105,8 +105,13 @@ describe('imports as operations', () => {
     );
     await service.loginAs({ carrier_id: 'round', first_name: '=1', phone: '+4312345678' });
     const state = () =>
-      service.rows(`select to_jsonb(users) - '{created_by,updated_at,version,search_text,last_seen_at}'::text[] as u,
-        (select password_hash from credentials where credentials.user_id = users.user_id) as hash from users where carrier_id = 'round' order by user_id`);
+      service.rows(`
+        select
+          to_jsonb(users) - '{created_by,updated_at,version,search_text,last_seen_at}'::text[] as u,
+          (select password_hash from credentials where credentials.user_id = users.user_id) as hash
+        from users
+        where carrier_id = 'round'
+        order by user_id`);
     for (const [format, type] of [
       ['ndjson&hashes=true', 'application/x-ndjson'],
       ['csv', 'text/csv'],

@@ -21,7 +21,11 @@ describe('API keys', () => {
   const rowOf = async (key_id: string) => (await service.rows('select * from keys where key_id = $1', [key_id]))[0];
   const eventsOf = (key_id: string) =>
     service.rows(
-      'select event_type, actor_id, actor_type, target_type, carrier_id, changes from events where target_id = $1 order by event_id',
+      `
+        select event_type, actor_id, actor_type, target_type, carrier_id, changes
+        from events
+        where target_id = $1
+        order by event_id`,
       [key_id],
     );
   const agedBy = (key_id: string, seconds: number) =>
@@ -228,9 +232,15 @@ describe('API keys', () => {
     const noted = async () =>
       (await service.get(`/auth/key/list?key_id=${key_id}`, admin)).body.items[0] as Record<string, unknown>;
     const repository = service.app.get(ApiKeysRepository, { strict: false });
-    await service.rows(`create table writes (key_id uuid); create function count_writes() returns trigger language plpgsql as $$ begin
-        insert into writes values (new.key_id); return new; end $$;
-      create trigger count_writes after update of last_used_ip on keys for each row execute function count_writes()`);
+    await service.rows(`
+      create table writes (key_id uuid);
+      create function count_writes() returns trigger language plpgsql as $$
+      begin
+        insert into writes values (new.key_id);
+        return new;
+      end $$;
+      create trigger count_writes after update of last_used_ip on keys
+      for each row execute function count_writes()`);
     const writes = async () => (await service.rows('select 1 from writes where key_id = $1', [key_id])).length;
     await use('192.0.2.1');
     await until(async () => (await noted())['last_used_ip'] === '192.0.2.1');
@@ -261,7 +271,8 @@ describe('API keys', () => {
 
   it('accepts a key although its use cannot be recorded', async () => {
     const { key_id, key } = await createKey(service, ['user:read']);
-    await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
+    await service.rows(`
+      create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
       create trigger refuse before update on keys for each row execute function refuse()`);
     expect((await service.get('/user/list', { token: key })).status).toBe(200);
     await service.rows('drop function refuse cascade');

@@ -111,7 +111,8 @@ describe('lists, counts, previews and page walks against a plain model', () => {
         const wanted = users
           .filter((user) => user.deleted_at === null && meets(user, parameter, value))
           .map(({ user_id }) => user_id);
-        const query = `${parameter}=${encodeURIComponent(value)}&count=exact&per_page=500&order_by=${sorts[index % sorts.length]}`;
+        const sort = sorts[index % sorts.length];
+        const query = `${parameter}=${encodeURIComponent(value)}&count=exact&per_page=500&order_by=${sort}`;
         const { body } = await service.get(`/user/list?${query}`, service.admin);
         expect([query, body.items.map(({ user_id }: ModelUser) => user_id).sort()]).toEqual([query, wanted.sort()]);
         if (wanted.length > 0) found.push(parameter);
@@ -141,7 +142,7 @@ describe('lists, counts, previews and page walks against a plain model', () => {
             met += wanted.length;
             const parts = [...query, ...(deleted ? ['deleted=true'] : [])];
             const whole = await service.get(
-              `/user/list?${[...parts, 'count=exact', 'per_page=500', `order_by=${sort}`, `order_dir=${direction}`].join('&')}`,
+              `/user/list?count=exact&per_page=500&order_by=${sort}&order_dir=${direction}&${parts.join('&')}`,
               login,
             );
             const order: string[] = whole.body.items.map(({ user_id }: ModelUser) => user_id);

@@ -55,8 +55,10 @@ const like: Record<string, string> = {
   timezone: '/vad',
 };
 /** Conditions that most users meet, so that PostgreSQL follows the index of the order. */
-const common =
-  /^(user_id|name|email|first_name|last_name|phone|job_title|locale|timezone|carrier_id|last_login_ip|online|status|\w+_at)_ne$|^must_change_password_ne$|^\w+_isnull$/;
+const common = new RegExp(
+  '^(user_id|name|email|first_name|last_name|phone|locale|timezone|carrier_id|last_login_ip|online|status' +
+    '|must_change_password|\\w+_at)_ne$|^\\w+_isnull$',
+);
 
 function valueOf(field: string, operator: Operator): string {
   if (operator === 'isnull') return 'true';

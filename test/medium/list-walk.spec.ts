@@ -60,9 +60,15 @@ describe('a walk through all pages', () => {
   async function add(prefix: string, drafts: object[]): Promise<string[]> {
     const users = drafts.map((fields, index) => ({ ...fields, user_id: randomUUID(), name: `${prefix}-${index}` }));
     await service.rows(
-      `insert into users (user_id, user_type, name, email, last_name, carrier_id, status, created_at, updated_at, last_login_at, last_seen_at)
-       select user_id, case when carrier_id is null then 'system' else 'carrier' end, name, name || '@example.com', last_name, carrier_id, status,
-         created_at, updated_at, last_login_at, last_seen_at from jsonb_populate_recordset(null::users, $1)`,
+      `
+        insert into users (
+          user_id, user_type, name, email, last_name, carrier_id, status, created_at, updated_at, last_login_at,
+          last_seen_at
+        )
+        select
+          user_id, case when carrier_id is null then 'system' else 'carrier' end, name, name || '@example.com',
+          last_name, carrier_id, status, created_at, updated_at, last_login_at, last_seen_at
+        from jsonb_populate_recordset(null::users, $1)`,
       [JSON.stringify(users)],
     );
     return users.map(({ user_id }) => user_id);
@@ -107,7 +113,10 @@ describe('a walk through all pages', () => {
           const others = async (page: number) => {
             const change = busy[page % busy.length] as (typeof busy)[number];
             await service.rows(
-              `update users set last_name = $2, status = $3, updated_at = $4, last_login_at = $5, last_seen_at = $6 where user_id = $1`,
+              `
+                update users
+                set last_name = $2, status = $3, updated_at = $4, last_login_at = $5, last_seen_at = $6
+                where user_id = $1`,
               [
                 moving[page % moving.length],
                 change.last_name,

@@ -42,7 +42,7 @@ describe('a login', () => {
     expect(statements[2]).toContain('for no key update');
   });
 
-  it('takes at most twelve statements if it renews the hash, demands a new password and ends a session', async () => {
+  it('takes at most twelve statements if it renews the hash, expires the password and ends a session', async () => {
     const { name, user_id } = await service.createUser();
     for (let i = 0; i < max; i++) await service.login(name);
     const weak = 'rosebud';

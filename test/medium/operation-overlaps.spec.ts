@@ -19,7 +19,9 @@ describe('a bulk change beside a long operation', () => {
     await client.connect();
     for (const operation_id of [mine, theirs])
       await client.query(
-        `insert into operations (operation_id, kind, permission, status, actor_id, request) values ($1, 'change', 'user:update', 'waiting', $1, '{}')`,
+        `
+          insert into operations (operation_id, kind, permission, status, actor_id, request)
+          values ($1, 'change', 'user:update', 'waiting', $1, '{}')`,
         [operation_id],
       );
     await addBatches(theirs, many, 0);
@@ -33,10 +35,15 @@ describe('a bulk change beside a long operation', () => {
 
   const addBatches = (operation_id: string, count: number, beside: number) =>
     client.query(
-      `insert into operation_batches (operation_id, number, user_ids) select $1::uuid, n / 5000, array_agg(id order by id) from (
-         select n, ('018f0000-0000-7000-8000-' || lpad(to_hex(n * 2 * ${many / count} + $3::integer), 12, '0'))::uuid as id
-         from generate_series(0, $2::integer - 1) n) every group by n / 5000`,
-      [operation_id, count, beside],
+      `
+        insert into operation_batches (operation_id, number, user_ids)
+        select $1::uuid, n / 5000, array_agg(id order by id)
+        from (
+          select n, ('018f0000-0000-7000-8000-' || lpad(to_hex(n * $4::integer + $3::integer), 12, '0'))::uuid as id
+          from generate_series(0, $2::integer - 1) n
+        ) every
+        group by n / 5000`,
+      [operation_id, count, beside, (2 * many) / count],
     );
 
   /** Returns the number of compared rows, which does not depend on the machine. */
@@ -73,8 +80,15 @@ describe('a bulk change beside a long operation', () => {
 
   it('finds a single user who is in both (B15)', async () => {
     await client.query(
-      `update operation_batches set user_ids = (select array_agg(id order by id) from unnest(user_ids || (select user_ids[777] from operation_batches where operation_id = $2 and number = 2)) id)
-       where operation_id = $1`,
+      `
+        update operation_batches
+        set user_ids = (
+          select array_agg(id order by id)
+          from unnest(
+            user_ids || (select user_ids[777] from operation_batches where operation_id = $2 and number = 2)
+          ) id
+        )
+        where operation_id = $1`,
       [mine, theirs],
     );
     expect((await comparisons()).overlaps).toBe(true);

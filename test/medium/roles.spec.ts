@@ -21,7 +21,11 @@ describe('roles', () => {
     `${status} ${body?.code ?? ''}`.trim();
   const events = async (name: string) =>
     service.rows(
-      `select event_type, target_type, actor_id, carrier_id, changes from events where target_type = 'role' and changes->'name' @> any(array[$1::jsonb, $2::jsonb]) order by event_id`,
+      `
+        select event_type, target_type, actor_id, carrier_id, changes
+        from events
+        where target_type = 'role' and changes->'name' @> any(array[$1::jsonb, $2::jsonb])
+        order by event_id`,
       [JSON.stringify({ after: name }), JSON.stringify({ before: name })],
     );
 
@@ -116,7 +120,7 @@ describe('roles', () => {
     ['permissions', ['a:b', 'a:b'], 'field.malformed'],
     ['permissions', Array.from({ length: 201 }, (_, at) => `a:b${at}`), 'field.too_many'],
     ['may_grant', null, 'field.wrong_type'],
-    ['may_grant', ['nobody-knows'], 'field.not_allowed'],
+    ['may_grant', ['unknown-role'], 'field.not_allowed'],
     ['may_grant', ['Carrier_user'], 'field.not_allowed'],
     ['may_grant', Array.from({ length: 51 }, (_, at) => `r${at}`), 'field.too_many'],
     ['built_in', true, 'field.unknown'],

@@ -9,9 +9,15 @@ describe('the last use of sessions', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
-    await service.rows(`create table notes (session_id uuid);
-      create function count_note() returns trigger language plpgsql as $$ begin insert into notes values (new.session_id); return null; end $$;
-      create trigger count_note after update of last_seen_at on sessions for each row execute function count_note()`);
+    await service.rows(`
+      create table notes (session_id uuid);
+      create function count_note() returns trigger language plpgsql as $$
+      begin
+        insert into notes values (new.session_id);
+        return null;
+      end $$;
+      create trigger count_note after update of last_seen_at on sessions
+      for each row execute function count_note()`);
   });
   afterAll(() => service.close());
 

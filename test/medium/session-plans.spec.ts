@@ -24,23 +24,23 @@ jest.setTimeout(120_000);
 /** Plans of the embedded PostgreSQL; other versions may choose other indexes. */
 const snapshotVersion = 18;
 
-const nobody = '018f0000-0000-7000-8000-000000000001';
+const missing = '018f0000-0000-7000-8000-000000000001';
 const reader = ['session:read', 'session:revoke'];
 const actor = (fields: Partial<Actor>) =>
   ({
     actor_type: 'user',
-    user_id: nobody,
+    user_id: missing,
     user_type: 'system',
     carrier_id: null,
     carrier_scope: null,
-    session_id: nobody,
+    session_id: missing,
     ...fields,
   }) as Actor;
 
 /** A rare value of each field, for which a sequential scan is always wrong. */
 const rare: Record<string, string> = {
-  session_id: nobody,
-  user_id: nobody,
+  session_id: missing,
+  user_id: missing,
   user_type: 'system',
   carrier_id: 'carrier-199',
   ip: '198.51.100.0/24',
@@ -54,7 +54,7 @@ const common = /^(session_id|user_id|carrier_id|ip|user_agent|ended_reason|\w+_a
 
 function valueOf(field: string, operator: Operator): string {
   if (operator === 'isnull') return 'true';
-  if (operator === 'like') return like[field] ?? 'nobody';
+  if (operator === 'like') return like[field] ?? 'missing';
   if (field.endsWith('_at'))
     return operator === 'lt' || operator === 'lte' ? '2000-01-01T00:00:00Z' : '2099-01-01T00:00:00Z';
   if (field === 'user_type' && operator === 'ne') return 'carrier';
@@ -82,7 +82,7 @@ describe('query plans of 120,000 sessions', () => {
   let database: TestDatabase;
   let client: Client;
   let version: number;
-  let callers: Record<'oneself' | 'everything' | 'carrier' | 'scope', Actor>;
+  let callers: Record<'member' | 'everything' | 'carrier' | 'scope', Actor>;
 
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -103,7 +103,7 @@ describe('query plans of 120,000 sessions', () => {
       `select user_id from users where deleted_at is null and carrier_id is not null and status = 'active' limit 1`,
     );
     callers = {
-      oneself: actor({ user_id: rows[0]?.user_id ?? '', permissions: [] }),
+      member: actor({ user_id: rows[0]?.user_id ?? '', permissions: [] }),
       everything: actor({ permissions: reader }),
       carrier: actor({ user_type: 'carrier', carrier_id: 'carrier-180', permissions: reader }),
       scope: actor({ carrier_scope: ['carrier-180', 'carrier-190'], permissions: reader }),
@@ -192,7 +192,7 @@ describe('query plans of 120,000 sessions', () => {
     expectKept(plans);
   });
 
-  it.each(['oneself', 'carrier', 'scope'] as const)('uses an index for %s', async (caller) => {
+  it.each(['member', 'carrier', 'scope'] as const)('uses an index for %s', async (caller) => {
     const plans = await table(callers[caller], [...sorts, ...filters, ...others]);
     expect(wholeTables(plans)).toEqual([]);
     expectKept(plans);
@@ -217,7 +217,7 @@ describe('query plans of 120,000 sessions', () => {
   });
 
   it('uses an index for logging in, refreshing, ending and removing', async () => {
-    const { oneself, everything, scope } = callers;
+    const { member, everything, scope } = callers;
     const caller = { ip: null, user_agent: null, request_id: null };
     const [session] = (
       await client.query<{ session_id: string }>(
@@ -228,15 +228,15 @@ describe('query plans of 120,000 sessions', () => {
     const logIn = async (service: SessionsService, plans: string[]) => {
       const database = explaining(client, plans);
       const [logins, attempts] = [new LoginsRepository(database), new LoginAttemptsRepository(database)];
-      const { user_id } = oneself;
+      const { user_id } = member;
       const found = await logins.find({ user_id });
-      const attempt = await attempts.begin(nobody, { account: user_id, is_user: true, address: '' });
+      const attempt = await attempts.begin(missing, { account: user_id, is_user: true, address: '' });
       expect(await logins.lockForLogin(user_id, found?.password_changed_at ?? null, null)).toBeNull();
       await attempts.pass(attempt, null);
       const user = await logins.noteLogin({ user_id, ip: null, unlocks: true });
-      expect(await service.endSurplus(oneself)).toEqual(expect.any(Number));
+      expect(await service.endSurplus(member)).toEqual(expect.any(Number));
       const authentication = { amr: ['pwd'], auth_time: attempt.began_at };
-      await service.open({ session_id: nobody, user, caller, authentication });
+      await service.open({ session_id: missing, user, caller, authentication });
     };
     const deeds: Record<string, (service: SessionsService, plans: string[]) => Promise<unknown>> = {
       'log in': logIn,
@@ -244,11 +244,11 @@ describe('query plans of 120,000 sessions', () => {
       'end reused': (service) => service.endReused(session_id),
       'log out': (service) => service.endCurrent(caller, session_id),
       'see one': (service) => service.find(everything, session_id),
-      'end the others': (service) => service.endFound(oneself, {}),
+      'end the others': (service) => service.endFound(member, {}),
       'end those of an address': (service) => service.endFound(scope, { ip: '198.51.100.0/24' }),
-      'end those of a user': (service) => service.endFound(everything, { user_id: oneself.user_id }),
-      'end all of a batch': (service) => service.endOf(everything, [oneself.user_id, nobody], 'revoked'),
-      'end the forbidden': (service) => service.endForbidden(everything, [oneself.user_id, nobody], null),
+      'end those of a user': (service) => service.endFound(everything, { user_id: member.user_id }),
+      'end all of a batch': (service) => service.endOf(everything, [member.user_id, missing], 'revoked'),
+      'end the forbidden': (service) => service.endForbidden(everything, [member.user_id, missing], null),
     };
     const plans: Record<string, string[]> = {};
     for (const [name, deed] of Object.entries(deeds)) plans[name] = await plansOfDeed(deed);

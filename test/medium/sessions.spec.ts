@@ -7,7 +7,8 @@ jest.setTimeout(60_000);
 const chrome =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36';
 const safari =
-  'Mozilla/5.0 (iPad; CPU OS 17_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.1 Mobile/15E148 Safari/604.1';
+  'Mozilla/5.0 (iPad; CPU OS 17_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) ' +
+  'Version/17.1 Mobile/15E148 Safari/604.1';
 
 interface ShownSession {
   session_id: string;
@@ -34,9 +35,17 @@ describe('sessions', () => {
   async function addSessions(user_id: string, count: number, columns: Record<string, string> = {}): Promise<string[]> {
     const all = { created_at: 'now()', last_seen_at: 'now()', expires_at: `now() + interval '1 hour'`, ...columns };
     const rows = await service.rows<{ session_id: string }>(
-      `insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, absolute_expires_at, ${Object.keys(all).join()})
-       select uuid_v7(), user_id, user_type, carrier_id, '', now(), now() + interval '1 day', ${Object.values(all).join()}
-       from users, generate_series(1, $2::integer) i where user_id = $1 returning session_id`,
+      `
+        insert into sessions (
+          session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, absolute_expires_at,
+          ${Object.keys(all).join()}
+        )
+        select
+          uuid_v7(), user_id, user_type, carrier_id, '', now(), now() + interval '1 day',
+          ${Object.values(all).join()}
+        from users, generate_series(1, $2::integer) i
+        where user_id = $1
+        returning session_id`,
       [user_id, count],
     );
     return rows.map(({ session_id }) => session_id);
@@ -68,7 +77,12 @@ describe('sessions', () => {
       own.session_id,
     );
     const [{ count } = { count: 0 }] = await service.rows<{ count: number }>(
-      `select count(*)::integer as count from events where event_type = 'session.ended' and actor_id = $1 and session_id = $2`,
+      `
+        select count(*)::integer as count
+        from events
+        where event_type = 'session.ended'
+          and actor_id = $1
+          and session_id = $2`,
       [user_id, own.session_id],
     );
     expect(count).toBe(48);
@@ -183,10 +197,9 @@ describe('sessions', () => {
       for (const direction of ['asc', 'desc']) {
         const seen: Record<string, string>[] = [];
         for (let cursor: string | null = ''; cursor !== null;) {
-          const { body } = await service.get(
-            `/auth/session/list?carrier_id_like=OF-carr&per_page=5&order_by=${sort}&order_dir=${direction}${cursor === '' ? '' : `&cursor=${cursor}`}`,
-            service.admin,
-          );
+          const query = `carrier_id_like=OF-carr&per_page=5&order_by=${sort}&order_dir=${direction}`;
+          const page = cursor === '' ? '' : `&cursor=${cursor}`;
+          const { body } = await service.get(`/auth/session/list?${query}${page}`, service.admin);
           seen.push(...body.items);
           cursor = body.next_cursor;
         }
@@ -204,7 +217,10 @@ describe('sessions', () => {
     expect([status, body.ended]).toEqual([200, 12_000]);
     expect(await list(`user_id=${user_id}&active=true`)).toMatchObject([{ session_id: own.session_id }]);
     const [events] = await service.rows(
-      `select count(distinct target_id)::integer as sessions, count(*)::integer as events from events where event_type = 'session.ended' and actor_id = $1`,
+      `
+        select count(distinct target_id)::integer as sessions, count(*)::integer as events
+        from events
+        where event_type = 'session.ended' and actor_id = $1`,
       [user_id],
     );
     expect(events).toEqual({ sessions: 12_000, events: 12_000 });

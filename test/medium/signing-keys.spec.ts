@@ -40,8 +40,12 @@ describe('signing keys', () => {
   };
   const rows = () =>
     service.rows<{ kid: string; ahead: number; signs_in: number }>(
-      `select kid, extract(epoch from signs_from - created_at)::float8 as ahead, extract(epoch from signs_from - now())::float8 as signs_in
-       from signing_keys order by signs_from`,
+      `
+        select
+          kid, extract(epoch from signs_from - created_at)::float8 as ahead,
+          extract(epoch from signs_from - now())::float8 as signs_in
+        from signing_keys
+        order by signs_from`,
     );
   const published = async (): Promise<string[]> =>
     (await service.get('/.well-known/jwks.json')).body.keys.map(({ kid }: { kid: string }) => kid);
@@ -64,10 +68,17 @@ describe('signing keys', () => {
    * Lets all instances rotate at once, each waiting for the lock before the first one adds a key.
    */
   const allAtOnce = async (count: number, act: () => Promise<unknown>) => {
-    await service.rows(`create function hold() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock_shared(1); return new; end $$;
+    await service.rows(`
+      create function hold() returns trigger language plpgsql as $$
+      begin
+        perform pg_advisory_xact_lock_shared(1);
+        return new;
+      end $$;
       create trigger hold before insert on signing_keys for each row execute function hold()`);
-    const waiting =
-      'select 1 from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())';
+    const waiting = `
+      select 1
+      from pg_locks
+      where not granted and database = (select oid from pg_database where datname = current_database())`;
     const holder = await service.sql.connect();
     await holder.query('select pg_advisory_lock(1)');
     await service.rows(`update signing_keys set signs_from = signs_from - interval '29 days'`);

@@ -9,7 +9,9 @@ describe('bulk changes against a plain model', () => {
   beforeAll(async () => {
     service = await TestService.start();
     await service.rows(
-      `insert into roles (name, user_types, permissions) values ('both', '{system,carrier}', '{}'), ('carrier_auditor', '{carrier}', '{audit:read}')`,
+      `
+        insert into roles (name, user_types, permissions)
+        values ('both', '{system,carrier}', '{}'), ('carrier_auditor', '{carrier}', '{audit:read}')`,
     );
     const logins = [service.admin, await service.loginAs({ carrier_id: 'c1', roles: ['carrier_administrator'] })];
     // Activity that a request records must not change the caller.
@@ -52,7 +54,12 @@ describe('bulk changes against a plain model', () => {
       [JSON.stringify(rows)],
     );
     await service.rows(
-      `insert into credentials (user_id, password_hash) select user_id, '$none' from users where status <> 'invited' on conflict do nothing`,
+      `
+        insert into credentials (user_id, password_hash)
+        select user_id, '$none'
+        from users
+        where status <> 'invited'
+        on conflict do nothing`,
     );
   }
 
@@ -61,7 +68,11 @@ describe('bulk changes against a plain model', () => {
     const ids = callers.map(({ row }) => row.user_id);
     await service.rows('delete from users where user_id <> all($1)', [ids]);
     await service.rows(
-      `update users set locale = null, timezone = null, attributes = '{}', allowed_ips = '{}', first_name = '', deleted_at = null`,
+      `
+        update users
+        set
+          locale = null, timezone = null, attributes = '{}', allowed_ips = '{}', first_name = '',
+          deleted_at = null`,
     );
     await service.rows('update sessions set ended_at = null, ended_reason = null, ended_by = null');
     await add(some);
@@ -207,7 +218,7 @@ describe('bulk changes against a plain model', () => {
           [operation_id],
         );
         expect(events).toHaveLength(changed);
-        // Mostly users whom the operation changed.
+        // Mostly users that the operation changed.
         const alive = await living();
         const others = [...events, ...events, ...alive];
         const touched = new Set(

@@ -89,19 +89,38 @@ describe('the migrations', () => {
   it('reverts with rows in every table', async () => {
     await dataSource.runMigrations();
     await client.query(`
-      insert into users (user_id, user_type, name, email, status) values ('018f0000-0000-7000-8000-000000000001', 'system', 'ada', 'ada@example.com', 'active');
-      insert into credentials (user_id, password_hash) select user_id, '$x' from users;
-      insert into one_time_tokens (user_id, purpose, requested_at) select user_id, 'reset', now() from users;
-      insert into sessions (session_id, user_id, user_type, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)
-        select user_id, user_id, 'system', 'x', now(), now(), now() from users;
-      insert into events (event_type, actor_type) values ('user.created', 'system');
-      insert into idempotency_keys (user_id, method, path, key_hash, claim_id, claimed_until) select user_id, 'POST', '/user/create', 'x', user_id, now() from users;
-      insert into keys (key_id, name, token_hash, permissions, user_type, created_by, expires_at) select user_id, 'k', 'x', '{}', 'system', user_id, now() from users;
-      insert into login_attempts (account, address, used_on) values ('nobody', '', current_date);
-      insert into rate_limits (key, hits, ends_at) values ('x', 1, now());
-      insert into password_hash_costs (computation, cost) values ('bcrypt', 4096);
-      insert into user_tombstones (user_id) select user_id from users;
-      insert into signing_keys (kid, public_jwk, private_key) values ('k', '{}', 'x')`);
+      insert into users (user_id, user_type, name, email, status)
+      values ('018f0000-0000-7000-8000-000000000001', 'system', 'ada', 'ada@example.com', 'active');
+      insert into credentials (user_id, password_hash)
+      select user_id, '$x'
+      from users;
+      insert into one_time_tokens (user_id, purpose, requested_at)
+      select user_id, 'reset', now()
+      from users;
+      insert into sessions (
+        session_id, user_id, user_type, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at
+      )
+      select user_id, user_id, 'system', 'x', now(), now(), now()
+      from users;
+      insert into events (event_type, actor_type)
+      values ('user.created', 'system');
+      insert into idempotency_keys (user_id, method, path, key_hash, claim_id, claimed_until)
+      select user_id, 'POST', '/user/create', 'x', user_id, now()
+      from users;
+      insert into keys (key_id, name, token_hash, permissions, user_type, created_by, expires_at)
+      select user_id, 'k', 'x', '{}', 'system', user_id, now()
+      from users;
+      insert into login_attempts (account, address, used_on)
+      values ('unknown', '', current_date);
+      insert into rate_limits (key, hits, ends_at)
+      values ('x', 1, now());
+      insert into password_hash_costs (computation, cost)
+      values ('bcrypt', 4096);
+      insert into user_tombstones (user_id)
+      select user_id
+      from users;
+      insert into signing_keys (kid, public_jwk, private_key)
+      values ('k', '{}', 'x')`);
     await undoAll();
     expect((await describeSchema(client)).filter((line) => !bookkeeping.test(line))).toEqual([]);
   });
