@@ -77,7 +77,10 @@ describe('probing for names and addresses of other carriers', () => {
       failed_count: 3,
     });
     const events = await service.rows(
-      `select event_type, actor_type, target_type, target_id, carrier_id, changes from events where actor_id = $1 and event_type like 'user.%'`,
+      `
+        select event_type, actor_type, target_type, target_id, carrier_id, changes
+        from events
+        where actor_id = $1 and event_type like 'user.%'`,
       [actor.user_id],
     );
     const changes = { rows: { after: 5 }, would_create: { after: 2 }, conflicts: { after: 3 } };

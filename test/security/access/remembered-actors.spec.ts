@@ -32,8 +32,12 @@ describe('operations and responses that are stored for an actor', () => {
     carrier_id: string | null = null,
   ): Promise<TestLogin> {
     await service.rows(
-      `insert into users (user_id, user_type, name, email, carrier_id, roles, status, password_changed_at)
-        values ($1, case when $4::text is null then 'system' else 'carrier' end, $2, $2 || '@example.com', $4, $3, 'active', now())`,
+      `
+        insert into users (user_id, user_type, name, email, carrier_id, roles, status, password_changed_at)
+        values (
+          $1, case when $4::text is null then 'system' else 'carrier' end, $2, $2 || '@example.com', $4, $3,
+          'active', now()
+        )`,
       [user_id, name, roles, carrier_id],
     );
     await service.rows(
@@ -185,8 +189,12 @@ describe('operations and responses that are stored for an actor', () => {
 
   it('finds the kind of an actor that an instance of an older version does not store (Z24)', async () => {
     const { key_id } = await createKey(service, ['user:read']);
-    const insert = `insert into operations (operation_id, kind, permission, status, actor_id, session_id, request, finished_at)
-      values (uuid_v7(), 'change', 'user:update', 'done', $1, $2, '{}', now()) returning actor_type`;
+    const insert = `
+      insert into operations (
+        operation_id, kind, permission, status, actor_id, session_id, request, finished_at
+      )
+      values (uuid_v7(), 'change', 'user:update', 'done', $1, $2, '{}', now())
+      returning actor_type`;
     expect(await service.rows(insert, [key_id, null])).toEqual([{ actor_type: 'key' }]);
     expect(await service.rows(insert, [key_id, admin.session_id])).toEqual([{ actor_type: 'user' }]);
     expect(await service.rows(insert, [admin.user_id, null])).toEqual([{ actor_type: 'user' }]);
@@ -207,7 +215,10 @@ describe('operations and responses that are stored for an actor', () => {
       { user_id: operation_id, user_type: 'system', name: 'shadow', email: 'shadow@example.com' },
     ]);
     expect((await service.delete(`/user/${operation_id}?purge=true`, admin)).status).toBe(204);
-    const audit = `select changes <> '{}' as kept from events where event_type = 'operation.accepted' and target_id = $1`;
+    const audit = `
+      select changes <> '{}' as kept
+      from events
+      where event_type = 'operation.accepted' and target_id = $1`;
     expect(await service.rows(audit, [operation_id])).toEqual([{ kept: true }]);
   });
 });

@@ -99,10 +99,10 @@ describe('one carrier against another', () => {
         });
       const before = await rowOf(foreign.user_id);
       const preview = await ask([foreign.user_id, service.admin.user_id], '&dry_run=true');
-      const nobody = await ask([randomUUID(), randomUUID()], '&dry_run=true');
+      const missing = await ask([randomUUID(), randomUUID()], '&dry_run=true');
       // Each preview has a different token and expiry.
       const own_to_each = { confirm_token: expect.any(String), expires_at: expect.any(String) };
-      expect(preview.body).toEqual({ ...nobody.body, ...own_to_each });
+      expect(preview.body).toEqual({ ...missing.body, ...own_to_each });
       expect((await ask([foreign.user_id], '&expected=2')).body.code).toBe('bulk.expected_mismatch');
       const answer = await ask([foreign.user_id, service.admin.user_id]);
       expect(answer.body).toMatchObject({ matched: 1, changed: 1, skipped_count: 0, skipped: [] });
@@ -224,8 +224,10 @@ describe('one carrier against another', () => {
   });
 
   it('counts only users of the own carrier in totals (B19)', async () => {
-    await service.rows(`insert into users (user_id, user_type, name, email, carrier_id, status)
-      select gen_random_uuid(), 'carrier', 'crowd' || n, 'crowd' || n || '@example.com', 'c9', 'active' from generate_series(1, 10050) n`);
+    await service.rows(`
+      insert into users (user_id, user_type, name, email, carrier_id, status)
+      select gen_random_uuid(), 'carrier', 'crowd' || n, 'crowd' || n || '@example.com', 'c9', 'active'
+      from generate_series(1, 10050) n`);
     await service.rows('analyze users');
     const [{ count } = { count: 0 }] = await service.rows<{ count: number }>(
       `select count(*)::int as count from users where carrier_id = 'c1' and deleted_at is null`,

@@ -118,12 +118,12 @@ describe('API keys', () => {
       // The creator may grant carrier_administrator through a role; the key has no role.
       const maker = await service.loginAs({ user_type: 'system', roles: ['key_maker'] });
       const made = await createKey(service, ['user:read', 'user:update'], {}, maker);
-      const somebody = await service.createUser({ roles: ['carrier_user'] });
+      const target = await service.createUser({ roles: ['carrier_user'] });
       const raise = (token: string) =>
-        service.patch(`/user/${somebody.user_id}`, { token, body: { roles: ['carrier_administrator'] } });
+        service.patch(`/user/${target.user_id}`, { token, body: { roles: ['carrier_administrator'] } });
       expect(code(await raise(made.key))).toBe('403 access.grant_exceeds_own');
       expect(code(await raise(maker.token))).toBe('200');
-      expect(code(await service.patch(`/user/${somebody.user_id}`, { token: made.key, body: { locale: 'de' } }))).toBe(
+      expect(code(await service.patch(`/user/${target.user_id}`, { token: made.key, body: { locale: 'de' } }))).toBe(
         '403 access.protected_user',
       );
       const { key } = await createKey(service, ['user:read', 'user:create', 'user:update', 'user:delete']);
@@ -236,7 +236,7 @@ describe('API keys', () => {
             (visible as readonly string[]).includes(id) ? [true, 200] : [false, 404],
           );
         }
-        // The creator is another actor than the key.
+        // The creator and the key are different actors.
         if (key === keys.scoped.key) expect(found).not.toContain(scoped.user_id);
       }
     });

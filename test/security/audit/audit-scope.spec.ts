@@ -68,7 +68,9 @@ describe('the audit log for users with a limited scope', () => {
 
   it('shows a scoped user no event whose target of another type has their id (Z24)', async () => {
     await service.rows(
-      `insert into events (event_type, actor_type, target_type, target_id) values ('key.revoked', 'system', 'key', $1), ('user.invited', 'system', 'user', $1)`,
+      `
+        insert into events (event_type, actor_type, target_type, target_id)
+        values ('key.revoked', 'system', 'key', $1), ('user.invited', 'system', 'user', $1)`,
       [scoped.user_id],
     );
     expect((await eventsOf(scoped, `target_id=${scoped.user_id}`)).map(({ event_type }) => event_type)).toEqual([

@@ -73,7 +73,7 @@ describe('the audit log', () => {
     await expectEvents(401, [failed], 'POST', '/auth/login', login(name, 'wrong'));
     const changes = { login: { after: expect.stringMatching(/^[\w-]{43}$/) } };
     const unknown: ExpectedEvent = { event_type: 'login.failed', actor: stranger, target: ['login', null], changes };
-    await expectEvents(401, [unknown], 'POST', '/auth/login', login('nobody', 'wrong'));
+    await expectEvents(401, [unknown], 'POST', '/auth/login', login('unknown', 'wrong'));
   });
 
   it('records an account lockout with the number of failures and its end (O12)', async () => {

@@ -233,7 +233,7 @@ describe('the log at LOG_LEVEL=debug', () => {
     expect(service.stderr).toBe('');
     expect(lines.filter(({ msg }) => msg === 'forged')).toEqual([]);
     expect(lines.filter(({ msg }) => msg === 'request')).toHaveLength(service.answered);
-    // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+    // eslint-disable-next-line no-control-regex -- looks for control characters
     expect(service.stdout).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f\u0085\u2028\u2029]/);
   });
 });

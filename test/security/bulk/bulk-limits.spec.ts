@@ -138,7 +138,14 @@ describe('limits and counts of bulk changes', () => {
         expect([first?.text, 'idempotency.in_progress']).toContain(
           answer.status === 409 ? answer.body.code : answer.text,
         );
-      const operations = `select 1 from operations where actor_id = $1 and changed = 3 and request -> 'filters' = '{"carrier_id":"c2"}' and undone_by is null and kind <> 'undo'`;
+      const operations = `
+        select 1
+        from operations
+        where actor_id = $1
+          and changed = 3
+          and request -> 'filters' = '{"carrier_id":"c2"}'
+          and undone_by is null
+          and kind <> 'undo'`;
       expect(await service.rows(operations, [service.admin.user_id])).toHaveLength(1);
       for (const [query, other] of [
         ['carrier_id=c1', body],

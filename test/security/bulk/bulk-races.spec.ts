@@ -169,13 +169,24 @@ describe('races of bulk changes', () => {
       version: number;
       events: number;
       twice: boolean;
-    }>(`select version, count(event_id)::integer as events,
+    }>(`
+      select
+        version, count(event_id)::integer as events,
         count(target_version) <> count(distinct target_version) or max(target_version) > version as twice
-      from users left join events on target_id = user_id and event_type in ('user.changed', 'user.deleted', 'user.restored')
-      where users.carrier_id in ('odd', 'even') group by user_id`);
+      from users
+      left join events on target_id = user_id
+        and event_type in ('user.changed', 'user.deleted', 'user.restored')
+      where users.carrier_id in ('odd', 'even')
+      group by user_id`);
     expect(steps.filter(({ version, events, twice }) => twice || events !== version - 1)).toEqual([]);
     expect(steps.some(({ version }) => version > 1)).toBe(true);
-    const left = `select 1 from users where roles && '{administrator}' and status = 'active' and deleted_at is null and carrier_scope is null`;
+    const left = `
+      select 1
+      from users
+      where roles && '{administrator}'
+        and status = 'active'
+        and deleted_at is null
+        and carrier_scope is null`;
     expect((await service.rows(left)).length).toBeGreaterThan(0);
   });
 });

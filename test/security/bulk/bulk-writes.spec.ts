@@ -71,10 +71,21 @@ describe('writes of a bulk change', () => {
   });
 
   it('ends the sessions of a thousand users in the transaction of the change (B17)', async () => {
-    await service.rows(`with new as (insert into users (user_id, user_type, name, email, carrier_id, status)
-        select gen_random_uuid(), 'carrier', 'many' || n, 'many' || n || '@example.com', 'c17', 'active' from generate_series(1, 1000) n returning *)
-      insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)
-      select gen_random_uuid(), user_id, user_type, carrier_id, '', now(), now() + interval '1 hour', now() + interval '1 hour' from new, generate_series(1, 2)`);
+    await service.rows(`
+      with new as (
+        insert into users (user_id, user_type, name, email, carrier_id, status)
+        select gen_random_uuid(), 'carrier', 'many' || n, 'many' || n || '@example.com', 'c17', 'active'
+        from generate_series(1, 1000) n
+        returning *
+      )
+      insert into sessions (
+        session_id, user_id, user_type, carrier_id, refresh_token_hash,
+        refreshed_at, expires_at, absolute_expires_at
+      )
+      select
+        gen_random_uuid(), user_id, user_type, carrier_id, '',
+        now(), now() + interval '1 hour', now() + interval '1 hour'
+      from new, generate_series(1, 2)`);
     const login = await service.loginAs({ carrier_id: 'c17' });
     const live = () => service.rows(`select 1 from sessions where carrier_id = 'c17' and ended_at is null`);
     expect(await live()).toHaveLength(2_001);
@@ -85,8 +96,11 @@ describe('writes of a bulk change', () => {
     expect((await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } })).status).toBe(
       401,
     );
-    const end =
-      'select distinct ended_at, users.updated_at from sessions join users using (user_id) where sessions.carrier_id = $1';
+    const end = `
+      select distinct ended_at, users.updated_at
+      from sessions
+      join users using (user_id)
+      where sessions.carrier_id = $1`;
     const times = await service.rows(end, ['c17']);
     expect(times).toHaveLength(1);
     expect(times[0]?.['ended_at']).toEqual(times[0]?.['updated_at']);

@@ -197,11 +197,11 @@ describe('changes of all users that a filter matches', () => {
       for (const tag of ['"1"', '*', 'W/"1"'])
         expect((await send(method, '?carrier_id=c1', body, { 'if-match': tag })).status).toBe(400);
       expect(await state()).toEqual(before);
-      const nobody = await send(method, `?user_id=${randomUUID()}`, body);
-      expect(nobody.status).toBe(200);
-      expect(nobody.body).toMatchObject({ matched: 0, changed: 0, unchanged: 0, skipped_count: 0 });
+      const missing = await send(method, `?user_id=${randomUUID()}`, body);
+      expect(missing.status).toBe(200);
+      expect(missing.body).toMatchObject({ matched: 0, changed: 0, unchanged: 0, skipped_count: 0 });
       const changes = `select 1 from events where operation_id = $1 and event_type <> 'operation.accepted'`;
-      expect(await service.rows(changes, [nobody.body.operation_id])).toEqual([]);
+      expect(await service.rows(changes, [missing.body.operation_id])).toEqual([]);
     });
 
     it('rejects a repeated parameter in either order (B20)', async () => {

@@ -16,7 +16,9 @@ describe('permissions during an operation', () => {
     service = await TestService.start();
     ({ token } = service.admin);
     await service.rows(
-      `insert into roles (name, user_types, permissions) values ('tester', '{carrier}', '{}'), ('carrier_auditor', '{carrier}', '{audit:read}')`,
+      `
+        insert into roles (name, user_types, permissions)
+        values ('tester', '{carrier}', '{}'), ('carrier_auditor', '{carrier}', '{audit:read}')`,
     );
     await addManyUsers(service, many, 'big');
     ids = (
@@ -129,8 +131,16 @@ describe('permissions during an operation', () => {
   });
 
   it('ends the sessions of all users, those of each batch in its transaction (B17)', async () => {
-    await service.rows(`insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)
-      select gen_random_uuid(), user_id, user_type, carrier_id, '', now(), now() + interval '1 hour', now() + interval '1 hour' from users where carrier_id = 'big'`);
+    await service.rows(`
+      insert into sessions (
+        session_id, user_id, user_type, carrier_id, refresh_token_hash,
+        refreshed_at, expires_at, absolute_expires_at
+      )
+      select
+        gen_random_uuid(), user_id, user_type, carrier_id, '',
+        now(), now() + interval '1 hour', now() + interval '1 hour'
+      from users
+      where carrier_id = 'big'`);
     const login = await service.loginAs({ carrier_id: 'big' });
     const { body } = await service.patch('/user/all?carrier_id=big', { token, body: { status: 'disabled' } });
     const operation = await ended(service, body.operation_id);
@@ -138,7 +148,11 @@ describe('permissions during an operation', () => {
     expect(await service.rows(`select 1 from sessions where carrier_id = 'big' and ended_at is null`)).toEqual([]);
     expect(
       await service.rows(
-        `select 1 from sessions join users using (user_id) where sessions.carrier_id = 'big' and ended_at <> updated_at`,
+        `
+          select 1
+          from sessions
+          join users using (user_id)
+          where sessions.carrier_id = 'big' and ended_at <> updated_at`,
       ),
     ).toEqual([]);
     expect((await service.get('/user', login)).body.code).toBe('auth.token_invalid');

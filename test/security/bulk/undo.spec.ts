@@ -6,8 +6,11 @@ describe('bulk changes and their undo: permissions and the last administrator', 
   beforeAll(async () => {
     service = await TestService.start();
     ({ admin } = service);
-    await service.rows(`insert into roles (name, user_types, permissions, may_grant) values
-      ('deputy', '{system}', '{user:read,user:update,user:delete}', '{administrator,deputy}'), ('reader', '{system}', '{user:read}', '{}')`);
+    await service.rows(`
+      insert into roles (name, user_types, permissions, may_grant)
+      values
+        ('deputy', '{system}', '{user:read,user:update,user:delete}', '{administrator,deputy}'),
+        ('reader', '{system}', '{user:read}', '{}')`);
   });
   afterAll(() => service.close());
 
@@ -209,7 +212,7 @@ describe('bulk changes and their undo: permissions and the last administrator', 
     const inside = (await patch(caller, query, { allowed_ips: ['192.0.2.0/24', '127.0.0.0/8'] })).body;
     expect(inside).toMatchObject({ changed: 2, skipped_count: 0 });
     expect((await service.get('/user', caller)).status).toBe(200);
-    // Opened to another address and restored from there.
+    // Lift the address limit, then undo from an address that the limit excludes.
     const opened = (await patch(caller, query, { allowed_ips: [] })).body;
     expect(opened.changed).toBe(2);
     const undone = await undo(caller, opened.operation_id, '198.51.100.7');

@@ -23,7 +23,9 @@ describe('requests with an Idempotency-Key', () => {
   const keys = () => service.rows('select * from idempotency_keys');
   const pass = (interval: string) =>
     service.rows(
-      `update idempotency_keys set created_at = created_at - $1::interval, claimed_until = claimed_until - $1::interval`,
+      `
+        update idempotency_keys
+        set created_at = created_at - $1::interval, claimed_until = claimed_until - $1::interval`,
       [interval],
     );
   const brief = ({ status, body }: TestAnswer) => [status, body.code];

@@ -1,4 +1,5 @@
 import { type BodyField, type BodyOperation, bodyOperations, queryOperations } from '../../support/body-operations';
+import { requestHead } from '../../support/raw-connection';
 import { rawRequest, statusOf } from '../../support/raw-request';
 import { TestService } from '../../support/service';
 import { unexpectedResponses } from '../../support/unexpected-responses';
@@ -210,7 +211,11 @@ describe('hostile JSON bodies', () => {
     expect(await patch(`{"roles":${list(21, (index) => `role${index}`)}}`)).toMatchObject({ status: 400 });
     expect(await patch(`{"allowed_ips":${list(51, (index) => `10.0.0.${index}`)}}`)).toMatchObject({ status: 400 });
     expect(await patch(`{"carrier_scope":${list(1_001, (index) => `c${index}`)}}`)).toMatchObject({ status: 400 });
-    const head = `PATCH /user/${user_id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const head = requestHead('PATCH', `/user/${user_id}`, {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'transfer-encoding': 'chunked',
+    });
     const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
     const endless = await rawRequest(port, head + chunk.repeat(400));
     expect([0, 413]).toContain(statusOf(endless));
@@ -221,7 +226,8 @@ describe('hostile JSON bodies', () => {
     const create = (name: string, attributes: string) =>
       send(
         { method: 'POST', url: '/user/create' },
-        `{"user_type":"carrier","carrier_id":"c1","name":"${name}","email":"${name}@example.com","attributes":${attributes}}`,
+        `{"user_type":"carrier","carrier_id":"c1","name":"${name}","email":"${name}@example.com",` +
+          `"attributes":${attributes}}`,
       );
     const full = await create('full', `{"k":[${'1,'.repeat(8_100)}1]}`);
     expect(full.status).toBe(201);

@@ -1,4 +1,5 @@
 import { document } from '../../support/document';
+import { requestHead } from '../../support/raw-connection';
 import { rawRequest, statusOf } from '../../support/raw-request';
 import { TestService } from '../../support/service';
 
@@ -159,8 +160,8 @@ describe('paths that resemble a protected route', () => {
   afterAll(() => service.close());
 
   const send = async (method: string, target: string, token?: string) => {
-    const authorization = token === undefined ? '' : `Authorization: Bearer ${token}\r\n`;
-    const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\n${authorization}Content-Length: 0\r\nConnection: close\r\n\r\n`;
+    const authorization = token === undefined ? undefined : `Bearer ${token}`;
+    const head = requestHead(method, target, { authorization, 'content-length': '0', connection: 'close' });
     return statusOf(await rawRequest(port, Buffer.from(head)));
   };
 
@@ -180,9 +181,9 @@ describe('paths that resemble a protected route', () => {
     const found: string[] = [];
     await inParallel(work, async ([key, { method, target, closed }]) => {
       const administrator = closed ? await send(method, target, service.admin.token) : null;
-      const nobody = administrator === 404 ? 404 : await send(method, target);
-      if (![...refusals, 401].includes(nobody) || (administrator !== null && !refusals.includes(administrator)))
-        found.push(`${key} → ${nobody}, ${administrator}`);
+      const anonymous = administrator === 404 ? 404 : await send(method, target);
+      if (![...refusals, 401].includes(anonymous) || (administrator !== null && !refusals.includes(administrator)))
+        found.push(`${key} → ${anonymous}, ${administrator}`);
     });
     expect(work.length).toBeGreaterThan(90);
     return found;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { connect } from 'node:net';
+import { requestHead } from '../../support/raw-connection';
+import { rawRequest, statusOf } from '../../support/raw-request';
 import { type TestLogin, TestService } from '../../support/service';
 
 type Login = TestLogin & { name: string };
@@ -18,18 +19,9 @@ describe('requests that are not what they seem', () => {
   const everybody = () => service.rows('select user_id, version, deleted_at from users order by user_id');
 
   /** Sends a request over a socket as written, and returns the status. */
-  function sendRaw(method: string, target: string, token: string): Promise<number> {
-    return new Promise((resolve, reject) => {
-      const socket = connect(port, '127.0.0.1', () =>
-        socket.write(
-          `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`,
-        ),
-      );
-      let answer = '';
-      socket.setEncoding('latin1').on('data', (chunk: string) => (answer += chunk));
-      socket.on('end', () => resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0)));
-      socket.on('error', reject);
-    });
+  async function sendRaw(method: string, target: string, token: string): Promise<number> {
+    const head = requestHead(method, target, { authorization: `Bearer ${token}`, connection: 'close' });
+    return statusOf(await rawRequest(port, Buffer.from(head)));
   }
 
   describe('the order of rejections', () => {

@@ -44,7 +44,10 @@ describe('the counter of known addresses', () => {
   const ownCounters = async (login: string, ips: string[]): Promise<string[]> => {
     await forget();
     for (const ip of ips) expect((await attempt(login, ip)).status).toBe(401);
-    const counters = `select address from login_attempts where address <> '' and account not in (select user_id::text from users)`;
+    const counters = `
+      select address
+      from login_attempts
+      where address <> '' and account not in (select user_id::text from users)`;
     return (await service.rows<{ address: string }>(counters)).map(({ address }) => address).sort();
   };
 

@@ -42,7 +42,7 @@ describe('logins from one address', () => {
     const ip = '192.0.2.8';
     const ways = [
       () => attempt(service, ip),
-      () => service.post('/auth/reset_email', { body: { email: `somebody-${++count}@example.com` }, ip }),
+      () => service.post('/auth/reset_email', { body: { email: `unknown-${++count}@example.com` }, ip }),
       () => service.post(`/auth/reset/${'x'.repeat(42)}y`, { body: { password: 'a new and long password' }, ip }),
     ];
     const mixed = await attempts(perMinute + ways.length, (index) =>

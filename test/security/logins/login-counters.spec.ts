@@ -58,7 +58,10 @@ describe('counters of failed logins', () => {
       await client.end();
     }
     await service.rows(
-      `update login_attempts set pending = (select jsonb_object_agg(key, value::float8 - 15) from jsonb_each_text(pending)) where account = $1`,
+      `
+        update login_attempts
+        set pending = (select jsonb_object_agg(key, value::float8 - 15) from jsonb_each_text(pending))
+        where account = $1`,
       [user.user_id],
     );
     expect((await failTimes(5, user.name)).map(({ status }) => status)).toEqual([401, 401, 401, 401, 429]);
@@ -68,9 +71,12 @@ describe('counters of failed logins', () => {
     const user = await service.createUser();
     const left = (seconds: number) =>
       service.rows(
-        `insert into login_attempts (account, address, used_on, pending)
-          select $1, '', current_date, jsonb_object_agg(n::text, extract(epoch from now()) - $2::integer) from generate_series(1, 5) n
-          on conflict (account, address) do update set pending = excluded.pending, failures = 0, locked_until = null`,
+        `
+          insert into login_attempts (account, address, used_on, pending)
+          select $1, '', current_date, jsonb_object_agg(n::text, extract(epoch from now()) - $2::integer)
+          from generate_series(1, 5) n
+          on conflict (account, address)
+          do update set pending = excluded.pending, failures = 0, locked_until = null`,
         [user.user_id, seconds],
       );
     await left(20);
@@ -88,7 +94,12 @@ describe('counters of failed logins', () => {
     for (let round = 0; round < 7; round++)
       expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
     // The user is still notified, because the password was right at a forbidden address.
-    const refused = `select ip::text from events where event_type = 'login.failed' and target_id = $1 and changes -> 'reason' ->> 'after' = $2`;
+    const refused = `
+      select ip::text
+      from events
+      where event_type = 'login.failed'
+        and target_id = $1
+        and changes -> 'reason' ->> 'after' = $2`;
     expect(await service.rows(refused, [user.user_id, 'auth.ip_not_allowed'])).toHaveLength(7);
     await failTimes(4, user.name);
     expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
@@ -112,7 +123,7 @@ describe('counters of failed logins', () => {
 
   it('removes old counters, but keeps a lockout that only a reset ends (L5)', async () => {
     const [gone, stays] = [await service.createUser(), await service.createUser()];
-    for (const login of [gone.name, stays.name, 'nobody-old']) await attempt(login);
+    for (const login of [gone.name, stays.name, 'unknown-old']) await attempt(login);
     await service.rows(`update login_attempts set failures = 100 where account = $1 or length(account) = 43`, [
       stays.user_id,
     ]);

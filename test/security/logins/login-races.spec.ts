@@ -48,7 +48,11 @@ describe('users who change or log in elsewhere while the password is hashed', ()
     const answers = await logInMeanwhile(user, 3, 'first_name = first_name');
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(await live(user.user_id)).toHaveLength(max);
-    const events = `select 1 from events join sessions on target_id = sessions.session_id where event_type = 'session.ended' and user_id = $1`;
+    const events = `
+      select 1
+      from events
+      join sessions on target_id = sessions.session_id
+      where event_type = 'session.ended' and user_id = $1`;
     expect(await service.rows(events, [user.user_id])).toHaveLength(3);
     const logins = `select distinct session_id from events where event_type = 'login.succeeded' and target_id = $1`;
     expect(await service.rows(logins, [user.user_id])).toHaveLength(max + 3);
@@ -83,8 +87,11 @@ describe('users who change or log in elsewhere while the password is hashed', ()
           user.user_id,
         ]),
       ).toEqual([]);
-      const left =
-        'select last_login_at, (select jsonb_agg(pending) from login_attempts where account = $1::text) as pending from users where user_id = $1::uuid';
+      const left = `
+        select
+          last_login_at, (select jsonb_agg(pending) from login_attempts where account = $1::text) as pending
+        from users
+        where user_id = $1::uuid`;
       expect(await service.rows(left, [user.user_id])).toEqual([{ last_login_at: null, pending: [{}] }]);
     },
   );
@@ -117,8 +124,16 @@ describe('users who change or log in elsewhere while the password is hashed', ()
 
   const endsOf = (session_id: string) =>
     service.rows(
-      `select ended_reason, (select count(*)::integer from events where event_type = 'session.ended' and target_id = sessions.session_id) as events
-       from sessions where session_id = $1`,
+      `
+        select
+          ended_reason,
+          (
+            select count(*)::integer
+            from events
+            where event_type = 'session.ended' and target_id = sessions.session_id
+          ) as events
+        from sessions
+        where session_id = $1`,
       [session_id],
     );
 

@@ -32,8 +32,8 @@ describe('attacks on the login', () => {
     ]);
     logins['wrong password'] = { login: known.name, password: `${password}!` };
     logins['wrong password, by address'] = { login: known.email, password: `${password}!` };
-    logins['unknown name'] = { login: 'nobody-at-all', password };
-    logins['unknown address'] = { login: 'nobody@example.com', password };
+    logins['unknown name'] = { login: 'unknown-name', password };
+    logins['unknown address'] = { login: 'unknown@example.com', password };
     logins['disabled'] = { login: disabled.name, password };
     logins['deleted'] = { login: deleted.name, password };
     logins['invited, without a password'] = { login: invited.name, password };

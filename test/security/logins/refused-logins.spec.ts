@@ -75,7 +75,7 @@ describe('rejected logins', () => {
     for (const name of [disabled.name, 'imported-disabled'])
       await service.rows(`update users set status = 'disabled' where name = $1`, [name]);
     Object.assign(logins, { own: own.name, disabled: disabled.name, 'no password': invited.name });
-    Object.assign(logins, { 'disabled, imported': 'imported-disabled', unknown: 'nobody-at-all' });
+    Object.assign(logins, { 'disabled, imported': 'imported-disabled', unknown: 'unknown-name' });
   });
   afterAll(() => service.close());
 
@@ -88,7 +88,7 @@ describe('rejected logins', () => {
   });
 
   it('costs the same hash work as a wrong current password of a logged-in user (L19)', async () => {
-    const unknown = await refusedWork('nobody-at-all');
+    const unknown = await refusedWork('unknown-name');
     const { token, user_id } = await service.loginAs();
     const entered = { current_password: `${password}!` };
     const wrong = { status: 400, work: unknown };

@@ -118,14 +118,14 @@ describe('mails', () => {
     });
 
     it('writes no mail to an address of a reserved domain (R18)', async () => {
-      const nobody = await service.createUser({
+      const unreachable = await service.createUser({
         email: 'x@carrier-identity.invalid',
         password: undefined,
         must_change_password: undefined,
       });
-      const somebody = await service.createUser({ password: undefined, must_change_password: undefined });
-      await until(async () => allIn(outbox).includes(somebody.email));
-      expect(allIn(outbox)).not.toContain(nobody.email);
+      const reachable = await service.createUser({ password: undefined, must_change_password: undefined });
+      await until(async () => allIn(outbox).includes(reachable.email));
+      expect(allIn(outbox)).not.toContain(unreachable.email);
     });
   });
 });

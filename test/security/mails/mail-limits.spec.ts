@@ -37,7 +37,10 @@ describe('flooding an inbox with mails of the service', () => {
   };
   const delayed = (key: string) =>
     service.rows<{ seconds: number }>(
-      `select extract(epoch from run_at - now())::integer as seconds from graphile_worker.jobs where key = $1 and run_at > now()`,
+      `
+        select extract(epoch from run_at - now())::integer as seconds
+        from graphile_worker.jobs
+        where key = $1 and run_at > now()`,
       [key],
     );
 

@@ -23,7 +23,7 @@ describe('the pages behind mailed links', () => {
   const postForm = (secret: string, link = token) =>
     service.post(`/auth/reset/${link}`, { headers: form, body: new URLSearchParams({ password: secret }).toString() });
 
-  /** Expects a page without scripts and resources, that must not be framed, cached or sent as referrer. */
+  /** Expects a page without scripts and resources that allows no framing, caching or referrer. */
   function expectInert({ headers, text }: TestAnswer): void {
     expect(headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',

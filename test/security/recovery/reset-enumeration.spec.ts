@@ -31,7 +31,7 @@ describe('requests for a reset link', () => {
     const system = await service.createUser({ user_type: 'system' });
     await endMailLimits(service);
 
-    const unknown = 'nobody@example.com';
+    const unknown = 'unknown@example.com';
     const answer = await ask(unknown);
     expect(answer).toMatchObject({ status: 202, text: '{}' });
     for (const email of [known, disabled.email, deleted.email, locked.email, invited.email, system.email])
@@ -56,12 +56,12 @@ describe('requests for a reset link', () => {
       await service.app.inject({ method: 'POST', url: '/auth/reset_email', payload: { email } });
       return performance.now() - start;
     };
-    for (let round = 0; round < 20; round++) await timed(round % 2 === 0 ? known : 'nobody@example.com');
+    for (let round = 0; round < 20; round++) await timed(round % 2 === 0 ? known : 'unknown@example.com');
     const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] };
     for (let round = 0; round < 250; round++) {
       // Both kinds come first equally often, so that a queued job slows both down alike.
       const order = (['known', 'unknown', 'unknown', 'known'] as const).slice(round % 2 === 0 ? 0 : 2).slice(0, 2);
-      for (const kind of order) times[kind].push(await timed(kind === 'known' ? known : 'nobody@example.com'));
+      for (const kind of order) times[kind].push(await timed(kind === 'known' ? known : 'unknown@example.com'));
     }
     await queueEmpty(service);
     service.mailbox.mails.splice(0);
@@ -82,7 +82,7 @@ describe('requests for a reset link', () => {
 
     async function expectNothingTold(): Promise<void> {
       await endMailLimits(service);
-      const answer = await ask('nobody@example.com');
+      const answer = await ask('unknown@example.com');
       expect(visibleResponse(await ask(known))).toEqual(visibleResponse(answer));
       expect(answer.status).toBe(202);
       await until(triedInVain);

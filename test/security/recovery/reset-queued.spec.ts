@@ -16,7 +16,10 @@ describe('a queued reset request', () => {
     expect((await service.post('/auth/reset_email', { body: { email: user.email } })).status).toBe(202);
     await until(async () => (await waiting(`reset:${user.user_id}`)).length > 0);
     await service.rows(
-      `update graphile_worker._private_jobs set run_at = now() + interval '1 hour', locked_at = null, locked_by = null where key = $1`,
+      `
+        update graphile_worker._private_jobs
+        set run_at = now() + interval '1 hour', locked_at = null, locked_by = null
+        where key = $1`,
       [`reset:${user.user_id}`],
     );
     const body = { current_password: password, new_password: 'another quiet river, quite long' };

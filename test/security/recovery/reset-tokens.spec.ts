@@ -32,9 +32,9 @@ describe('the token of a reset link', () => {
     const token = await mailedResetToken(service, user.email);
     expect((await reset(token)).status).toBe(204);
     await expectDead(token);
-    expect((await reset(token, 'the phrase of somebody else')).status).toBe(404);
+    expect((await reset(token, 'the phrase of another user')).status).toBe(404);
     expect(await loginStatus(newPassword)).toBe(200);
-    expect(await loginStatus('the phrase of somebody else')).toBe(401);
+    expect(await loginStatus('the phrase of another user')).toBe(401);
   });
 
   it('accepts one of 20 parallel resets with the same link and rejects the others (R10)', async () => {

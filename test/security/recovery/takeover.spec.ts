@@ -101,7 +101,9 @@ describe('attempts to keep or take over a login', () => {
   it('recovers any user who counts as administrator by the permission, and no other (L11)', async () => {
     const recover = (login: string) => service.app.get(FirstAdministrator).recover(login);
     await service.rows(
-      `insert into roles (name, user_types, permissions) values ('owner', '{system}', '{*}'), ('most', '{system}', '{user:read}')`,
+      `
+        insert into roles (name, user_types, permissions)
+        values ('owner', '{system}', '{*}'), ('most', '{system}', '{user:read}')`,
     );
     const [owner, other] = [
       await service.createUser({ user_type: 'system', carrier_id: undefined, roles: ['owner'] }),
@@ -110,7 +112,7 @@ describe('attempts to keep or take over a login', () => {
     const link = new URL(await recover(owner.name)).pathname;
     expect((await service.post(link, { body: { password: 'quite another phrase, found again' } })).status).toBe(204);
     await service.login(owner.name, 'quite another phrase, found again');
-    for (const login of [other.name, 'nobody.at.all'])
+    for (const login of [other.name, 'unknown.name'])
       await expect(recover(login)).rejects.toMatchObject({ code: 'user.not_found' });
   });
 

@@ -154,7 +154,7 @@ describe('granting and removing permissions', () => {
     });
   });
 
-  describe('granting permissions to oneself', () => {
+  describe('granting yourself permissions', () => {
     const changes = [
       { roles: ['administrator'] },
       { roles: [] },

@@ -11,9 +11,15 @@ describe('the last administrator', () => {
   let deputy: Login;
   beforeAll(async () => {
     service = await TestService.start();
-    await service.rows(`insert into roles (name, user_types, permissions, may_grant) values
-      ('deputy', '{system}', '{user:read,user:create,user:update,user:delete,user:purge,session:read,session:revoke}', '{administrator,owner}'),
-      ('owner', '{system}', '{audit:read,*}', '{}')`);
+    await service.rows(`
+      insert into roles (name, user_types, permissions, may_grant)
+      values
+        (
+          'deputy', '{system}',
+          '{user:read,user:create,user:update,user:delete,user:purge,session:read,session:revoke}',
+          '{administrator,owner}'
+        ),
+        ('owner', '{system}', '{audit:read,*}', '{}')`);
     deputy = await service.loginAs({ user_type: 'system', roles: ['deputy'] });
   });
   afterAll(() => service.close());
@@ -24,8 +30,19 @@ describe('the last administrator', () => {
   const administrators = () =>
     service.rows<{
       user_id: string;
-    }>(`select user_id from users where user_type = 'system' and status = 'active' and carrier_scope is null and deleted_at is null
-      and roles && '{administrator,owner}' and exists (select 1 from credentials c where c.user_id = users.user_id and (expires_at is null or expires_at > now()))`);
+    }>(`
+      select user_id
+      from users
+      where user_type = 'system'
+        and status = 'active'
+        and carrier_scope is null
+        and deleted_at is null
+        and roles && '{administrator,owner}'
+        and exists (
+          select 1
+          from credentials c
+          where c.user_id = users.user_id and (expires_at is null or expires_at > now())
+        )`);
   const liveSessions = async (user_id: string) =>
     (await service.rows('select 1 from sessions where user_id = $1 and ended_at is null', [user_id])).length;
 
@@ -55,7 +72,7 @@ describe('the last administrator', () => {
       service.admin.user_id,
     ]);
 
-  describe('deleting or disabling oneself', () => {
+  describe('deleting or disabling your own user', () => {
     it('is rejected for an administrator and for any other user, even with others left (Z13)', async () => {
       await add();
       const carrierAdministrator: TestLogin = await service.loginAs({ roles: ['carrier_administrator'] });
@@ -145,7 +162,7 @@ describe('the last administrator', () => {
       ]);
     });
 
-    it('reports a missing password before it counts administrators (Z14)', async () => {
+    it('reports a missing password before counting administrators (Z14)', async () => {
       const invited = await add({ password: undefined, must_change_password: undefined });
       const answer = await service.patch(`/user/${invited.user_id}`, {
         token: deputy.token,
@@ -161,8 +178,8 @@ describe('the last administrator', () => {
       async (_title, method, query, body) => {
         for (let round = 0; round < rounds; round++) {
           const [first, second] = await onlyTwo();
-          const send = (by: TestLogin, whom: TestLogin) =>
-            service.send(method, `/user/${whom.user_id}${query}`, { token: by.token, body });
+          const send = (by: TestLogin, target: TestLogin) =>
+            service.send(method, `/user/${target.user_id}${query}`, { token: by.token, body });
           const answers = await Promise.all([
             send(first, second),
             send(second, first),
@@ -206,7 +223,10 @@ describe('the last administrator', () => {
         [ids()],
       );
       await service.rows(
-        `update users set deleted_at = null, status = 'active', carrier_scope = null, roles = '{administrator}' where user_id = any($1)`,
+        `
+          update users
+          set deleted_at = null, status = 'active', carrier_scope = null, roles = '{administrator}'
+          where user_id = any($1)`,
         [ids()],
       );
       await service.rows('update sessions set ended_at = null, ended_reason = null where user_id = any($1)', [ids()]);

@@ -178,8 +178,12 @@ describe('roles that are granted and changed at the same time', () => {
     const repair = async () => {
       await service.rows(`update roles set permissions = '{*,audit:read}' where name like 'owner-%'`);
       await service.rows(
-        `update users set status = 'active', deleted_at = null, roles = array[case when user_id = $1 then 'owner-a' else 'owner-b' end]
-        where user_id in ($1, $2)`,
+        `
+          update users
+          set
+            status = 'active', deleted_at = null,
+            roles = array[case when user_id = $1 then 'owner-a' else 'owner-b' end]
+          where user_id in ($1, $2)`,
         [pair[0].user_id, pair[1].user_id],
       );
       await service.rows('update sessions set ended_at = null, ended_reason = null');

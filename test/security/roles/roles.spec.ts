@@ -147,7 +147,7 @@ describe('permissions through roles', () => {
         [`${name} changed`, () => change(admin, name, { permissions: [] }), denied],
         [`${name} unchanged`, () => change(admin, name, {}), denied],
         [`${name} deleted`, () => service.delete(`/role/${name}`, admin), denied],
-        [`${name} by somebody else`, () => change(manager, name, { permissions: managed }), denied],
+        [`${name} by another manager`, () => change(manager, name, { permissions: managed }), denied],
       ]),
     );
   });
@@ -238,7 +238,7 @@ describe('permissions through roles', () => {
       await service.delete(`/user/${user.user_id}`, admin);
       expect((await service.delete(`/role/${name}`, admin)).status).toBe(204);
     }
-    for (const name of ['Administrator', 'plain%20', 'nobody', 'a'.repeat(5_000)])
+    for (const name of ['Administrator', 'plain%20', 'unknown', 'a'.repeat(5_000)])
       expect((await service.get(`/role/${name}`, admin)).status).toBe(404);
   });
 

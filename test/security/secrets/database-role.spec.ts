@@ -69,7 +69,10 @@ describe('the database role of compose.yaml', () => {
 
   it('runs every migration and owns every table without superuser rights (O13)', async () => {
     const { rows } = await admin.query(
-      `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls from pg_roles where rolname = '${role}'`,
+      `
+        select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls
+        from pg_roles
+        where rolname = '${role}'`,
     );
     const none = {
       rolsuper: false,

@@ -1,8 +1,9 @@
 import * as argon2 from '@node-rs/argon2';
 import { type TestLogin, TestService } from '../../support/service';
 import { ServiceProcess } from '../../support/service-process';
+import { tableContents } from '../../support/tables';
 
-// the real function, counted
+// The real functions, with their calls counted.
 jest.mock('@node-rs/argon2', () => {
   const real = jest.requireActual<typeof argon2>('@node-rs/argon2');
   return { ...real, hash: jest.fn(real.hash), verify: jest.fn(real.verify) };
@@ -70,7 +71,7 @@ describe('passwords in responses and tables', () => {
     await send('GET', '/user/list?name=yellowbird', { token });
     await send('GET', '/audit/list?per_page=500', { token });
     seen.push(mail.source, (await service.mailbox.take('yellowbird@example.com')).source);
-    seen.push(...service.mailbox.mails.map(({ source }) => source), await dump(service));
+    seen.push(...service.mailbox.mails.map(({ source }) => source), await tableContents(service));
     expect(await instance.stop()).toBe(0);
     expect(instance.output).toContain('"route":"/auth/login"');
     for (const hidden of [...canaries, mail.token ?? '-', login.body.access_token, login.body.refresh_token]) {
@@ -120,17 +121,3 @@ describe('passwords in responses and tables', () => {
     }
   });
 });
-
-/** Returns every row of every table as text. */
-async function dump(service: TestService): Promise<string> {
-  const tables = await service.rows<{ name: string }>(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
-  );
-  const rows = await Promise.all(
-    tables.map(({ name }) => service.rows<{ text: string }>(`select t::text as text from ${name} t`)),
-  );
-  return rows
-    .flat()
-    .map(({ text }) => text)
-    .join('\n');
-}

@@ -5,10 +5,10 @@ import { ServiceProcess } from '../../support/service-process';
 /**
  * Secrets from tutorials, tools and lists of common secrets (jwt_tool, jwt.io, sample projects).
  */
-const short =
-  'secret changeme password admin 123456 key jwt token test private default your-256-bit-secret your_jwt_secret mysecret'.split(
-    ' ',
-  );
+const short = [
+  ...['secret', 'changeme', 'password', 'admin', '123456', 'key', 'jwt', 'token', 'test', 'private', 'default'],
+  ...['your-256-bit-secret', 'your_jwt_secret', 'mysecret'],
+];
 const repeated = ['secret', 'changeme', 'password', '0123456789', '0123456789abcdef', 'your-256-bit-secret'].map(
   (text) => text.repeat(7),
 );

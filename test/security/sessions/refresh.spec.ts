@@ -31,8 +31,16 @@ describe('refresh tokens', () => {
     ]);
   const state = async ({ session_id }: TestLogin) => {
     const [row] = await service.rows<{ ended_reason: string | null; reuses: number }>(
-      `select ended_reason, (select count(*)::integer from events where event_type = 'session.token_reused' and target_id = sessions.session_id) as reuses
-      from sessions where session_id = $1`,
+      `
+        select
+          ended_reason,
+          (
+            select count(*)::integer
+            from events
+            where event_type = 'session.token_reused' and target_id = sessions.session_id
+          ) as reuses
+        from sessions
+        where session_id = $1`,
       [session_id],
     );
     return row;
@@ -67,8 +75,9 @@ describe('refresh tokens', () => {
       const login = await service.login(name);
       await here(login.refresh_token);
       await passGrace(login);
-      await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
-      create trigger refuse before insert on ${table} for each row execute function refuse()`);
+      await service.rows(`
+        create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
+        create trigger refuse before insert on ${table} for each row execute function refuse()`);
       const { status } = await here(login.refresh_token).finally(() => service.rows('drop function refuse cascade'));
       expect(status).toBe(500);
       expect(await state(login)).toEqual({ ended_reason: null, reuses: 0 });
@@ -151,7 +160,7 @@ describe('refresh tokens', () => {
     await service.post('/auth/logout', { token: e1.access_token, body: {} });
     for (const token of [ended.refresh_token, e1.refresh_token]) {
       expect((await there(token)).status).toBe(401);
-      // No tokens are issued for it, whatever is requested about the session later.
+      // The session service issues no tokens for it either.
       expect(await service.app.get(SessionsService, { strict: false }).rotate(token)).toMatchObject({
         outcome: 'reused',
       });

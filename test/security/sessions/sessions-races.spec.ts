@@ -14,9 +14,16 @@ describe('sessions that several requests end at once', () => {
     for (let round = 0; round < 6; round++) {
       await service.rows(`update users set status = 'active' where user_id = any($1)`, [ids]);
       await service.rows(
-        `insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)
-         select gen_random_uuid(), user_id, user_type, carrier_id, '', now(), now() + interval '1 hour', now() + interval '1 hour'
-         from users, generate_series(1, 150) where user_id = any($1)`,
+        `
+          insert into sessions (
+            session_id, user_id, user_type, carrier_id, refresh_token_hash,
+            refreshed_at, expires_at, absolute_expires_at
+          )
+          select
+            gen_random_uuid(), user_id, user_type, carrier_id, '',
+            now(), now() + interval '1 hour', now() + interval '1 hour'
+          from users, generate_series(1, 150)
+          where user_id = any($1)`,
         [ids],
       );
       const answers = await Promise.all([

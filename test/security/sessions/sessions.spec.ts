@@ -1,6 +1,7 @@
 import { until } from '../../support/until';
 import { password, type TestLogin, TestService } from '../../support/service';
 import { ServiceProcess } from '../../support/service-process';
+import { tableContents } from '../../support/tables';
 import { forge, decode, ownKey } from '../../support/tokens';
 
 type User = TestLogin & { name: string; email: string };
@@ -35,8 +36,12 @@ describe('sessions', () => {
 
   async function secondsLeft({ session_id }: TestLogin): Promise<{ idle: number; absolute: number }> {
     const [row] = await service.rows<{ idle: number; absolute: number }>(
-      `select extract(epoch from expires_at - now())::float as idle, extract(epoch from absolute_expires_at - now())::float as absolute
-      from sessions where session_id = $1`,
+      `
+        select
+          extract(epoch from expires_at - now())::float as idle,
+          extract(epoch from absolute_expires_at - now())::float as absolute
+        from sessions
+        where session_id = $1`,
       [session_id],
     );
     return row ?? { idle: NaN, absolute: NaN };
@@ -80,7 +85,9 @@ describe('sessions', () => {
     expect((await secondsLeft(login)).idle).toBeLessThanOrEqual(86_400);
     await move(
       login,
-      `last_seen_at = now() - interval '1 hour', absolute_expires_at = now() + interval '60 s', expires_at = now() + interval '50 s'`,
+      `last_seen_at = now() - interval '1 hour',
+       absolute_expires_at = now() + interval '60 s',
+       expires_at = now() + interval '50 s'`,
     );
     expect(await works(login)).toBe(200);
     await until(async () => (await secondsLeft(login)).idle > 55);
@@ -125,8 +132,13 @@ describe('sessions', () => {
     await move(expired, `expires_at = now() - interval '1 ms'`);
     const rows = () =>
       service.rows(
-        `select session_id, ended_at, ended_reason, ended_by, (select count(*)::integer from events where target_id = sessions.session_id) as events
-         from sessions where session_id = any($1) order by session_id`,
+        `
+          select
+            session_id, ended_at, ended_reason, ended_by,
+            (select count(*)::integer from events where target_id = sessions.session_id) as events
+          from sessions
+          where session_id = any($1)
+          order by session_id`,
         [[ended.session_id, expired.session_id]],
       );
     const before = await rows();
@@ -257,7 +269,7 @@ describe('sessions', () => {
     expect(ip).toBe('192.0.2.7');
     expect(user_agent).toHaveLength(512);
     expect(user_agent).toMatch(/^\[31mEvil <script>/);
-    // eslint-disable-next-line no-control-regex -- what must not be there
+    // eslint-disable-next-line no-control-regex -- looks for control characters
     expect(user_agent).not.toMatch(/[\x00-\x1f\x7f-\x9f]/);
     const [row] = await service.rows('select host(last_login_ip) as ip from users where user_id = $1', [user.user_id]);
     expect(row).toEqual({ ip: '192.0.2.7' });
@@ -280,21 +292,9 @@ describe('sessions', () => {
       raw.toString('base64'),
       raw.toString('base64url'),
     ]);
-    const dump = (await tables()).join('\n').toLowerCase();
+    const dump = (await tableContents(service)).toLowerCase();
     for (const spelling of [...secrets, ...parts, ...spellings]) expect(dump).not.toContain(spelling.toLowerCase());
     expect(dump).toContain(login.session_id);
     expect(dump).toContain('argon2id');
   });
-
-  async function tables(): Promise<string[]> {
-    const names = await service.rows<{ name: string }>(
-      `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
-    );
-    const rows: string[] = [];
-    for (const { name } of names)
-      rows.push(
-        ...(await service.rows<{ text: string }>(`select t::text as text from ${name} t`)).map(({ text }) => text),
-      );
-    return rows;
-  }
 });

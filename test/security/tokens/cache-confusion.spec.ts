@@ -11,13 +11,13 @@ const calls = Number(process.env['IDENTITY_CALLS'] ?? 3_000);
 const atOnce = 64;
 
 /** A user with two tokens of one session. */
-interface Somebody extends MadeLogin {
+interface Person extends MadeLogin {
   tokens: [string, string];
 }
 
 describe('the token cache', () => {
   let service: TestService;
-  let everybody: Somebody[];
+  let people: Person[];
   const seed = Number(process.env['IDENTITY_SEED'] ?? Date.now() % 1_000_000);
   const random = generator(seed);
   const oneOf = <Item>(items: Item[]): Item => items[Math.floor(random() * items.length)] as Item;
@@ -32,7 +32,7 @@ describe('the token cache', () => {
       ...(await addLogins(service, users / 4, { prefix: 'manager', roles: ['carrier_administrator'], carriers: 50 })),
       ...(await addLogins(service, users / 4, { prefix: 'system', user_type: 'system', roles: ['auditor'] })),
     ];
-    everybody = made.map((login) => {
+    people = made.map((login) => {
       const token = (jti: string) => forge(header, { ...claims, sub: login.user_id, sid: login.session_id, jti }, key);
       return { ...login, tokens: [token('one'), token('two')] };
     });
@@ -65,7 +65,7 @@ describe('the token cache', () => {
   };
 
   const permissionsOf = new Map<string, string[]>();
-  const expected = (who: Somebody, answer: TestAnswer) => {
+  const expected = (who: Person, answer: TestAnswer) => {
     const { user_id, name, carrier_id, roles, session_id } = who;
     const permissions = permissionsOf.get(String(roles[0]));
     return {
@@ -109,12 +109,12 @@ describe('the token cache', () => {
       permissionsOf.set(name, [...permissions].sort());
     let forged = 0;
     const wrong = await run(calls, async () => {
-      const who = oneOf(everybody);
+      const who = oneOf(people);
       const token = oneOf(who.tokens);
       const ask = oneOf(ways);
       if (random() < 0.1) {
         forged++;
-        const { status } = await ask(mixed(token, oneOf(oneOf(everybody.filter((each) => each !== who)).tokens)));
+        const { status } = await ask(mixed(token, oneOf(oneOf(people.filter((each) => each !== who)).tokens)));
         return status === 401 ? null : `a mixture of two tokens: ${status}`;
       }
       const answer = await ask(token);
@@ -128,8 +128,8 @@ describe('the token cache', () => {
   });
 
   it('rejects each ended session while others are asked about (J18)', async () => {
-    const leaving = everybody.filter((_who, index) => index % 20 === 0);
-    const state = new Map<Somebody, 'leaving' | 'ended'>();
+    const leaving = people.filter((_who, index) => index % 20 === 0);
+    const state = new Map<Person, 'leaving' | 'ended'>();
     let count = 0;
     const wrong = await run(calls / 10, async () => {
       const next = ++count % 10 === 0 ? leaving.pop() : undefined;
@@ -139,7 +139,7 @@ describe('the token cache', () => {
         state.set(next, 'ended');
         return status === 204 ? null : `logout: ${status}`;
       }
-      const who = oneOf(random() < 0.5 ? everybody : [...state.keys(), ...everybody.slice(0, 1)]);
+      const who = oneOf(random() < 0.5 ? people : [...state.keys(), ...people.slice(0, 1)]);
       const before = state.get(who);
       const answer = await oneOf(ways)(oneOf(who.tokens));
       // During a logout both responses are right, but never those of another user.

@@ -136,7 +136,9 @@ describe('tokens in the wrong place', () => {
     const sealed = Buffer.concat([cipher.update(privateKey.export({ type: 'pkcs8', format: 'der' })), cipher.final()]);
     const stored = Buffer.concat([nonce, cipher.getAuthTag(), sealed]);
     const { key: older, header } = ownKey(service);
-    const insert = `insert into signing_keys (kid, public_jwk, private_key, created_at) values ($1, $2, $3, now() + interval '1 second')`;
+    const insert = `
+      insert into signing_keys (kid, public_jwk, private_key, created_at)
+      values ($1, $2, $3, now() + interval '1 second')`;
     await service.rows(insert, [kid, jwk, stored]);
     const restarted = await ServiceProcess.beside(service);
     expect((await restarted.send('GET', '/user', { token: user.token })).body.user_id).toBe(user.user_id);

@@ -52,8 +52,12 @@ describe('the staging of invalid import rows', () => {
       let staged: { rows: number; bytes: number; content: boolean } | undefined;
       const staging = () =>
         service.rows<{ rows: number; bytes: number; content: boolean }>(
-          `select coalesce(sum(jsonb_array_length(rows)), 0)::integer as rows, coalesce(sum(length(rows::text)), 0)::integer as bytes,
-          coalesce(bool_or(rows::text ~ 'never-to-be-stored|example.com'), false) as content from operation_batches`,
+          `
+            select
+              coalesce(sum(jsonb_array_length(rows)), 0)::integer as rows,
+              coalesce(sum(length(rows::text)), 0)::integer as bytes,
+              coalesce(bool_or(rows::text ~ 'never-to-be-stored|example.com'), false) as content
+            from operation_batches`,
         );
       async function* file() {
         for (let sent = 0; sent < rows; sent += 10) yield `${text}\n`.repeat(10);

@@ -14,8 +14,11 @@ describe('imports by limited callers', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
-    await service.rows(`insert into roles (name, user_types, permissions, may_grant) values
-      ('importer', '{system,carrier}', '{user:import}', '{carrier_user}'), ('reader', '{system}', '{user:read}', '{}')`);
+    await service.rows(`
+      insert into roles (name, user_types, permissions, may_grant)
+      values
+        ('importer', '{system,carrier}', '{user:import}', '{carrier_user}'),
+        ('reader', '{system}', '{user:read}', '{}')`);
   });
   afterAll(() => service.close());
 
@@ -139,8 +142,12 @@ describe('imports by limited callers', () => {
     );
     expect(status).toBe(202);
     await service.patch(`/user/${importer.user_id}`, { ...service.admin, body: { roles: [] } });
-    const look = `select status, error_code, changed, (select count(*)::integer from operation_batches) as batches,
-      (select count(*)::integer from users where name like 'late-%') as created from operations where operation_id = $1`;
+    const look = `
+      select
+        status, error_code, changed, (select count(*)::integer from operation_batches) as batches,
+        (select count(*)::integer from users where name like 'late-%') as created
+      from operations
+      where operation_id = $1`;
     const seen = async () => (await service.rows(look, [body.operation_id]))[0] as { status: string };
     await until(async () => !['waiting', 'running'].includes((await seen()).status), 40_000);
     await service.rows('drop function take_time cascade');

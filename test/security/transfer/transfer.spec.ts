@@ -99,7 +99,11 @@ describe('users in files', () => {
       expect(outside).toEqual([]);
     }
     const events = await service.rows<{ carrier_id: string | null }>(
-      `select carrier_id from events where event_type = 'user.exported' and actor_id = any($1::uuid[]) order by event_id`,
+      `
+        select carrier_id
+        from events
+        where event_type = 'user.exported' and actor_id = any($1::uuid[])
+        order by event_id`,
       [callers.map(({ user_id }) => user_id)],
     );
     expect(events.map(({ carrier_id }) => carrier_id)).toEqual(['c1', null]);

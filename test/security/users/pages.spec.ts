@@ -9,8 +9,12 @@ describe('pages, cursors and nested filters', () => {
   beforeAll(async () => {
     service = await TestService.start();
     ({ token } = service.admin);
-    await service.rows(`insert into users (user_id, user_type, name, email, first_name, last_name, carrier_id, status, created_at)
-      select gen_random_uuid(), 'carrier', 'crowd' || n, 'crowd' || n || '@example.com', 'C', 'Smith', 'c' || n % 3, 'active', '2026-01-01' from generate_series(1, 10007) n`);
+    await service.rows(`
+      insert into users (user_id, user_type, name, email, first_name, last_name, carrier_id, status, created_at)
+      select
+        gen_random_uuid(), 'carrier', 'crowd' || n, 'crowd' || n || '@example.com', 'C', 'Smith', 'c' || n % 3,
+        'active', '2026-01-01'
+      from generate_series(1, 10007) n`);
     await service.rows('analyze users');
   });
   afterAll(() => service.close());
