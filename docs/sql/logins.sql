@@ -3,7 +3,35 @@
 
 -- find({ login: 'user@example.com' })
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
   case
     when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
     then credentials.password_hash
@@ -17,7 +45,35 @@ limit 1;
 
 -- find({ login: 'example' })
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
   case
     when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
     then credentials.password_hash
@@ -31,7 +87,35 @@ limit 1;
 
 -- find({ user_id: user_id })
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
   case
     when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
     then credentials.password_hash
@@ -71,7 +155,35 @@ set
   locked_until = case when $2::boolean then null else locked_until end
 where user_id = $3::uuid
 returning
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
 
 -- demandPasswordChange(user_id, eventBase)
 with demanded as (

@@ -17,25 +17,26 @@ where finished_at is null
   and status <> 'receiving'
   and progressed_at <= now() - make_interval(secs => $1);
 
--- findNext(other_id)
+-- findNext(operation_id)
 select min(number) as number
 from operation_batches
 where operation_id = $1::uuid;
 
--- userIdsOf(other_id, 0)
+-- userIdsOf(operation_id, 0)
 SELECT "OperationBatchEntity"."operation_id" AS "OperationBatchEntity_operation_id", "OperationBatchEntity"."number" AS "OperationBatchEntity_number", "OperationBatchEntity"."user_ids" AS "OperationBatchEntity_user_ids", "OperationBatchEntity"."rows" AS "OperationBatchEntity_rows" FROM "operation_batches" "OperationBatchEntity" WHERE (("OperationBatchEntity"."operation_id" = $1) AND ("OperationBatchEntity"."number" = $2)) LIMIT 1;
 
--- rowsOf(other_id, 0)
+-- rowsOf(operation_id, 0)
 SELECT "OperationBatchEntity"."operation_id" AS "OperationBatchEntity_operation_id", "OperationBatchEntity"."number" AS "OperationBatchEntity_number", "OperationBatchEntity"."user_ids" AS "OperationBatchEntity_user_ids", "OperationBatchEntity"."rows" AS "OperationBatchEntity_rows" FROM "operation_batches" "OperationBatchEntity" WHERE (("OperationBatchEntity"."operation_id" = $1) AND ("OperationBatchEntity"."number" = $2)) LIMIT 1;
 
--- addRows(other_id, 0, [])
+-- addRows(operation_id, 0, [ { name: 'jane' } ])
 update operations
 set total = total + $1::integer, progressed_at = now()
 where operation_id = $2::uuid
   and status = 'receiving'
 returning 1;
+INSERT INTO "operation_batches"("operation_id", "number", "user_ids", "rows") VALUES ($1, $2, $3, $4);
 
--- finish(other_id, 0, outcome, 100)
+-- finish(operation_id, 0, outcome, 100)
 update operations
 set
   status = 'running',

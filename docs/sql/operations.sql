@@ -11,7 +11,7 @@ values (
   $7, $8, $9, $10::jsonb, $11, $12
 );
 
--- overlaps(other_id, [ user_id ])
+-- overlaps(operation_id, [ user_id ])
 with mine as materialized (select unnest($1::uuid[]) as user_id)
 select 1
 from operations
@@ -26,7 +26,7 @@ where operations.finished_at is null
   and (their.user_id in (select user_id from mine)) is true
 limit 1;
 
--- find(other_id, { scope: limited, permissions: [ 'user:update' ] })
+-- find(operation_id, { scope: limited, permissions: [ 'user:update' ] })
 select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
@@ -43,7 +43,7 @@ where operation_id = $1::uuid
     or (operations.actor_type = $4 and operations.actor_id = $5::uuid)
   );
 
--- list({ scope: administrator, permissions: [ 'user:update' ] }, { status: 'running' })
+-- list({ scope: administrator, permissions: [ 'user:update' ] }, {})
 select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
@@ -59,16 +59,36 @@ where operations.permission = any($1::text[])
     $2::boolean
     or (operations.actor_type = $3 and operations.actor_id = $4::uuid)
   )
-  and (operations.status = $5::text)
 order by operations.created_at desc, operations.operation_id desc
-limit $6;
+limit $5;
 
--- skippedOf(other_id)
+-- list({ scope: limited, permissions: [ 'user:update' ] }, { kind_in: 'change,undo', status: 'do...
+select
+  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
+  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
+  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
+  operations.skipped_count, operations.skipped_reasons,
+  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.progressed_at, operations.finished_at, operations.undo_until,
+  (operations.created_at)::text as cursor_value
+from operations
+where operations.permission = any($1::text[])
+  and (
+    $2::boolean
+    or (operations.actor_type = $3 and operations.actor_id = $4::uuid)
+  )
+  and (operations.kind = any($5::text[]))
+  and (operations.status = $6::text)
+order by operations.created_at asc, operations.operation_id asc
+limit $7;
+
+-- skippedOf(operation_id)
 select skipped
 from operations
 where operation_id = $1::uuid;
 
--- findToRun(other_id)
+-- findToRun(operation_id)
 select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
@@ -80,7 +100,7 @@ select
 from operations
 where operation_id = $1::uuid;
 
--- lock(other_id, 'skip')
+-- lock(operation_id, 'skip')
 select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
@@ -93,7 +113,7 @@ from operations
 where operation_id = $1::uuid
 for update skip locked;
 
--- lock(other_id, 'wait')
+-- lock(operation_id, 'wait')
 select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
@@ -106,13 +126,13 @@ from operations
 where operation_id = $1::uuid
 for update;
 
--- accept(other_id, 12000)
+-- accept(operation_id, 1000)
 update operations
 set status = 'waiting', total = coalesce($1::integer, total), progressed_at = now()
 where operation_id = $2::uuid
   and status in ('receiving', 'waiting');
 
--- complete(other_id, outcome)
+-- complete(operation_id, outcome)
 update operations
 set
   status = 'done',
@@ -139,7 +159,7 @@ returning
   operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until;
 
--- finish(other_id, 'done', null)
+-- finish(operation_id, 'done', null)
 update operations
 set
   status = $1,
@@ -160,7 +180,7 @@ where undo.operation_id = $1::uuid
   and operations.undone_by = undo.operation_id;
 DELETE FROM "operation_batches" WHERE "operation_id" = $1;
 
--- reopenUndone(other_id)
+-- reopenUndone(operation_id)
 update operations
 set undone_by = null
 from operations undo
@@ -169,7 +189,7 @@ where undo.operation_id = $1::uuid
   and operations.operation_id = undo.undo_of
   and operations.undone_by = undo.operation_id;
 
--- noteUndone(other_id, other_id)
+-- noteUndone(operation_id, other_id)
 update operations
 set undone_by = $1::uuid
 where operation_id = $2::uuid
@@ -177,15 +197,15 @@ where operation_id = $2::uuid
   and undone_by is null
 returning 1;
 
--- undosOf(other_id)
+-- undosOf(operation_id)
 select operation_id
 from operations
 where undo_of = $1::uuid;
 
--- remove(other_id)
+-- remove(operation_id)
 DELETE FROM "operations" WHERE "operation_id" = $1;
 
--- eraseValues([ 'name', 'email' ], [ 'ada' ])
+-- eraseValues([ 'name', 'email' ], [ 'user@example.com' ])
 update operations
 set request = jsonb_set(request, '{filters}', (
   select jsonb_object_agg(filter.key, case when filter.key ~ $1::text

@@ -1,7 +1,7 @@
 -- The statements of UsersBulkRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/users-bulk.ts.
 
--- fix({ scope: limited, conditions: [ carrier ] }, 'seed', 10001)
+-- fix({ scope: limited, conditions: [ lastNameLike ] }, 'seed', 1000)
 with
   matching as materialized (
     select users.user_id
@@ -11,25 +11,26 @@ with
         (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
         or users.user_id = $2::uuid
       )
-      and (users.carrier_id = $3::text)
+      and users.user_id in (select user_search.user_id from user_search where
+        user_search.names like $3::text || search_text($4) || $5::text)
   ),
   fixed as materialized (
     select user_id
     from matching
-    limit $4::integer
+    limit $6::integer
   )
 select
   count(*)::integer as count,
   coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($5::text, $6::bigint)
-  )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
     user_id, hashtextextended($7::text, $8::bigint)
+  )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
+    user_id, hashtextextended($9::text, $10::bigint)
   )), 0)::text as digest,
   now() as fixed_at,
   coalesce(array_agg(user_id), '{}') as user_ids
 from fixed;
 
--- fix({ undo_of: other_id, undos: [ other_id ] }, 'seed', 10001)
+-- fix({ undo_of: operation_id, undos: [ other_id ] }, 'seed', 1000)
 with
   matching as materialized (
     select target_id as user_id
@@ -58,20 +59,23 @@ select
   coalesce(array_agg(user_id), '{}') as user_ids
 from fixed;
 
--- fixInBatches({ scope: administrator, conditions: [ carrier ] }, 'seed', other_id)
+-- fixInBatches({ scope: limited, conditions: [] }, 'seed', operation_id)
 with
   matching as materialized (
     select users.user_id
     from users
     where users.deleted_at is null
+      and (
+        (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
+        or users.user_id = $2::uuid
+      )
       and true
-      and (users.carrier_id = $1::text)
   ),
   stored as (
     insert into operation_batches (operation_id, number, user_ids)
-    select $2::uuid, number, array_agg(user_id order by user_id)
+    select $3::uuid, number, array_agg(user_id order by user_id)
     from (
-      select user_id, (row_number() over (order by user_id) - 1) / $3::integer as number
+      select user_id, (row_number() over (order by user_id) - 1) / $4::integer as number
       from matching
     ) numbered
     group by number
@@ -79,9 +83,9 @@ with
 select
   count(*)::integer as count,
   coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($4::text, $5::bigint)
+    user_id, hashtextextended($5::text, $6::bigint)
   )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($6::text, $7::bigint)
+    user_id, hashtextextended($7::text, $8::bigint)
   )), 0)::text as digest,
   now() as fixed_at
 from matching;

@@ -3,15 +3,110 @@
 
 -- find(user_id, administrator)
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
 from users
 where users.user_id = $1::uuid
   and users.deleted_at is null
   and true;
 
+-- find(user_id, limited)
+select
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+from users
+where users.user_id = $1::uuid
+  and users.deleted_at is null
+  and (
+    (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
+    or users.user_id = $3::uuid
+  );
+
 -- find(user_id, carrierUser)
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
 from users
 where users.user_id = $1::uuid
   and users.deleted_at is null
@@ -19,7 +114,35 @@ where users.user_id = $1::uuid
 
 -- findWithDeleted(user_id, limited)
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
 from users
 where users.user_id = $1::uuid
   and (
@@ -27,66 +150,354 @@ where users.user_id = $1::uuid
     or users.user_id = $3::uuid
   );
 
--- findByLogin('ada', administrator)
+-- findByLogin('user@example.com', limited)
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
-from users
-where lower(users.name) = lower($1::text)
-  and users.deleted_at is null
-  and true;
-
--- findByLogin('ada@example.com', administrator)
-select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
 from users
 where lower(users.email) = lower($1::text)
   and users.deleted_at is null
-  and true;
+  and (
+    (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
+    or users.user_id = $3::uuid
+  );
 
--- findAdministrator(user_id, administrator)
+-- findByLogin('example', limited)
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+from users
+where lower(users.name) = lower($1::text)
+  and users.deleted_at is null
+  and (
+    (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
+    or users.user_id = $3::uuid
+  );
+
+-- findAdministrator(user_id, limited)
+select
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
 from users
 where users.user_id = $1::uuid
   and users.roles && array(select name from roles where '*' = any(permissions))
-  and true;
+  and (
+    (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
+    or users.user_id = $3::uuid
+  );
 
 -- list(administrator, {}, false)
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
   (users.created_at)::text as cursor_value
 from users
 where users.deleted_at is null and true
 order by users.created_at desc, users.user_id desc
 limit 51;
 
--- list(limited, { q: 'ada', status: 'active' }, false)
+-- list(limited, { q: 'jane doe', role: 'dispatcher' }, false)
 explain (format json)
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
 from users
 where users.deleted_at is null and (
   (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
   or users.user_id = $2::uuid
 )
-  and users.user_id in (select user_search.user_id from user_search where (user_search.names like $3::text || search_text($4) || '%'))
-  and (users.status = $5::text);
+  and users.user_id in (select user_search.user_id from user_search where (user_search.names like $3::text || search_text($4) || '%' and user_search.names like $5::text || search_text($6) || '%'))
+  and (users.roles @> array[$7::text]);
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
   (users.created_at)::text as cursor_value
 from users
 where users.deleted_at is null and (
   (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
   or users.user_id = $2::uuid
 )
-  and users.user_id in (select user_search.user_id from user_search where (user_search.names like $3::text || search_text($4) || '%'))
-  and (users.status = $5::text)
+  and users.user_id in (select user_search.user_id from user_search where (user_search.names like $3::text || search_text($4) || '%' and user_search.names like $5::text || search_text($6) || '%'))
+  and (users.roles @> array[$7::text])
 order by users.created_at desc, users.user_id desc
-limit $6;
+limit $8;
+
+-- list(carrierUser, { last_name_like: 'doe', order_by: 'last_name', page: '2' }, true)
+explain (format json)
+select
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+from users
+where users.deleted_at is not null and (users.user_type = 'carrier' and users.carrier_id = $1::text)
+  and users.user_id in (select user_search.user_id from user_search where
+    user_search.names like $2::text || search_text($3) || $4::text);
+select
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  (lower(user_search.last_name))::text as cursor_value
+from users join user_search on user_search.user_id = users.user_id
+where users.deleted_at is not null and (users.user_type = 'carrier' and users.carrier_id = $1::text)
+  and users.user_id in (select user_search.user_id from user_search where
+    user_search.names like $2::text || search_text($3) || $4::text)
+order by lower(user_search.last_name) desc, user_search.user_id desc
+limit $5 offset $6;
+select count(*)::int as value
+from (
+  select 1
+  from users
+  where users.deleted_at is not null and (users.user_type = 'carrier' and users.carrier_id = $1::text)
+    and users.user_id in (select user_search.user_id from user_search where
+      user_search.names like $2::text || search_text($3) || $4::text)
+  limit $5
+) counted;
 
 -- listByIds([ user_id ], limited)
 select
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
 from users
 where users.user_id = any($1::uuid[])
   and (
@@ -95,7 +506,7 @@ where users.user_id = any($1::uuid[])
   )
 order by users.user_id;
 
--- findTaken('ada', 'ada@example.com')
+-- findTaken('jane', 'jane@example.com')
 select case
   when exists (
     select 1
@@ -113,19 +524,115 @@ end as code;
 
 -- insert(user, user_id, false)
 insert into users (
-  user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, locale, timezone, carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password, created_at, last_login_at, last_login_ip, last_seen_at, password_changed_at, created_by
+  user_id,
+  user_type,
+  name,
+  email,
+  email_verified_at,
+  first_name,
+  last_name,
+  phone,
+  job_title,
+  locale,
+  timezone,
+  carrier_id,
+  carrier_scope,
+  roles,
+  status,
+  allowed_ips,
+  attributes,
+  must_change_password,
+  created_at,
+  last_login_at,
+  last_login_ip,
+  last_seen_at,
+  password_changed_at,
+  created_by
 )
 select
-  user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, locale, timezone, carrier_id, carrier_scope, roles, status, array(
+  user_id,
+  user_type,
+  name,
+  email,
+  email_verified_at,
+  first_name,
+  last_name,
+  phone,
+  job_title,
+  locale,
+  timezone,
+  carrier_id,
+  carrier_scope,
+  roles,
+  status,
+  array(
     select distinct network(address::inet)::cidr
     from unnest(allowed_ips) address
     order by 1
-  ), attributes, must_change_password, coalesce(created_at, now()), last_login_at, last_login_ip, last_seen_at, coalesce(password_changed_at, case when has_password then now() end), $1::uuid
-from jsonb_to_recordset($2::jsonb) as row (has_password boolean, user_id uuid, user_type text, name text, email text, email_verified_at timestamptz, first_name text, last_name text, phone text, job_title text, locale text, timezone text, carrier_id text, carrier_scope text[], roles text[], status text, allowed_ips text[], attributes jsonb, must_change_password boolean, created_at timestamptz, last_login_at timestamptz, last_login_ip inet, last_seen_at timestamptz, password_changed_at timestamptz)
+  ),
+  attributes,
+  must_change_password,
+  coalesce(created_at, now()),
+  last_login_at,
+  last_login_ip,
+  last_seen_at,
+  coalesce(password_changed_at, case when has_password then now() end),
+  $1::uuid
+from jsonb_to_recordset($2::jsonb) as row (has_password boolean, user_id uuid,
+  user_type text,
+  name text,
+  email text,
+  email_verified_at timestamptz,
+  first_name text,
+  last_name text,
+  phone text,
+  job_title text,
+  locale text,
+  timezone text,
+  carrier_id text,
+  carrier_scope text[],
+  roles text[],
+  status text,
+  allowed_ips text[],
+  attributes jsonb,
+  must_change_password boolean,
+  created_at timestamptz,
+  last_login_at timestamptz,
+  last_login_ip inet,
+  last_seen_at timestamptz,
+  password_changed_at timestamptz)
 returning
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
 
--- preview(limited, changeTimezone, [ carrier ], 'seed')
+-- preview(limited, { action: { kind: 'change', change: { status: 'disabled', roles_add: [ 'dispa...
 with
   -- found: the users, each with the code of the rule that forbids the action and whether it
   -- would change the user.
@@ -134,9 +641,28 @@ with
       users.user_id,
       users.carrier_id,
       case
-        when not users.user_id = $1::uuid and users.roles && $2::text[] then 'access.protected_user'
+        when users.user_id = $1::uuid then 'user.self_protected'
+        when not users.user_id = $2::uuid and users.roles && $3::text[] then 'access.protected_user'
+        when users.after_status = 'active' and not exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id
+            and (credentials.expires_at is null or credentials.expires_at > now())
+        ) then 'user.no_password'
+        when users.after_status = 'invited' and exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id
+            and (credentials.expires_at is null or credentials.expires_at > now())
+        ) then 'request.invalid/status'
+        when cardinality(users.after_roles) > $4
+        or not (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) <@ (
+          case users.user_type when 'system' then $5::text[] else $6::text[] end
+        ))
+        then 'request.invalid/roles'
       end as refusal,
-      (users.timezone is distinct from users.after_timezone) as differs,
+      (users.status is distinct from users.after_status
+        or users.roles is distinct from users.after_roles) as differs,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -149,21 +675,28 @@ with
         )
         and users.roles && array(select name from roles where '*' = any(permissions))
       ) and not (
-        users.status = 'active'
+        users.after_status = 'active'
         and users.carrier_scope is null
         and users.deleted_at is null
-        and users.roles && array(select name from roles where '*' = any(permissions))
+        and users.after_roles && array(select name from roles where '*' = any(permissions))
       )) as leaves_administrators
     from (
       select users.*,
-        $3::text as after_timezone
+        $7::text as after_status,
+        array(
+          select distinct role
+          from unnest(users.roles || $8::text[]) role
+          where role <> all($9::text[])
+          order by role
+        ) as after_roles
       from users
       where users.deleted_at is null
         and (
-          (users.user_type = 'carrier' and users.carrier_id = any($4::text[]))
-          or users.user_id = $5::uuid
+          (users.user_type = 'carrier' and users.carrier_id = any($10::text[]))
+          or users.user_id = $11::uuid
         )
-        and (users.carrier_id = $6::text)
+        and users.user_id in (select user_search.user_id from user_search where
+          user_search.names like $12::text || search_text($13) || $14::text)
       offset 0
     ) users
   ),
@@ -205,7 +738,7 @@ with
     from judged
     where verdict is not null
   )
-  -- result
+-- result
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
@@ -215,13 +748,13 @@ select
   ) as skipped_reasons,
   (
     select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
-    from (select * from skipped order by user_id limit $7::integer) first_skipped
+    from (select * from skipped order by user_id limit $15::integer) first_skipped
   ) as skipped,
   (select count(*)::integer from judged where verdict is null and differs) as would_change,
   (select coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($8::text, $9::bigint)
+    user_id, hashtextextended($16::text, $17::bigint)
   )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($10::text, $11::bigint)
+    user_id, hashtextextended($18::text, $19::bigint)
   )), 0)::text from judged) as digest,
   now() as previewed_at,
   array(
@@ -229,10 +762,10 @@ select
     from judged
     where verdict is null and differs
     order by user_id
-    limit $12::integer
+    limit $20::integer
   ) as sample_ids;
 
--- apply(administrator, changeTimezone, [ user_id ], changed)
+-- apply(limited, { action: { kind: 'change', change: { email: 'new@example.com', phone: null }, ...
 with
   -- found: the users, each with the code of the rule that forbids the action and whether it
   -- would change the user.
@@ -240,11 +773,18 @@ with
     select
       users.user_id,
       users.carrier_id,
-      users.timezone as before_timezone, users.after_timezone,
+      users.phone as before_phone, users.after_phone,
+      users.email as before_email, users.after_email,
+      users.email_pending as before_email_pending, users.after_email_pending,
       case
-        when not users.user_id = $1::uuid and users.roles && $2::text[] then 'access.protected_user'
+        when users.version <> all($1::integer[]) then 'user.version_mismatch'
+        when users.user_id = $2::uuid and lower(users.email) <> lower($3::text)
+        then 'user.self_protected'
+        when not users.user_id = $4::uuid and users.roles && $5::text[] then 'access.protected_user'
       end as refusal,
-      (users.timezone is distinct from users.after_timezone) as differs,
+      (users.phone is distinct from users.after_phone
+        or users.email is distinct from users.after_email
+        or users.email_pending is distinct from users.after_email_pending) as differs,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -264,7 +804,154 @@ with
       )) as leaves_administrators
     from (
       select users.*,
-        $3::text as after_timezone
+        $6::text as after_phone,
+        case when users.status = 'invited' then $7::text else users.email end as after_email,
+        case
+          when users.status = 'invited' or lower(users.email) = lower($8::text) then null
+          else $9::text
+        end as after_email_pending
+      from users
+      where users.user_id = any($10::uuid[])
+        and (
+          (users.user_type = 'carrier' and users.carrier_id = any($11::text[]))
+          or users.user_id = $12::uuid
+        )
+        and num_nulls(users.deleted_at) = 1
+      order by users.user_id for update of users
+    ) users
+  ),
+  -- last_administrator: an administrator who must stay, if the action would remove all.
+  last_administrator as (
+    select user_id
+    from found
+    where leaves_administrators and refusal is null
+      and (select count(*) from users where (
+        users.user_type = 'system'
+        and users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id and credentials.expires_at is null
+        )
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      ))
+      <= (select count(*) from found where leaves_administrators and refusal is null)
+    order by user_id
+    limit 1
+  ),
+  -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
+  judged as materialized (
+    select
+      found.*,
+      case
+        when refusal is null and leaves_administrators and user_id = (select user_id from last_administrator)
+        then 'user.last_administrator'
+        else refusal
+      end as verdict
+    from found
+  ),
+  -- changed: the users that the verdict allows to change and that have other values now.
+  changed as (
+    update users
+    set
+      phone = judged.after_phone,
+      email = judged.after_email,
+      email_pending = judged.after_email_pending,
+      updated_at = now(),
+      version = users.version + 1
+    from judged
+    where users.user_id = judged.user_id
+      and judged.verdict is null
+      and judged.differs
+    returning
+      users.user_id as id,
+      users.carrier_id,
+      users.version,
+      case when judged.before_phone is distinct from users.phone
+        then jsonb_build_object('phone', jsonb_build_object('before', judged.before_phone, 'after', users.phone))
+        else '{}' end
+      || case when judged.before_email is distinct from users.email
+        then jsonb_build_object('email', jsonb_build_object('before', judged.before_email, 'after', users.email))
+        else '{}' end
+      || case when judged.before_email_pending is distinct from users.email_pending
+        then jsonb_build_object('email_pending', jsonb_build_object('before', judged.before_email_pending, 'after', users.email_pending))
+        else '{}' end as changes,
+      (false) as shut_out
+  ),
+  -- recorded: one event for each changed user.
+  recorded as (
+    insert into events (
+      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
+      target_id, carrier_id, changes, target_version
+    )
+    select
+      $13, $14::uuid, $15, $16, $17::uuid, $18::uuid,
+      $19::inet, $20,
+      target.id, target.carrier_id, target.changes, target.version
+    from changed target
+  ),
+  -- skipped: the users that a rule forbids to change, and the ids for which no user was found.
+  skipped as not materialized (
+    select user_id, verdict as reason
+    from judged
+    where verdict is not null
+    union all
+    select user_id, 'user.not_found'
+    from unnest($21::uuid[]) wanted (user_id)
+    where user_id not in (select user_id from judged)
+  )
+-- result
+select
+  (select count(*)::integer from judged) as matched,
+  (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
+  (
+    select coalesce(jsonb_object_agg(reason, count), '{}')
+    from (select reason, count(*)::integer as count from skipped group by reason) counted
+  ) as skipped_reasons,
+  (
+    select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
+    from (select * from skipped order by user_id limit $22::integer) first_skipped
+  ) as skipped,
+  array(select id from changed) as changed_ids,
+  array(select id from changed where shut_out) as shut_out_ids,
+  (select changes from changed limit 1) as changes;
+
+-- apply(administrator, { action: { kind: 'delete' }, grants: grants }, [ user_id ], eventBase)
+with
+  -- found: the users, each with the code of the rule that forbids the action and whether it
+  -- would change the user.
+  found as materialized (
+    select
+      users.user_id,
+      users.carrier_id,
+      users.deleted_at as before_deleted_at, users.after_deleted_at,
+      case
+        when users.user_id = $1::uuid then 'user.self_protected'
+        when not users.user_id = $2::uuid and users.roles && $3::text[] then 'access.protected_user'
+      end as refusal,
+      (users.deleted_at is distinct from users.after_deleted_at) as differs,
+      ((
+        users.user_type = 'system'
+        and users.status = 'active'
+        and users.carrier_scope is null
+        and users.deleted_at is null
+        and exists (
+          select 1
+          from credentials
+          where credentials.user_id = users.user_id and credentials.expires_at is null
+        )
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      ) and not (
+        users.status = 'active'
+        and users.carrier_scope is null
+        and users.after_deleted_at is null
+        and users.roles && array(select name from roles where '*' = any(permissions))
+      )) as leaves_administrators
+    from (
+      select users.*,
+        coalesce(users.deleted_at, now()::timestamptz(3)) as after_deleted_at
       from users
       where users.user_id = any($4::uuid[])
         and true
@@ -308,7 +995,7 @@ with
   changed as (
     update users
     set
-      timezone = judged.after_timezone,
+      deleted_at = judged.after_deleted_at,
       updated_at = now(),
       version = users.version + 1
     from judged
@@ -319,10 +1006,10 @@ with
       users.user_id as id,
       users.carrier_id,
       users.version,
-      case when judged.before_timezone is distinct from users.timezone
-        then jsonb_build_object('timezone', jsonb_build_object('before', judged.before_timezone, 'after', users.timezone))
+      case when judged.before_deleted_at is distinct from users.deleted_at
+        then jsonb_build_object('deleted_at', jsonb_build_object('before', judged.before_deleted_at, 'after', users.deleted_at))
         else '{}' end as changes,
-      (false) as shut_out
+      (users.deleted_at is not null) as shut_out
   ),
   -- recorded: one event for each changed user.
   recorded as (
@@ -346,7 +1033,7 @@ with
     from unnest($13::uuid[]) wanted (user_id)
     where user_id not in (select user_id from judged)
   )
-  -- result
+-- result
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
@@ -362,151 +1049,7 @@ select
   array(select id from changed where shut_out) as shut_out_ids,
   (select changes from changed limit 1) as changes;
 
--- apply(limited, addRoles, [ user_id ], changed)
-with
-  -- found: the users, each with the code of the rule that forbids the action and whether it
-  -- would change the user.
-  found as materialized (
-    select
-      users.user_id,
-      users.carrier_id,
-      users.roles as before_roles, users.after_roles,
-      case
-        when users.user_id = $1::uuid then 'user.self_protected'
-        when not users.user_id = $2::uuid and users.roles && $3::text[] then 'access.protected_user'
-        when cardinality(users.after_roles) > $4
-        or not (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) <@ (
-          case users.user_type when 'system' then $5::text[] else $6::text[] end
-        ))
-        then 'request.invalid/roles'
-      end as refusal,
-      (users.roles is distinct from users.after_roles) as differs,
-      ((
-        users.user_type = 'system'
-        and users.status = 'active'
-        and users.carrier_scope is null
-        and users.deleted_at is null
-        and exists (
-          select 1
-          from credentials
-          where credentials.user_id = users.user_id and credentials.expires_at is null
-        )
-        and users.roles && array(select name from roles where '*' = any(permissions))
-      ) and not (
-        users.status = 'active'
-        and users.carrier_scope is null
-        and users.deleted_at is null
-        and users.after_roles && array(select name from roles where '*' = any(permissions))
-      )) as leaves_administrators
-    from (
-      select users.*,
-        array(
-          select distinct role
-          from unnest(users.roles || $7::text[]) role
-          where role <> all($8::text[])
-          order by role
-        ) as after_roles
-      from users
-      where users.user_id = any($9::uuid[])
-        and (
-          (users.user_type = 'carrier' and users.carrier_id = any($10::text[]))
-          or users.user_id = $11::uuid
-        )
-        and num_nulls(users.deleted_at) = 1
-      order by users.user_id for update of users
-    ) users
-  ),
-  -- last_administrator: an administrator who must stay, if the action would remove all.
-  last_administrator as (
-    select user_id
-    from found
-    where leaves_administrators and refusal is null
-      and (select count(*) from users where (
-        users.user_type = 'system'
-        and users.status = 'active'
-        and users.carrier_scope is null
-        and users.deleted_at is null
-        and exists (
-          select 1
-          from credentials
-          where credentials.user_id = users.user_id and credentials.expires_at is null
-        )
-        and users.roles && array(select name from roles where '*' = any(permissions))
-      ))
-      <= (select count(*) from found where leaves_administrators and refusal is null)
-    order by user_id
-    limit 1
-  ),
-  -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
-  judged as materialized (
-    select
-      found.*,
-      case
-        when refusal is null and leaves_administrators and user_id = (select user_id from last_administrator)
-        then 'user.last_administrator'
-        else refusal
-      end as verdict
-    from found
-  ),
-  -- changed: the users that the verdict allows to change and that have other values now.
-  changed as (
-    update users
-    set
-      roles = judged.after_roles,
-      updated_at = now(),
-      version = users.version + 1
-    from judged
-    where users.user_id = judged.user_id
-      and judged.verdict is null
-      and judged.differs
-    returning
-      users.user_id as id,
-      users.carrier_id,
-      users.version,
-      case when judged.before_roles is distinct from users.roles
-        then jsonb_build_object('roles', jsonb_build_object('before', judged.before_roles, 'after', users.roles))
-        else '{}' end as changes,
-      (false) as shut_out
-  ),
-  -- recorded: one event for each changed user.
-  recorded as (
-    insert into events (
-      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
-      target_id, carrier_id, changes, target_version
-    )
-    select
-      $12, $13::uuid, $14, $15, $16::uuid, $17::uuid,
-      $18::inet, $19,
-      target.id, target.carrier_id, target.changes, target.version
-    from changed target
-  ),
-  -- skipped: the users that a rule forbids to change, and the ids for which no user was found.
-  skipped as not materialized (
-    select user_id, verdict as reason
-    from judged
-    where verdict is not null
-    union all
-    select user_id, 'user.not_found'
-    from unnest($20::uuid[]) wanted (user_id)
-    where user_id not in (select user_id from judged)
-  )
-  -- result
-select
-  (select count(*)::integer from judged) as matched,
-  (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
-  (
-    select coalesce(jsonb_object_agg(reason, count), '{}')
-    from (select reason, count(*)::integer as count from skipped group by reason) counted
-  ) as skipped_reasons,
-  (
-    select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
-    from (select * from skipped order by user_id limit $21::integer) first_skipped
-  ) as skipped,
-  array(select id from changed) as changed_ids,
-  array(select id from changed where shut_out) as shut_out_ids,
-  (select changes from changed limit 1) as changes;
-
--- apply(administrator, undoDeletion, [ user_id ], changed)
+-- apply(administrator, { action: { kind: 'undo', operation_id: operation_id, restores: true }, g...
 with
   -- found: the users, each with the code of the rule that forbids the action and whether it
   -- would change the user.
@@ -737,7 +1280,7 @@ with
     from unnest($22::uuid[]) wanted (user_id)
     where user_id not in (select user_id from judged)
   )
-  -- result
+-- result
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
@@ -753,13 +1296,16 @@ select
   array(select id from changed where shut_out) as shut_out_ids,
   (select changes from changed limit 1) as changes;
 
--- lockAdministrators(administrator, addRoles, [ user_id ])
+-- lockAdministrators(limited, { kind: 'delete' }, [ user_id ])
 select pg_advisory_xact_lock($1::bigint)
 from (
   select 1
   from users
   where users.user_id = any($2::uuid[])
-    and true
+    and (
+      (users.user_type = 'carrier' and users.carrier_id = any($3::text[]))
+      or users.user_id = $4::uuid
+    )
     and num_nulls(users.deleted_at) = 1
     and users.user_type = 'system'
   limit 1
@@ -770,6 +1316,55 @@ update users
 set email_pending = null
 where user_id = any($1::uuid[])
   and email_pending is not null;
+
+-- notePassword(user_id, 'user@example.com', null)
+update users
+set
+  password_changed_at = now(),
+  must_change_password = false,
+  email_pending = null,
+  updated_at = now(),
+  version = version + 1,
+  locked_until = case when $1::text is null then locked_until end,
+  email_verified_at = case
+    when lower(email) = lower($2::text) then now()
+    else email_verified_at
+  end,
+  status = case when status = 'invited' then 'active' else status end
+where user_id = $3::uuid
+  and deleted_at is null
+  and status <> 'disabled'
+  and true
+returning
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
 
 -- notePassword(user_id, null, { password_changed_at: null })
 update users
@@ -790,9 +1385,37 @@ where user_id = $3::uuid
   and status <> 'disabled'
   and password_changed_at is not distinct from $4::timestamptz
 returning
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
 
--- confirmEmail(user_id, 'ada@example.com')
+-- confirmEmail(user_id, 'new@example.com')
 update users
 set
   email = email_pending,
@@ -805,9 +1428,37 @@ where user_id = $1::uuid
   and deleted_at is null
   and status <> 'disabled'
 returning
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
 
--- restore(user_id, [ 'carrier_user' ])
+-- restore(user_id, [ 'dispatcher' ])
 update users
 set
   deleted_at = null,
@@ -817,7 +1468,35 @@ set
 where user_id = $2::uuid
   and deleted_at is not null
 returning
-  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at, users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password, users.created_at, users.created_by, users.updated_at, users.last_login_at, host(users.last_login_ip) as last_login_ip, users.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  users.last_login_at,
+  host(users.last_login_ip) as last_login_ip,
+  users.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
 
 -- isEmpty()
 select pg_advisory_xact_lock($1::bigint);

@@ -12,7 +12,7 @@ const storedColumns = Object.entries(userFields).map(([name, { type }]) =>
 
 /** Renders the columns of a `UserRecord`. */
 export const userColumns = sql`
-  ${joinSql(storedColumns, ', ')}, coalesce(${onlineSql(true)}, false) as online`;
+  ${joinSql(storedColumns, ',\n  ')}, coalesce(${onlineSql(true)}, false) as online`;
 
 /** Names under which statements of this code base read the table `users`. */
 type UsersAlias = 'users' | 'other';
@@ -85,7 +85,7 @@ const computedValues: Record<string, string> = {
 };
 
 /** Renders the columns of `jsonb_to_recordset` that read new users from JSON. */
-export const newUserColumns = rawSql(insertedColumns.map(({ name, type }) => `${name} ${type}`).join(', '));
+export const newUserColumns = rawSql(insertedColumns.map(({ name, type }) => `${name} ${type}`).join(',\n'));
 
 /**
  * Renders the INSERT of new users, to be followed by ON CONFLICT or RETURNING.
@@ -102,11 +102,13 @@ export function insertUsersSql(source: SqlFragment, created_by: string | null): 
     insert into users (
       ${joinSql(
         insertedColumns.map(({ name }) => rawSql(name)),
-        ', ',
-      )}, created_by
+        ',\n',
+      )},
+      created_by
     )
     select
-      ${joinSql(values, ', ')}, ${created_by}::uuid
+      ${joinSql(values, ',\n')},
+      ${created_by}::uuid
     from ${source}`;
 }
 

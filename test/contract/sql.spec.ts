@@ -3,7 +3,15 @@ import { join } from 'node:path';
 import { TransactionHost } from '@nestjs-cls/transactional';
 import { TestService } from '../support/service';
 import { sourceFiles } from '../support/sources';
-import { captureSql, describeCall, indentSql, observeDriver, type SqlExamples, user_id } from '../support/sql-examples';
+import {
+  captureSql,
+  describeCall,
+  indentSql,
+  observeDriver,
+  operation_id,
+  type SqlExamples,
+  user_id,
+} from '../support/sql-examples';
 import { apiKeys } from '../sql/api-keys';
 import { credentials } from '../sql/credentials';
 import { events } from '../sql/events';
@@ -23,6 +31,8 @@ import { sessions } from '../sql/sessions';
 import { signingKeys } from '../sql/signing-keys';
 import { users } from '../sql/users';
 import { usersBulk } from '../sql/users-bulk';
+import { usersExport } from '../sql/users-export';
+import { usersImport } from '../sql/users-import';
 
 const directory = 'docs/sql';
 const all = [
@@ -45,10 +55,9 @@ const all = [
   signingKeys,
   users,
   usersBulk,
+  usersExport,
+  usersImport,
 ];
-
-/** Repositories without examples. Keep this list empty. */
-const withoutExamples = ['users-export', 'users-import'];
 
 /** Returns `api-keys` for `ApiKeysRepository`. */
 const stemOf = ({ repository }: SqlExamples) =>
@@ -67,6 +76,13 @@ describe('the SQL of the repositories', () => {
       values ($1, 'carrier', 'c1', 'example', 'user@example.com', 'active')`,
       [user_id],
     );
+    await service.rows(
+      `insert into operations (operation_id, kind, permission, status, actor_type, actor_id, request)
+      values ($1, 'import', 'user:import', 'receiving', 'user', $2, '{}')`,
+      [operation_id, user_id],
+    );
+    // Fixes the statistics: the planner's estimates decide how lists with a text filter are read.
+    await service.rows('analyze users, user_search');
     restoreDriver = observeDriver();
   });
   afterAll(async () => {
@@ -75,12 +91,15 @@ describe('the SQL of the repositories', () => {
   });
 
   /** Calls a method in a transaction, rolls it back, and returns the statements as text. */
-  async function statementsOf({ repository }: SqlExamples, method: string, args: unknown[]): Promise<string> {
+  async function statementsOf({ repository, read }: SqlExamples, method: string, args: unknown[]): Promise<string> {
     const target = service.app.get<Record<string, (...args: unknown[]) => unknown>>(repository);
     const rollback = new Error('rollback');
     let texts: string[] = [];
     const run = service.app.get(TransactionHost).withTransaction(async () => {
-      texts = await captureSql(() => target[method]?.(...args));
+      texts = await captureSql(async () => {
+        const result = await target[method]?.(...args);
+        await read?.(result as never);
+      });
       throw rollback;
     });
     await run.catch((error: unknown) => {
@@ -104,7 +123,7 @@ describe('the SQL of the repositories', () => {
     const files = sourceFiles('.repository.ts').map(({ path }) =>
       path.split('/').at(-1)?.replace('.repository.ts', ''),
     );
-    expect([...all.map(stemOf), ...withoutExamples].sort()).toEqual(files.sort());
+    expect(all.map(stemOf).sort()).toEqual(files.sort());
   });
 
   it.each(all.map((examples) => [stemOf(examples), examples] as const))(

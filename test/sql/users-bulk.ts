@@ -1,12 +1,10 @@
 import { UsersBulkRepository } from '../../src/users-bulk/users-bulk.repository';
-import { administrator, limited, named, other_id, sqlExamples } from '../support/sql-examples';
-
-const carrier = named('carrier', { kind: 'field', field: 'carrier_id', operator: 'eq', value: 'c2' } as const);
+import { lastNameLike, limited, operation_id, other_id, sqlExamples } from '../support/sql-examples';
 
 export const usersBulk = sqlExamples(UsersBulkRepository, {
   fix: [
-    [{ scope: limited, conditions: [carrier] }, 'seed', 10_001],
-    [{ undo_of: other_id, undos: [other_id] }, 'seed', 10_001],
+    [{ scope: limited, conditions: [lastNameLike] }, 'seed', 1_000],
+    [{ undo_of: operation_id, undos: [other_id] }, 'seed', 1_000],
   ],
-  fixInBatches: [[{ scope: administrator, conditions: [carrier] }, 'seed', other_id]],
+  fixInBatches: [[{ scope: limited, conditions: [] }, 'seed', operation_id]],
 });

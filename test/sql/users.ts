@@ -1,65 +1,62 @@
 import { eventBase } from '../../src/events/event-base';
 import type { UserAction } from '../../src/users/user-change';
+import { newUserValues } from '../../src/users/user-fields';
 import { UsersRepository } from '../../src/users/users.repository';
-import { administrator, carrierUser, limited, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import {
+  administrator,
+  carrierUser,
+  lastNameLike,
+  limited,
+  named,
+  operation_id,
+  other_id,
+  sqlExamples,
+  user_id,
+} from '../support/sql-examples';
 
-const user = named('user', {
-  user_id: other_id,
-  user_type: 'carrier' as const,
-  name: 'ada',
-  email: 'ada@example.com',
-  first_name: 'Ada',
-  last_name: 'Lovelace',
-  phone: null,
-  locale: 'en',
-  timezone: null,
-  job_title: null,
-  carrier_id: 'c1',
-  carrier_scope: null,
-  roles: ['carrier_user'],
-  status: 'invited' as const,
-  allowed_ips: [],
-  attributes: {},
-  must_change_password: false,
-});
-const grants = { forbidden: ['administrator'], open_to_system: [], open_to_carrier: ['carrier_user'] };
-const changed = named('changed', eventBase(administrator, 'user.changed', { operation_id: other_id }));
-const addRoles: UserAction = named('addRoles', { kind: 'change', change: { roles_add: ['carrier_user'] } });
-const checked = (name: string, action: UserAction) => named(name, { action, grants });
-const timezone = checked('changeTimezone', { kind: 'change', change: { timezone: 'Europe/Vienna' } });
-const roles = checked('addRoles', addRoles);
-const undo = checked('undoDeletion', { kind: 'undo', operation_id: other_id, restores: true });
-const carrier = named('carrier', { kind: 'field', field: 'carrier_id', operator: 'eq', value: 'c1' } as const);
+const event = named('eventBase', eventBase(administrator, 'user.changed'));
+const grants = named('grants', { forbidden: ['administrator'], open_to_system: [], open_to_carrier: ['dispatcher'] });
+const values = { user_type: 'carrier', carrier_id: 'c1', name: 'jane', email: 'jane@example.com', status: 'invited' };
+const user = named('user', { ...newUserValues(values), user_id: other_id });
+
+const changeOne: UserAction = { kind: 'change', change: { email: 'new@example.com', phone: null }, versions: [1] };
+const changeMany: UserAction = { kind: 'change', change: { status: 'disabled', roles_add: ['dispatcher'] } };
+const undo: UserAction = { kind: 'undo', operation_id, restores: true };
 
 export const users = sqlExamples(UsersRepository, {
   find: [
     [user_id, administrator],
+    [user_id, limited],
     [user_id, carrierUser],
   ],
   findWithDeleted: [[user_id, limited]],
   findByLogin: [
-    ['ada', administrator],
-    ['ada@example.com', administrator],
+    ['user@example.com', limited],
+    ['example', limited],
   ],
-  findAdministrator: [[user_id, administrator]],
+  findAdministrator: [[user_id, limited]],
   list: [
     [administrator, {}, false],
-    [limited, { q: 'ada', status: 'active' }, false],
+    [limited, { q: 'jane doe', role: 'dispatcher' }, false],
+    [carrierUser, { last_name_like: 'doe', order_by: 'last_name', page: '2' }, true],
   ],
   listByIds: [[[user_id], limited]],
-  findTaken: [['ada', 'ada@example.com']],
+  findTaken: [['jane', 'jane@example.com']],
   insert: [[user, user_id, false]],
-  preview: [[limited, timezone, [carrier], 'seed']],
+  preview: [[limited, { action: changeMany, grants }, [lastNameLike], 'seed']],
   apply: [
-    [administrator, timezone, [user_id], changed],
-    [limited, roles, [user_id], changed],
-    [administrator, undo, [user_id], changed],
+    [limited, { action: changeOne, grants }, [user_id], event],
+    [administrator, { action: { kind: 'delete' }, grants }, [user_id], event],
+    [administrator, { action: undo, grants }, [user_id], event],
   ],
-  lockAdministrators: [[administrator, addRoles, [user_id]]],
+  lockAdministrators: [[limited, { kind: 'delete' }, [user_id]]],
   dropProposedEmails: [[[user_id]]],
-  notePassword: [[user_id, null, { password_changed_at: null }]],
-  confirmEmail: [[user_id, 'ada@example.com']],
-  restore: [[user_id, ['carrier_user']]],
+  notePassword: [
+    [user_id, 'user@example.com', null],
+    [user_id, null, { password_changed_at: null }],
+  ],
+  confirmEmail: [[user_id, 'new@example.com']],
+  restore: [[user_id, ['dispatcher']]],
   isEmpty: [[]],
   purge: [[[user_id]]],
 });

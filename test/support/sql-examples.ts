@@ -3,11 +3,14 @@ import { inspect } from 'node:util';
 import { Client } from 'pg';
 import { systemActor } from '../../src/access/actor';
 import type { Actor } from '../../src/access/actor';
+import type { Condition } from '../../src/common/query/filter';
 
 /** Id of a Carrier User of carrier `c1` who exists while examples run. */
 export const user_id = '00000000-0000-4000-8000-000000000001';
 /** Id of a row that does not exist. */
 export const other_id = '00000000-0000-4000-8000-000000000002';
+/** Id of an operation that receives rows while examples run. */
+export const operation_id = '00000000-0000-4000-8000-000000000003';
 /** A hash of 32 bytes. */
 export const hash = Buffer.alloc(32, 1);
 
@@ -18,24 +21,52 @@ export const limited: Actor = named('limited', { ...administrator, carrier_scope
 /** A Carrier User of carrier `c1`. */
 export const carrierUser: Actor = named('carrierUser', { ...administrator, user_type: 'carrier', carrier_id: 'c1' });
 
+/** Finds users by a part of their last name, in `user_search`. */
+export const lastNameLike: Condition = named('lastNameLike', {
+  kind: 'field',
+  field: 'last_name',
+  operator: 'like',
+  value: 'doe',
+});
+
+/** The result of an operation that changed one user and skipped another. */
+export const outcome = named('outcome', {
+  processed: 2,
+  changed: 1,
+  unchanged: 0,
+  skipped_count: 1,
+  skipped_reasons: { 'user.not_found': 1 },
+  skipped: [{ user_id: other_id, reason: 'user.not_found' }],
+});
+
+type Method = (...args: never[]) => unknown;
+
+type ArgsOf<Value> = Value extends (...args: infer Args) => unknown ? Args : never;
+
 type Calls<Repository> = {
-  [
-    Method in keyof Repository as Repository[Method] extends (...args: never[]) => unknown ? Method : never
-  ]: Repository[Method] extends (...args: infer Args) => unknown ? [Args, ...Args[]] : never;
+  [Name in keyof Repository as Repository[Name] extends Method ? Name : never]: [
+    ArgsOf<Repository[Name]>,
+    ...ArgsOf<Repository[Name]>[],
+  ];
 };
+
+type Result<Repository> = Awaited<ReturnType<Extract<Repository[keyof Repository], Method>>>;
 
 /** Example calls of a repository: for each public method, at least one list of arguments. */
 export interface SqlExamples {
   repository: new (...args: never[]) => object;
   calls: Record<string, unknown[][]>;
+  /** reads a result to its end; set for results that send statements while they are read */
+  read?: (result: never) => unknown;
 }
 
 /** Declares the example calls of a repository. Types demand an example of each public method. */
 export function sqlExamples<Repository extends object>(
   repository: new (...args: never[]) => Repository,
   calls: Calls<Repository>,
+  read?: (result: Result<Repository>) => unknown,
 ): SqlExamples {
-  return { repository, calls };
+  return { repository, calls, read };
 }
 
 /** Gives a value a name by which the comment of an example shows it. */
@@ -69,10 +100,13 @@ const commentMax = 100;
 
 /** Returns the comment line of an example: the call, cut at 100 columns. */
 export function describeCall(method: string, args: unknown[]): string {
-  const shown = args.map((arg) => inspect(arg, { breakLength: Infinity, depth: 4, maxStringLength: 40 }));
+  const shown = args.map((arg) =>
+    inspect(arg, { breakLength: Infinity, compact: true, depth: 4, maxStringLength: 40 }),
+  );
   const call = `-- ${method}(${shown.join(', ')})`
     .replaceAll(`'${user_id}'`, 'user_id')
     .replaceAll(`'${other_id}'`, 'other_id')
+    .replaceAll(`'${operation_id}'`, 'operation_id')
     .replaceAll(inspect(hash), 'hash');
   return call.length <= commentMax ? call : `${call.slice(0, commentMax - 3)}...`;
 }
@@ -104,8 +138,10 @@ export function indentSql(text: string): string {
     .map((line) => line.trim())
     .filter((line) => line !== '');
   return lines
-    .map((line) => {
-      const indent = indentOf(line, open);
+    .map((line, index) => {
+      // A comment has the indentation of the line below it.
+      const code = lines.slice(index).find((other) => !other.startsWith('--')) ?? line;
+      const indent = indentOf(code, open);
       nest(open, line, indent);
       return '  '.repeat(indent) + line;
     })

@@ -1,0 +1,17 @@
+import { text } from 'node:stream/consumers';
+import { UsersExportRepository } from '../../src/users-transfer/users-export.repository';
+import { administrator, lastNameLike, limited, named, sqlExamples } from '../support/sql-examples';
+
+const signal = named('signal', new AbortController().signal);
+const users = { conditions: [lastNameLike], holder: 'example' };
+
+export const usersExport = sqlExamples(
+  UsersExportRepository,
+  {
+    open: [
+      [{ format: 'csv', scope: limited, hashes_unless_roles: null, ...users }, signal],
+      [{ format: 'ndjson', scope: administrator, hashes_unless_roles: ['administrator'], ...users }, signal],
+    ],
+  },
+  ({ texts }) => text(texts),
+);
