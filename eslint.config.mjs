@@ -64,6 +64,7 @@ const house = {
 const only = (files, except, rules) => ({ files, ignores: except, rules });
 
 const limits = [
+  only([...TYPESCRIPT, ...SCRIPTS], [], { 'max-len': ['error', { code: 120, comments: 100, ignoreUrls: true }] }),
   only([...TYPESCRIPT, ...SCRIPTS], [], { 'max-lines': ['error', 300] }),
   only(['src/**/*.ts'], ['src/**/*.spec.ts'], { 'max-lines-per-function': ['error', 60] }),
 ];

@@ -175,5 +175,5 @@ export const settings = z.object({
     ),
 });
 
-/** The settings as given, before defaults that depend on other settings or on the running service. */
+/** The settings as given, without defaults that depend on other settings or the running service. */
 export type Settings = z.infer<typeof settings>;

@@ -60,7 +60,7 @@ export class OperationsController {
       `Canceling an operation that has ended has no effect. ${visibility}`,
     answer: { status: 202, type: OperationResponse, description: 'The operation' },
     errors: ['operation.not_found'],
-    noBody: true,
+    withoutBody: true,
   })
   cancel(
     @CurrentActor() actor: Actor,

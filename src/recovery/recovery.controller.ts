@@ -60,7 +60,8 @@ export class RecoveryController {
   @Endpoint({
     description:
       'Sets the password. The link works once. ' +
-      'All sessions of the user end, the user gets a mail, and an invited user becomes active. A rejected password does not use up the link. ' +
+      'All sessions of the user end, the user gets a mail, and an invited user becomes active. ' +
+      'A rejected password does not use up the link. ' +
       'At most 8 new passwords of a user are processed at the same time; further requests return 429. ' +
       asPage,
     answer: { status: 204, description: 'The password is set' },
@@ -108,7 +109,7 @@ export class RecoveryController {
     description: `Confirms exactly the address that the link was mailed to. The link works once. ${asPage}`,
     answer: { status: 204, description: 'The address is confirmed' },
     errors: ['email.token_invalid', 'user.email_taken', 'auth.too_many_attempts'],
-    noBody: true,
+    withoutBody: true,
   })
   confirmEmail(@Param('token') token: string, @CurrentCaller() caller: Caller): Promise<void> {
     return this.recovery.confirmEmail(token, caller);

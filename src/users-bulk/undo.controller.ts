@@ -35,7 +35,7 @@ export class UndoController {
       headers: { Location: 'Path of that operation' },
     },
     errors: ['operation.not_found', 'operation.not_undoable', 'operation.overlaps'],
-    noBody: true,
+    withoutBody: true,
   })
   undo(
     @CurrentActor() actor: Actor,

@@ -192,7 +192,7 @@ export class UsersController {
     description: 'Restores password and status, and the roles that the caller may grant.',
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
     errors: ['user.not_found', 'user.email_taken', 'user.name_taken'],
-    noBody: true,
+    withoutBody: true,
   })
   restore(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<UserResponse> {
     return this.users.restore(actor, user_id);
@@ -212,7 +212,7 @@ export class UsersController {
       description: 'The invitation is on its way, or delayed if the address already got 3 in the last hour',
     },
     errors: ['user.not_found', 'access.protected_user'],
-    noBody: true,
+    withoutBody: true,
   })
   invite(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<void> {
     return this.users.invite(actor, user_id);

@@ -29,7 +29,7 @@ export interface EndpointOptions {
   /** the handler parses the query with the filter grammar, which rejects unknown parameters */
   grammar?: boolean;
   /** a POST or PATCH without a body */
-  noBody?: boolean;
+  withoutBody?: boolean;
   /** the body is optional; other POST and PATCH routes reject a missing body */
   optionalBody?: boolean;
 }
@@ -37,11 +37,11 @@ export interface EndpointOptions {
 /** Metadata key of the rules of `RequestRulesGuard`. */
 export const endpointRules = 'endpoint:rules';
 /** The options that `RequestRulesGuard` enforces. */
-export type EndpointRules = Pick<EndpointOptions, 'query' | 'grammar' | 'noBody' | 'optionalBody'>;
+export type EndpointRules = Pick<EndpointOptions, 'query' | 'grammar' | 'withoutBody' | 'optionalBody'>;
 
 /** Documents a route, and declares which query parameters and body the route accepts. */
 export function Endpoint(options: EndpointOptions): MethodDecorator {
-  const { answer, query = [], grammar = false, noBody = false, optionalBody = false } = options;
+  const { answer, query = [], grammar = false, withoutBody = false, optionalBody = false } = options;
   const headers = Object.fromEntries(
     Object.entries(answer.headers ?? {}).map(([name, description]) => [
       name,
@@ -60,7 +60,7 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
     ...acceptedResponse(answer.accepted),
     ...(Array.isArray(answer.type) ? [ApiExtraModels(...answer.type)] : []),
     ApiExtension('x-error-codes', options.errors ?? []),
-    SetMetadata(endpointRules, { query, grammar, noBody, optionalBody } satisfies EndpointRules),
+    SetMetadata(endpointRules, { query, grammar, withoutBody, optionalBody } satisfies EndpointRules),
     ...query.map(({ schema, ...parameter }) => ApiQuery({ ...parameter, required: false, schema: schema as never })),
   );
 }

@@ -24,7 +24,7 @@ export class RequestRulesGuard implements CanActivate {
     if (request.bodyFault !== undefined) throw request.bodyFault;
     rejectEscapes(request.originalUrl);
     if (rules?.grammar !== true) rejectQuery(request.query as RawQuery, rules?.query ?? []);
-    const takesBody = rules?.noBody !== true && (request.method === 'POST' || request.method === 'PATCH');
+    const takesBody = rules?.withoutBody !== true && (request.method === 'POST' || request.method === 'PATCH');
     if (takesBody && rules?.optionalBody !== true && isMissing(request))
       throw invalid({ pointer: '', code: 'field.required', detail: 'the operation requires a body' });
     if (!takesBody && hasFields(request.body))
