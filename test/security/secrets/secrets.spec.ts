@@ -49,7 +49,7 @@ describe('secrets', () => {
     const { DATABASE_URL } = service.config;
     const instance = await ServiceProcess.spawn({ DATABASE_URL, APP_SECRET: [...appSecret].reverse().join('') });
     expect(await instance.exit).toBe(1);
-    expect(instance.output).toContain('APP_SECRET: is not the one');
+    expect(instance.output).toContain('APP_SECRET: differs from the secret');
     expect(await service.rows('select * from signing_keys')).toEqual(keys);
   });
 });
