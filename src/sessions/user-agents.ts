@@ -1,4 +1,5 @@
 import Bowser from 'bowser';
+import { LRUCache } from 'lru-cache';
 
 /** Parts of a user agent. The client can claim anything: show the parts, never decide by them. */
 export interface UserAgentParts {
@@ -13,9 +14,8 @@ export interface UserAgentParts {
  */
 const parsedCharacters = 256;
 const nameMax = 40;
-/** User agents to cache, half a megabyte at most. Many sessions share few user agents. */
-const knownMax = 1_000;
-const known = new Map<string, UserAgentParts>();
+/** Parsed user agents, half a megabyte at most. Many sessions share few user agents. */
+const known = new LRUCache<string, UserAgentParts>({ max: 1_000 });
 
 /** Versions that browsers claim for every version of a system. */
 const frozen = [
@@ -30,10 +30,7 @@ const program = /^(?!Mozilla\/|Opera\/)([A-Za-z][\w.+-]{0,39})(?:\/(\d{1,9}))?(?
 export function partsOf(user_agent: string | null): UserAgentParts {
   if (user_agent === null) return { browser: null, os: null, device: null };
   const text = user_agent.slice(0, parsedCharacters);
-  const before = known.get(text);
-  if (before !== undefined) return before;
-  const parts = parse(text);
-  if (known.size >= knownMax) known.clear();
+  const parts = known.get(text) ?? parse(text);
   known.set(text, parts);
   return parts;
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { UserEntity } from './user.entity';
 
 /** Form of a field in a file of users. `code` is text that needs neither quotes nor escapes. */
@@ -172,7 +173,6 @@ export function newUserValues(given: { [Name in keyof NewUserValues]?: unknown }
 export const nameForm = /^[A-Za-z0-9._-]+$/;
 /** Matches ids of carriers in the platform. */
 export const carrierIdForm = /^[A-Za-z0-9._-]+$/;
-const rememberedMax = 1_000;
 /** Matches E.164 phone numbers. */
 export const phoneForm = /^\+[1-9][0-9]{6,14}$/;
 
@@ -190,26 +190,22 @@ export const localeForm = new RegExp(`^${language}(-[A-Za-z]{4})?${region}${vari
 /** Matches the form of time zone names. `isTimezone` checks whether the time zone exists. */
 export const timezoneForm = /^[A-Za-z][A-Za-z0-9_+-]*(\/[A-Za-z0-9_+-]+)*$/;
 
+const timezoneMax = 64;
+/** Checked names of time zones: `Intl` takes 50 µs, and users have few different time zones. */
+const checkedTimezones = new LRUCache<string, boolean>({ max: 1_000 });
+
 /** Returns whether a text names a time zone of the IANA database. */
-export const isTimezone = remembering((text) => {
+export function isTimezone(text: string): boolean {
+  if (text.length > timezoneMax || !timezoneForm.test(text)) return false;
+  const known = checkedTimezones.get(text) ?? isSupportedTimezone(text);
+  checkedTimezones.set(text, known);
+  return known;
+}
+
+function isSupportedTimezone(timeZone: string): boolean {
   try {
-    return (
-      timezoneForm.test(text) && new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== ''
-    );
+    return new Intl.DateTimeFormat('en', { timeZone }).resolvedOptions().timeZone !== '';
   } catch {
     return false;
   }
-});
-
-/** Caches the results of a check: `Intl` takes 50 µs, and users have few different time zones. */
-function remembering(check: (text: string) => boolean): (text: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (text) => {
-    const found = known.get(text);
-    if (found !== undefined) return found;
-    const right = check(text);
-    if (known.size >= rememberedMax) known.clear();
-    if (text.length <= 64) known.set(text, right);
-    return right;
-  };
 }

@@ -5,7 +5,7 @@ import { TestService } from '../support/service';
 import { until } from '../support/until';
 
 const snapshots = `
-  select 1
+  select pid
   from pg_stat_activity
   where datname = current_database() and application_name = 'carrier-identity snapshot'`;
 
@@ -131,7 +131,7 @@ describe('interrupted exports', () => {
     const ended = new Promise<string>((resolve) =>
       answer.on('end', () => resolve('complete')).on('error', () => resolve('broken off')),
     );
-    await service.rows(`select pg_terminate_backend(pid) from (select pid ${snapshots.slice('select'.length)}) found`);
+    await service.rows(`select pg_terminate_backend(pid) from (${snapshots}) found`);
     answer.resume();
     expect(await ended).toBe('broken off');
     expect(answer.complete).toBe(false);
