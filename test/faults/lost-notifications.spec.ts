@@ -110,7 +110,7 @@ describe('answers from memory with late or lost notifications', () => {
     listening.swallow('instance_proof');
     await listening.cut();
     await listening.restore();
-    await until(() => Promise.resolve(instance.output.includes('DATABASE_DIRECT_URL must lead past any pooler')));
+    await until(() => Promise.resolve(instance.output.includes('DATABASE_DIRECT_URL must bypass any pooler')));
     const login = await service.loginAs();
     for (let round = 0; round < 3; round++) {
       expect(await check(login)).toBe(200);
@@ -131,7 +131,7 @@ describe('answers from memory with late or lost notifications', () => {
     try {
       await until(async () => {
         await neighbour.query(`select pg_notify('instance_proof', gen_random_uuid()::text)`);
-        return lost.output.includes('DATABASE_DIRECT_URL must lead past any pooler');
+        return lost.output.includes('DATABASE_DIRECT_URL must bypass any pooler');
       });
       const login = await service.loginAs();
       for (let round = 0; round < 3; round++) {
