@@ -75,7 +75,7 @@ export class MailService {
     if (to.email.endsWith('.invalid')) return;
     const { subject, paragraphs, button, language } = mailText(name, to.locale, ttl_seconds);
     const service = serviceUrl(this.config);
-    const text = [...paragraphs, ...(link === undefined ? [] : [link]), service].join('\n\n');
+    const text = [...paragraphs.map(wrap), ...(link === undefined ? [] : [link]), service].join('\n\n');
     const context = { subject, paragraphs, button, language, link, service };
     const recipient = { name: '', address: to.email };
     const mail = { to: recipient, subject, text, template: 'mail', context };
@@ -90,4 +90,9 @@ export class MailService {
     await writeFile(file, message, { mode: 0o600 });
     this.logger.log(`mail written to ${file}`);
   }
+}
+
+/** Wraps text at 76 columns. Longer lines would be encoded, and the encoding would break links. */
+function wrap(text: string): string {
+  return text.replace(/(?=.{77})(.{1,76}) /g, '$1\n');
 }

@@ -20,7 +20,7 @@ it('measures the grace period when a refresh arrives, not when a slow database r
     const { refresh_token, session_id } = await service.login(name);
     const refresh = () => service.post('/auth/check-token', { body: { refresh_token } });
     const first = await refresh();
-    const held = proxy.holdAnswerTo('set previous_refresh_token_hash');
+    const held = proxy.holdAnswerTo('previous_refresh_token_hash = refresh_token_hash');
     const second = refresh();
     await held;
     await until(
