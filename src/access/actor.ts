@@ -16,9 +16,9 @@ export type UserType = 'system' | 'carrier';
  */
 export interface Actor extends Caller {
   actor_type: 'user' | 'key' | 'system';
-  /** id of the user; for an API key the id of the key, which no user has */
+  /** id of the user or API key; a user and a key may have the same id, see `identityOf` */
   user_id: string;
-  /** for an API key the user type of its creator */
+  /** for an API key, the user type of its creator */
   user_type: UserType;
   /** carrier of a Carrier User */
   carrier_id: string | null;
@@ -41,7 +41,7 @@ export interface ActingUser {
 }
 
 /**
- * Returns a user as an actor. A user who must change the password has no roles and permissions
+ * Returns a user as an actor. A user who must change the password has no roles or permissions
  * until then.
  */
 export function actorOf(
@@ -96,7 +96,7 @@ export function identityOf({ actor_type, user_id }: Pick<Actor, 'actor_type' | '
   return actor_type === 'user' ? user_id : `${actor_type}:${user_id}`;
 }
 
-/** Returns whether a user acts on themselves. An API key never does. */
+/** Returns whether the actor is the user with this id. Always false for an API key. */
 export function isOneself({ actor_type, user_id: own }: Actor, user_id: string): boolean {
   return actor_type === 'user' && own === user_id;
 }

@@ -7,7 +7,7 @@ export interface AccessRule {
   /** null: the route is public */
   login: 'required' | null;
   permission?: Permission;
-  /** path parameter; a caller whose own id it contains does not need the permission */
+  /** path parameter with a user id; a user does not need the permission for their own id */
   orSelf?: string;
   /** allows the route while the caller must change the password */
   duringPasswordChange?: boolean;
@@ -24,8 +24,8 @@ export interface AccessRule {
    */
   clientCredentials?: boolean;
   /**
-   * rate limit per address; by default `requests` on public routes and none on other routes.
-   * A token check counts only its failures
+   * rate limit per address; by default `requests` on public routes and no limit on other routes.
+   * `failures`: the handler counts failed token checks
    */
   limit?: 'login' | 'requests' | 'failures' | 'none';
 }
@@ -34,8 +34,8 @@ export interface AccessRule {
 export const accessRule = 'access:rule';
 
 /**
- * Returns whether a route is open to an API key with these permissions. Routes without a permission
- * are for users, who access their own data there.
+ * Returns whether a route is open to an API key with these permissions. By default, routes without
+ * a permission reject API keys, because users access their own data there.
  */
 export function admitsKey(
   { apiKeys, permission }: Pick<AccessRule, 'apiKeys' | 'permission'>,
@@ -66,7 +66,7 @@ export function Allow(
   );
 }
 
-/** Opens a route to everyone. A test contains the list of all public routes. */
+/** Makes a route public. A test lists all public routes. */
 export function Public(limit: NonNullable<AccessRule['limit']> = 'requests'): MethodDecorator {
   const rule: AccessRule = { login: null, limit };
   // A token check reads the token from the same headers, and works without one.

@@ -2,7 +2,7 @@
 export const ownPermissions = {
   'user:read': 'Read users within the scope',
   'user:create': 'Create users within the scope',
-  'user:update': 'Change users within the scope, singly or by a filter',
+  'user:update': 'Change users within the scope, individually or by a filter',
   'user:delete': 'Delete and restore users within the scope, and read deleted users',
   'user:purge': 'Remove users permanently',
   'user:import': 'Create users from a file',

@@ -16,8 +16,8 @@ export function isOwn({ actor_type, user_id }: Scope, column: string): SqlFragme
 }
 
 /**
- * Renders which rows a scope shows. The only place that renders a scope: rows outside of it do not
- * exist for the actor (OWASP ASVS 8.2.2, 8.4.1).
+ * Renders the condition for the rows that a scope shows. No other function renders a scope. Rows
+ * outside the scope do not exist for the actor (OWASP ASVS 8.2.2, 8.4.1).
  */
 export function visibleTo(scope: Scope, columns: ScopeColumns): SqlFragment {
   const [user_type, carrier_id] = [rawSql(columns.user_type), rawSql(columns.carrier_id)];

@@ -15,7 +15,7 @@ export function mayReach(actor: Scope, user: { user_type: string; carrier_id: st
     : (actor.carrier_scope ?? []).includes(user.carrier_id);
 }
 
-/** Returns whether an actor may grant a `carrier_scope`: a part of the own scope. Null = all. */
+/** Returns whether an actor may grant a `carrier_scope`: it must lie within the actor's scope. */
 export function mayGiveScope(actor: Scope, scope: readonly string[] | null): boolean {
   if (actor.user_type !== 'system') return false;
   if (actor.carrier_scope === null) return true;
