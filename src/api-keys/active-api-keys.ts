@@ -6,7 +6,7 @@ import { Notifications } from '../database/notifications.service';
 import { type ActiveApiKeyRecord, ApiKeysRepository } from './api-keys.repository';
 
 const keysMax = 1_000;
-/** The same lifetime as for cached logins. A later read also records the use of the key. */
+/** Lifetime of an entry, the same as for cached logins. The next read also records the use. */
 const lifetimeMs = 60_000;
 
 /**
@@ -33,18 +33,18 @@ export class ActiveApiKeys {
 
   /**
    * Returns the active key with a hash, or null.
-   * @param onRead called when the key was read from the database: at least once a minute of use
+   * @param onRead called after the key is read from the database, at least once per minute of use
    */
   async find(token_hash: Buffer, onRead: (key: ActiveApiKeyRecord) => void): Promise<ActiveApiKey | null> {
-    const name = token_hash.toString('base64');
-    const cached = this.notifications.isCurrent ? this.byHash.get(name) : undefined;
+    const hash = token_hash.toString('base64');
+    const cached = this.notifications.isCurrent ? this.byHash.get(hash) : undefined;
     const readAt = monotonicMs();
     if (cached !== undefined && readAt < cached.validUntil) return cached.key;
     const { invalidations } = this;
     const key = await this.apiKeys.findActive(token_hash);
     if (key === null) return null;
     if (invalidations === this.invalidations)
-      this.byHash.set(name, { key, validUntil: readAt + Math.min(key.expires_in_ms, lifetimeMs) });
+      this.byHash.set(hash, { key, validUntil: readAt + Math.min(key.expires_in_ms, lifetimeMs) });
     onRead(key);
     return key;
   }

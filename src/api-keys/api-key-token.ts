@@ -1,6 +1,6 @@
 import { mintToken } from '../common/random';
 
-/** Lets secret scanners find keys in code and logs, and tells keys from access tokens. */
+/** Lets secret scanners find keys in code and logs. Distinguishes keys from access tokens. */
 const prefix = 'cik_';
 const form = /^cik_[A-Za-z0-9_-]{43}$/;
 

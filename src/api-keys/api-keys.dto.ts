@@ -12,7 +12,7 @@ const carrierIds = {
   min: 1,
   max: 64,
   pattern: carrierIdForm,
-  form: 'must be 1 to 64 of letters, digits, `.`, `_`, `-`',
+  form: 'must be 1 to 64 letters, digits, `.`, `_` or `-`',
 };
 const timeTest = {
   check: (text: string) => readValue(text, { type: 'time' }).ok,
@@ -21,7 +21,7 @@ const timeTest = {
 
 /** A new API key. */
 export class CreateKeyRequest {
-  /** name for people: 1–100 characters, need not be unique */
+  /** display name, 1–100 characters; need not be unique */
   @TextField({ min: 1, max: 100, example: 'billing' }) name!: string;
   /** 1–200 permissions that the caller holds: `module:action` as in roles, or `*` for all */
   @TextListField({ minItems: 1, ...permissionItems, example: ['user:read'] }) permissions!: string[];
@@ -29,8 +29,8 @@ export class CreateKeyRequest {
   @TextField({ max: 35, format: 'date-time', pattern: timeForm, form: timeTest.wants, test: timeTest })
   expires_at!: string;
   /**
-   * carriers that the key is limited to; null or absent = all, `[]` = none. For System Users only,
-   * and within the caller's own scope
+   * carriers that the key is limited to; null or absent = all, `[]` = none. For System Users only;
+   * must lie within the caller's own scope
    */
   @TextListField({ optional: true, nullable: true, ...carrierIds }) carrier_scope?: string[] | null;
 }
@@ -39,7 +39,7 @@ export class CreateKeyRequest {
 export class KeyResponse {
   /** UUIDv7 */
   key_id!: string;
-  /** name for people */
+  /** display name */
   name!: string;
   /** `module:action`, or `*` for all */
   permissions!: string[];
@@ -82,10 +82,10 @@ export class KeyListResponse extends PageResponse {
   items!: KeyResponse[];
 }
 
-/** A key as it is read: with computed columns, never with the hash. */
+/** An API key as read from the database: with computed columns, without the hash. */
 export type ApiKeyRecord = Omit<ApiKeyEntity, 'token_hash'> & { active: boolean };
 
-/** Returns the public form of a key: an allow-list. */
+/** Returns the public fields of a key, from an allow-list. */
 export function toApiKeyResponse(key: ApiKeyRecord): KeyResponse {
   const { key_id, name, permissions, user_type, carrier_id, carrier_scope, active } = key;
   const { created_at, created_by, expires_at, last_used_at, last_used_ip, revoked_at, revoked_by } = key;

@@ -24,7 +24,7 @@ const activeColumns = sql`
   ${stale} as stale,
   extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms`;
 
-/** An active API key as it is read. */
+/** An active API key as read from the database. */
 export interface ActiveApiKeyRecord extends ActiveApiKey {
   /** whether the last use was recorded more than a minute ago */
   stale: boolean;
@@ -54,7 +54,7 @@ export class ApiKeysRepository {
     private readonly cursors: CursorCodec,
   ) {}
 
-  /** Returns the active key with a token hash, or null. A single read by the unique index. */
+  /** Returns the active key with a token hash, or null. Reads by the unique index. */
   async findActive(token_hash: Buffer): Promise<ActiveApiKeyRecord | null> {
     const [row] = await this.database.runPrepared<ActiveApiKeyRecord>(sql`
       select ${activeColumns}
@@ -72,7 +72,7 @@ export class ApiKeysRepository {
     return row ?? null;
   }
 
-  /** Records that a key was used. Never waits: of several concurrent requests, one writes. */
+  /** Records that a key was used. Never waits for a lock: one of several requests writes. */
   async touch(key_id: string, ip: string | null): Promise<void> {
     await this.database.runPrepared(sql`
       update keys
