@@ -37,7 +37,7 @@ const tokenAudience = 'carrier-platform';
 const tokenMax = 4_096;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Signs and verifies access tokens. It does not check whether the session has ended. */
+/** Signs and verifies access tokens. Does not check whether the session has ended. */
 @Injectable()
 export class AccessTokens {
   /** options of every verification */
@@ -76,7 +76,7 @@ export class AccessTokens {
       ...(carrier_id === null ? {} : { carrier_id }),
     };
     const header = { alg: 'ES256' as const, typ: 'at+jwt', kid };
-    // A KeyObject, because jsonwebtoken parses a text again on each call.
+    // Pass a KeyObject: jsonwebtoken would parse a PEM string on each call.
     const access_token = this.jwt.sign(claims, { privateKey: private_key as never, algorithm: 'ES256', header });
     return { access_token, expires_in };
   }
@@ -107,7 +107,7 @@ export class AccessTokens {
   }
 
   /**
-   * Returns the key that must verify a token. Rejects any form that `sign` does not write.
+   * Returns the key that must verify a token. Rejects any form that `sign` does not produce.
    * @throws auth.token_invalid
    */
   keyFor(token: string): KeyObject {
@@ -139,7 +139,7 @@ function headerOf(token: string): string {
 }
 
 /**
- * Returns the key if there is one and the token has exactly the form that `sign` writes.
+ * Returns the key if there is a key and the token has exactly the form that `sign` produces.
  * @throws auth.token_invalid
  */
 function requireForm(token: string, key: KeyObject | null): KeyObject {
@@ -150,8 +150,8 @@ function requireForm(token: string, key: KeyObject | null): KeyObject {
 }
 
 /**
- * Returns whether a text is exactly what an encoder writes.
- * base64url has several texts for the same bytes (RFC 8725 §3.14).
+ * Returns whether a text is canonical base64url.
+ * Other texts can decode to the same bytes (RFC 8725 §3.14).
  */
 function isCanonical(part: string): boolean {
   return part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part;

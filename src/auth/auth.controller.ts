@@ -21,7 +21,7 @@ import { AuthService } from './auth.service';
 import { CheckTokenService } from './check-token.service';
 import { SigningKeysService } from '../signing-keys/signing-keys.service';
 
-/** Login, tokens and the own password. */
+/** Login, tokens and password changes. */
 @ApiTags('Authentication')
 @Controller()
 export class AuthController {
@@ -57,13 +57,13 @@ export class AuthController {
   @ApiBody({ type: CheckTokenRequest, required: false })
   @Endpoint({
     description:
-      'Works in three ways. With `token` in the body, this access token is only checked, and the header is ignored. ' +
-      'With a token in the header, the token is checked; past half its lifetime it is replaced by a new token of the ' +
-      'same session, until 1 h after the last login or refresh. ' +
-      'With `refresh_token` in the body, both tokens are rotated. ' +
-      'The access token in the header may then be absent or expired. An access token of another session or of a ' +
-      'revoked signing key returns 401, and nothing is rotated. ' +
-      'An invalid token, an ended session and a disabled user get the same response, 401.',
+      'Works in three ways. If the body contains `token`, that access token is only checked, and the header is ' +
+      'ignored. If only the header contains a token, that token is checked; past half its lifetime it is replaced by ' +
+      'a new token of the same session, until 1 h after the last login or refresh. ' +
+      'If the body contains `refresh_token`, both tokens are rotated. ' +
+      'The access token in the header may then be absent or expired. An access token of another session, or with an ' +
+      'unknown or revoked signing key, returns 401, and nothing is rotated. ' +
+      'An invalid token, an ended session and a disabled user get the same 401 response.',
     answer: { status: 200, type: CheckTokenResponse, description: 'The token is valid' },
     errors: ['auth.token_missing', 'auth.token_invalid'],
     optionalBody: true,
@@ -89,7 +89,7 @@ export class AuthController {
     );
   }
 
-  /** Change the own password */
+  /** Change your own password */
   @Post('auth/password')
   @HttpCode(204)
   @Allow(undefined, { duringPasswordChange: true, limit: 'login' })

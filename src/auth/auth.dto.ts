@@ -29,18 +29,18 @@ export class LogoutRequest {
   @TextField(tokenField) refresh_token?: string;
 }
 
-/** Change of the own password. */
+/** A change of the caller's password. */
 export class ChangePasswordRequest {
   /** current password */
   @TextField(passwordField) current_password!: string;
   /**
-   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the minimum); not a common password, without
-   * name, e-mail address or carrier of the user
+   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the minimum); must not be a common password or
+   * contain the name, e-mail address or carrier of the user
    */
   @TextField(newPasswordField) new_password!: string;
 }
 
-/** Change of the own e-mail address. */
+/** A change of the caller's e-mail address. */
 export class ChangeEmailRequest {
   /** new address; takes effect once it is confirmed by mail */
   @EmailField({ example: 'ada@example.net' }) email!: string;
@@ -54,11 +54,11 @@ export class ResetEmailRequest {
   @EmailField({ example: 'ada@example.com' }) email!: string;
 }
 
-/** New password, set by mailed link. */
+/** New password, set with a mailed link. */
 export class ResetRequest {
   /**
-   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the minimum); not a common password, without
-   * name, e-mail address or carrier of the user
+   * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the minimum); must not be a common password or
+   * contain the name, e-mail address or carrier of the user
    */
   @TextField(newPasswordField) password!: string;
 }

@@ -15,7 +15,7 @@ import { VerifiedTokens } from './verified-tokens';
 
 /**
  * Decides who may call a route. Rejects routes without `@Allow()` or `@Public()`.
- * A verified token whose login is in memory is decided at once. Passport runs for other tokens.
+ * Decides immediately for a verified token whose login is in memory. Runs Passport for all others.
  */
 @Injectable()
 export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {

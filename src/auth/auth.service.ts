@@ -11,7 +11,7 @@ import { AccessTokens } from './access-tokens';
 import type { LoginRequest, LoginResponse } from './auth.dto';
 import { newTokenPair } from './token-response';
 
-/** Logs users in and out, and changes their own passwords. */
+/** Logs users in and out, and changes their passwords. */
 @Injectable()
 export class AuthService {
   constructor(

@@ -19,9 +19,9 @@ type TokenPart = Omit<CheckTokenResponse, 'active' | 'user' | 'session' | 'permi
 @Injectable()
 export class CheckTokenService {
   /**
-   * The part of a response that stays the same while the login does not change, as JSON.
-   * Text, because Node writes a text body and the headers with one call: 20 % less processor time
-   * per request than a Buffer (Node 24).
+   * The part of a response that depends only on the login, as JSON.
+   * A string, because Node writes a string body and the headers with one call. Measured with
+   * Node 24: 20 % less CPU time per request than with a Buffer.
    */
   private readonly described = new WeakMap<LiveLogin, string>();
 
@@ -70,7 +70,7 @@ export class CheckTokenService {
     });
   }
 
-  /** Reads the login from the database, because another instance may have refreshed the session. */
+  /** Reads the login from the database: another instance may have refreshed the session. */
   private async renew(claims: AccessTokenClaims): Promise<string> {
     const login = await this.logins.read(claims.sid, claims.sub);
     if (login === null) throw new AppError('auth.token_invalid');

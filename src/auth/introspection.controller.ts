@@ -23,10 +23,10 @@ export class IntrospectionController {
   @Endpoint({
     description:
       'Users can introspect their own access tokens. ' +
-      'The permission `token:introspect` allows the access tokens of all users within the scope of the caller. ' +
-      'The response is `active: false` alone for invalid, expired and revoked tokens, ' +
+      'Callers with the permission `token:introspect` can introspect the access tokens of all users within their ' +
+      'scope. The response contains only `active: false` for invalid, expired and revoked tokens, ' +
       'refresh tokens, API keys, users outside the scope, and users who must change their password. ' +
-      'There is no `client_id`, because sessions belong to users. An API key needs the permission. ' +
+      'The response has no `client_id`, because sessions belong to users. An API key needs the permission. ' +
       'It can also be sent by HTTP Basic, with its id (`key_id`) as `client_id` and the API key as `client_secret`.',
     answer: { status: 200, type: IntrospectionResponse, description: 'The state of the token' },
   })

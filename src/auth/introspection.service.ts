@@ -24,7 +24,7 @@ export class IntrospectionService {
   async introspect(actor: Actor, token: string): Promise<IntrospectionResponse> {
     const claims = await this.claimsOf(token);
     const login = claims === null ? null : await this.logins.find(claims.sid, claims.sub);
-    if (claims === null || login === null || login.user.must_change_password || !mayAskAbout(actor, login.user))
+    if (claims === null || login === null || login.user.must_change_password || !mayIntrospect(actor, login.user))
       return { active: false };
     return describe(claims, login);
   }
@@ -39,7 +39,7 @@ export class IntrospectionService {
   }
 }
 
-function mayAskAbout(actor: Actor, holder: UserResponse): boolean {
+function mayIntrospect(actor: Actor, holder: UserResponse): boolean {
   return isOneself(actor, holder.user_id) || (holds(actor.permissions, 'token:introspect') && mayReach(actor, holder));
 }
 

@@ -35,7 +35,7 @@ export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
     });
   }
 
-  /** Starts the verification for Passport. If keys fail to load, the token is not invalid. */
+  /** Starts the verification for Passport. A failure to load keys does not make a token invalid. */
   override authenticate(request: Parameters<Strategy['authenticate']>[0], options?: unknown): void {
     const token = accessTokenFrom(request as unknown as FastifyRequest) ?? '';
     this.tokens.learnKey(token).then(

@@ -10,11 +10,11 @@ declare module 'fastify' {
 }
 
 /**
- * Adds the fast path of `POST /auth/check-token` to the routes that ask for it.
+ * Adds the fast path of `POST /auth/check-token` to routes with `respondsToKnownTokens`.
  * A hook responds to a token that is verified and whose login is in memory. All hooks of the
- * framework run as usual. Only Nest's guards and handler are skipped, and for such a request they
- * have nothing to reject: the route is public, and the body contains at most the token.
- * All other requests pass on to the handler. Call it before routes are added.
+ * framework run as usual. Only Nest's guards and handler are skipped, which have nothing to reject:
+ * the route is public, and the body contains at most the token.
+ * All other requests reach the handler. Call it before routes are added.
  */
 export function respondToKnownTokens(fastify: FastifyInstance, tokens: CheckTokenService): void {
   const hook: preHandlerHookHandler = (request, reply, done) => {

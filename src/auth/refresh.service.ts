@@ -17,7 +17,7 @@ export class RefreshService {
   /**
    * Rotates a refresh token. Returns null if the token is invalid. Reuse ends the session and
    * notifies the user (RFC 9700 §4.14.2).
-   * @param session_id session of the access token; null = none. Rotates only its refresh token
+   * @param session_id session to which the refresh token must belong; null = any session
    */
   async rotate(refresh_token: string, session_id: string | null, caller: Caller): Promise<RefreshedSession | null> {
     if (session_id !== null && this.sessions.sessionOf(refresh_token) !== session_id) return null;

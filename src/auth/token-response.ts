@@ -31,7 +31,7 @@ export function newAccessToken(tokens: AccessTokens, user: UserResponse, session
   return { ...tokens.sign({ user_id, session_id, user_type, roles, carrier_id }), token_type: 'Bearer' };
 }
 
-/** Returns the same with a refresh token that was issued just now. */
+/** Signs an access token and returns it with a newly issued refresh token, as response fields. */
 export function newTokenPair(
   tokens: AccessTokens,
   user: UserResponse,

@@ -4,13 +4,13 @@ import { currentTime } from '../common/clock';
 import { type AccessTokenClaims, AccessTokens } from './access-tokens';
 import { SigningKeysService } from '../signing-keys/signing-keys.service';
 
-/** Number of verified tokens that are kept; about 1.5 kB each. */
+/** Maximum number of cached tokens; about 1.5 kB each. */
 const tokensMax = 20_000;
 
 /**
- * Remembers access tokens whose signature, form and claims are verified.
+ * Caches access tokens whose signature, form and claims are verified.
  * The cache key is the whole token, because a part of it could return the claims of another token
- * (CVE-2026-35039). Expiry is checked on each use, the end of the session elsewhere.
+ * (CVE-2026-35039). `find` checks the expiry. Callers check whether the session has ended.
  */
 @Injectable()
 export class VerifiedTokens {
@@ -41,7 +41,7 @@ export class VerifiedTokens {
     return claims;
   }
 
-  /** Remembers a token that was verified just now, with the current keys. */
+  /** Caches a token that was just verified with the current keys. */
   remember(token: string, claims: AccessTokenClaims): void {
     if (this.version !== this.signingKeys.version) this.clear();
     this.claims.set(token, claims);
