@@ -6,7 +6,7 @@ const flushEveryMs = 100;
 /** Maximum size of unwritten lines, about ten thousand lines. Further lines are dropped. */
 const keepAtMost = 4 * 1_024 * 1_024;
 /** Time that an exiting process waits for a reader that reads nothing, and for a slow reader. */
-const lastWordsMs = { silent: 300, slow: 2_000 };
+const exitWaitMs = { silent: 300, slow: 2_000 };
 
 let stream: ReturnType<typeof destination> | null = null;
 let dropped = 0;
@@ -36,7 +36,7 @@ function open(): ReturnType<typeof destination> {
   // Accessing `process.stdout` makes a pipe or socket non-blocking: a full pipe fails instead of
   // waiting for its reader.
   const { fd } = process.stdout;
-  // `sync`, because a thread of the pool that waits for a disk or a reader could not hash passwords
+  // `sync`, because a pool thread that waits for a disk or a reader could not hash passwords
   // meanwhile.
   const opened = destination({
     dest: fd,
@@ -51,7 +51,7 @@ function open(): ReturnType<typeof destination> {
   opened.on('error', (error: NodeJS.ErrnoException) => (fault = error.code ?? error.message));
   opened.on('drop', () => dropped++);
   opened.on('write', (bytes: number) => (written += bytes));
-  opened.on('drain', tellDropped);
+  opened.on('drain', reportDropped);
   setInterval(flush, flushEveryMs).unref();
   process.once('exit', writeRest);
   return opened;
@@ -63,7 +63,7 @@ function flush(): string | null {
   return fault;
 }
 
-function tellDropped(): void {
+function reportDropped(): void {
   if (dropped === 0) return;
   const lines = dropped;
   dropped = 0;
@@ -73,13 +73,13 @@ function tellDropped(): void {
 /** Writes the remaining lines and the number of dropped lines when the process exits. */
 function writeRest(): void {
   const began = monotonicMs();
-  if (writeAll(began)) tellDropped();
+  if (writeAll(began)) reportDropped();
   writeAll(began);
 }
 
 /**
- * Writes all lines.
- * Returns false if the reader did not read them in time; `flushSync` has no limit.
+ * Writes all lines. Returns false if the reader did not read them in time.
+ * Does not use `flushSync`, which has no time limit.
  */
 function writeAll(began: number): boolean {
   const clock = new Int32Array(new SharedArrayBuffer(4));
@@ -88,7 +88,7 @@ function writeAll(began: number): boolean {
   while ((flush() ?? flush()) === 'EAGAIN') {
     const now = monotonicMs();
     if (written > before) [before, movedAt] = [written, now];
-    if (now > movedAt + lastWordsMs.silent || now > began + lastWordsMs.slow) return false;
+    if (now > movedAt + exitWaitMs.silent || now > began + exitWaitMs.slow) return false;
     Atomics.wait(clock, 0, 0, 5);
   }
   return fault === null;

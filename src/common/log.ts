@@ -5,7 +5,7 @@ import { writeNow, writeSoon } from './log-stream';
 
 /**
  * Creates the logger, which writes JSON lines to stdout.
- * Requests are logged by route pattern, never with headers, query or body, so no secret is logged.
+ * Requests are logged by route pattern, without headers, query or body, so no secret is logged.
  */
 export function createLogger(level: string): Logger {
   const redact = {
@@ -16,7 +16,7 @@ export function createLogger(level: string): Logger {
 }
 
 /** A line of the access log. No field can contain a secret. */
-export interface AnsweredRequest {
+export interface LoggedRequest {
   reqId: string;
   method: string;
   /**
@@ -29,7 +29,7 @@ export interface AnsweredRequest {
   ms: number;
   /** absent if the client has disconnected */
   ip: string | undefined;
-  /** the user who sent it */
+  /** user who sent the request */
   user_id?: string | undefined;
   /** API key that sent the request */
   key_id?: string | undefined;
@@ -43,7 +43,7 @@ const infoOrMore = ['info', 'debug', 'trace'];
  * Assembles lines by hand and writes them in batches, because the logger and one write per line
  * would cost more than most requests. A killed process loses the lines of its last 100 ms.
  */
-export function createAccessLog(level: string): (request: AnsweredRequest) => void {
+export function createAccessLog(level: string): (request: LoggedRequest) => void {
   const all = infoOrMore.includes(level);
   if (!all && level !== 'warn') return () => undefined;
   return ({ reqId, method, route = '', status, code, ms, ip = '', user_id, key_id }) => {

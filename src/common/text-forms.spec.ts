@@ -10,11 +10,11 @@ const joiners = ['\u200c', '\u200d', '\ufe0e', '\ufe0f'];
 describe('visible text', () => {
   it('rejects exactly the characters that control, reorder or hide text, alone and within a word (I18)', () => {
     const hidden = /[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028-\u202e\u2066-\u2069\u2800\ufff9-\ufffb]/u;
-    const [refused, accepted] = [true, false].map((is) =>
+    const [rejected, accepted] = [true, false].map((is) =>
       everyCharacter.filter((character) => hidden.test(character) === is),
     );
     expect(
-      refused?.filter((character) => [character, `a${character}b`].some((text) => visibleText.test(text))),
+      rejected?.filter((character) => [character, `a${character}b`].some((text) => visibleText.test(text))),
     ).toEqual([]);
     expect(visibleText.test(accepted?.join('') ?? '')).toBe(true);
   });

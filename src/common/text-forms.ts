@@ -10,8 +10,8 @@ const range = (first: number, last: number = first) =>
 /** Zero-width non-joiner and joiner: part of the spelling in Persian, Indic scripts and emoji. */
 const joiners = range(0x200c, 0x200d);
 /**
- * Select text or emoji presentation. All other variation selectors are refused: they make
- * look-alikes.
+ * Variation selectors for text and emoji presentation. All other variation selectors are rejected,
+ * because they create look-alikes.
  */
 const selectors = range(0xfe0e, 0xfe0f);
 /**
@@ -37,8 +37,8 @@ const hidden = [
   range(0xe0000, 0xe0fff),
 ].join('');
 /**
- * Latin, Greek, Cyrillic, Armenian and Hebrew: scripts without joiners, where an invisible one
- * makes a look-alike.
+ * Latin, Greek, Cyrillic, Armenian and Hebrew: scripts that use no joiners. An invisible joiner
+ * would create a look-alike.
  */
 const plain = `[ -~\\xa0-\\xac\\xae-${range(0x034e)}${range(0x0350)}-${range(0x05ff)}]`;
 const other = `[^\\x00-${range(0x05ff)}${hidden}]`;
@@ -47,13 +47,13 @@ const composed = `${other}[${selectors}]?`;
 
 /**
  * Matches text without control, bidirectional and invisible characters (UTR 36, UTS 39; Trojan
- * Source). Joiners and emoji selectors are accepted only after a character from U+0600 on; a joiner
- * needs one on both sides.
+ * Source). Joiners and emoji selectors are accepted only after a character from U+0600 on. After a
+ * joiner, the next character must be from U+0600 on too.
  */
 export const visibleText = new RegExp(`^(?:${plain}|${composed}(?:[${joiners}]${composed})*)*$`, 'u');
 
-/** Matches text that PostgreSQL can store: any without NUL. */
-export const storableText = /^[^\x00]*$/; // eslint-disable-line no-control-regex -- NUL is what it refuses
+/** Matches text that PostgreSQL can store: any text without NUL. */
+export const storableText = /^[^\x00]*$/; // eslint-disable-line no-control-regex -- rejects NUL
 
 /** Matches UUIDs of any version. */
 export const uuidForm = /^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$/;
@@ -68,7 +68,7 @@ const octet = '(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])';
 const ipv4 = `${octet}(\\.${octet}){3}`;
 const group = '[0-9A-Fa-f]{1,4}';
 const tail = `(${group}:${group}|${ipv4})`;
-/** Groups before `::`, at most so many. */
+/** Returns the pattern of at most `most` groups before `::`. */
 const before = (most: number) => (most === 1 ? `(${group})?` : `((${group}:){0,${most - 1}}${group})?`);
 /** The nine forms of RFC 3986 §3.2.2. */
 const ipv6 = [

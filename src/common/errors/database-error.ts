@@ -31,11 +31,9 @@ const poolFaults = new RegExp(
     'Client has encountered a connection error|Cannot use a pool',
   'i',
 );
-/**
- * TypeORM releases a lost connection, and the next statement of the transaction fails with these.
- */
+/** Errors of the next statement in a transaction, after TypeORM released its lost connection. */
 const lostInTransaction = /^QueryRunner(Provider)?AlreadyReleasedError$/;
-/** Driver errors that TypeORM did not wrap. A lost client connection has the same codes. */
+/** Driver errors that TypeORM did not wrap. Errors of client connections have the same codes. */
 const driverFaults = new WeakSet<Error>();
 
 interface DriverFault {

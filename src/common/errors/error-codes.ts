@@ -13,7 +13,7 @@ export interface ErrorKind {
 /**
  * Every error code of the service.
  * The codes are part of the API: never rename or reuse a code. The OpenAPI document,
- * `/docs/errors` and tests are generated from this table.
+ * `docs/errors.md` and the pages under `/docs/errors` are generated from this table.
  */
 export const errorCodes = {
   'request.invalid': {
@@ -168,7 +168,7 @@ export const errorCodes = {
   'role.name_taken': {
     status: 409,
     title: 'Role name already in use',
-    meaning: 'Another role has this name. Names that differ only in case count as equal.',
+    meaning: 'Another role has this name, or a name that differs only in case.',
   },
   'role.in_use': {
     status: 409,
@@ -237,7 +237,7 @@ export const errorCodes = {
     title: 'Too many attempts',
     meaning:
       'Too many logins or resets from this address, or too many wrong passwords in a row. Wait for ' +
-      '`Retry-After`. A new password, set by mailed link, also ends the lockout after wrong passwords.',
+      '`Retry-After`. Setting a new password with a mailed link also ends the lockout after wrong passwords.',
     retry_after_seconds: 60,
   },
   'request.rate_limited': {

@@ -23,14 +23,14 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Keys that reach prototypes (CWE-1321). */
 export const forbiddenKeys = ['__proto__', 'constructor', 'prototype'];
 const depthMax = 32;
-/** The usual body of check-token. The strict reader could find nothing to reject in it. */
+/** The usual body of check-token. It cannot contain anything that the strict reader rejects. */
 const onlyToken = /^\{"(token|refresh_token)":"([A-Za-z0-9._-]+)"\}$/;
 const colonFollows = /[ \t\n\r]*:/y;
 const contentType = /^application\/(json|x-www-form-urlencoded)(?:[ \t]*;[ \t]*charset="?utf-8"?)?[ \t]*$/i;
 
 /**
  * Parses bodies strictly: one JSON object in UTF-8, of bounded depth, without prototype keys,
- * repeated keys, NUL, lone surrogates, and numbers that a double cannot hold.
+ * repeated keys, NUL, lone surrogates, or numbers that a double cannot hold.
  * Rejects all other media types. Errors are kept on the request and thrown after the guards.
  */
 export function registerBodyParsers(fastify: FastifyInstance, uploadMaxBytes: number): void {
@@ -50,7 +50,7 @@ export function registerBodyParsers(fastify: FastifyInstance, uploadMaxBytes: nu
 function readBody(request: FastifyRequest, body: Buffer): Body | undefined {
   if (body.length === 0) return undefined;
   const kind = contentType.exec(request.headers['content-type'] ?? '')?.[1]?.toLowerCase();
-  // Read once: the getter of Fastify builds an object.
+  // Read once: Fastify's getter builds a new object on each access.
   const { routeOptions } = request;
   if (takesUpload(routeOptions)) throw noFile();
   const { form: forms } = routeOptions.config;

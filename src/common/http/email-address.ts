@@ -5,20 +5,19 @@ const localMax = 64;
 const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+";
 const label = (first: string) => `${first}([A-Za-z0-9-]{0,61}[A-Za-z0-9])?`;
 /**
- * Matches addresses of a dot-atom and a domain of two or more labels, of which the last starts with
- * a letter. Only `isEmailAddress` checks the length of the local part, and the Punycode after
- * `xn--`.
+ * Matches addresses of a dot-atom and a domain of two or more labels. The last label starts with a
+ * letter. Only `isEmailAddress` checks the length of the local part, and the Punycode after `xn--`.
  */
 export const emailForm = new RegExp(`^${atom}(\\.${atom})*@(${label('[A-Za-z0-9]')}\\.)+${label('[A-Za-z]')}$`);
 /**
- * Matches characters that `domainToASCII` cuts off, decodes or drops as parts of a URL. It would
- * turn a malformed address into a valid one.
+ * Matches characters that `domainToASCII` cuts off, decodes or drops as parts of a URL. With them,
+ * `domainToASCII` could turn a malformed address into a valid address.
  */
 const urlSyntax = /[\s/\\?#%]/;
 
 /**
  * Returns the canonical form of an e-mail address: trimmed, the domain in lower-case A-labels (RFC
- * 5890), the local part as it was typed. This form is validated, stored and used as recipient.
+ * 5890), the local part unchanged. This form is validated, stored and used as recipient.
  * Returns an address without such a form unchanged; `isEmailAddress` then rejects it. Canonicalise
  * before validating, so that no look-alike of `@` or `.` passes (CVE-2026-73420).
  */

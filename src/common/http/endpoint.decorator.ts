@@ -13,11 +13,11 @@ export interface EndpointOptions {
   /** the success response */
   answer: {
     status: number;
-    /** schema; one of several */
+    /** class of the body; an array lists alternatives */
     type?: Type | Type[];
     description: string;
     headers?: Record<string, string>;
-    /** the work may continue after a 202 response with `Location` */
+    /** 202 response with `Location`, sent if the work continues in the background */
     accepted?: { type: Type; description: string };
     /** media types of a response that is not JSON */
     media?: string[];

@@ -5,7 +5,7 @@ import { type FieldError, invalid } from '../errors/app-error';
 export interface Rule {
   /** code of the field error, such as `field.too_long` */
   code: string;
-  /** error text for people, such as `must be a string` */
+  /** error detail for people, such as `must be a string` */
   detail: string;
   passes: (value: unknown) => boolean;
 }
@@ -23,8 +23,8 @@ export interface FieldRules {
 /** A request class. */
 export type RequestClass<Fields extends object = object> = abstract new () => Fields;
 
-/** A field as class-validator knows it, inherited and picked rules included. */
-interface HostedField {
+/** A field as registered with class-validator, including inherited and derived rules. */
+interface RegisteredField {
   name: string;
   rules: FieldRules[];
   /** conditions under which the rules apply; `PartialType` adds one to each field */
@@ -32,13 +32,13 @@ interface HostedField {
 }
 
 const validatorName = 'fieldRules';
-const known = new WeakMap<RequestClass, Map<string, HostedField>>();
+const known = new WeakMap<RequestClass, Map<string, RegisteredField>>();
 
 /**
- * Hosts the rules of a field in class-validator.
- * Both readers take the rules from there: the validation pipe and `checkFields`. Therefore they
- * also agree on classes that inherit fields or derive them with `PickType`, `OmitType`,
- * `PartialType` or `IntersectionType`.
+ * Registers the rules of a field with class-validator.
+ * The validation pipe and `checkFields` both read the rules from there. They therefore agree on
+ * classes that inherit fields or are derived with `PickType`, `OmitType`, `PartialType` or
+ * `IntersectionType`.
  */
 export function ValidateRules(rules: FieldRules): PropertyDecorator {
   const validate = (value: unknown) => faultOf(rules, value) === null;
@@ -63,14 +63,14 @@ export function errorOf(property: string, constraints: Record<string, string> = 
 }
 
 /** Returns the fields of a request class by name. */
-export function fieldsOf(type: RequestClass): ReadonlyMap<string, HostedField> {
-  const found = known.get(type) ?? hostedFields(type);
+export function fieldsOf(type: RequestClass): ReadonlyMap<string, RegisteredField> {
+  const found = known.get(type) ?? registeredFields(type);
   known.set(type, found);
   return found;
 }
 
-function hostedFields(type: RequestClass): Map<string, HostedField> {
-  const fields = new Map<string, HostedField>();
+function registeredFields(type: RequestClass): Map<string, RegisteredField> {
+  const fields = new Map<string, RegisteredField>();
   const metadata = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
   for (const { propertyName: name, type: kind, constraints } of metadata) {
     const field = fields.get(name) ?? { name, rules: [], conditions: [] };
@@ -83,10 +83,13 @@ function hostedFields(type: RequestClass): Map<string, HostedField> {
 
 /**
  * Checks a plain object against the fields of a request class.
- * Returns the same errors as the validation pipe at a tenth of its cost, for rows that come by the
- * million. Replaces values of the object by their canonical form.
+ * Returns the same errors as the validation pipe at a tenth of the cost, for imports with millions
+ * of rows. Replaces values of the object by their canonical form.
  */
-export function checkFields(fields: ReadonlyMap<string, HostedField>, values: Record<string, unknown>): FieldError[] {
+export function checkFields(
+  fields: ReadonlyMap<string, RegisteredField>,
+  values: Record<string, unknown>,
+): FieldError[] {
   const errors: FieldError[] = [];
   for (const name of Object.keys(values)) if (!fields.has(name)) errors.push(unknownField(name));
   for (const { name, rules, conditions } of fields.values()) {

@@ -22,24 +22,24 @@ export interface TextOptions extends FieldOptions {
   max: number;
   /** pattern of the whole text, in its canonical form */
   pattern?: RegExp;
-  /** error text for a text that does not match the pattern */
+  /** error detail for a text that does not match the pattern */
   form?: string;
   /** the only values of the field */
   values?: readonly string[];
-  /** further test with its error text; `code` for values of the right form that are not allowed */
+  /** further test with its error detail; `code` replaces `field.malformed` */
   test?: { check: (text: string) => boolean; wants: string; code?: 'field.not_allowed' };
-  /** accepts any character but NUL, as in passwords; without it, the text must be `visibleText` */
+  /** accepts any character but NUL, as in passwords; otherwise the text must be `visibleText` */
   raw?: boolean;
   /** `format` in the OpenAPI document */
   format?: string;
 }
 
-/** Digits of a double in JSON. */
+/** Maximum number of significant digits of a double in JSON. */
 const significantDigits = 17;
 
 /**
  * Declares a text field.
- * The length is counted here in code points: libraries overlook variation selectors
+ * Counts the length in code points, because libraries overlook variation selectors
  * (CVE-2025-12758).
  */
 export function TextField(options: TextOptions): PropertyDecorator {
@@ -56,12 +56,12 @@ export function TextListField(options: TextOptions & { minItems?: number; maxIte
     { code: 'field.wrong_type', detail: 'must be an array', passes: Array.isArray },
     {
       code: 'field.too_many',
-      detail: `must have at most ${maxItems} items`,
+      detail: `must have at most ${amount(maxItems, 'item')}`,
       passes: list(({ length }) => length <= maxItems),
     },
     {
       code: 'field.too_few',
-      detail: `must have at least ${minItems} items`,
+      detail: `must have at least ${amount(minItems, 'item')}`,
       passes: list(({ length }) => length >= minItems),
     },
     {
@@ -96,7 +96,7 @@ export function BooleanField(options: FieldOptions = {}): PropertyDecorator {
   ]);
 }
 
-/** Leaves the values open: a recursive schema would break generated types. */
+/** Does not describe the values, because a recursive schema would break generated types. */
 const jsonObject = { type: 'object', additionalProperties: true, propertyNames: { not: { enum: forbiddenKeys } } };
 
 /** Declares a free JSON object with at most `maxDepth` levels. */
@@ -109,7 +109,7 @@ export function JsonObjectField(options: FieldOptions & { maxBytes: number; maxD
     },
     {
       code: 'field.too_deep',
-      detail: `must have at most ${options.maxDepth} levels`,
+      detail: `must have at most ${amount(options.maxDepth, 'level')}`,
       passes: (value) => depthWithin(value, options.maxDepth),
     },
     {
@@ -164,12 +164,12 @@ function textRules(options: TextOptions): Rule[] {
     { code: 'field.wrong_type', detail: 'must be a string', passes: (value) => typeof value === 'string' },
     {
       code: 'field.too_long',
-      detail: `must have at most ${max} characters`,
+      detail: `must have at most ${amount(max, 'character')}`,
       passes: text((value) => value.length <= max * 2 && [...value].length <= max),
     },
     {
       code: 'field.too_short',
-      detail: `must have at least ${min} characters`,
+      detail: `must have at least ${amount(min, 'character')}`,
       passes: text((value) => [...value].length >= min),
     },
     {
@@ -193,6 +193,11 @@ function textRules(options: TextOptions): Rule[] {
   if (test !== undefined)
     rules.push({ code: test.code ?? 'field.malformed', detail: test.wants, passes: text(test.check) });
   return rules;
+}
+
+/** Returns a number with its unit, such as `1 character` or `2 characters`. */
+function amount(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? '' : 's'}`;
 }
 
 /** Writes out the zeros of a tiny number: PostgreSQL stores 1e-300 with all of them. */

@@ -2,14 +2,14 @@ import { METHODS } from 'node:http';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { AppError } from '../errors/app-error';
 
-/** Methods of routes. Their body parsers stay as they are. */
-const ours = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
+/** Methods that keep their body parsing. All others are registered without a body. */
+const standard = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
 /** All methods that Node parses, except CONNECT, which has no path. */
 const all = METHODS.filter((method) => method !== 'CONNECT');
 
 /**
  * Responds to a wrong method on an existing path with 405 and `Allow` (RFC 9110 §15.5.6).
- * HEAD on a GET route also gets 405, so a route is only reached by the method that it names.
+ * HEAD on a GET route also gets 405: a route responds only to the method that it declares.
  * Call it before routes are added, and `register` after.
  */
 export function addMethodNotAllowed(fastify: FastifyInstance): { register: () => void } {
@@ -22,7 +22,7 @@ export function addMethodNotAllowed(fastify: FastifyInstance): { register: () =>
   return {
     register: () => {
       // Without `hasBody: false` Fastify rejects a QUERY without a content type before the routing.
-      for (const method of all.filter((one) => !ours.has(one)))
+      for (const method of all.filter((one) => !standard.has(one)))
         fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
       for (const [url, methods] of [...known]) {
         if (url.includes('*')) continue;

@@ -15,7 +15,7 @@ export class FieldErrorResponse {
   detail!: string;
 }
 
-/** Error response according to RFC 9457. */
+/** Error response (RFC 9457). */
 export class ProblemResponse {
   /** URL of a page that explains the code */
   type!: string;

@@ -11,7 +11,7 @@ declare module 'fastify' {
 }
 
 /**
- * Responds to everything thrown with `application/problem+json`.
+ * Converts every thrown error to an `application/problem+json` response.
  * Logs server errors with the request id, except rejections during overload.
  */
 @Catch()

@@ -27,7 +27,7 @@ interface Expected {
 interface MeasuredUpload {
   raw: IncomingMessage;
   since: number;
-  /** bytes that the connection had received by then */
+  /** bytes that the connection had received at `since` */
   bytes: number;
 }
 
@@ -43,8 +43,8 @@ export function limitReceiving(
   limits: ReceivingLimits,
   reject: (error: Error, socket: Socket) => void,
 ): void {
-  // By connection: the body of a request is complete before its connection delivers the next one.
-  // Oldest first, with one timer for all.
+  // Keyed by connection, which delivers the next request only after the body of the current one.
+  // Ordered by deadline, so that one timer serves all.
   const expected = new Map<Socket, Expected>();
   const uploads = new Map<Socket, MeasuredUpload>();
   const watched = new WeakSet<Socket>();
@@ -52,7 +52,7 @@ export function limitReceiving(
     const { socket } = request.raw;
     expected.delete(socket); // keeps the order
     expected.set(socket, { request, until: monotonicMs() + limits.bodyMs });
-    // Once per connection, because a listener for each request would cost more than a short
+    // One listener per connection: adding one for each request would cost more than a short
     // request.
     if (watched.has(socket)) return;
     watched.add(socket);
@@ -130,7 +130,7 @@ export function hasBody(headers: Record<string, unknown>): boolean {
 }
 
 /**
- * Reads the rest of the body for a while after the response.
+ * Reads the rest of the body for up to 5 s after the response.
  * Closing a connection with unread bytes resets it, and a client that is still sending may never
  * read the response (RFC 9112 §9.6). Node calls `destroySoon` after a response with
  * `connection: close`.
@@ -143,12 +143,12 @@ function closeInStages(raw: IncomingMessage): void {
     socket.end();
     destroyLater(socket);
     raw.once('end', close);
-    // A separate listener, because the flow stops when the last reader leaves.
+    // Add a separate listener: the stream stops flowing when its last reader is removed.
     raw.on('data', () => undefined).resume();
   };
 }
 
-/** Destroys a connection after a while, because a client that keeps sending would keep it open. */
+/** Destroys a connection after 5 s: a client that keeps sending would otherwise keep it open. */
 export function destroyLater(socket: Socket): void {
   const late = setTimeout(() => socket.destroy(), lingerMs).unref();
   socket.once('close', () => clearTimeout(late));

@@ -11,7 +11,7 @@ import { takesUpload } from './upload';
 
 /**
  * Rejects unknown, repeated and empty query parameters, and malformed and unexpected bodies.
- * It runs after the authentication guard, so callers without access learn nothing from it.
+ * Runs after the authentication guard, so that callers without access learn nothing.
  */
 @Injectable()
 export class RequestRulesGuard implements CanActivate {
@@ -43,7 +43,7 @@ function rejectEncoding({ headers }: FastifyRequest): void {
   });
 }
 
-/** An empty JSON object and an empty form are bodies. A missing file is rejected by its handler. */
+/** An empty JSON object or form counts as a body. Handlers of uploads reject a missing file. */
 function isMissing(request: FastifyRequest): boolean {
   const { routeOptions } = request;
   if (request.body !== undefined || takesUpload(routeOptions)) return false;
@@ -57,7 +57,7 @@ function hasFields(body: unknown): boolean {
 
 /**
  * Rejects escapes that are not UTF-8.
- * Read literally, a filter such as `name_ne` would match all users.
+ * Otherwise the escape itself would become the value, and `name_ne=%ff` would match all users.
  */
 function rejectEscapes(url: string): void {
   const mark = url.indexOf('?');

@@ -61,7 +61,7 @@ const charset = /;[ \t]*charset="?([^";\s]*)"?/i;
 /** Paths that accept files, without the base path. All other paths respond with 415. */
 const uploadPaths = ['/user/import'];
 
-/** Returns whether a route accepts files. The request itself may lack access or send no file. */
+/** Returns whether a route accepts files. Does not check access, or whether a file was sent. */
 export function takesUpload({ method, url }: FastifyRequest['routeOptions']): boolean {
   return method === 'POST' && uploadPaths.some((path) => url?.endsWith(path));
 }
@@ -95,5 +95,5 @@ export function noFile(): AppError {
 }
 
 function tooLarge(maxBytes: number): AppError {
-  return new AppError('request.too_large', { detail: `A file may have at most ${maxBytes} bytes. Split it.` });
+  return new AppError('request.too_large', { detail: `A file may have at most ${maxBytes} bytes. Split the file.` });
 }

@@ -4,7 +4,7 @@ import { errorOf } from './field-rules';
 
 /**
  * Creates the global pipe for bodies.
- * Rejects fields that no DTO declares, and names each wrong field (OWASP ASVS 15.3.3).
+ * The pipe rejects fields that no DTO declares, and names each wrong field (OWASP ASVS 15.3.3).
  */
 export function createValidationPipe(): ValidationPipe {
   return new ValidationPipe({

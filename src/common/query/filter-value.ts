@@ -3,10 +3,10 @@ import { addressForm, storableText, timeForm, uuidForm } from '../text-forms';
 /** The operators of the grammar; `eq` is written without a suffix. */
 export type Operator = 'eq' | 'ne' | 'in' | 'gt' | 'gte' | 'lt' | 'lte' | 'isnull' | 'like';
 
-/** The types a filter value can have. */
+/** The types that a filter value can have. */
 export type ValueType = 'uuid' | 'text' | 'boolean' | 'time' | 'address';
 
-/** A value that was understood, or why it was not. */
+/** A parsed value, or the reason why the text is rejected. */
 export type ReadValue = { ok: true; value: unknown } | { ok: false; detail: string };
 
 interface ValueRules {
@@ -22,8 +22,8 @@ export const textMax = 256;
 export const likeMin = 3;
 
 /**
- * Reads the value of one parameter for an operator: a list for `in`, a boolean for `isnull`, else
- * the field's own type.
+ * Reads the value of one parameter for an operator: a list for `in`, a boolean for `isnull`,
+ * otherwise a value of the field's type.
  */
 export function readValue(text: string, rules: ValueRules, operator: Operator = 'eq'): ReadValue {
   if (operator === 'isnull') return readScalar(text, { type: 'boolean' });
@@ -76,10 +76,10 @@ function readText(text: string, values: readonly string[] | undefined): ReadValu
   return { ok: true, value: text };
 }
 
-/** Reads RFC 3339 times that exist: `2026-02-30` is rejected although `Date` would roll it over. */
+/** Reads an RFC 3339 time. Rejects days like `2026-02-30`, which `Date` would roll over. */
 function readTime(text: string): ReadValue {
   const day = text.slice(0, 10);
-  // `toJSON` returns null for a month or day out of range, and the day it rolled over to otherwise.
+  // For a wrong day, `toJSON` returns null or the day that `Date` rolled over to.
   const exists = timeForm.test(text) && String(new Date(`${day}T00:00:00Z`).toJSON()).startsWith(day);
   const time = new Date(text);
   return exists && time.getUTCFullYear() <= 9999

@@ -2,7 +2,7 @@ import type { Condition, FilterField, FilterSpec } from './filter';
 import type { Operator, ValueType } from './filter-value';
 import { joinSql, rawSql, sql, type SqlFragment } from './sql';
 
-/** Turns a condition on a row of another table into a condition on the listed row it belongs to. */
+/** Turns a condition on a row of another table into a condition on the listed row. */
 export type Reach = (condition: SqlFragment) => SqlFragment;
 
 /** Renders a field whose conditions are not plain comparisons with a column of the list's table. */
@@ -117,14 +117,15 @@ function conditionSql(condition: Condition, filter: FilterSql): SqlFragment {
 }
 
 /**
- * Containment uses the index. A number is also compared as text, because `1.0` contains `1`.
+ * Renders equality with an attribute, by containment, which uses the index.
+ * Also compares a number as text, because `1.0` contains `1`.
  */
 function attributeSql(column: string, key: string, value: string): SqlFragment {
   const contains = (json: string) => sql`${rawSql(column)} @> ${json}::jsonb`;
   const isText = contains(JSON.stringify({ [key]: value }));
   if (!/^(true|false|-?\d+(\.\d+)?)$/.test(value)) return isText;
   const number = contains(`{${JSON.stringify(key)}:${value.replace(/^(-?)0+(?=\d)/, '$1')}}`);
-  // `coalesce` hides the comparison from the planner, which would take it for a second filter.
+  // `coalesce` hides the comparison from the planner, which would estimate it as a second filter.
   return sql`(${isText} or (${number} and coalesce(${rawSql(column)} ->> ${key}::text = ${value}::text, false)))`;
 }
 
@@ -151,7 +152,7 @@ function likeSql(field: RenderedField, value: string): SqlFragment {
   return field.like?.condition(value) ?? sql`${rawSql(field.column)} ilike ${`%${escapeLike(value)}%`}::text`;
 }
 
-/** Matches rows without a value too. Written so that an index finds the few other values. */
+/** Renders inequality, where possible in a form that an index can serve. Also matches null. */
 function differsSql(field: RenderedField, value: unknown): SqlFragment {
   const column = rawSql(field.column);
   const orNull = field.nullable === true ? sql` or ${field.isnull ?? sql`${column} is null`}` : sql``;

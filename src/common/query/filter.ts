@@ -76,7 +76,8 @@ export function parseFilter(query: RawQuery, spec: FilterSpec, errors: FieldErro
     else conditions.push(condition);
   }
   if (conditions.filter((condition) => condition.kind === 'attribute').length > attributesMax) {
-    errors.push({ parameter: 'attributes', code: 'parameter.too_many', detail: `at most ${attributesMax} attributes` });
+    const detail = `must have at most ${attributesMax} keys`;
+    errors.push({ parameter: 'attributes', code: 'parameter.too_many', detail });
   }
   return conditions;
 }

@@ -87,13 +87,13 @@ class ParameterReader {
     const value = this.query[parameter];
     if (value === undefined) return undefined;
     if (typeof value === 'string' && value !== '' && value.length <= max) return value;
-    return this.refuse(parameter, `must be given once, with 1 to ${max} characters`);
+    return this.reject(parameter, `must be given once, with 1 to ${max} characters`);
   }
 
   oneOf(parameter: string, values: readonly string[], fallback: string): string {
     const value = this.text(parameter, cursorMax);
     if (value === undefined || values.includes(value)) return value ?? fallback;
-    this.refuse(parameter, `must be one of ${values.join(', ')}`);
+    this.reject(parameter, `must be one of ${values.join(', ')}`);
     return fallback;
   }
 
@@ -102,10 +102,10 @@ class ParameterReader {
     if (value === undefined) return undefined;
     const number = Number(value);
     if (/^[1-9]\d{0,15}$/.test(value) && number <= max) return number;
-    return this.refuse(parameter, `must be an integer from 1 to ${max}`);
+    return this.reject(parameter, `must be an integer from 1 to ${max}`);
   }
 
-  private refuse(parameter: string, detail: string): undefined {
+  private reject(parameter: string, detail: string): undefined {
     this.errors.push({ parameter, code: 'parameter.malformed', detail });
     return undefined;
   }

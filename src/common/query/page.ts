@@ -8,7 +8,7 @@ type RunQuery = <Row>(query: SqlFragment) => Promise<Row[]>;
 /** Runs the queries of a list. */
 export interface Queries {
   run: RunQuery;
-  /** for a query with few different texts and a plan that does not depend on its values */
+  /** for queries with few different texts, whose plan does not depend on the values */
   runPrepared: RunQuery;
   /** cached row estimates of the planner, for sets that are too large to count */
   estimates: { get(key: string): number | undefined; set(key: string, value: number): unknown };
@@ -63,7 +63,7 @@ export interface ListSource extends ListSql {
 
 const countedUpTo = 10_000;
 const cursorCasts = { text: 'text', time: 'timestamptz' };
-/** Planner estimates above this number are trusted: they may be wrong by a factor of five. */
+/** Estimates above this number replace a count. An estimate may be wrong by a factor of five. */
 const surelyMore = 5 * countedUpTo;
 
 /**
@@ -108,7 +108,7 @@ interface Reading {
   query: ListQuery;
   where: SqlFragment;
   /**
-   * find all rows and sort them, instead of walking an index in order until the page is full; a
+   * finds all rows and sorts them, instead of walking an index in order until the page is full; a
    * wrong estimate of the planner then costs no more than reading the matching rows
    */
   findFirst: boolean;
@@ -232,9 +232,7 @@ async function countUpTo(run: RunQuery, from: SqlFragment, where: SqlFragment, l
   return row?.value ?? 0;
 }
 
-/**
- * Asks the planner how many rows match, and whether indexes find them without a sequential scan.
- */
+/** Asks the planner how many rows match, and whether it finds them without a sequential scan. */
 async function planFor(
   { run, estimates }: Queries,
   { columns, from, joined }: ListSource,

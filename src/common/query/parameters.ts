@@ -38,7 +38,7 @@ const formats: Record<ValueType, Record<string, unknown>> = {
 /** Matches text that can be an item of a list: the comma separates items. */
 const itemPattern = '^[^,\\x00]*$';
 
-/** Returns every filter parameter that a spec understands. */
+/** Returns every filter parameter of a spec. */
 export function filterParameters(spec: FilterSpec): ParameterDoc[] {
   const fields = Object.entries(spec.fields).flatMap(([name, field]) =>
     operatorsOf(field).map((operator): ParameterDoc => {
