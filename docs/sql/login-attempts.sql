@@ -62,7 +62,7 @@ returning
   account,
   address,
   clock_timestamp() as began_at,
-  pending ? $21::text as let_in,
+  pending ? $21::text as admitted,
   failures,
   coalesce(greatest(0, ceil(extract(epoch from locked_until - clock_timestamp()))), 0)::float8
   as locked_seconds;

@@ -129,8 +129,8 @@ export class CredentialsRepository {
   }
 
   /**
-   * Uses a link. Only one of several concurrent requests gets it.
-   * Locks the user first, as every change of a user does, so that the two cannot deadlock.
+   * Uses a link. Only one of several concurrent requests succeeds.
+   * Locks the user first, like every change of a user, so that the two cannot deadlock.
    */
   async consumeToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
     const [row] = await this.database.run<LiveToken>(sql`

@@ -74,7 +74,7 @@ export class CredentialsService {
     return wrapMd5(md5);
   }
 
-  /** Returns what further imported hashes may cost, so that refused logins stay fast. */
+  /** Returns the cost that imported hashes may still add to rejected logins. */
   refusalBudget(): Promise<RefusalBudget> {
     return this.costs.budget();
   }
@@ -96,11 +96,11 @@ export class CredentialsService {
   }
 
   /**
-   * Verifies a password. Returns null if it is wrong, else what the login changes about it.
+   * Verifies a password. Returns null if it is wrong, otherwise what the login must persist.
    * A rejection takes the same work for every user, for a user without a password and for `null`
    * (no user, L19).
-   * Checks the policy only for a password that it has not checked, and for a hash with other
-   * parameters than a new hash. A later change of the policy does not affect other passwords.
+   * Checks the policy only if the password was never checked, or if its hash is outdated. A later
+   * change of the policy does not affect other passwords.
    * Never call it in a transaction.
    * @throws service.overloaded
    */

@@ -22,7 +22,7 @@ const shapesMax = 1_000;
 export class HashCostsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Lists the costs that a refused login is padded to. */
+  /** Lists the costs that a rejected login is padded to. */
   list(): Promise<HashCost[]> {
     return this.database.runPrepared<HashCost>(sql`
       select computation, cost

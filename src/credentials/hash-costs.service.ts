@@ -10,7 +10,7 @@ import type { HashCost } from './stored-hash';
 const recountJob = 'recount-password-hashes';
 
 /**
- * Manages the costs of stored hashes of other systems, to which refused logins are padded (L19).
+ * Manages the costs of stored hashes of other systems, to which rejected logins are padded (L19).
  */
 @Injectable()
 export class HashCostsService implements OnModuleInit, OnApplicationBootstrap {
@@ -51,7 +51,7 @@ export class HashCostsService implements OnModuleInit, OnApplicationBootstrap {
     return costs;
   }
 
-  /** Returns what further hashes may cost. */
+  /** Returns the cost that further hashes may add. */
   async budget(): Promise<RefusalBudget> {
     return new RefusalBudget(await this.costs.list());
   }

@@ -101,7 +101,7 @@ export class HashQueue {
   }
 }
 
-/** Waits for a turn. A client that waits too long would be disconnected without a response. */
+/** Waits in a queue. Gives up before the client would be disconnected without a response. */
 function waitIn(queue: (() => void)[], patienceMs: number | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const admit = () => {
@@ -117,7 +117,7 @@ function waitIn(queue: (() => void)[], patienceMs: number | undefined): Promise<
   });
 }
 
-/** @see draft-ietf-httpapi-ratelimit-headers for the quota unit `concurrent-requests` */
+/** Creates the 429 error with its rate-limit headers (draft-ietf-httpapi-ratelimit-headers). */
 function rateLimited(share: number): AppError {
   return new AppError('request.rate_limited', {
     detail: 'Too many new passwords at the same time. Send the next one when an earlier one is done.',

@@ -1,6 +1,6 @@
 import { type HashCost, readHash } from './stored-hash';
 
-/** Computation of own hashes and wrapped MD5 hashes (`parameters` in password-hashing.ts). */
+/** Computation of new hashes and wrapped MD5 hashes (`parameters` in password-hashing.ts). */
 const ownComputation = 'argon2id$v=19$m=19456,t=2,p=1';
 /** Salt and digest of every dummy, 16 zero bytes each. No password matches them. */
 const zeros = 'A'.repeat(22);
@@ -9,7 +9,7 @@ const ownDummy = `$${ownComputation}$${zeros}$${zeros}`;
 /**
  * Returns the hashes to verify a password against, in this order, until it matches.
  * Verifying against all of them takes the same work for every user (OWASP ASVS 6.3.8, L19): one
- * Argon2id with the own parameters and, for each computation in `costs`, the work of the costliest
+ * Argon2id with current parameters and, for each computation in `costs`, the work of the costliest
  * stored hash. All hashes but the user's are dummies that depend only on `costs`.
  */
 export function workOf(passwordHash: string | null, costs: readonly HashCost[]): string[] {
@@ -21,7 +21,7 @@ export function workOf(passwordHash: string | null, costs: readonly HashCost[]):
   return [ownDummy, passwordHash, ...differenceOf(stored, covered), ...others.map(dummyOf)];
 }
 
-/** Returns the highest cost of each computation among hashes. Skips own and unreadable hashes. */
+/** Returns the highest cost of each computation. Skips current and unreadable hashes. */
 export function costliestOf(hashes: readonly string[]): HashCost[] {
   const costs = new Map<string, number>();
   for (const text of hashes) {
@@ -32,7 +32,7 @@ export function costliestOf(hashes: readonly string[]): HashCost[] {
   return [...costs].map(([computation, cost]) => ({ computation, cost }));
 }
 
-/** Returns whether a stored hash would make every refused login cost more than own hashes do. */
+/** Returns whether storing a hash can increase the cost of rejected logins. */
 export function slowsRefusals(passwordHash: string): boolean {
   return costliestOf([passwordHash]).length > 0;
 }

@@ -5,7 +5,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Index('login_attempts_used_on_idx', ['used_on'])
 @Index('login_attempts_address_idx', ['address', 'account'], { where: `address <> '' and length(account) = 36` })
 export class LoginAttemptEntity {
-  /** id of a living user, or a keyed hash of a login without a user: both have the same limits */
+  /** id of a user, or keyed hash of a login without a user; both have the same limits */
   @PrimaryColumn('text', { primaryKeyConstraintName: 'login_attempts_pkey' }) account!: string;
   /**
    * Address from which the user logged in within the last 30 days; empty for all other addresses.

@@ -8,8 +8,8 @@ import { Database } from '../database/database';
  */
 export const failuresMax = 5;
 /** From this failure on, only a password reset unlocks the account (NIST SP 800-63B §3.2.2). */
-export const failuresEver = 100;
-/** A longer attempt belongs to a process that died, and counts as a failure. */
+export const permanentLockFailures = 100;
+/** A longer attempt belongs to a process that has crashed, and counts as a failure. */
 const leaseSeconds = 15;
 const knownDays = 30;
 const keptDays = 30;
@@ -34,10 +34,10 @@ export interface AttemptRequest {
   address: string;
 }
 
-/** Counter of an account after an attempt tried to begin. */
+/** State of a counter after an attempt was admitted or rejected. */
 export interface AttemptState extends LoginAttempt {
   /** false if no place was free: the password must not be verified */
-  let_in: boolean;
+  admitted: boolean;
   failures: number;
   /** 0 = not locked */
   locked_seconds: number;
@@ -52,7 +52,7 @@ export interface FailedAttempt {
 
 /**
  * The SQL of account lockout. Each change is one statement on one row, which PostgreSQL locks.
- * So parallel requests and instances cannot pass the limit together (GHSA-7h8m-vrxx-vr4m).
+ * Parallel requests and instances therefore cannot exceed the limit (GHSA-7h8m-vrxx-vr4m).
  * All times come from the clock of the database.
  */
 @Injectable()
@@ -92,7 +92,7 @@ export class LoginAttemptsRepository {
         account,
         address,
         clock_timestamp() as began_at,
-        pending ? ${attempt_id}::text as let_in,
+        pending ? ${attempt_id}::text as admitted,
         failures,
         coalesce(greatest(0, ceil(extract(epoch from locked_until - clock_timestamp()))), 0)::float8
           as locked_seconds`);
@@ -101,7 +101,7 @@ export class LoginAttemptsRepository {
 
   /**
    * Resets the counter after the right password, and closes the attempt.
-   * @param known_address gets its own counter for 30 days; null = no address
+   * @param known_address address that gets its own counter for 30 days; null = none
    */
   async pass({ attempt_id, account, address }: LoginAttempt, known_address: string | null): Promise<void> {
     const addresses = [...new Set([address, known_address ?? address])];
@@ -173,7 +173,7 @@ export class LoginAttemptsRepository {
         from login_attempts
         where used_on < current_date - ${keptDays}::integer
           and not (
-            failures >= ${failuresEver}::integer
+            failures >= ${permanentLockFailures}::integer
             and exists (select from users where users.user_id::text = account and deleted_at is null)
           )
         limit ${limit}::integer
@@ -194,11 +194,12 @@ function isKnownSql(user_id: string, address: string): SqlFragment {
 
 /**
  * Renders whether a login without a user has a separate counter at an address (L20).
- * Users have one at each address from which they logged in. Without any such user, no login has
- * one.
- * Otherwise one bit of a hash decides, which only the service can compute: `account` is keyed.
- * The hash covers a user who is known at the address, not the address itself. Otherwise a user
- * could tell missing logins apart by comparing many of their own addresses.
+ * Users have a separate counter at each address from which they logged in. Logins without a user
+ * imitate this, so that the counters do not reveal which users exist.
+ * At an address where no user is known, no login has a separate counter. At other addresses, one
+ * bit of a hash decides. Only the service can compute the hash, because `account` is keyed.
+ * The hash covers the id of a user who is known at the address, not the address itself. Otherwise a
+ * user could detect logins without a user by comparing many addresses of their own.
  */
 function seemsKnownSql(account: string, address: string): SqlFragment {
   return sql`coalesce((
@@ -239,10 +240,10 @@ function settledSql(pending: SqlFragment): SqlFragment {
         )`;
 }
 
-/** Renders the end of the lock after a failure: 30 s, doubling up to 1 h, and finally never. */
+/** Renders the end of the lock after a failure: 30 s, doubled up to 1 h, and finally permanent. */
 function lockSql(failures: SqlFragment, moment: SqlFragment): SqlFragment {
   return sql`case
-            when ${failures} >= ${failuresEver}::integer then timestamptz '9999-12-31 23:59:59.999Z'
+            when ${failures} >= ${permanentLockFailures}::integer then timestamptz '9999-12-31 23:59:59.999Z'
             when ${failures} >= ${failuresMax}::integer
               then ${moment} + least(3600, 30 * power(2, ${failures} - ${failuresMax}::integer)) * interval '1 second'
           end`;

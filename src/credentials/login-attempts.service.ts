@@ -6,7 +6,7 @@ import {
   type AttemptRequest,
   type AttemptState,
   type FailedAttempt,
-  failuresEver,
+  permanentLockFailures,
   failuresMax,
   type LoginAttempt,
   LoginAttemptsRepository,
@@ -42,7 +42,7 @@ export class LoginAttemptsService implements OnModuleInit {
    */
   async begin(request: AttemptRequest): Promise<LoginAttempt | null> {
     const state = await this.attempts.begin(newId(), request);
-    if (state.let_in) return state;
+    if (state.admitted) return state;
     if (state.locked_seconds === 0) return null;
     throw lockedError(state);
   }
@@ -86,7 +86,7 @@ export class LoginAttemptsService implements OnModuleInit {
 }
 
 function lockedError({ failures, locked_seconds }: AttemptState): AppError {
-  const isForever = failures >= failuresEver;
+  const isForever = failures >= permanentLockFailures;
   const seconds = isForever ? foreverSeconds : locked_seconds;
   const window = isForever ? foreverSeconds : Math.min(lockMaxSeconds, 30 * 2 ** (failures - failuresMax));
   return new AppError('auth.too_many_attempts', {

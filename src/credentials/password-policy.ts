@@ -3,7 +3,7 @@ import type { FieldError } from '../common/errors/app-error';
 /** Longest password in code points. A longer password is rejected before hashing (ASVS 6.2.9). */
 const passwordMax = 256;
 
-/** Words that a password must not contain, because attackers try them first for the user. */
+/** Words that a password must not contain, because attackers try them first. */
 export interface PasswordContext {
   name: string;
   email: string;

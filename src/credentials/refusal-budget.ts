@@ -2,9 +2,9 @@ import { costliestOf } from './hash-work';
 import type { HashCost } from './stored-hash';
 
 /**
- * Milliseconds of one core that the padding of a refused login may take. Without a limit, a file of
- * twelve users with costly hashes of different kinds made each refused login take 6 s, and blocked
- * the hash queue for all users (L21).
+ * Milliseconds of one core that the padding of a rejected login may take.
+ * Without a limit, a file of twelve users with costly hashes of different kinds made each rejected
+ * login take 6 s, and blocked the hash queue for all users (L21).
  */
 const budgetMs = 1_000;
 /**
@@ -14,7 +14,7 @@ const budgetMs = 1_000;
 const bcryptUnitMs = 0.055;
 const otherUnitMs = 0.000_3;
 
-/** Decides which hashes of other systems can be stored beside those that are stored already. */
+/** Decides which further hashes of other systems can be stored. */
 export class RefusalBudget {
   private readonly costs: Map<string, number>;
 
@@ -23,7 +23,8 @@ export class RefusalBudget {
   }
 
   /**
-   * Adds the cost of a hash, and returns true, if all refused logins still stay within the budget.
+   * Adds the cost of a hash and returns true if rejected logins stay within the budget. Otherwise
+   * returns false.
    */
   admits(passwordHash: string): boolean {
     for (const { computation, cost } of costliestOf([passwordHash])) {
@@ -41,8 +42,8 @@ export class RefusalBudget {
 }
 
 /**
- * Returns the costs that fit into the budget, the costliest first. Imports keep to the budget, so
- * this matters only for hashes that came in another way.
+ * Returns the costs that fit into the budget, the costliest first. Imports stay within the budget,
+ * so the limit matters only for hashes from other sources.
  */
 export function withinBudget(costs: readonly HashCost[]): HashCost[] {
   let leftMs = budgetMs;

@@ -17,7 +17,7 @@ export interface HashCost {
   cost: number;
 }
 
-/** A hash that was read. */
+/** A parsed hash. */
 export interface StoredHash extends HashCost {
   form: HashForm;
   /** slow on purpose: at most one second of one core and 128 MiB */
@@ -38,7 +38,7 @@ const memoryMaxKib = 131_072;
 const argon2WorkMaxKib = 1_048_576;
 const bcryptCostMax = 14;
 const scryptWorkMax = 2 ** 21;
-/** Every lane has a fixed cost. */
+/** A separate limit, because every lane has a fixed cost. */
 const scryptLanesMax = 1_024;
 const pbkdf2WorkMax = 2_000_000;
 /** A short hash matches many passwords, and an empty hash matches all passwords. */
@@ -100,8 +100,9 @@ function readMd5InArgon2(text: string): StoredHash | HashFault {
 }
 
 /**
- * bcrypt ignores all bytes after the first 72. The first login replaces the hash by a hash of the
- * whole password. Passwords contain no NUL, the other weakness of bcrypt.
+ * Reads a bcrypt hash.
+ * bcrypt ignores all bytes after the first 72. The first login replaces the hash with a hash of the
+ * whole password. Some implementations also stop at NUL, which passwords do not contain.
  */
 function readBcrypt(text: string): StoredHash | HashFault {
   const cost = Number(bcryptForm.exec(text)?.[1]);
