@@ -20,8 +20,8 @@ export interface ConnectionSettings {
 const timeouts = { statement_timeout: 15_000, lock_timeout: 5_000, idle_in_transaction_session_timeout: 30_000 };
 
 /**
- * Timestamps arrive in UTC, the zone of responses. A pooler rejects this parameter: in another zone
- * timestamps are only parsed more slowly.
+ * Makes PostgreSQL return timestamps in UTC, the zone of responses. Not used with a pooler, which
+ * rejects the parameter: timestamps in another zone only take longer to parse.
  */
 const zone = '-c timezone=UTC';
 
@@ -32,7 +32,7 @@ const zone = '-c timezone=UTC';
  */
 const planner = '-c random_page_cost=1.1 -c max_parallel_workers_per_gather=0 -c jit=off';
 
-/** Longer than the statement timeout (15 s) and the idle timeout of the pool (10 s). */
+/** Socket timeout, longer than the statement timeout (15 s) and the pool's idle timeout (10 s). */
 const silenceMs = 16_000;
 
 const limits = {
@@ -87,8 +87,8 @@ class MarkingPool extends Pool {
 }
 
 /**
- * Creates a socket that fails if it receives nothing for a while. A hanging server, or a network
- * that drops packets, resets no connection: queries would wait for about 15 minutes.
+ * Creates a socket that fails if it receives nothing for 16 s. A hanging server, or a network that
+ * drops packets, does not reset the connection: queries would wait for about 15 minutes.
  */
 function createSocket(): Socket {
   const socket = new Socket();

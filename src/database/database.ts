@@ -39,7 +39,7 @@ export class Database {
     return this.txHost.tx.getRepository(entity);
   }
 
-  /** Runs a query and returns its rows, including those of `returning`. */
+  /** Runs a query and returns its rows, including the rows of `returning`. */
   readonly run = <Row>(query: SqlFragment): Promise<Row[]> => this.dates.run(query);
 
   /**

@@ -10,9 +10,7 @@ import { Database } from './database';
 export type NotificationChannel =
   'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed' | 'password_hash_costs_changed';
 
-/**
- * After a successful probe, caches may be trusted this long, counted from the start of the probe.
- */
+/** Time from the start of a successful probe during which caches may be trusted. */
 const leaseMs = 1_000;
 const probeEveryMs = 250;
 const probeTimeoutMs = 5_000;

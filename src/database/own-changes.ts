@@ -13,7 +13,7 @@ declare module 'fastify' {
 }
 
 const changingMethods = new Set(['POST', 'PATCH', 'DELETE']);
-/** Rejected without any change. These responses are frequent under load and must not wait. */
+/** Statuses of requests that change nothing. Frequent under load, so they must not wait. */
 const rejected = new Set([429, 503]);
 
 /**

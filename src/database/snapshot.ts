@@ -97,8 +97,7 @@ export class Snapshot {
   /** Closes the connection. Further calls have no effect. */
   close(): Promise<void> {
     this.closing ??= (async () => {
-      // The process id is still ours while the connection is open, so no other statement is
-      // canceled.
+      // The process id belongs to this connection until it ends, so no other statement is canceled.
       if (this.running) await this.cancel(this.pid).catch(() => undefined);
       await this.client.end().catch(() => undefined);
       holders.delete(this.holder);
@@ -123,7 +122,7 @@ export class Snapshot {
     try {
       return await work();
     } catch (error) {
-      // After `close` the error is expected: the reader is gone.
+      // After `close` the error is expected, because `close` cancels the statement.
       throw this.closing === null ? markDriverFault(error) : new AppError('service.database_unavailable');
     } finally {
       this.running = false;
@@ -131,9 +130,7 @@ export class Snapshot {
   }
 }
 
-/**
- * Returns a 429 with the headers of draft-ietf-httpapi-ratelimit-headers for concurrent requests.
- */
+/** Creates the 429 error with its rate-limit headers (draft-ietf-httpapi-ratelimit-headers). */
 function tooMany(): AppError {
   return new AppError('request.rate_limited', {
     detail: 'You already have a running request of this kind. Wait until it ends, or close its connection.',
