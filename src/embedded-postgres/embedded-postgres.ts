@@ -97,7 +97,7 @@ export async function findEmbeddedPostgres(dataDir: string): Promise<string | nu
   });
 }
 
-/** Turns errors of files, processes and SQL into a message that tells the operator what to do. */
+/** Converts errors of files, processes and SQL to a message that tells the operator what to do. */
 async function explained<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -175,8 +175,8 @@ function isTransient(error: unknown): boolean {
 }
 
 /**
- * Returns a connection that holds the lock. PostgreSQL releases the lock shortly after its owner
- * ends, even by a kill: hence the retries.
+ * Returns a connection that holds the lock. Retries for a second, because PostgreSQL releases the
+ * lock of a killed owner with a short delay.
  */
 async function takeLock(place: Place, postmaster: Postmaster): Promise<Client | 'in use' | null> {
   const client = postmaster.port ? await connect(place, postmaster) : null;

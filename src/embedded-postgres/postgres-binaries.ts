@@ -128,8 +128,8 @@ async function makeCopy(native: string, copy: string): Promise<void> {
 
 /**
  * Removes the entries with a name prefix, which killed processes left in a directory.
- * Ignores failures; the next start retries. A process that still uses such an entry fails, and must
- * then check whether another process was faster.
+ * Ignores failures; the next start retries. A process whose entry is removed fails, and must then
+ * check whether another process was faster.
  */
 export async function removeLeftovers(directory: string, prefix: string): Promise<void> {
   const names = (await readdir(directory)).filter((name) => name.startsWith(prefix));

@@ -43,8 +43,8 @@ export async function preparePlace(dataDir: string): Promise<Place> {
   await mkdir(dirname(resolve(dataDir)), { recursive: true });
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const place = (await findPlace(dataDir)) ?? (await choosePlace(await realpath(dataDir)));
-  // Other users may pass through, but not list the directory. The modes of its entries protect
-  // them.
+  // Other users may pass through the directory but not list it. The modes of its entries protect
+  // the entries.
   if (!(await isReachable(place.home, place.account)))
     await chmod(place.home, ((await stat(place.home)).mode & 0o7777) | 0o011);
   return place;

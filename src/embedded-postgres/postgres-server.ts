@@ -31,8 +31,9 @@ const TRANSIENT_ERRORS =
 
 /**
  * Creates a cluster in a draft directory and renames the draft.
- * An incomplete cluster is never used. Of two processes at the same time, the second uses the
- * cluster of the first. The password file is inside the cluster, so that both appear together.
+ * An incomplete cluster is never used. If two processes create a cluster at the same time, the
+ * slower process uses the cluster of the faster. The password file is inside the cluster, so that
+ * both appear together.
  */
 export async function createCluster(place: Place, binaries: string): Promise<void> {
   const draft = await mkdtemp(join(place.home, UNFINISHED_PREFIX));
@@ -66,7 +67,7 @@ async function writeDurably(path: string, text: string): Promise<void> {
 async function initialise(place: Place, binaries: string, data: string, passwordFile: string): Promise<void> {
   if (!place.account) assertNamedUser();
   const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
-  // Explicit sizes: a Ctrl-C while initdb tries sizes would make it continue with too small ones.
+  // Set the sizes: initdb tries several, and a Ctrl-C meanwhile would make it choose small ones.
   const sizes = ['--set=max_connections=100', '--set=shared_buffers=128MB'];
   const access = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`];
   for (const letters of ['C.UTF-8', 'en_US.UTF-8', 'C']) {
@@ -78,7 +79,7 @@ async function initialise(place: Place, binaries: string, data: string, password
   }
 }
 
-/** Rejects a user id without a name, as initdb does. OpenShift runs containers with such ids. */
+/** Rejects a user id without a name, as initdb does. OpenShift assigns these ids to containers. */
 function assertNamedUser(): void {
   try {
     userInfo();
@@ -114,7 +115,7 @@ export async function launchServer(
   try {
     if ((await log.stat()).size > LOG_LIMIT_BYTES) await log.truncate();
     const { size } = await log.stat();
-    // The path of the cluster is in the environment: pg_ctl puts its arguments into a shell
+    // Pass the path of the cluster in the environment: pg_ctl puts its arguments into a shell
     // command.
     const { code } = await run(place, join(binaries, 'pg_ctl'), ['start', '-w', '-t', '600', '-o', options.join(' ')], {
       log: log.fd,
@@ -178,7 +179,7 @@ function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
-    // EPERM too: it belongs to another account, so it is not our server.
+    // Also for EPERM: a process of another account is not the server of this cluster.
     return false;
   }
 }
@@ -192,7 +193,7 @@ async function setAsideReusedPid(cluster: string): Promise<void> {
     string,
   ];
   await rename(file, aside).catch(() => undefined);
-  // Another process was faster, and this is the file of its server.
+  // If the content differs, another process was faster: restore the file of its server.
   if ((await readPidFile(cluster, 'postmaster.pid.stale')) !== seen) await rename(aside, file);
 }
 
