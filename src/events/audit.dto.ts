@@ -18,11 +18,10 @@ export class EventResponse {
   /** kind of actor: a user, an API key or the service itself */
   actor_type!: 'user' | 'key' | 'system';
   /**
-   * kind of thing the event is about: `user`, `session`, `login`, `operation`, `role`, `key` or
-   * `signing_key`
+   * kind of target: `user`, `session`, `login`, `operation`, `role`, `key` or `signing_key`
    */
   target_type!: string | null;
-  /** id of the thing the event is about */
+  /** id of the target: what the event is about */
   target_id!: string | null;
   /** carrier of the user concerned */
   carrier_id!: string | null;
@@ -44,7 +43,7 @@ export class AuditListResponse extends PageResponse {
   items!: EventResponse[];
 }
 
-/** Returns the public form of an event: an allow-list. */
+/** Returns the public fields of an event, from an allow-list. */
 export function toEventResponse(event: Answered<EventEntity>): Answered<EventResponse> {
   const { event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id } = event;
   const { carrier_id, operation_id, session_id, ip, request_id, changes } = event;

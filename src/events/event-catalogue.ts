@@ -21,7 +21,7 @@ const roleFields = {
   impersonal: ['name', 'description', 'user_types', 'permissions', 'may_grant'],
 } as const;
 
-/** Kind of the thing that an event is about. */
+/** Kind of the target of an event. */
 export type TargetType = 'user' | 'session' | 'login' | 'operation' | 'role' | 'key' | 'signing_key';
 
 interface EventDefinition {
@@ -38,7 +38,7 @@ interface EventDefinition {
 export const eventCatalogue = {
   'user.created': {
     target: 'user',
-    meaning: 'A user was created, singly or by an import.',
+    meaning: 'A user was created, individually or by an import.',
     personal: profile,
     impersonal: ['user_type', 'carrier_id', ...rights],
   },
@@ -135,10 +135,10 @@ export const eventCatalogue = {
 
 type Catalogue = typeof eventCatalogue;
 
-/** Type of an event: the thing it is about and a verb in the past tense. */
+/** Type of an event: its subject and a verb in the past tense, such as `user.created`. */
 export type EventType = keyof Catalogue;
 
-/** Kind of the thing that events of a type are about. */
+/** Kind of the target of events of a type. */
 export type TargetOf<Type extends EventType> = Catalogue[Type]['target'];
 
 /** Value of a field before and after a change. */

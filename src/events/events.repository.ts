@@ -61,7 +61,7 @@ export class EventsRepository {
   }
 
   /**
-   * Erases what identifies or describes users from the log, before they are purged.
+   * Erases the data that identifies or describes users from the log, before they are purged.
    * Ids, event types, times and the keys that the catalogue declares impersonal stay. The addresses
    * of other actors stay too. Call it before the sessions of the users are deleted.
    */
@@ -73,8 +73,8 @@ export class EventsRepository {
       where user_id = any(${user_ids}::uuid[])
     )`;
     // A single list of ids uses the index on target_id; with OR, the planner reads the whole log.
-    // The target type decides too, because an imported user may have the id of something else.
-    const theirs = sql`target_id = any(${user_ids}::uuid[] || ${session_ids})
+    // Compare the target type too: an imported user may have the same id as another object.
+    const isAboutUsers = sql`target_id = any(${user_ids}::uuid[] || ${session_ids})
       and case
         when target_type = 'session' then target_id = any(${session_ids})
         else target_type in ('user', 'login') and target_id = any(${user_ids}::uuid[])
@@ -87,7 +87,7 @@ export class EventsRepository {
         (actor_type = 'user' and actor_id = any(${user_ids}::uuid[]))
         or (
           actor_id is null
-          and ${theirs}
+          and ${isAboutUsers}
         )`);
     await run(sql`
       update events
@@ -98,7 +98,7 @@ export class EventsRepository {
           where event_type || '/' || key = any(${impersonalKeys()}::text[])
         ),
         target_version = null
-      where ${theirs}`);
+      where ${isAboutUsers}`);
     await run(sql`select set_config('carrier_identity.erasing', 'off', true)`);
   }
 }

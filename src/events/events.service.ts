@@ -12,9 +12,9 @@ export { eventBase, type EventBase } from './event-base';
 export type { ChangesOf, EventType } from './event-catalogue';
 export type { Changes } from './event.entity';
 
-/** The thing that an event is about. */
+/** The target of an event. */
 export interface EventTarget<Type extends EventType> {
-  /** kind of thing; the event type implies it */
+  /** kind of target; the event type implies it */
   type?: TargetOf<Type>;
   id?: string | null;
   /** operation that the event is part of */
