@@ -62,7 +62,7 @@ function errorsPage(): string {
   );
   return page(
     'Error codes',
-    'Every error response is `application/problem+json` (RFC 9457). Its `code` is one of these and never changes.',
+    'Every error response is `application/problem+json` (RFC 9457). Its `code` is listed here and never changes.',
     ['code', 'status', 'title', 'meaning'],
     rows,
   );

@@ -16,7 +16,7 @@ const postgresUrl = z
   .regex(/^postgres(ql)?:\/\//, { error: 'must begin with postgres://', abort: true })
   .refine(
     (text) => URL.canParse(text) && new URL(text).hash === '',
-    'must be a URL: in a password `@ : / ? #` are %40 %3A %2F %3F %23',
+    'must be a URL: write `@ : / ? #` in a password as %40 %3A %2F %3F %23',
   )
   .optional();
 const list = (test: (item: string) => boolean, wants: string) =>
@@ -30,7 +30,7 @@ const list = (test: (item: string) => boolean, wants: string) =>
         .filter((item) => item !== ''),
     )
     .refine((items) => items.every(test), wants);
-// Long enough, but publicly known: placeholders of examples and templates, and repeated pieces.
+// Matches secrets that are long enough but publicly known: placeholders of examples and templates.
 const placeholder = new RegExp(
   '256.?bit|change.?(me|this|it)|replace.?(me|this)|your.{0,20}(secret|key)|' +
     '(super|my|top|very).?secret|example|placeholder|default|passw(or)?d',

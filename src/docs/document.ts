@@ -16,7 +16,7 @@ interface Operation {
   description?: string;
 }
 
-/** Descriptions of path parameters. A name means the same in every path. */
+/** Descriptions of path parameters. A parameter has the same meaning in every path. */
 const pathParameters: Record<string, string> = {
   user_id: 'Id of the user, a UUID. Other text returns 404.',
   operation_id: 'Id of the operation, a UUID. Other text returns 404.',
@@ -35,7 +35,7 @@ const tags: Record<string, string> = {
   'Import and export': 'Create users from a file, and write users to a file',
   Operations: 'Follow, cancel and undo background work on many users',
   Sessions: 'List and end sessions. Every login opens a session.',
-  'API keys': 'Credentials with which machines call the service',
+  'API keys': 'Credentials for programs that call the service',
   Roles: 'Named sets of permissions',
   Audit: 'The audit log: who changed what, and when',
   Health: 'Probes for load balancers and orchestrators',
@@ -56,9 +56,9 @@ const introduction = [
     '`relation` in `total` is `eq` for an exact number and `approx` for an estimate.',
   '**Retries.** An operation with an `Idempotency-Key` runs once, even if the request is repeated. ' +
     'With `If-Match` and the `ETag` of a user, a change applies only to that version.',
-  '**Errors** are `application/problem+json` (RFC 9457). Clients decide by `code`, show `detail` to people, and give ' +
+  '**Errors** are `application/problem+json` (RFC 9457). Handle errors by `code`, show `detail` to users, and give ' +
     'the `request_id` to the operator. If several errors apply, the first of 401, 403, 400, 404, 412 and 409 is ' +
-    'returned. After 429 and 503, wait for the seconds in `Retry-After`.',
+    'returned. After 429 and 503, wait for the number of seconds in `Retry-After`.',
 ].join('\n\n');
 const together = (...names: string[]) => {
   const properties = Object.fromEntries(names.map((name) => [name, {}]));

@@ -22,7 +22,7 @@ export class IdempotencyKeyEntity {
   @Column({ type: 'timestamptz', precision: 3 }) claimed_until!: Date;
   /** HTTP status of the response; null while there is no response */
   @Column('integer', { nullable: true }) status!: number | null;
-  /** body or error; null while there is no response, and after a purge of a user in it */
+  /** body or error; null until there is a response, and after a user in it was purged */
   @Column('json', { nullable: true }) answer!: unknown;
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;
 }

@@ -18,7 +18,7 @@ export interface KeyedRequest extends Pick<KeyScope, 'method' | 'path'> {
   body: unknown;
 }
 
-/** The right to handle a request. Expires soon after the process that holds it has ended. */
+/** The exclusive right to handle a request. Expires within 10 s after its process has ended. */
 export interface Reservation {
   reservation_id: string;
   scope: KeyScope;
