@@ -36,7 +36,7 @@ export class AuthController {
   @Post('auth/login')
   @HttpCode(200)
   @Public('login')
-  @RouteConfig({ triesPassword: true, heldBack: 'none' })
+  @RouteConfig({ triesPassword: true, awaitsInvalidation: 'none' })
   @Endpoint({
     description:
       'By name or e-mail address. ' +
@@ -53,7 +53,7 @@ export class AuthController {
   @HttpCode(200)
   @Header('content-type', 'application/json; charset=utf-8')
   @Public('failures')
-  @RouteConfig({ heldBack: 'refusals', respondsToKnownTokens: true })
+  @RouteConfig({ awaitsInvalidation: 'errors', respondsToKnownTokens: true })
   @ApiBody({ type: CheckTokenRequest, required: false })
   @Endpoint({
     description:

@@ -18,7 +18,7 @@ export class IntrospectionController {
   @Post('introspect')
   @HttpCode(200)
   @Allow(undefined, { apiKeys: 'token:introspect', clientCredentials: true })
-  @RouteConfig({ form: 'only', heldBack: 'none' })
+  @RouteConfig({ form: 'only', awaitsInvalidation: 'none' })
   @ApiConsumes('application/x-www-form-urlencoded')
   @Endpoint({
     description:

@@ -5,10 +5,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /**
      * Which responses of a POST, PATCH or DELETE wait for cache invalidation. By default all except
-     * 429 and 503. `refusals`: only error responses, for a route whose success changes no cached
+     * 429 and 503. `errors`: only error responses, for a route whose success changes no cached
      * state. `none`: the handler waits itself.
      */
-    heldBack?: 'refusals' | 'none';
+    awaitsInvalidation?: 'errors' | 'none';
   }
 }
 
@@ -18,15 +18,15 @@ const rejected = new Set([429, 503]);
 
 /**
  * Delays the response to a change until the caches of this instance have received the change.
- * The next request of the client then sees it.
+ * The next request of the client then sees the change.
  */
 export function awaitOwnChanges(fastify: FastifyInstance, notifications: Notifications): void {
   fastify.addHook('onRoute', (route) => {
     if (![route.method].flat().some((method) => changingMethods.has(method))) return;
-    const heldBack = route.config?.heldBack;
-    if (heldBack === 'none') return;
+    const awaitsInvalidation = route.config?.awaitsInvalidation;
+    if (awaitsInvalidation === 'none') return;
     const hook: onSendHookHandler = (_request, reply, _payload, done) => {
-      if (heldBack === 'refusals' ? reply.statusCode < 400 : rejected.has(reply.statusCode)) done();
+      if (awaitsInvalidation === 'errors' ? reply.statusCode < 400 : rejected.has(reply.statusCode)) done();
       else void notifications.caughtUp().finally(() => done());
     };
     route.onSend = [route.onSend ?? [], hook].flat();
