@@ -150,8 +150,8 @@ function requireForm(token: string, key: KeyObject | null): KeyObject {
 }
 
 /**
- * Returns whether a text is canonical base64url.
- * Other texts can decode to the same bytes (RFC 8725 §3.14).
+ * Returns whether a text is canonical base64url (RFC 4648 §3.5), without other characters.
+ * Otherwise other texts would decode to the same bytes (draft-ietf-oauth-rfc8725bis §3.14).
  */
 function isCanonical(part: string): boolean {
   return part !== '' && Buffer.from(part, 'base64url').toString('base64url') === part;
