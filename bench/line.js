@@ -23,15 +23,15 @@ class Line {
     });
   }
 
-  /** Returns the rights of a token at the instance, or null if the token is invalid. */
+  /** Returns the response of check-token, or null if the token is invalid. */
   async check(token) {
     const { status, body } = await this.send('POST', '/auth/check-token', { body: { token } });
     if (status !== 200 && status !== 401) throw new Error(`check-token: ${status} ${body}`);
     return status === 200 ? JSON.parse(body) : null;
   }
 
-  /** Returns the rights of a token as text for comparison, or 'nothing'. */
-  async worthOf(token) {
+  /** Returns permissions, roles and scope of a token as text for comparison, or 'nothing'. */
+  async accessOf(token) {
     const checked = await this.check(token);
     if (checked === null) return 'nothing';
     const { permissions, user } = checked;

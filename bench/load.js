@@ -6,7 +6,8 @@ const { answerParent } = require('./processes');
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
 /**
- * Keeps `requests.length` connections busy. Each sends its own requests in turn, one at a time.
+ * Keeps `requests.length` connections busy. Each connection sends its requests in turn, one at a
+ * time.
  * @param job.chain each request carries the refresh token of the previous response
  * @param job.once sends all requests once, without a time limit
  */

@@ -1,9 +1,9 @@
-// `npm run bench:timing`: measures for each form of stored hash whether the time of a refused login
-// reveals that the user exists.
+// `npm run bench:timing`: measures for each form of stored hash whether the time of a rejected
+// login reveals that the user exists.
 //   --samples 300 (of each form)
 // Imports a user with each form into one instance of the service. Then sends wrong passwords over a
 // real socket, one at a time. Each round sends one for each form, in random order.
-// AUC is the probability that a refused login of a form takes longer than a refused login of an
+// AUC is the probability that a rejected login of a form takes longer than a rejected login of an
 // unknown user: 0.5 if the time reveals nothing.
 const { createHash, pbkdf2Sync, randomBytes, randomInt, scryptSync } = require('node:crypto');
 const { parseArgs } = require('node:util');
@@ -72,7 +72,7 @@ async function importUsers(service, administrator) {
 }
 
 /** Sends a wrong password. @returns the milliseconds until the response */
-async function refuse(service, login) {
+async function timeRejectedLogin(service, login) {
   const body = JSON.stringify({ login, password: `${PASSWORD}!` });
   const start = performance.now();
   const { status } = await post(`${service.url}/auth/login`, JSON_HEADERS, body);
@@ -94,7 +94,7 @@ async function measure({ database: { client }, service }, logins) {
     // Otherwise the account lockout would respond with 429 after five rounds.
     await client.query('delete from login_attempts');
     for (const form of shuffled(forms)) {
-      const took = await refuse(service, logins[form]);
+      const took = await timeRejectedLogin(service, logins[form]);
       if (round >= 0) times[form].push(took);
     }
     if (round >= 0 && (round + 1) % TELL_EVERY === 0) tell(`round ${round + 1} of ${samples}`);

@@ -1,4 +1,4 @@
-// All ways in which a token loses its rights. `revoke` applies each to a victim on the first
+// All ways to revoke the access of a token. `revoke` applies each to a victim on the first
 // instance, by default as an administrator.
 const { createHash, randomBytes } = require('node:crypto');
 const { PASSWORD } = require('./fill');

@@ -59,7 +59,7 @@ async function tryOne(bench, kind) {
   const ready = await makeReady(bench, kind);
   if (ready === null) return `${kind.name}: no user left`;
   await ready.revoke();
-  return (await bench.here.worthOf(ready.token)) === ready.before ? `${kind.name}: changes nothing` : null;
+  return (await bench.here.accessOf(ready.token)) === ready.before ? `${kind.name}: changes nothing` : null;
 }
 
 async function measurePhase(name, bench, kinds, count, demands) {
@@ -70,13 +70,13 @@ async function measurePhase(name, bench, kinds, count, demands) {
     if ((turn + 1) % 100 === 0) tell(`${name}: ${turn + 1} of ${count}`);
   }
   let revived = 0;
-  for (const { token, before } of done) if ((await bench.there.worthOf(token)) === before) revived++;
+  for (const { token, before } of done) if ((await bench.there.accessOf(token)) === before) revived++;
   for (const kind of kinds) tell(`  ${summary(kind.name, done)}`);
   const times = done.map(({ ms }) => ms);
   const figure = (what, unit, value, demand) => ({ name: `${name}, ${what}`, unit, ours: [value], bare: [], demand });
   return [
     figure('done', 'times', done.length, target.none),
-    figure('of these cached before', 'times', done.filter(({ remembered }) => remembered).length, target.none),
+    figure('of these cached before', 'times', done.filter(({ cached }) => cached).length, target.none),
     figure('p50', 'ms', quantile(times, 0.5), target.none),
     figure('p99', 'ms', quantile(times, 0.99), demands.p99),
     figure('longest', 'ms', Math.max(...times), target.none),
@@ -117,18 +117,18 @@ async function revokeOne(bench, kind) {
   await listener?.back();
   const ready = await makeReady(bench, kind);
   if (ready === null) return null;
-  const { token, before, remembered, revoke } = ready;
+  const { token, before, cached, revoke } = ready;
   await listener?.cut();
   await revoke();
   const since = performance.now();
   let stale = 0;
   let lastOldMs = 0;
-  while ((await there.worthOf(token)) === before && lastOldMs < SEEN_WITHIN_MS) {
+  while ((await there.accessOf(token)) === before && lastOldMs < SEEN_WITHIN_MS) {
     stale++;
     lastOldMs = performance.now() - since;
   }
   const ms = performance.now() - since;
-  const result = { kind: kind.name, token, before, remembered, stale, lastOldMs };
+  const result = { kind: kind.name, token, before, cached, stale, lastOldMs };
   return { ...result, ms: lastOldMs < SEEN_WITHIN_MS ? ms : Infinity };
 }
 
@@ -140,22 +140,22 @@ async function makeReady(bench, kind) {
   const scene = { client, send, ...found };
   const act = (await kind.prepare?.(scene)) ?? (() => kind.revoke(scene));
   const token = found.victim.access_token;
-  const before = await there.worthOf(token);
+  const before = await there.accessOf(token);
   if (before === 'nothing') throw new Error(`${kind.name}: the token of the victim is invalid`);
-  const remembered = await remembers(bench, found.victim);
+  const cached = await usesCache(bench, found.victim);
   const revoke = async () => {
     const { status, body } = await act();
     if (status !== kind.status && (status >= 300 || kind.status !== undefined))
       throw new Error(`${kind.name}: ${status} ${/"code":"([^"]+)"/.exec(body)?.[1] ?? body}`);
   };
-  return { token, before, remembered, revoke };
+  return { token, before, cached, revoke };
 }
 
 /**
  * Returns whether the second instance uses its cache: then it does not see a change without a
  * notification. The first responses may still come from the database.
  */
-async function remembers({ client, there }, { session_id, access_token }) {
+async function usesCache({ client, there }, { session_id, access_token }) {
   for (let attempt = 0; attempt < REMEMBER_ATTEMPTS; attempt++) {
     const user_agent = `bench ${attempt}`;
     await client.query('update sessions set user_agent = $2 where session_id = $1', [session_id, user_agent]);
