@@ -1,8 +1,8 @@
 // Adds optional packages that npm dropped from package-lock.json.
 // npm drops an optional package while the registry cannot serve its version, which happens with new
 // builds for other platforms. `npm ci` then rejects the lock file on every machine ("Missing: …
-// from lock file"). Run it after each `npm install` that changes the lock file: `node
-// scripts/complete-lock.js [file]`.
+// from lock file"). Run this script after each `npm install` that changes the lock file:
+// `node scripts/complete-lock.js [file]`.
 const fs = require('node:fs');
 
 const OS = [
@@ -23,7 +23,7 @@ const CPU = ['x64', 'arm64', 'arm', 'ia32', 'ppc64', 's390x', 'riscv64', 'loong6
 const file = process.argv[2] ?? 'package-lock.json';
 const lock = JSON.parse(fs.readFileSync(file, 'utf8'));
 
-/** Returns whether Node finds a package from `location` in one of the node_modules above. */
+/** Returns whether Node finds a package from `location` in a node_modules folder above it. */
 function isLocked(name, location) {
   if (lock.packages[`${location ? `${location}/` : ''}node_modules/${name}`]) return true;
   if (!location) return false;

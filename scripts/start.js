@@ -1,5 +1,5 @@
 // `npm start`: builds if a source changed since the last complete build, then runs the service in
-// this process, so that it receives signals. With `--build` it only builds.
+// this process, so that the service receives signals. With `--build` it only builds.
 const { spawnSync } = require('node:child_process');
 const { createHash } = require('node:crypto');
 const fs = require('node:fs');
