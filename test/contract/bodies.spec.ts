@@ -221,8 +221,8 @@ describe('whole request bodies', () => {
       required.map(async ({ method, path }) => ({ method, path, ...(await send(method, path)) })),
     );
     const error = { pointer: '', code: 'field.required', detail: 'the operation requires a body' };
-    const told = answers.map(({ method, path, status, body }) => [`${method} ${path}`, status, body.errors]);
-    expect(told).toEqual(required.map(({ method, path }) => [`${method} ${path}`, 400, [error]]));
+    const rejections = answers.map(({ method, path, status, body }) => [`${method} ${path}`, status, body.errors]);
+    expect(rejections).toEqual(required.map(({ method, path }) => [`${method} ${path}`, 400, [error]]));
   });
 
   it('accepts a missing body where the document says that it is optional', async () => {

@@ -91,7 +91,7 @@ describe('interrupted exports', () => {
     expect((await service.get('/user', service.admin)).status).toBe(200);
   });
 
-  it('disconnects readers that trickle, so that two actors cannot occupy both places for ever', async () => {
+  it('disconnects readers that trickle, so that two actors cannot occupy both places forever', async () => {
     const exports = service.app.get(UsersExportService);
     const { pace } = exports;
     expect(pace).toEqual({ patienceMs: 60_000, bytesPerSecond: 16_384 });

@@ -80,7 +80,7 @@ describe('imports whose process is killed', () => {
     return counted;
   };
 
-  it('turns every row of a large file into exactly one user or one refusal (F1)', async () => {
+  it('turns every row of a large file into exactly one user or one rejection (F1)', async () => {
     let amid = 0;
     for (let round = 0; amid < kills; round++) {
       const prefix = `round${round}`;

@@ -102,7 +102,7 @@ describe('a log that cannot be written', () => {
     });
     afterEach(() => pipe.close());
     const ids = () => pipe.lines.flatMap(({ reqId }) => (reqId?.startsWith('asked-') === true ? [reqId] : []));
-    const told = () => pipe.lines.filter(({ msg }) => msg === 'log lines dropped');
+    const drops = () => pipe.lines.filter(({ msg }) => msg === 'log lines dropped');
     const readWhileItEnds = async () => {
       let ended = false;
       const end = service.stop().finally(() => (ended = true));
@@ -117,15 +117,15 @@ describe('a log that cannot be written', () => {
     it('keeps responding, and logs the number of dropped lines once it is read again (F22)', async () => {
       await ask(tooMany);
       expect((await service.send('POST', '/auth/login', { body: { login: adminEmail, password } })).status).toBe(200);
-      await service.until(() => (pipe.read(), told().length > 0));
-      const [dropped, written] = [told()[0]?.lines ?? 0, ids()];
+      await service.until(() => (pipe.read(), drops().length > 0));
+      const [dropped, written] = [drops()[0]?.lines ?? 0, ids()];
       // The first lines are complete and in order; the line of the login may have been dropped.
       expect(written).toEqual(Array.from(written, (_, index) => idOf(index)));
       expect(tooMany - written.length).toBeGreaterThan(0);
       expect([tooMany - written.length, tooMany - written.length + 1]).toContain(dropped);
       await ask(some);
       await service.until(() => (pipe.read(), ids().at(-1) === idOf(tooMany + some - 1)));
-      expect([ids().length, told().length]).toEqual([written.length + some, 1]);
+      expect([ids().length, drops().length]).toEqual([written.length + some, 1]);
     });
 
     it('stops on request (F22)', async () => {
@@ -136,13 +136,13 @@ describe('a log that cannot be written', () => {
     it('loses no line that a slow reader fetches during the stop (F22)', async () => {
       await ask(many);
       await readWhileItEnds();
-      expect([ids().length, told()]).toEqual([many, []]);
+      expect([ids().length, drops()]).toEqual([many, []]);
     });
 
     it('logs the number of dropped lines even if it is read again only at the end (F22)', async () => {
       await ask(tooMany);
       await readWhileItEnds();
-      expect([told().length, ids().length + (told()[0]?.lines ?? 0)]).toEqual([1, tooMany]);
+      expect([drops().length, ids().length + (drops()[0]?.lines ?? 0)]).toEqual([1, tooMany]);
     });
 
     it('loses no line that a second reader fetches after the first one left (F22)', async () => {
@@ -154,7 +154,7 @@ describe('a log that cannot be written', () => {
       pipe = new Pipe();
       await service.until(() => (pipe.read(), ids().at(-1) === idOf(some + many - 1)));
       expect(first.length + ids().length).toBeGreaterThanOrEqual(many);
-      expect(told()).toEqual([]);
+      expect(drops()).toEqual([]);
     });
   });
 });

@@ -9,7 +9,7 @@ import { createTestDatabase } from '../support/test-database';
 const leaseMs = 1_000;
 
 /** One instance with separate proxies for the connections of requests and of notifications. */
-describe('answers from memory with late or lost notifications', () => {
+describe('responses from memory with late or lost notifications', () => {
   let service: TestService;
   let requests: TcpProxy;
   let listening: TcpProxy;
@@ -57,7 +57,7 @@ describe('answers from memory with late or lost notifications', () => {
     expect(await check(login)).toBe(401);
   });
 
-  it('asks the database as soon as the server closes the connection (S16)', async () => {
+  it('reads the database as soon as the server closes the connection (S16)', async () => {
     for (let round = 0; round < 20; round++) {
       const login = await known();
       await service.rows(`select pg_terminate_backend(pid, 5000) from pg_stat_activity
@@ -88,7 +88,7 @@ describe('answers from memory with late or lost notifications', () => {
     expect(await check(login)).toBe(401);
   });
 
-  it('keeps nothing of a session that ends while it is read (S16)', async () => {
+  it('caches no session that ends while it is read (S16)', async () => {
     for (let round = 0; round < 5; round++) {
       const later = await known();
       const login = await service.loginAs();

@@ -138,7 +138,7 @@ describe('revocations seen from the other instance', () => {
   const nothingWrong = Object.fromEntries(kinds.map(([kind]) => [kind, []]));
 
   it(`applies ${total} revocations of ${kinds.length} kinds within a second, and forbids caching (S16)`, async () => {
-    const all = await runAll('told of changes', () => Promise.resolve());
+    const all = await runAll('notified of changes', () => Promise.resolve());
     expect(wrongOf(all)).toEqual(nothingWrong);
     const slow = Object.entries(all).flatMap(([kind, { believed }]) =>
       believed.filter((each) => each > limitMs).map((each) => `${kind}: ${each} ms`),

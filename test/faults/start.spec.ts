@@ -88,7 +88,7 @@ describe('the service with its embedded database', () => {
     await context.close();
   }
 
-  it('starts in an empty directory and lets the first administrator in by a link that a browser can use', async () => {
+  it('starts in an empty directory, and the first administrator sets a password in a browser', async () => {
     const { url, output } = await start();
     expect(output()).toContain(`"API       http://localhost:${port}"`);
     expect(output()).toContain(`"explorer  http://localhost:${port}/docs"`);

@@ -68,21 +68,21 @@ describe('the two readers of request fields', () => {
   const derived = [Inherited, Picked, Omitted, Partial, PartialWithoutNull, Intersected, Overlapping];
   const classes = [...declaredClasses(), ...derived].map((type) => [type.name, type] as const);
 
-  it('cover the request classes of all features', () => {
+  it('covers the request classes of all features', () => {
     expect(classes.map(([name]) => name)).toEqual(
       expect.arrayContaining(['CreateUserRequest', 'ChangeFoundUsersRequest', 'CreateRoleRequest', 'LoginRequest']),
     );
     expect(classes.length).toBeGreaterThan(20);
   });
 
-  it('know the fields of inherited, picked and intersected classes', () => {
+  it('includes the fields of inherited, picked and intersected classes', () => {
     expect([...fieldsOf(Inherited).keys()]).toEqual([...fieldsOf(PersonalFields).keys()]);
     expect([...fieldsOf(Picked).keys()].sort()).toEqual(['email', 'timezone']);
     expect(fieldsOf(Omitted).size).toBe(fieldsOf(CreateUserRequest).size - 2);
     expect(fieldsOf(Partial).size).toBe(fieldsOf(CreateUserRequest).size);
   });
 
-  it.each(classes)('return the same errors for each field of %s', async (_name, type) => {
+  it.each(classes)('returns the same errors from both for each field of %s', async (_name, type) => {
     for (const name of fieldsOf(type).keys()) {
       const read = { accepted: 0, rejected: 0 };
       for (const value of values) {
@@ -97,7 +97,7 @@ describe('the two readers of request fields', () => {
     }
   });
 
-  it.each(classes)('return the same errors and canonical values for bodies of %s', async (_name, type) => {
+  it.each(classes)('returns the same errors and canonical values from both for bodies of %s', async (_name, type) => {
     const fields = [...fieldsOf(type).keys()];
     const passing = (name: string) =>
       values.filter(

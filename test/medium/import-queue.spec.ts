@@ -50,7 +50,7 @@ describe('imports beside each other', () => {
     }
   });
 
-  it('continues the file accepted behind a small file at once, without waiting for the sweep', async () => {
+  it('runs the next accepted file right after a small one, without waiting for the sweep', async () => {
     const few = send('few', 1);
     await until(() => waiting(1));
     const rows = Array.from({ length: 10_001 }, (_, i) => `carrier,many-${i},many-${i}@example.com,c1`);
@@ -81,7 +81,7 @@ describe('imports beside each other', () => {
     );
   });
 
-  it('continues as an operation, without a refusal, when users cannot be created for the moment', async () => {
+  it('continues as an operation and rejects no row while users cannot be created', async () => {
     await service.rows(`create function not_now() returns trigger language plpgsql
       as $$ begin raise exception 'not now' using errcode = 'lock_not_available'; end $$`);
     await service.rows('create trigger a_fault before insert on users for each row execute function not_now()');

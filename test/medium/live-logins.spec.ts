@@ -5,7 +5,7 @@ import { LiveLoginsService } from '../../src/logins/live-logins.service';
 import { until } from '../support/until';
 import { type TestLogin, TestService } from '../support/service';
 
-describe('logins in memory', () => {
+describe('the cache of live logins', () => {
   let service: TestService;
   let logins: LiveLoginsService;
   let login: TestLogin;

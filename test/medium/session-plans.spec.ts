@@ -172,10 +172,12 @@ describe('query plans of 120,000 sessions', () => {
   }
 
   /** Returns the plans of a transaction that is rolled back. */
-  async function plansOfDeed(deed: (service: SessionsService, plans: string[]) => Promise<unknown>): Promise<string[]> {
+  async function plansOfTransaction(
+    work: (service: SessionsService, plans: string[]) => Promise<unknown>,
+  ): Promise<string[]> {
     const plans: string[] = [];
     await client.query('begin');
-    await deed(serviceOf(plans), plans).finally(() => client.query('rollback'));
+    await work(serviceOf(plans), plans).finally(() => client.query('rollback'));
     return plans;
   }
 
@@ -238,7 +240,7 @@ describe('query plans of 120,000 sessions', () => {
       const authentication = { amr: ['pwd'], auth_time: attempt.began_at };
       await service.open({ session_id: missing, user, caller, authentication });
     };
-    const deeds: Record<string, (service: SessionsService, plans: string[]) => Promise<unknown>> = {
+    const transactions: Record<string, (service: SessionsService, plans: string[]) => Promise<unknown>> = {
       'log in': logIn,
       refresh: (service) => service.rotate(new RefreshTokens(appSecret).mint(session_id)),
       'end reused': (service) => service.endReused(session_id),
@@ -251,7 +253,7 @@ describe('query plans of 120,000 sessions', () => {
       'end the forbidden': (service) => service.endForbidden(everything, [member.user_id, missing], null),
     };
     const plans: Record<string, string[]> = {};
-    for (const [name, deed] of Object.entries(deeds)) plans[name] = await plansOfDeed(deed);
+    for (const [name, work] of Object.entries(transactions)) plans[name] = await plansOfTransaction(work);
     plans['remove old ones'] = await plansOfRemoval();
     expect(wholeTables(plans)).toEqual([]);
     expectKept(plans);

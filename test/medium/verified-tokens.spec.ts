@@ -5,7 +5,7 @@ import { VerifiedTokens } from '../../src/auth/verified-tokens';
 import { TestService } from '../support/service';
 import { decode } from '../support/tokens';
 
-describe('the memory of verified tokens', () => {
+describe('the cache of verified tokens', () => {
   let service: TestService;
   let verified: VerifiedTokens;
   let claims: AccessTokenClaims;
@@ -16,14 +16,14 @@ describe('the memory of verified tokens', () => {
   });
   afterAll(() => service.close());
 
-  it('forgets a token in the second in which it expires', () => {
+  it('drops a token in the second in which it expires', () => {
     const now = Math.floor(Date.now() / 1_000);
     verified.remember('good', { ...claims, exp: now + 60 });
     verified.remember('expired', { ...claims, exp: now });
     expect([verified.find('good')?.exp, verified.find('expired')]).toEqual([now + 60, null]);
   });
 
-  it('forgets all tokens when a key is added or removed (J20)', async () => {
+  it('drops all tokens when a key is added or removed (J20)', async () => {
     const { token } = service.admin;
     await verified.verify(token);
     expect(verified.find(token)).toEqual(claims);

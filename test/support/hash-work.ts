@@ -62,5 +62,5 @@ class WorkMeter {
   }
 }
 
-/** The meter of a test file, which installs it in the service by `jest.mock`. */
+/** Counts the hash work of a test file, which installs the counter by `jest.mock`. */
 export const meter = new WorkMeter();

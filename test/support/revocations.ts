@@ -94,7 +94,10 @@ export const revocations: Record<string, Revocation> = {
     reason: 'logout',
   },
   'session revoked': { act: remove(({ session_id }) => `/auth/session/${session_id}`), reason: 'revoked' },
-  'sessions found': { act: remove(({ user_id }) => `/auth/session/all?user_id=${user_id}`), reason: 'revoked' },
+  'sessions ended by filter': {
+    act: remove(({ user_id }) => `/auth/session/all?user_id=${user_id}`),
+    reason: 'revoked',
+  },
   'own others': {
     prepare: openAnother,
     act: (victim, { here }) => done(here.send('DELETE', '/auth/session/all', { token: byAnother(victim) })),

@@ -95,7 +95,7 @@ describe('probing for names and addresses of other carriers', () => {
     expect(codesOf(body.failed)).toEqual({ 'user.name_taken': limit, 'field.conflict': taken - limit + 50 });
     const hidden = (body.failed as FailedRow[]).filter(({ code }) => code === 'field.conflict');
     expect(hidden[0]?.line).toBe(50 + limit + 1);
-    expect(new Set(hidden.map(({ line: _, ...told }) => JSON.stringify(told))).size).toBe(1);
+    expect(new Set(hidden.map(({ line: _, ...rest }) => JSON.stringify(rest))).size).toBe(1);
     expect(hidden[0]?.pointer).toBe('');
   });
 
@@ -169,8 +169,8 @@ describe('probing for names and addresses of other carriers', () => {
     ];
     const { body } = await send(actor, rows);
     expect(body.created).toBe(1);
-    const told = { pointer: '', code: 'field.conflict', detail: expect.any(String) as string };
-    expect(body.failed).toEqual([1, 3, 4].map((line) => ({ line, ...told })));
+    const hiddenField = { pointer: '', code: 'field.conflict', detail: expect.any(String) as string };
+    expect(body.failed).toEqual([1, 3, 4].map((line) => ({ line, ...hiddenField })));
     expect(new Set((body.failed as { detail: string }[]).map(({ detail }) => detail)).size).toBe(1);
     const skipped = await send(actor, [row('taken-1'), row('imported-4')], 'on_conflict=skip');
     expect(skipped.body).toMatchObject({ created: 1, skipped: 1, failed: [] });
@@ -185,20 +185,20 @@ describe('probing for names and addresses of other carriers', () => {
     const operation = await ended(service, accepted.body.operation_id, actor.token);
     expect(operation).toMatchObject({ status: 'done', changed: 0, skipped_count: 102 });
     expect(operation.skipped_reasons).toEqual({ 'user.name_taken': 1, 'field.conflict': 101 });
-    const [stored] = await service.rows<{ told: string }>(
-      'select skipped::text as told from operations where operation_id = $1',
+    const [stored] = await service.rows<{ skipped: string }>(
+      'select skipped::text as skipped from operations where operation_id = $1',
       [operation.operation_id],
     );
-    expect(stored?.told.match(/name_taken/g)).toHaveLength(1);
+    expect(stored?.skipped.match(/name_taken/g)).toHaveLength(1);
   });
 
   it('reports 1,000 conflicts in total to parallel dry runs of one actor (B25)', async () => {
     const actor = await login();
     const runs = await Promise.all(Array.from({ length: 20 }, () => dryRun(actor, takenRows(900))));
-    const told = runs
+    const reported = runs
       .flatMap(({ body }) => (body.failed ?? []) as FailedRow[])
       .filter(({ code }) => code === 'user.name_taken');
-    expect(told).toHaveLength(limit);
+    expect(reported).toHaveLength(limit);
   });
 
   it('reports the field again after an hour (B25)', async () => {
@@ -237,7 +237,7 @@ describe('probing for names and addresses of other carriers', () => {
       const { body } = await service.post(`/user/operation/${deleted.body.operation_id}/undo`, actor);
       return { body, probed: await create(actor, row('taken-1')) };
     };
-    const { body, probed } = await undoneAfter('undo-told', limit - 2);
+    const { body, probed } = await undoneAfter('undo-reported', limit - 2);
     expect(body).toMatchObject({ changed: 1, skipped_reasons: { 'user.name_taken': 1, 'user.email_taken': 1 } });
     expect(probed.status).toBe(429);
     const hidden = (await undoneAfter('undo-hidden', limit)).body;

@@ -187,7 +187,7 @@ describe('operations and responses that are stored for an actor', () => {
     expect(body).toMatchObject({ created: 0, failed: [{ pointer: '/user_id', code: 'field.not_allowed' }] });
   });
 
-  it('finds the kind of an actor that an instance of an older version does not store (Z24)', async () => {
+  it('derives the actor type that an instance of an older version does not store (Z24)', async () => {
     const { key_id } = await createKey(service, ['user:read']);
     const insert = `
       insert into operations (

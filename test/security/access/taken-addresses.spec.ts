@@ -45,8 +45,8 @@ describe('probing for users by creating users', () => {
       for (const owner of [foreign, system]) {
         const elsewhere = await create(administrator.token, fields(owner));
         expect(visibleResponse(elsewhere)).toEqual(visibleResponse(inOwnCarrier));
-        const told = { ...elsewhere.body, request_id: undefined };
-        expect(JSON.stringify(told)).not.toMatch(
+        const shown = { ...elsewhere.body, request_id: undefined };
+        expect(JSON.stringify(shown)).not.toMatch(
           new RegExp(`c2|${owner.user_id}|${owner.name}|${owner.email}|Frederic|Foreign|Sybil`, 'i'),
         );
       }

@@ -87,8 +87,8 @@ describe('limits and counts of bulk changes', () => {
           }
         const everyone = await send(method, 'everyone=true&dry_run=true', body, by);
         expect(everyone.body.matched).toBe(all);
-        const told = everyone.text.replace(/"created_by":"[^"]*"/g, '');
-        for (const stranger of strangers) expect(told).not.toContain(stranger);
+        const shown = everyone.text.replace(/"created_by":"[^"]*"/g, '');
+        for (const stranger of strangers) expect(shown).not.toContain(stranger);
         const mismatch = await send(method, 'everyone=true&expected=7', body, by);
         expect([mismatch.status, mismatch.body.detail]).toEqual([409, `The filter finds ${all} users, not 7.`]);
       }

@@ -119,7 +119,7 @@ describe('races of bulk changes', () => {
       { allowed_ips: ['127.0.0.1'] },
       { allowed_ips: [] },
     ];
-    const deeds: ((by: TestLogin) => Promise<TestAnswer>)[] = [
+    const requests: ((by: TestLogin) => Promise<TestAnswer>)[] = [
       (by) =>
         send(
           'PATCH',
@@ -159,11 +159,11 @@ describe('races of bulk changes', () => {
       );
       await service.rows(`update users set status = 'active' where carrier_id in ('odd', 'even')`);
       await service.rows('update sessions set ended_at = null');
-      answers.push(...(await Promise.all([...deeds, ...deeds].map((deed) => deed(pick(administrators))))));
+      answers.push(...(await Promise.all([...requests, ...requests].map((request) => request(pick(administrators))))));
     }
-    const told = answers.map(({ status, body }) => `${status} ${body?.code ?? ''}`);
-    expect(told.filter((one) => one.startsWith('5'))).toEqual([]);
-    expect(told.filter((one) => one.startsWith('2')).length).toBeGreaterThan(rounds);
+    const results = answers.map(({ status, body }) => `${status} ${body?.code ?? ''}`);
+    expect(results.filter((result) => result.startsWith('5'))).toEqual([]);
+    expect(results.filter((result) => result.startsWith('2')).length).toBeGreaterThan(rounds);
     // The restore of a single user does not report the previous version.
     const steps = await service.rows<{
       version: number;

@@ -32,10 +32,10 @@ describe('writes of a bulk change', () => {
     // The third row cannot be written, as after a concurrent change; or its event cannot, after all
     // rows.
     for (const write of ['users update user_id', 'events insert target_id']) {
-      const [table, deed, column] = write.split(' ');
+      const [table, verb, column] = write.split(' ');
       await service.rows(`create function refuse() returns trigger language plpgsql as $$ begin
         if new.${column} = '${ids[2]}' then raise exception 'no' using errcode = '40001'; end if; return new; end $$`);
-      await service.rows(`create trigger refuse before ${deed} on ${table} for each row execute function refuse()`);
+      await service.rows(`create trigger refuse before ${verb} on ${table} for each row execute function refuse()`);
       const before = await all();
       const failed = await send(method, '?carrier_id=c14', body);
       expect([table, failed.status, failed.body.code]).toEqual([table, 503, 'service.database_unavailable']);

@@ -37,7 +37,7 @@ describe('permissions during an operation', () => {
    */
   async function meanwhile(
     begin: () => Promise<{ status: number; text: string; body: { operation_id: string } }>,
-    deed: () => Promise<unknown>,
+    change: () => Promise<unknown>,
   ) {
     const holder = await service.sql.connect();
     try {
@@ -47,7 +47,7 @@ describe('permissions during an operation', () => {
       expect([status, text]).toEqual([202, text]);
       // The first batch has loaded the actor and waits for the row.
       await until(async () => (await service.rows(`select 1 from pg_locks where not granted`)).length > 0);
-      await deed();
+      await change();
       await holder.query('rollback');
       return await ended(service, body.operation_id);
     } finally {
@@ -69,11 +69,11 @@ describe('permissions during an operation', () => {
     ],
   ])(
     'starts no further batch after the caller is %s, and leaves the rest unchanged (Z16)',
-    async (title, timezone, deed) => {
+    async (title, timezone, change) => {
       const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
       const operation = await meanwhile(
         () => service.patch('/user/all?carrier_id=big', { token: operator.token, body: { timezone } }),
-        async () => expect((await deed(operator)).status).toBeLessThan(300),
+        async () => expect((await change(operator)).status).toBeLessThan(300),
       );
       const failed = { status: 'failed', error_code: 'access.denied', processed: batch, changed: batch };
       expect([title, operation]).toEqual([title, expect.objectContaining(failed)]);

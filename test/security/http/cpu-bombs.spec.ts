@@ -65,7 +65,7 @@ describe('inputs that make regular expressions backtrack', () => {
     }
   });
 
-  it('handles them in query parameters of each kind in time (I15)', async () => {
+  it('handles the texts in query parameters of each kind in time (I15)', async () => {
     const kinds = [
       'q',
       'cursor',
@@ -92,7 +92,7 @@ describe('inputs that make regular expressions backtrack', () => {
       }
   });
 
-  it('handles them in headers in time (I15)', async () => {
+  it('handles the texts in headers in time (I15)', async () => {
     const texts = Object.values(families).map((text) => text.replace(/[^\x20-\x7e]/g, ' '));
     for (const text of texts)
       for (const [name, value] of [

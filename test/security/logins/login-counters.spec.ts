@@ -93,7 +93,7 @@ describe('counters of failed logins', () => {
     const user = await service.createUser({ allowed_ips: ['198.51.100.0/24'] });
     for (let round = 0; round < 7; round++)
       expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
-    // The user is still notified, because the password was right at a forbidden address.
+    // Each rejection is recorded, because the password was right and may be stolen.
     const refused = `
       select ip::text
       from events

@@ -157,7 +157,7 @@ describe('users who change or log in elsewhere while the password is hashed', ()
     expect(await live(user_id)).toHaveLength(max);
   });
 
-  it('keeps an initial password alive whose hash is renewed meanwhile', async () => {
+  it('removes the expiry of an initial password that another transaction writes meanwhile', async () => {
     const { name, user_id } = await service.createUser({ must_change_password: true });
     const expiry = async () =>
       (await service.rows('select expires_at from credentials where user_id = $1', [user_id]))[0]?.['expires_at'];

@@ -90,7 +90,7 @@ describe('the effects of a reset', () => {
       return status === 400 ? body.errors[0].code : status;
     };
 
-    it('rejects it as everywhere and keeps the link valid (R22)', async () => {
+    it('rejects a weak password as everywhere and keeps the link valid (R22)', async () => {
       const refused: [string, unknown][] = [
         ['password.too_short', 'fourteen chars'],
         ['password.too_short', '🦊'.repeat(14)],

@@ -97,7 +97,7 @@ describe('requests for a reset link', () => {
       expect(service.mailbox.mails).toEqual([]);
     }
 
-    it('returns the same response while it is down, and delivers the mail once it is back (R6, F9)', async () => {
+    it('returns the same response while the mail server is down, and delivers the mail later (R6, F9)', async () => {
       await service.mailbox.stop();
       await expectNothingTold();
       const queued = await service.rows<{ job: string }>(
@@ -108,7 +108,7 @@ describe('requests for a reset link', () => {
       await expectDelivered();
     });
 
-    it('returns the same response while it rejects recipients (R6, F10)', async () => {
+    it('returns the same response while the mail server rejects recipients (R6, F10)', async () => {
       await service.mailbox.stop();
       const refusing = new SMTPServer({
         authOptional: true,

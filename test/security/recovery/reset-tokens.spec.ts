@@ -21,17 +21,17 @@ describe('the token of a reset link', () => {
     (await service.post('/auth/login', { body: { login: user.name, password: secret } })).status;
 
   /** The response to every invalid token, which does not say why. */
-  async function expectDead(token: string): Promise<void> {
+  async function expectInvalid(token: string): Promise<void> {
     const never = visibleResponse(await reset('A'.repeat(43)));
     expect(never).toMatchObject({ status: 404, text: expect.stringContaining('"reset.token_invalid"') });
     expect(visibleResponse(await reset(token))).toEqual(never);
     expect(visibleResponse(await service.get(`/auth/reset/${token}`))).toEqual(never);
   }
 
-  it('works once (R9)', async () => {
+  it('resets the password once (R9)', async () => {
     const token = await mailedResetToken(service, user.email);
     expect((await reset(token)).status).toBe(204);
-    await expectDead(token);
+    await expectInvalid(token);
     expect((await reset(token, 'the phrase of another user')).status).toBe(404);
     expect(await loginStatus(newPassword)).toBe(200);
     expect(await loginStatus('the phrase of another user')).toBe(401);
@@ -124,10 +124,10 @@ describe('the token of a reset link', () => {
       const token = await mailedResetToken(service, user.email);
       expect((await service.get(`/auth/reset/${token}`)).status).toBe(200);
       await event(token);
-      await expectDead(token);
+      await expectInvalid(token);
       await service.post(`/user/${user.user_id}/restore`, { token: asAdmin() });
       await service.patch(`/user/${user.user_id}`, { token: asAdmin(), body: { status: 'active' } });
-      await expectDead(token);
+      await expectInvalid(token);
     });
 
     it('stops working at a newer request, before the new mail is sent (R12)', async () => {
@@ -135,15 +135,15 @@ describe('the token of a reset link', () => {
       await endMailLimits(service);
       await service.mailbox.stop();
       await service.post('/auth/reset_email', { body: { email: user.email } });
-      await expectDeadSoon(token);
+      await expectInvalidSoon(token);
       await service.mailbox.start();
       await service.rows('update graphile_worker._private_jobs set run_at = now() where locked_at is null');
       expect((await service.mailbox.take(user.email, /\/auth\/reset\//)).token).not.toBe(token);
     });
 
-    async function expectDeadSoon(token: string): Promise<void> {
+    async function expectInvalidSoon(token: string): Promise<void> {
       for (const end = Date.now() + 15_000; Date.now() < end;)
-        if ((await service.get(`/auth/reset/${token}`)).status === 404) return expectDead(token);
+        if ((await service.get(`/auth/reset/${token}`)).status === 404) return expectInvalid(token);
       throw new Error('the older link still works');
     }
   });
@@ -162,7 +162,7 @@ describe('the token of a reset link', () => {
         user.user_id,
       ]);
     await expire(-1);
-    await expectDead(token);
+    await expectInvalid(token);
     expect(await loginStatus(password)).toBe(200);
     await expire(5);
     expect((await reset(token)).status).toBe(204);
@@ -175,7 +175,7 @@ describe('the token of a reset link', () => {
     const { token: confirmation } = await service.mailbox.take(email);
     expect((await service.get(`/auth/email/${confirmation}`)).status).toBe(200);
     for (const token of [confirmation ?? '', login.token, login.refresh_token, login.session_id])
-      await expectDead(token);
+      await expectInvalid(token);
     const token = await mailedResetToken(service, user.email);
     expect((await service.post(`/auth/email/${token}`, { body: {} })).body.code).toBe('email.token_invalid');
     expect((await service.get('/user', { token })).status).toBe(401);
@@ -184,7 +184,7 @@ describe('the token of a reset link', () => {
     expect((await service.get(`/auth/email/${confirmation}`)).status).toBe(200);
   });
 
-  it('decides alone whose password changes (R15)', async () => {
+  it('rejects a request that names another user, and changes only its own user (R15)', async () => {
     const other = await service.createUser();
     const token = await mailedResetToken(service, user.email);
     for (const field of [{ user_id: other.user_id }, { email: other.email }, { login: other.name }, { token: 'x' }]) {
@@ -201,10 +201,10 @@ describe('the token of a reset link', () => {
 
   it('responds to a token longer than any route parameter with the documented error (R20)', async () => {
     expect(await mailedResetToken(service, user.email)).toHaveLength(43);
-    for (const length of [100, 101, 128, 129, 10_000]) await expectDead('a'.repeat(length));
+    for (const length of [100, 101, 128, 129, 10_000]) await expectInvalid('a'.repeat(length));
   });
 
-  it('appears neither in the database nor in the queue (R21)', async () => {
+  it('stores the token neither in the database nor in the queue (R21)', async () => {
     const token = await mailedResetToken(service, user.email);
     await service.post('/auth/reset_email', { body: { email: user.email } });
     const tables = await service.rows<{ name: string }>(

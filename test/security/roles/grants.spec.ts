@@ -164,7 +164,7 @@ describe('granting and removing permissions', () => {
       { carrier_scope: [] },
     ];
 
-    it('is rejected for everyone, in any spelling of the own id (Z11)', async () => {
+    it('rejects a change of the own permissions by any caller, in any spelling of the id (Z11)', async () => {
       for (const login of [service.admin, operator, support, carrierAdministrator]) {
         const before = await rowOf(login.user_id);
         for (const body of changes) {

@@ -73,7 +73,7 @@ describe('the last administrator', () => {
     ]);
 
   describe('deleting or disabling your own user', () => {
-    it('is rejected for an administrator and for any other user, even with others left (Z13)', async () => {
+    it('rejects a caller who deletes or disables their own user, even with others left (Z13)', async () => {
       await add();
       const carrierAdministrator: TestLogin = await service.loginAs({ roles: ['carrier_administrator'] });
       for (const login of [service.admin, deputy, carrierAdministrator]) {

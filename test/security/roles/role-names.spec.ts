@@ -45,7 +45,7 @@ describe('names of roles and permissions', () => {
       strange,
     ];
 
-    it.each([['PATCH one'], ['PATCH found'], ['create']])('rejects them in %s (Z17)', async (title) => {
+    it.each([['PATCH one'], ['PATCH found'], ['create']])('rejects unknown roles in %s (Z17)', async (title) => {
       const victim = await service.createUser({ roles: ['odd'] });
       for (const roles of wrong) {
         const name = `z17-${Math.random().toString(36).slice(2)}`;

@@ -125,7 +125,7 @@ describe('sessions', () => {
     expect(await works(own)).toBe(401);
   });
 
-  it('keeps how a session ended when it is ended again (S5)', async () => {
+  it('keeps the time and reason of the end when a session is ended again (S5)', async () => {
     const victim = await service.loginAs();
     const [ended, expired] = [await service.login(victim.name), await service.login(victim.name)];
     await service.post('/auth/logout', { token: ended.token, body: {} });
@@ -179,18 +179,18 @@ describe('sessions', () => {
 
   it('rejects disabled, deleted and demoted users on the next request, also on the other instance (S7)', async () => {
     const body = { status: 'disabled' };
-    const deeds: [string, (id: string) => Promise<{ status: number }>][] = [
+    const changes: [string, (id: string) => Promise<{ status: number }>][] = [
       ['disabled', (id) => service.patch(`/user/${id}`, { ...admin(), body })],
       ['disabled in bulk', (id) => service.patch(`/user/all?user_id=${id}`, { ...admin(), body })],
       ['deleted', (id) => service.delete(`/user/${id}`, admin())],
       ['deleted in bulk', (id) => service.delete(`/user/all?user_id=${id}`, admin())],
     ];
-    for (const [deed, act] of deeds) {
+    for (const [change, act] of changes) {
       const victim = await service.loginAs();
       expect([await works(victim), await worksThere(victim)]).toEqual([200, 200]);
       expect([200, 204]).toContain((await act(victim.user_id)).status);
       const after = [await soonThere(victim), await works(victim), await refreshesThere(victim)];
-      expect([deed, ...after]).toEqual([deed, 401, 401, 401]);
+      expect([change, ...after]).toEqual([change, 401, 401, 401]);
       // Enabling the user again revives no session.
       await service.patch(`/user/${victim.user_id}`, { ...admin(), body: { status: 'active' } });
       expect([await works(victim), await refreshes(victim)]).toEqual([401, 401]);

@@ -61,7 +61,7 @@ describe('users in files', () => {
     expect((await service.get('/user/export?format=ndjson', { token })).status).toBe(200);
   });
 
-  it('exports no hash of a user that the caller may not change, and records the others (P10)', async () => {
+  it('exports no hash of a user that the caller may not change, and records the export (P10)', async () => {
     const { token, user_id } = await service.loginAs({ user_type: 'system', roles: ['purger'] });
     const other = await service.createUser({ roles: ['carrier_user'] });
     const protectedOne = await service.createUser({ roles: ['carrier_administrator', 'carrier_user'] });

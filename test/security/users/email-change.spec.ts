@@ -30,7 +30,7 @@ describe('a change of the e-mail address', () => {
   const mailsTo = (email: string) => service.mailbox.mails.filter(({ to }) => to.includes(email));
 
   /** The response to every invalid link. */
-  async function expectDead(token: string): Promise<void> {
+  async function expectInvalid(token: string): Promise<void> {
     const never = visibleResponse(await confirm('A'.repeat(43)));
     expect(never).toMatchObject({ status: 404, text: expect.stringContaining('"email.token_invalid"') });
     expect(visibleResponse(await confirm(token))).toEqual(never);
@@ -92,7 +92,7 @@ describe('a change of the e-mail address', () => {
         const after = await stored();
         if (status === 204) user = { ...user, email: attacker };
         expect(after).toMatchObject({ email: user.email, email_pending: victim });
-        await expectDead(token);
+        await expectInvalid(token);
       }
     });
 
@@ -107,19 +107,19 @@ describe('a change of the e-mail address', () => {
   });
 
   describe('misuse of a confirmation', () => {
-    it('works once, also for 30 parallel requests (E5)', async () => {
+    it('confirms once, also for 30 parallel requests (E5)', async () => {
       await propose(next);
       const token = await confirmationTo(next);
       const answers = await Promise.all(Array.from({ length: 30 }, () => confirm(token)));
       expect(answers.map(({ status }) => status).sort()).toEqual([204, ...Array<number>(29).fill(404)]);
-      await expectDead(token);
+      await expectInvalid(token);
       const events = await service.get(`/audit/list?target_id=${user.user_id}&event_type=user.email_confirmed`, {
         token: service.admin.token,
       });
       expect(events.body.items).toHaveLength(1);
     });
 
-    it('expires after 24 hours (E5)', async () => {
+    it('rejects a confirmation after 24 hours (E5)', async () => {
       await propose(next);
       const token = await confirmationTo(next);
       const expire = (seconds: number) =>
@@ -130,13 +130,13 @@ describe('a change of the e-mail address', () => {
       const expires_at = new Date((await service.get(`/auth/email/${token}`)).body.expires_at).getTime();
       expect(Math.abs(expires_at - Date.now() - 86_400_000)).toBeLessThan(60_000);
       await expire(-1);
-      await expectDead(token);
+      await expectInvalid(token);
       expect((await stored()).email).toBe(user.email);
       await expire(5);
       expect((await confirm(token)).status).toBe(204);
     });
 
-    it('ignores another user or address in the request (E5)', async () => {
+    it('rejects a request that names another user or address, and confirms only its own (E5)', async () => {
       const other = await service.createUser();
       await propose(next);
       const token = await confirmationTo(next);
@@ -155,15 +155,15 @@ describe('a change of the e-mail address', () => {
         () => service.patch(`/user/${user.user_id}`, { token: service.admin.token, body: { status: 'disabled' } }),
       ],
       ['deletion', () => service.delete(`/user/${user.user_id}`, { token: service.admin.token })],
-    ])('is invalid after %s (E5)', async (_name, event) => {
+    ])('rejects a confirmation after %s (E5)', async (_name, event) => {
       await propose(next);
       const token = await confirmationTo(next);
       expect((await service.get(`/auth/email/${token}`)).status).toBe(200);
       await event();
-      await expectDead(token);
+      await expectInvalid(token);
     });
 
-    it('stays valid after another change that repeats the address (E5)', async () => {
+    it('keeps reset and invitation links valid after a change that repeats the address (E5)', async () => {
       const token = await mailedResetToken(service, user.email);
       await service.patch(`/user/${user.user_id}`, {
         token: service.admin.token,
@@ -179,12 +179,12 @@ describe('a change of the e-mail address', () => {
       expect((await service.get(`/auth/reset/${invitation}`)).status).toBe(200);
     });
 
-    it('can be requested again, and only the newest link works (E5)', async () => {
+    it('sends a new link for a repeated proposal, and accepts only the newest (E5)', async () => {
       await propose(next);
       const first = await confirmationTo(next);
       await propose(next);
       const second = await confirmationTo(next);
-      await expectDead(first);
+      await expectInvalid(first);
       expect((await confirm(second)).status).toBe(204);
     });
   });
