@@ -14,8 +14,8 @@ const SEEN_WITHIN_MS = 10_000;
 const REMEMBER_ATTEMPTS = 5;
 const NEVER = target.atMost(0, 'times');
 /** Targets with notifications: a short delay. Targets without: no outdated response at all. */
-const NOTIFIED = { p99: target.atMost(50, 'ms'), old: target.none };
-const CUT = { p99: target.none, old: NEVER };
+const NOTIFIED = { p99: target.atMost(50, 'ms'), outdated: target.none };
+const CUT = { p99: target.none, outdated: NEVER };
 
 /** @returns measures for the table; prints the result of each kind as it arrives */
 async function measureRevocations({ database: { client }, environment, service, pinned }, { made, count }) {
@@ -80,7 +80,7 @@ async function measurePhase(name, bench, kinds, count, demands) {
     figure('p50', 'ms', quantile(times, 0.5), target.none),
     figure('p99', 'ms', quantile(times, 0.99), demands.p99),
     figure('longest', 'ms', Math.max(...times), target.none),
-    figure('outdated first responses', 'times', done.filter(({ stale }) => stale > 0).length, demands.old),
+    figure('outdated first responses', 'times', done.filter(({ stale }) => stale > 0).length, demands.outdated),
     figure('last outdated response after', 'ms', Math.max(...done.map(({ lastOldMs }) => lastOldMs)), target.none),
     figure('outdated again at the end', 'times', revived, NEVER),
   ];

@@ -176,7 +176,7 @@ describe('query parameters and their schemas', () => {
   const strings = (parameters: Parameter[]) =>
     parameters.map(({ name, schema }) => ({ name, schema: schema.items ?? schema }));
 
-  it.each(filtered)('limits every text at both ends and describes its form: %s %s', (method, path) => {
+  it.each(filtered)('gives every text a minimum length, a maximum length and a form: %s %s', (method, path) => {
     const filters = parametersOf(method, path).filter(({ name }) => !notFilters.includes(name));
     expect(filters.length).toBeGreaterThan(15);
     const loose = strings(filters).filter(

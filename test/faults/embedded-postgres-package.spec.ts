@@ -31,7 +31,7 @@ it('points to DATABASE_URL when the user has no name on this system', async () =
   const dataDir = join(await sandbox.makeDirectory(account), '.data');
   const answer = await sandbox
     .makeOwner(project, account)
-    .tryStart(dataDir, { trick: isRoot ? undefined : 'namelessUser' });
+    .tryStart(dataDir, { fault: isRoot ? undefined : 'namelessUser' });
   expect(answer).toMatchObject({
     name: 'EmbeddedPostgresError',
     error: expect.stringMatching(/user id \d+.*DATABASE_URL/),

@@ -206,7 +206,7 @@ describe.each(accounts)('as %s', (name, account) => {
 
   it('shields the server from Ctrl-C and tries another port when one is in use', async () => {
     const first = makeOwner({ detached: true });
-    const { url } = await first.start(dataDir, { trick: 'takenPort' });
+    const { url } = await first.start(dataDir, { fault: 'takenPort' });
     expect(readFileSync(join(dataDir, 'postgres.log'), 'utf8')).toContain('Address already in use');
     process.kill(-first.child.pid!, 'SIGINT');
     await until(async () => (await first.countInterrupts()) === 1);

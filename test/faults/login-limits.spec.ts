@@ -64,7 +64,7 @@ describe('many passwords at once over two instances', () => {
     }
   });
 
-  it('verifies at most ten passwords when a right one is among wrong ones (L7)', async () => {
+  it('verifies at most ten wrong passwords when a right one is among them (L7)', async () => {
     const { user_id, name } = await createUser();
     await logins(200, (index) => ({ login: name, password: index === 100 ? password : `${password}${index}` }));
     const [failed] = await eventsOf(user_id);
@@ -72,9 +72,9 @@ describe('many passwords at once over two instances', () => {
   });
 
   /** Logs in, and retries when a busy machine rejects the login. */
-  const comeIn = async (instance: ServiceProcess, login: string): Promise<TestAnswer> => {
+  const logIn = async (instance: ServiceProcess, login: string): Promise<TestAnswer> => {
     const answer = await instance.send('POST', '/auth/login', { body: { login, password } });
-    return answer.status === 503 ? comeIn(instance, login) : answer;
+    return answer.status === 503 ? logIn(instance, login) : answer;
   };
 
   it.each([
@@ -83,7 +83,7 @@ describe('many passwords at once over two instances', () => {
   ])('logs a user in 100 times at %s at once, into separate sessions and without a lockout (S23)', async (_, n) => {
     const { user_id, name, email } = await createUser();
     const comers = Array.from({ length: 100 }, (_none, index) =>
-      comeIn(instances[(index % n) as 0 | 1], index % 3 === 0 ? email : name),
+      logIn(instances[(index % n) as 0 | 1], index % 3 === 0 ? email : name),
     );
     const answers = await Promise.all(comers);
     expect(answers.map(({ status }) => status)).toEqual(Array<number>(100).fill(200));

@@ -42,7 +42,7 @@ describe.each(['UTC', 'Europe/London', 'America/St_Johns'])('times of lists on a
     return { status: statusCode, text: payload, body: JSON.parse(payload) };
   };
 
-  it.each(times)('returns %s in a list as in a single user', async (time, answered) => {
+  it.each(times)('returns the time %s alike in a list and in a single user', async (time, answered) => {
     const { user_id } = await service.createUser();
     await service.rows(
       'update users set email_verified_at = $2, last_login_at = $2, locked_until = $2 where user_id = $1',

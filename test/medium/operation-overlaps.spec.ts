@@ -68,17 +68,17 @@ describe('a bulk change beside a long operation', () => {
     return { overlaps: await repository.overlaps(mine, user_ids), compared };
   }
 
-  it.each(['as they were filled', 'as the planner knows them'])(
-    'looks each user up and compares no two lists: tables %s (B15)',
+  it.each(['without statistics', 'with statistics'])(
+    'looks each user up and compares no two lists: %s (B15)',
     async (state) => {
-      if (state === 'as the planner knows them') await client.query('analyze operations, operation_batches');
+      if (state === 'with statistics') await client.query('analyze operations, operation_batches');
       const { overlaps, compared } = await comparisons();
       expect(overlaps).toBe(false);
       expect(compared).toBeLessThan(many);
     },
   );
 
-  it('finds a single user who is in both (B15)', async () => {
+  it('finds a single user who is in both operations (B15)', async () => {
     await client.query(
       `
         update operation_batches

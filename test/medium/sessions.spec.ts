@@ -99,7 +99,7 @@ describe('sessions', () => {
       { browser: 'Googlebot 2', os: null, device: 'bot' },
     ],
     ['Mozilla/5.0 something', { browser: null, os: null, device: null }],
-  ])('returns what %s says about itself', async (agent, parts) => {
+  ])('returns browser, operating system and device of %s', async (agent, parts) => {
     const { name } = await service.createUser();
     const headers = { 'user-agent': agent };
     const { body } = await service.post('/auth/login', { body: { login: name, password }, headers });

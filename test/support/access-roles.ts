@@ -3,15 +3,14 @@ export const relations = ['own', 'same carrier', 'other carrier', 'system user',
 /** One of `relations`. */
 export type Relation = (typeof relations)[number];
 
-/**
- * A role in the matrix: its permissions, the users that it may see, and the users with roles that
- * it may not grant.
- */
+/** A role in the matrix. */
 export interface Role {
   fields: Record<string, unknown>;
   holds: 'all' | string[];
+  /** users that the role may see */
   sees: Relation[];
-  spares: Relation[];
+  /** users with roles that the role may not grant */
+  mayNotChange: Relation[];
   /** allows nothing until the password is changed */
   mustChangePassword?: true;
 }
@@ -30,8 +29,8 @@ const manages = [
   'role:read',
 ];
 const transfers = [...manages, 'user:import', 'user:export'];
-const everybody: Relation[] = ['own', 'same carrier', 'other carrier', 'system user'];
-const carrierOne: Relation[] = ['own', 'same carrier'];
+const everyUser: Relation[] = ['own', 'same carrier', 'other carrier', 'system user'];
+const ownCarrier: Relation[] = ['own', 'same carrier'];
 const system = { user_type: 'system' };
 
 /**
@@ -39,46 +38,61 @@ const system = { user_type: 'system' };
  * another carrier (`c2`) a `carrier_administrator`, and the System User an `administrator`.
  */
 export const roleRows: Record<string, Role> = {
-  administrator: { fields: { ...system, roles: ['administrator'] }, holds: 'all', sees: everybody, spares: [] },
+  administrator: { fields: { ...system, roles: ['administrator'] }, holds: 'all', sees: everyUser, mayNotChange: [] },
   'scoped administrator': {
     fields: { ...system, roles: ['administrator'], carrier_scope: ['c1'] },
     holds: 'all',
-    sees: carrierOne,
-    spares: [],
+    sees: ownCarrier,
+    mayNotChange: [],
   },
-  operator: { fields: { ...system, roles: ['operator'] }, holds: transfers, sees: everybody, spares: ['system user'] },
+  operator: {
+    fields: { ...system, roles: ['operator'] },
+    holds: transfers,
+    sees: everyUser,
+    mayNotChange: ['system user'],
+  },
   'scoped operator': {
     fields: { ...system, roles: ['operator'], carrier_scope: ['c1'] },
     holds: transfers,
-    sees: carrierOne,
-    spares: [],
+    sees: ownCarrier,
+    mayNotChange: [],
   },
   auditor: {
     fields: { ...system, roles: ['auditor'] },
     holds: ['user:read', 'session:read', 'role:read', 'audit:read'],
-    sees: everybody,
-    spares: ['other carrier', 'system user'],
+    sees: everyUser,
+    mayNotChange: ['other carrier', 'system user'],
   },
-  'System User without roles': { fields: system, holds: [], sees: everybody, spares: ['other carrier', 'system user'] },
+  'System User without roles': {
+    fields: system,
+    holds: [],
+    sees: everyUser,
+    mayNotChange: ['other carrier', 'system user'],
+  },
   'custom role support': {
     fields: { ...system, roles: ['support'] },
     holds: ['user:read', 'user:update', 'session:revoke', 'key:manage', 'token:introspect'],
-    sees: everybody,
-    spares: ['other carrier', 'system user'],
+    sees: everyUser,
+    mayNotChange: ['other carrier', 'system user'],
   },
-  carrier_administrator: { fields: { roles: ['carrier_administrator'] }, holds: manages, sees: carrierOne, spares: [] },
-  carrier_user: { fields: { roles: ['carrier_user'] }, holds: [], sees: carrierOne, spares: [] },
+  carrier_administrator: {
+    fields: { roles: ['carrier_administrator'] },
+    holds: manages,
+    sees: ownCarrier,
+    mayNotChange: [],
+  },
+  carrier_user: { fields: { roles: ['carrier_user'] }, holds: [], sees: ownCarrier, mayNotChange: [] },
   'custom role carrier_auditor': {
     fields: { roles: ['carrier_auditor'] },
     holds: ['user:read', 'session:read', 'audit:read', 'user:delete', 'key:manage', 'token:introspect'],
-    sees: carrierOne,
-    spares: [],
+    sees: ownCarrier,
+    mayNotChange: [],
   },
   'administrator who must change the password': {
     fields: { ...system, roles: ['administrator'], must_change_password: true },
     holds: 'all',
-    sees: everybody,
-    spares: [],
+    sees: everyUser,
+    mayNotChange: [],
     mustChangePassword: true,
   },
 };

@@ -39,7 +39,7 @@ const OWNER = `
   const { Server, createServer } = require('node:net');
   let server, interrupts = 0;
   process.on('SIGINT', () => interrupts++);
-  const tricks = {
+  const faults = {
     takenPort: () => new Promise((done) => {
       const taken = createServer().listen(0, '127.0.0.1', () => {
         const { address } = Server.prototype, { port } = taken.address();
@@ -50,8 +50,8 @@ const OWNER = `
     namelessUser: () => { require('node:os').userInfo = () => { throw new Error('ENOENT: no such user'); }; },
   };
   const commands = {
-    async start({ dataDir, settings, trick }) {
-      if (trick) await tricks[trick]();
+    async start({ dataDir, settings, fault }) {
+      if (fault) await faults[fault]();
       const began = performance.now();
       server = await startEmbeddedPostgres(dataDir, { settings });
       return { ...server, took: performance.now() - began };
@@ -75,13 +75,13 @@ export class Owner {
 
   /**
    * Starts a server for a data directory.
-   * @param rest with the trick `takenPort`, the first port that looks free is taken; with
-   * `namelessUser`, the user has no entry in /etc/passwd
+   * @param rest.fault a simulated fault: `takenPort` occupies the first port that looks free,
+   * `namelessUser` hides the user's entry in /etc/passwd
    * @returns the properties of the handle, or the `name` and `error` of a thrown error
    */
   async tryStart(
     dataDir: string,
-    rest: { settings?: Record<string, string>; trick?: 'takenPort' | 'namelessUser' } = {},
+    rest: { settings?: Record<string, string>; fault?: 'takenPort' | 'namelessUser' } = {},
   ): Promise<Answer> {
     const answer = await this.ask<Answer>('start', { dataDir, ...rest });
     if (answer.directory) this.onServer(answer.directory);

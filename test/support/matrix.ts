@@ -14,8 +14,10 @@ export interface Cell {
   login: TestLogin;
   target: Person;
   relation: Relation;
+  /** whether the caller may see the target */
   sees: boolean;
-  spared: boolean;
+  /** whether the target has a role that the caller may not grant */
+  isProtected: boolean;
   /** a System User without scope */
   seesAll: boolean;
   holds: (permission: string) => boolean;
@@ -32,7 +34,8 @@ export interface MatrixRow {
   send: (cell: Cell) => Promise<TestAnswer>;
   /** the status for a caller with the permission */
   expected: (cell: Cell) => string;
-  tell?: (answer: TestAnswer) => string;
+  /** the part of a successful response that is compared beside the status */
+  detailOf?: (answer: TestAnswer) => string;
 }
 
 /** Returns the rows about operations. Each cell requests an operation of its user. */
@@ -70,7 +73,7 @@ export function operationRows(service: () => TestService): Record<string, Matrix
         return service().get(`/user/operation/list?actor_id=${cell.target.user_id}`, cell.login);
       },
       expected: (cell) => expected('200 found 1')(cell).replace('404 operation.not_found', '200 found 0'),
-      tell: ({ body }) => ` found ${body.items?.length}`,
+      detailOf: ({ body }) => ` found ${body.items?.length}`,
     },
   };
 }
@@ -142,7 +145,7 @@ export function keyRows(service: () => TestService): Record<string, MatrixRow> {
         return service().get(`/auth/key/list?created_by=${target.user_id}`, login);
       },
       expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
-      tell: ({ body }) => ` found ${body.items?.length}`,
+      detailOf: ({ body }) => ` found ${body.items?.length}`,
     },
     'DELETE /auth/key/{key_id}': {
       permission: 'key:manage',

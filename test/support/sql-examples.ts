@@ -9,7 +9,7 @@ import type { Condition } from '../../src/common/query/filter';
 export const user_id = '00000000-0000-4000-8000-000000000001';
 /** Id of a row that does not exist. */
 export const other_id = '00000000-0000-4000-8000-000000000002';
-/** Id of an operation that receives rows while examples run. */
+/** Id of an import that is receiving rows while examples run. */
 export const operation_id = '00000000-0000-4000-8000-000000000003';
 /** A hash of 32 bytes. */
 export const hash = Buffer.alloc(32, 1);
@@ -60,7 +60,7 @@ export interface SqlExamples {
   read?: (result: never) => unknown;
 }
 
-/** Declares the example calls of a repository. Types demand an example of each public method. */
+/** Declares the example calls of a repository. Each public method must have an example. */
 export function sqlExamples<Repository extends object>(
   repository: new (...args: never[]) => Repository,
   calls: Calls<Repository>,
@@ -69,7 +69,7 @@ export function sqlExamples<Repository extends object>(
   return { repository, calls, read };
 }
 
-/** Gives a value a name by which the comment of an example shows it. */
+/** Names a value, so that comments in docs/sql show the name instead of the content. */
 export function named<Value extends object>(name: string, value: Value): Value {
   return Object.defineProperty(value, inspect.custom, { value: () => name, enumerable: false });
 }

@@ -57,7 +57,7 @@ describe('the access matrix', () => {
       : ` matched ${body.matched} ${(body.skipped as { reason: string }[]).map(({ reason }) => reason).join()}`;
   const notFoundOr = (code: string, then: (cell: Cell) => string) => (cell: Cell) =>
     cell.sees ? then(cell) : `404 ${code}`;
-  const sparedOr = (then: string) => (cell: Cell) => (cell.spared ? '403 access.protected_user' : then);
+  const protectedOr = (then: string) => (cell: Cell) => (cell.isProtected ? '403 access.protected_user' : then);
   const once = ['own'] as const;
 
   const operations: Record<string, MatrixRow> = {
@@ -83,14 +83,14 @@ describe('the access matrix', () => {
       related: relations,
       send: ({ login: { token }, target }) =>
         service.patch(`/user/${target.user_id}`, { token, body: { timezone: 'Europe/Vienna' } }),
-      expected: notFoundOr('user.not_found', sparedOr('200')),
+      expected: notFoundOr('user.not_found', protectedOr('200')),
     },
     'DELETE /user/{user_id}': {
       permission: 'user:delete',
       related: relations,
       send: ({ login, target }) => service.delete(`/user/${target.user_id}`, login),
       expected: notFoundOr('user.not_found', (cell) =>
-        cell.relation === 'own' ? '403 user.self_protected' : sparedOr('204')(cell),
+        cell.relation === 'own' ? '403 user.self_protected' : protectedOr('204')(cell),
       ),
     },
     'POST /user/{user_id}/restore': {
@@ -107,7 +107,7 @@ describe('the access matrix', () => {
       permission: 'user:update',
       related: relations,
       send: ({ login, target }) => service.post(`/user/${target.user_id}/invite`, login),
-      expected: notFoundOr('user.not_found', sparedOr('400 request.invalid')),
+      expected: notFoundOr('user.not_found', protectedOr('400 request.invalid')),
     },
     'POST /user/create': {
       permission: 'user:create',
@@ -127,14 +127,14 @@ describe('the access matrix', () => {
       related: relations,
       send: ({ login, target }) => service.get(`/user/list?user_id=${target.user_id}`, login),
       expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
-      tell: found,
+      detailOf: found,
     },
     'GET /user/export': {
       permission: 'user:export',
       related: relations,
       send: ({ login, target }) => service.get(`/user/export?user_id=${target.user_id}`, login),
       expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
-      tell: ({ text }) => ` found ${text.split('\r\n').length - 2}`,
+      detailOf: ({ text }) => ` found ${text.split('\r\n').length - 2}`,
     },
     'POST /user/import': {
       permission: 'user:import',
@@ -145,25 +145,26 @@ describe('the access matrix', () => {
         return service.post('/user/import?dry_run=true', { token, body, headers: { 'content-type': 'text/csv' } });
       },
       expected: ({ sees }) => `200 ${sees ? 'user.name_taken' : 'access.denied'}`,
-      tell: ({ body }) => ` ${(body.failed as { code: string }[]).map(({ code }) => code).join()}`,
+      detailOf: ({ body }) => ` ${(body.failed as { code: string }[]).map(({ code }) => code).join()}`,
     },
     'PATCH /user/all': {
       permission: 'user:update',
       related: relations,
       send: ({ login: { token }, target }) =>
         service.patch(`/user/all?user_id=${target.user_id}`, { token, body: { timezone: 'Europe/Vienna' } }),
-      expected: ({ sees, spared }) => `200 matched ${sees ? 1 : 0} ${sees && spared ? 'access.protected_user' : ''}`,
-      tell: matched,
+      expected: ({ sees, isProtected }) =>
+        `200 matched ${sees ? 1 : 0} ${sees && isProtected ? 'access.protected_user' : ''}`,
+      detailOf: matched,
     },
     'DELETE /user/all': {
       permission: 'user:delete',
       related: relations,
       send: ({ login, target }) => service.delete(`/user/all?user_id=${target.user_id}`, login),
-      expected: ({ sees, spared, relation }) => {
-        const skipped = relation === 'own' ? 'user.self_protected' : sees && spared ? 'access.protected_user' : '';
+      expected: ({ sees, isProtected, relation }) => {
+        const skipped = relation === 'own' ? 'user.self_protected' : sees && isProtected ? 'access.protected_user' : '';
         return `200 matched ${sees ? 1 : 0} ${skipped}`;
       },
-      tell: matched,
+      detailOf: matched,
     },
     'GET /auth/session/list': {
       permission: null,
@@ -171,7 +172,7 @@ describe('the access matrix', () => {
       send: ({ login, target }) => service.get(`/auth/session/list?session_id=${target.session_id}`, login),
       expected: ({ relation, sees, holds }) =>
         `200 found ${relation === 'own' || (sees && holds('session:read')) ? 1 : 0}`,
-      tell: found,
+      detailOf: found,
     },
     'DELETE /auth/session/{session_id}': {
       permission: null,
@@ -179,16 +180,16 @@ describe('the access matrix', () => {
       send: ({ login, target }) => service.delete(`/auth/session/${target.session_id}`, login),
       expected: (cell) => {
         const reaches = cell.relation === 'own' || (cell.sees && cell.holds('session:revoke'));
-        return reaches ? sparedOr('204')(cell) : '404 session.not_found';
+        return reaches ? protectedOr('204')(cell) : '404 session.not_found';
       },
     },
     'DELETE /auth/session/all': {
       permission: null,
       related: relations,
       send: ({ login, target }) => service.delete(`/auth/session/all?session_id=${target.session_id}`, login),
-      expected: ({ relation, sees, spared, holds }) =>
-        `200 ended ${relation === 'own' || (sees && !spared && holds('session:revoke')) ? 1 : 0}`,
-      tell: ({ body }) => (body.ended === undefined ? '' : ` ended ${body.ended}`),
+      expected: ({ relation, sees, isProtected, holds }) =>
+        `200 ended ${relation === 'own' || (sees && !isProtected && holds('session:revoke')) ? 1 : 0}`,
+      detailOf: ({ body }) => (body.ended === undefined ? '' : ` ended ${body.ended}`),
     },
     'POST /auth/introspect': {
       permission: null,
@@ -202,7 +203,7 @@ describe('the access matrix', () => {
       },
       expected: ({ relation, sees, holds }) =>
         `200 active ${relation === 'own' || (sees && holds('token:introspect'))}`,
-      tell: ({ body }) => ` active ${body.active}`,
+      detailOf: ({ body }) => ` active ${body.active}`,
     },
     'GET /audit/list': {
       permission: 'audit:read',
@@ -210,7 +211,7 @@ describe('the access matrix', () => {
       send: ({ login, target }) =>
         service.get(`/audit/list?event_type=user.created&target_id=${target.user_id}`, login),
       expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
-      tell: found,
+      detailOf: found,
     },
     ...roleRows(() => service),
     'POST /auth/password': {
@@ -270,7 +271,7 @@ describe('the access matrix', () => {
             target,
             relation,
             sees: role.sees.includes(relation),
-            spared: role.spares.includes(relation),
+            isProtected: role.mayNotChange.includes(relation),
             seesAll: role.sees.includes('system user'),
             holds,
           };
@@ -286,7 +287,7 @@ describe('the access matrix', () => {
               : '403 access.denied';
           const answer = await operation.send(cell);
           const code: string | undefined = answer.body?.code;
-          const got = `${answer.status}${code === undefined ? (operation.tell?.(answer) ?? '') : ` ${code}`}`;
+          const got = `${answer.status}${code === undefined ? (operation.detailOf?.(answer) ?? '') : ` ${code}`}`;
           if (got !== wanted) wrong.push(`${name} on ${relation}: ${got}, not ${wanted}`);
           await repair();
         }

@@ -67,7 +67,7 @@ describe('tampering with the audit log', () => {
     `with gone as (delete from events returning 1) select count(*) from gone`,
     `insert into events select * from events on conflict (event_id) do update set event_type = 'forged'`,
     `merge into events using (select 1) one on true when matched then delete`,
-  ])('rejects for the database role of the service: %s (O13)', async (statement) => {
+  ])('rejects tampering by the database role of the service: %s (O13)', async (statement) => {
     const before = await log();
     expect(before.length).toBeGreaterThan(3);
     await expect(service.rows(statement)).rejects.toThrow(refusal);
@@ -84,7 +84,7 @@ describe('tampering with the audit log', () => {
     `update events set ip = '192.0.2.1'`,
     `update events set changes = '{"first_name": {"before": "Eve", "after": "Eve"}}'`,
     `update events set target_version = 99`,
-  ])('rejects even while a user is purged: %s (O13)', async (statement) => {
+  ])('rejects tampering even while a user is purged: %s (O13)', async (statement) => {
     const before = await log();
     await expect(whileErasing(statement)).rejects.toThrow(refusal);
     expect(await log()).toEqual(before);

@@ -155,7 +155,7 @@ describe('bulk changes and their undo: permissions and the last administrator', 
     expect((await rowOf(down.user_id))?.['roles']).toEqual(['reader']);
   });
 
-  it('rejects an undo by a caller who lost the permission or the scope (Z16)', async () => {
+  it('rejects an undo without the permission, and skips users who left the scope of the caller (Z16)', async () => {
     const operator = await loginAs(['operator']);
     const user = await service.createUser({ carrier_id: 'z12' });
     const other = await system(['reader']);

@@ -74,7 +74,7 @@ describe('links in mails come from the configuration only', () => {
     ],
     ['no Host, over HTTP/1.1', ['POST /auth/reset_email HTTP/1.1'], /^HTTP\/1\.1 400 /],
     ['an absolute target', ['POST http://evil.test/auth/reset_email HTTP/1.1', 'Host: localhost'], nowhere],
-    ['an absolute target of ours', [`POST ${base}/auth/reset_email HTTP/1.1`, 'Host: evil.test'], nowhere],
+    ['an absolute target of the service', [`POST ${base}/auth/reset_email HTTP/1.1`, 'Host: evil.test'], nowhere],
   ])('rejects link poisoning by %s (R1)', async (_name, head, refusal) => {
     await endMailLimits(service);
     expect(await exchange(...head)).toMatch(refusal);

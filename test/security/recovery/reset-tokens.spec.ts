@@ -96,7 +96,7 @@ describe('the token of a reset link', () => {
   describe('an outdated link', () => {
     const asAdmin = () => service.admin.token;
     it.each<[string, (token: string) => Promise<unknown>]>([
-      ['a newer wish', () => mailedResetToken(service, user.email)],
+      ['a newer request', () => mailedResetToken(service, user.email)],
       ['a reset by another link', async () => reset(await mailedResetToken(service, user.email))],
       [
         'a change of the password',
@@ -120,7 +120,7 @@ describe('the token of a reset link', () => {
       ['deletion', () => service.delete(`/user/${user.user_id}`, { token: asAdmin() })],
       ['deletion in bulk', () => service.delete(`/user/all?user_id=${user.user_id}`, { token: asAdmin() })],
       ['purging', () => service.delete(`/user/${user.user_id}?purge=true`, { token: asAdmin() })],
-    ])('stays invalid after %s (R12)', async (_name, event) => {
+    ])('rejects a link after %s (R12)', async (_name, event) => {
       const token = await mailedResetToken(service, user.email);
       expect((await service.get(`/auth/reset/${token}`)).status).toBe(200);
       await event(token);
@@ -130,7 +130,7 @@ describe('the token of a reset link', () => {
       await expectInvalid(token);
     });
 
-    it('stops working at a newer request, before the new mail is sent (R12)', async () => {
+    it('rejects a link from a newer request on, before the new mail is sent (R12)', async () => {
       const token = await mailedResetToken(service, user.email);
       await endMailLimits(service);
       await service.mailbox.stop();
@@ -148,7 +148,7 @@ describe('the token of a reset link', () => {
     }
   });
 
-  it('expires: works five seconds before its end and not one second after (R13)', async () => {
+  it('accepts a link five seconds before its expiry and rejects it one second after (R13)', async () => {
     const token = await mailedResetToken(service, user.email);
     const [{ life = 0 } = {}] = await service.rows<{ life: number }>(
       'select extract(epoch from expires_at - now())::float as life from one_time_tokens where user_id = $1',

@@ -56,7 +56,7 @@ describe('granting and removing permissions', () => {
       ).toBe(201);
     });
 
-    it('rejects granting or removing such a role for one user or many (Z10)', async () => {
+    it('rejects granting or removing a role beyond the caller for one user or many (Z10)', async () => {
       const victim = await service.createUser({ user_type: 'system', roles: ['reader'] });
       for (const [method, path, body] of [
         ['PATCH', `/user/${victim.user_id}`, { roles: ['operator'] }],

@@ -174,7 +174,7 @@ describe('the last administrator', () => {
 
   describe('two administrators who remove each other', () => {
     it.each(one.filter(([title]) => !title.startsWith('given')))(
-      '%s: keeps one of the two in every round (Z15)',
+      '%s: keeps one of two administrators in every round (Z15)',
       async (_title, method, query, body) => {
         for (let round = 0; round < rounds; round++) {
           const [first, second] = await onlyTwo();
@@ -192,7 +192,7 @@ describe('the last administrator', () => {
       },
     );
 
-    it('keeps one when bulk and single requests run at once, also by a third caller (Z15)', async () => {
+    it('keeps an administrator when bulk and single requests run at once, also by a third caller (Z15)', async () => {
       for (let round = 0; round < rounds; round++) {
         const [first, second] = await onlyTwo();
         const all = `/user/all?user_id_in=${first.user_id},${second.user_id}`;

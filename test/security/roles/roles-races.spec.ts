@@ -98,7 +98,7 @@ describe('roles that are granted and changed at the same time', () => {
     }
   }
 
-  it.each(Object.keys(ways))('%s waits for the deletion of the role and is then rejected (Z17)', async (way) => {
+  it.each(Object.keys(ways))('%s waits for the deletion of the role and leaves no user with it (Z17)', async (way) => {
     const role = await newRole();
     const give = await (ways[way] as (typeof ways)[string])(role);
     const answer = await whileUnderWay(async (client) => {

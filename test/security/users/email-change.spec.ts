@@ -221,7 +221,7 @@ describe('a change of the e-mail address', () => {
     const administrator = await service.loginAs({ roles: ['carrier_administrator'] });
     const toFree = visibleResponse(await propose(next));
     expect(visibleResponse(await propose(taken.email))).toEqual(toFree);
-    const told = async (email: string) => {
+    const proposeAsAdministrator = async (email: string) => {
       const colleague = await service.createUser();
       const { status, headers, body } = await service.patch(`/user/${colleague.user_id}`, {
         token: administrator.token,
@@ -235,7 +235,8 @@ describe('a change of the e-mail address', () => {
         pending: body.email_pending,
       };
     };
-    expect(await told(taken.email)).toEqual({ ...(await told(`free-${next}`)), pending: taken.email });
+    const free = await proposeAsAdministrator(`free-${next}`);
+    expect(await proposeAsAdministrator(taken.email)).toEqual({ ...free, pending: taken.email });
     const token = await confirmationTo(taken.email);
     const refused = await confirm(token);
     expect(refused.body).toMatchObject({ status: 409, code: 'user.email_taken' });
