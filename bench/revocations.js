@@ -11,7 +11,7 @@ const { tell } = require('./stage');
 const { Victims } = require('./victims');
 
 const SEEN_WITHIN_MS = 10_000;
-const REMEMBER_ATTEMPTS = 5;
+const CACHE_ATTEMPTS = 5;
 const NEVER = target.atMost(0, 'times');
 /** Targets with notifications: a short delay. Targets without: no outdated response at all. */
 const NOTIFIED = { p99: target.atMost(50, 'ms'), outdated: target.none };
@@ -156,7 +156,7 @@ async function makeReady(bench, kind) {
  * notification. The first responses may still come from the database.
  */
 async function usesCache({ client, there }, { session_id, access_token }) {
-  for (let attempt = 0; attempt < REMEMBER_ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < CACHE_ATTEMPTS; attempt++) {
     const user_agent = `bench ${attempt}`;
     await client.query('update sessions set user_agent = $2 where session_id = $1', [session_id, user_agent]);
     const { session } = await there.check(access_token);

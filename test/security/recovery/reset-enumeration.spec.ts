@@ -80,7 +80,7 @@ describe('requests for a reset link', () => {
       (await service.rows('select 1 from graphile_worker._private_jobs where attempts > 0 and last_error is not null'))
         .length > 0;
 
-    async function expectNothingTold(): Promise<void> {
+    async function expectSameResponse(): Promise<void> {
       await endMailLimits(service);
       const answer = await ask('unknown@example.com');
       expect(visibleResponse(await ask(known))).toEqual(visibleResponse(answer));
@@ -99,7 +99,7 @@ describe('requests for a reset link', () => {
 
     it('returns the same response while the mail server is down, and delivers the mail later (R6, F9)', async () => {
       await service.mailbox.stop();
-      await expectNothingTold();
+      await expectSameResponse();
       const queued = await service.rows<{ job: string }>(
         'select jobs::text as job from graphile_worker._private_jobs jobs',
       );
@@ -118,7 +118,7 @@ describe('requests for a reset link', () => {
       await new Promise<void>((resolve) =>
         refusing.listen(Number(new URL(service.mailbox.url).port), '127.0.0.1', resolve),
       );
-      await expectNothingTold();
+      await expectSameResponse();
       await new Promise<void>((resolve) => refusing.close(resolve));
       await service.mailbox.start();
       await expectDelivered();

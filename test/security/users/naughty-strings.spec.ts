@@ -50,7 +50,7 @@ describe('naughty strings', () => {
   });
 
   it('survives naughty strings as keys, names, addresses, ids and search words (I14)', async () => {
-    const calm = ({ status }: { status: number }) => status < 500 && status !== 413;
+    const isHandled = ({ status }: { status: number }) => status < 500 && status !== 413;
     const rest = (text: string) => ({
       phone: text,
       locale: text,
@@ -67,13 +67,13 @@ describe('naughty strings', () => {
       { [text]: 1 },
       rest(text),
     ]);
-    expect(await unexpectedResponses(bodies, JSON.stringify, patch, calm)).toEqual([]);
+    expect(await unexpectedResponses(bodies, JSON.stringify, patch, isHandled)).toEqual([]);
     const names = (index: number) =>
       index % 4 === 0 ? ['q', 'email_like', 'role', 'carrier_id_ne', 'cursor', 'order_by'] : ['q', 'attributes.a'];
     const queries = allNaughtyStrings.flatMap((text, index) =>
       names(index).map((name) => `/user/list?count=none&${name}=${encodeURIComponent(text)}`),
     );
-    expect(await unexpectedResponses(queries, String, (url) => service.get(url, { token }), calm)).toEqual([]);
+    expect(await unexpectedResponses(queries, String, (url) => service.get(url, { token }), isHandled)).toEqual([]);
     const unknown = allNaughtyStrings.map((text) => ({ url: `/user/list?${encodeURIComponent(text)}=1` }));
     expect(
       await unexpectedResponses(
