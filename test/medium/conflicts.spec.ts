@@ -150,7 +150,7 @@ describe('requests that PostgreSQL aborts in favour of another one', () => {
     },
   );
 
-  it('lets nothing that an aborted attempt left running write into the next one (F26)', async () => {
+  it('keeps work of an aborted attempt from writing into the next attempt (F26)', async () => {
     const [host, database] = [service.app.get(TransactionHost), service.app.get(Database)];
     await service.rows('create table written (tried integer)');
     let tried = 0;

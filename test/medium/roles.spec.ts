@@ -177,7 +177,7 @@ describe('roles', () => {
   });
 
   describe('in use', () => {
-    it('keeps a role that an active user has, and restores a deleted user without a deleted role', async () => {
+    it('rejects deleting a role that a user has, and restores a deleted user without a deleted role', async () => {
       const name = await add({ user_types: ['carrier'] });
       const user = await service.createUser({ roles: [name, 'carrier_user'] });
       expect(codeOf(await remove(name))).toBe('409 role.in_use');
@@ -187,7 +187,7 @@ describe('roles', () => {
       expect([restored.status, restored.body.roles]).toEqual([200, ['carrier_user']]);
     });
 
-    it('keeps a role that another role names, unless it names itself', async () => {
+    it('rejects deleting a role that another role names, but not one that names only itself', async () => {
       const name = await add();
       const other = await add({ may_grant: [name] });
       await change(name, { may_grant: [name] });
@@ -196,7 +196,7 @@ describe('roles', () => {
       expect((await remove(name)).status).toBe(204);
     });
 
-    it('keeps a role open to the kinds of users who have it', async () => {
+    it('rejects closing a role to a type of users who have it', async () => {
       const name = await add({ user_types: ['system', 'carrier'] });
       const user = await service.createUser({ roles: [name] });
       expect(codeOf(await change(name, { user_types: ['system'] }))).toBe('409 role.in_use');

@@ -173,7 +173,7 @@ describe('requests with an Idempotency-Key', () => {
     expect(await keys()).toHaveLength(2);
   });
 
-  it('takes over the claim of a dead process after its lease, and lets the first one commit nothing (F3)', async () => {
+  it('takes over the claim of a stalled request after its lease, which then commits nothing (F3)', async () => {
     const blocker = new Client({ connectionString: service.config.DATABASE_URL });
     await blocker.connect();
     const body = person();

@@ -203,7 +203,7 @@ describe('paths that resemble a protected route', () => {
     expect((await service.get(`/user/${user_id}`, { token: service.admin.token })).status).toBe(200);
   });
 
-  it('meets the same guard by absolute, authority and asterisk targets (H6)', async () => {
+  it('opens no protected path by absolute, authority and asterisk targets (H6)', async () => {
     const found: string[] = [];
     for (const { method, path } of routes.filter(({ closed }) => closed))
       for (const target of [

@@ -67,7 +67,7 @@ describe('counters of failed logins', () => {
     expect((await failTimes(5, user.name)).map(({ status }) => status)).toEqual([401, 401, 401, 401, 429]);
   });
 
-  it('counts the attempts of a dead process as failures after 15 seconds (L7)', async () => {
+  it('counts the attempts of a killed process as failures after 15 seconds (L7)', async () => {
     const user = await service.createUser();
     const left = (seconds: number) =>
       service.rows(

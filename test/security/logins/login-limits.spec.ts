@@ -177,7 +177,7 @@ describe('guessing passwords', () => {
     expect((await attempt(owner.name, 'another horse battery staple')).status).toBe(200);
   });
 
-  it('knows an address and its /64 for 30 days, and limits it like any other (L11)', async () => {
+  it('limits a known address and its /64 separately for 30 days, like any other (L11)', async () => {
     const owner = await service.createUser();
     expect((await attempt(owner.name, password, '2001:db8:0:7::1')).status).toBe(200);
     await failTimes(5, owner.name);
