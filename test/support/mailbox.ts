@@ -15,6 +15,8 @@ export interface ReceivedMail {
 /** A real SMTP server on loopback that stores received mails. */
 export class Mailbox {
   readonly mails: ReceivedMail[] = [];
+  /** Rejects connections. Unlike after `stop`, no other process can get the port. */
+  rejects = false;
   private server: SMTPServer | null = null;
   private port = 0;
 
@@ -27,6 +29,7 @@ export class Mailbox {
     const server = new SMTPServer({
       authOptional: true,
       disabledCommands: ['STARTTLS', 'AUTH'],
+      onConnect: (_session, done) => done(this.rejects ? new Error('rejected by the test') : null),
       onData: (stream, session, done) => {
         const chunks: Buffer[] = [];
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -140,13 +140,13 @@ describe('flooding an inbox with mails of the service', () => {
 
   it('keeps an invitation that waits to be sent if a further one is delayed (E13)', async () => {
     const email = 'waiting@example.com';
-    await service.mailbox.stop();
+    service.mailbox.rejects = true;
     const { user_id } = (await create('waiting', email)).body;
     for (let round = 0; round < 5; round++)
       expect((await service.post(`/user/${user_id}/invite`, service.admin)).status).toBe(202);
     const failed = `select 1 from graphile_worker.jobs where key = $1 and attempts > 0 and locked_at is null`;
     await until(async () => (await service.rows(failed, [`invitation:${user_id}`])).length > 0);
-    await service.mailbox.start();
+    service.mailbox.rejects = false;
     await service.rows('update graphile_worker._private_jobs set run_at = now() where attempts > 0');
     await until(() => Promise.resolve(mailsTo(email).length > 0));
     await queueEmpty(service);
@@ -185,12 +185,12 @@ describe('flooding an inbox with mails of the service', () => {
   it('mails no queued invitation to another address than the counted one (E13)', async () => {
     const email = 'late@example.com';
     for (let round = 0; round < 3; round++) await createAndDelete(`late-${round}`, email);
-    await service.mailbox.stop();
+    service.mailbox.rejects = true;
     const { user_id } = (await create('late-moved', 'first@example.com')).body;
     const failed = `select 1 from graphile_worker.jobs where key = $1 and attempts > 0 and locked_at is null`;
     await until(async () => (await service.rows(failed, [`invitation:${user_id}`])).length > 0);
     expect((await service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email } })).status).toBe(200);
-    await service.mailbox.start();
+    service.mailbox.rejects = false;
     await service.rows('update graphile_worker._private_jobs set run_at = now() where attempts > 0');
     await queueEmpty(service);
     expect(mailsTo(email)).toHaveLength(3);
@@ -235,7 +235,7 @@ describe('flooding an inbox with mails of the service', () => {
   });
 
   it('keeps no address of a purged user in the queue (E13)', async () => {
-    await service.mailbox.stop();
+    service.mailbox.rejects = true;
     const { user_id } = (await create('purged', 'purged@example.com')).body;
     const waiting = () =>
       service.rows(`select 1 from graphile_worker._private_jobs where payload::text like '%purged@%'`);
@@ -245,7 +245,7 @@ describe('flooding an inbox with mails of the service', () => {
     expect(await waiting()).toHaveLength(1);
     expect((await service.delete(`/user/${user_id}?purge=true`, service.admin)).status).toBe(204);
     expect(await waiting()).toEqual([]);
-    await service.mailbox.start();
+    service.mailbox.rejects = false;
   });
 
   it('keeps no address in the counters, and removes those that have ended', async () => {
