@@ -25,7 +25,8 @@ import { UsersTransferModule } from './users-transfer/users-transfer.module';
 
 /**
  * Lists the modules of the service.
- * `users-bulk` and `users-transfer` come before `users`, so that `/user/all` is not read as an id.
+ * `users-bulk` and `users-transfer` come before `users`, so that the router does not read
+ * `/user/all` as a user id.
  */
 @Module({})
 export class AppModule {
@@ -33,31 +34,27 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        ...[
-          ConfigModule.forRoot(config),
-          DatabaseModule,
-          EventsModule,
-          JobsModule,
-          MailModule,
-          RateLimitsModule,
-          RolesModule,
-          SessionsModule,
-          ApiKeysModule,
-        ],
-        ...[
-          OperationsModule,
-          UsersBulkModule,
-          UsersTransferModule,
-          UsersModule,
-          AuthModule,
-          RecoveryModule,
-          HealthModule,
-          DocsModule,
-        ],
+        ConfigModule.forRoot(config),
+        DatabaseModule,
+        EventsModule,
+        JobsModule,
+        MailModule,
+        RateLimitsModule,
+        RolesModule,
+        SessionsModule,
+        ApiKeysModule,
+        OperationsModule,
+        UsersBulkModule,
+        UsersTransferModule,
+        UsersModule,
+        AuthModule,
+        RecoveryModule,
+        HealthModule,
+        DocsModule,
       ],
       providers: [
         { provide: APP_PIPE, useFactory: createValidationPipe },
-        // In this order: a caller without access must not learn from the second guard.
+        // The order matters: a caller without access must not see the errors of the second guard.
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_GUARD, useClass: RequestRulesGuard },
         { provide: APP_FILTER, useValue: new ProblemFilter(serviceUrl(config)) },

@@ -25,7 +25,7 @@ import { docsPolicy, setupDocs } from './docs/docs.setup';
 
 /**
  * Headers of every response.
- * Pages replace the policy (OWASP ASVS 3.4, HTTP Headers Cheat Sheet).
+ * Pages replace the content security policy (OWASP ASVS 3.4, HTTP Headers Cheat Sheet).
  */
 const securityHeaders = {
   'cache-control': 'no-store',
@@ -53,12 +53,12 @@ const saneRequestId = /^[A-Za-z0-9._-]{1,64}$/;
 /** Path without a route. `isPlain` is false for it, so no client can request it directly. */
 const nowhere = '/.';
 /**
- * Time for running requests when the service stops.
+ * Milliseconds for running requests to finish when the service stops.
  * Docker allows ten seconds for the whole stop.
  */
 const drainMs = 6_000;
 
-/** Limits of the time and the size of request bodies. */
+/** Limits on the time and the size of request bodies. */
 export interface BodyLimits extends ReceivingLimits {
   /** maximum size of an uploaded file */
   uploadMaxBytes: number;
@@ -120,8 +120,7 @@ function createAdapter(config: Config): FastifyAdapter {
     genReqId: requestIdOf,
     requestIdHeader: false,
     // No route needs escapes. Paths with escapes get 404, so that a proxy and the router cannot
-    // read
-    // a path differently (CVE-2026-22031, -33804, -85184).
+    // read a path differently (CVE-2026-22031, -33804, -85184).
     rewriteUrl: ({ url = '/' }: { url?: string }) => (isPlain(url) ? url : nowhere),
     // The router must not reject long parameters, because its response would repeat them.
     // A long id is an unknown id.
@@ -183,7 +182,8 @@ function securityHeadersOf({ PUBLIC_URL }: Config): Record<string, string> {
 }
 
 /**
- * Responds to input that is not HTTP like to any other invalid request, and closes the connection.
+ * Responds to input that is not HTTP in the same format as to any invalid request, and closes the
+ * connection.
  */
 function respondToClientError(config: Config, error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {

@@ -41,8 +41,8 @@ async function start(): Promise<void> {
 
 /**
  * Starts the service.
- * With `ADMIN_PASSWORD`, the first administrator is created before the service listens. A link is
- * created after that, because it would be lost if the port is taken.
+ * With `ADMIN_PASSWORD`, creates the first administrator before the service listens. Without it,
+ * creates the one-time link afterwards: the link would be lost if the port is taken.
  */
 async function serve(config: Config): Promise<void> {
   app = await createApp(config);
@@ -53,7 +53,7 @@ async function serve(config: Config): Promise<void> {
 }
 
 /**
- * Prints to the terminal, or as JSON log lines otherwise.
+ * Prints the addresses of the service to the terminal, or otherwise as JSON log lines.
  * The one-time link is printed as plain text and never logged.
  */
 function announce(config: Config, link: string | null): void {
@@ -75,9 +75,8 @@ function announce(config: Config, link: string | null): void {
 }
 
 /**
- * Stops the service after running requests have finished, and exits after 9.5 seconds at the
- * latest.
- * A start that is still running is completed first, so that everything it started can be stopped.
+ * Stops the service once running requests have finished, and exits after at most 9.5 seconds.
+ * Waits for a start that is still running, so that everything that it started can be stopped.
  */
 function stop(code: number): Promise<void> {
   stopping ??= (async () => {

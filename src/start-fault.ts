@@ -7,7 +7,7 @@ import { EmbeddedPostgresError } from './embedded-postgres/embedded-postgres';
  * SQLSTATE classes of a rejected connection: wrong credentials, unknown database, missing
  * privilege.
  */
-const refusedStates = /^(28|3D|42501)/;
+const rejectedStates = /^(28|3D|42501)/;
 
 /**
  * Explains why the service cannot start, so that an operator can act on it.
@@ -26,7 +26,7 @@ export function explainStartFault(error: unknown): string | null {
   // During the start the service connects only to the database.
   if (
     fromDatabaseError(markDriverFault(firstOf(error))) === null &&
-    !refusedStates.test(code) &&
+    !rejectedStates.test(code) &&
     message !== 'timeout expired'
   )
     return null;

@@ -10,9 +10,9 @@ type Done = (release?: Error | boolean) => void;
 type OnConnected = (error: Error | undefined, client: PoolClient | undefined, done: Done) => void;
 
 /**
- * Connection pool of the worker that gives lost connections an error code with which it retries.
- * If the connection is lost while the worker stores the result of a job, it does not retry: the job
- * stays locked for four hours and then runs again.
+ * Connection pool of the worker. Gives the error of a lost connection a code after which the worker
+ * retries. Without the code, a job whose result could not be stored would stay locked for four
+ * hours and then run again.
  * @see https://github.com/graphile/worker/issues/210
  */
 export class JobsPool extends Pool {

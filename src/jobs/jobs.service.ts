@@ -26,7 +26,7 @@ import { type Job, JobsRepository } from './jobs.repository';
  */
 export type JobHandler = (payload: Record<string, unknown>) => Promise<void>;
 
-/** Time for running jobs to end when the service stops. Then they return to the queue. */
+/** Time for running jobs to end when the service stops. Unfinished jobs return to the queue. */
 const stopTimeoutMs = 4_000;
 /** A job that is locked for longer is considered abandoned by a killed process. */
 const abandonedAfterSeconds = 300;
@@ -59,8 +59,8 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
 
   /**
    * Registers a recurring job. Call it when a module starts.
-   * All instances together enqueue the job once per time, and run it one at a time. A failed job is
-   * retried. A time at which no instance was running is skipped.
+   * All instances together enqueue the job once per scheduled time, and never run it twice at once.
+   * A failed job is retried. A time at which no instance was running is skipped.
    * @param when crontab expression in UTC: `7 * * * *` is seven minutes past each hour
    */
   every(when: string, name: string, handler: () => Promise<void>): void {
@@ -116,7 +116,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     this.runner.promise.catch((error: unknown) => this.logger.error(`jobs: stopped: ${String(error)}`));
   }
 
-  /** Stops taking jobs while the running requests end. */
+  /** Stops taking jobs while running requests finish. */
   onModuleDestroy(): void {
     clearInterval(this.release);
     this.stopped = this.stopWorkers();
@@ -133,7 +133,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
       .catch((error: unknown) => this.logger.warn(`jobs: ${String(error)}`));
   }
 
-  /** Stops the workers. A hanging job must not delay the shutdown, nor stay locked after it. */
+  /** Stops the workers. A hanging job neither delays the shutdown nor stays locked afterwards. */
   private async stopWorkers(): Promise<void> {
     const force = async () => this.workers?.forcefulShutdown('the service stops');
     const timer = setTimeout(() => void force().catch(() => undefined), stopTimeoutMs);
