@@ -25,8 +25,8 @@ export class ActivityNotes implements OnModuleDestroy {
   }
 
   /**
-   * Notes that a session is in use. Persists it within a second, or at once if the session would
-   * expire by then.
+   * Notes that a session is in use. Persists the activity within a second, or at once if the
+   * session expires within three seconds.
    */
   add(session_id: string, user_id: string, endsInMs: number): void {
     this.pending.set(session_id, { user_id, at: monotonicMs() });
@@ -44,7 +44,7 @@ export class ActivityNotes implements OnModuleDestroy {
     await this.write();
   }
 
-  /** Drops notes after an error: the next use of the session is noted again. */
+  /** Persists all notes. Logs and drops a batch that fails: the sessions are noted again later. */
   private async write(): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;

@@ -13,9 +13,7 @@ export interface ActingRecord extends UserRecord {
   may_grant: string[];
 }
 
-/**
- * The user and the session behind a request. Columns that both have are prefixed for the session.
- */
+/** The user and the session behind a request. Columns of the session start with `session_`. */
 export interface LiveLoginRecord extends ActingRecord {
   session_id: string;
   session_created_at: Date;

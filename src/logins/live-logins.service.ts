@@ -28,14 +28,14 @@ interface CachedLogin extends LiveLogin {
   readonly noteEvery: number;
 }
 
-/** A read under way. */
+/** A read from the database that has not finished. */
 interface Read {
   askedAt: number;
   /** whether a change was notified since the read began */
   disturbed: boolean;
 }
 
-/** Logins to cache; about 4 kB each. */
+/** Maximum number of cached logins; about 4 kB each. */
 const loginsMax = 20_000;
 /** Maximum age of values that change without a notification, such as the last login. */
 const ageMaxMs = 60_000;
@@ -43,8 +43,9 @@ const ageMaxMs = 60_000;
 /**
  * Finds the login behind a request, from memory while it cannot have changed (ADR 0010).
  * A change of a user, the end of a session and a change of a role notify every instance, which
- * removes the cached logins. A notification never adds or updates one, so a late notification
- * cannot revive a login. A login that is read while a notification arrives is not cached.
+ * removes the cached logins. A notification never adds or updates a cached login, so a late
+ * notification cannot revive an ended session. A login that is read while a notification arrives is
+ * not cached.
  */
 @Injectable()
 export class LiveLoginsService {
@@ -53,7 +54,7 @@ export class LiveLoginsService {
     dispose: ({ user }, session_id) => removeFrom(this.sessionsOf, user.user_id, session_id),
   });
   private readonly sessionsOf = new Map<string, Set<string>>();
-  /** reads under way, by user */
+  /** unfinished reads, by user */
   private readonly readsOf = new Map<string, Set<Read>>();
 
   constructor(
@@ -84,7 +85,7 @@ export class LiveLoginsService {
 
   /** Reads the login from the database, and caches it. */
   async read(session_id: string, user_id: string): Promise<LiveLogin | null> {
-    // Otherwise a session in use would seem to have expired.
+    // Otherwise a session with recent activity could appear to be expired.
     await this.notes.writeBefore(session_id);
     const read: Read = { askedAt: monotonicMs(), disturbed: false };
     addTo(this.readsOf, user_id, read);
@@ -153,9 +154,9 @@ function sessionOf(login: LiveLoginRecord): SessionResponse {
     expires_at: login.session_expires_at,
   };
   const origin = { ip: login.session_ip, user_agent: login.session_user_agent };
-  const living = { active: true, ended_at: null, ended_reason: null, ended_by: null };
+  const state = { active: true, ended_at: null, ended_reason: null, ended_by: null };
   return toSessionResponse(
-    { session_id, user_id, user_type, name, carrier_id, ...times, ...origin, ...living },
+    { session_id, user_id, user_type, name, carrier_id, ...times, ...origin, ...state },
     session_id,
   );
 }

@@ -14,7 +14,7 @@ export interface LoginQueueLimits {
   runningPerAccountMax: number;
   /** attempts that wait for others on the same account, on all accounts together */
   waitingMax: number;
-  /** attempts that wait on one account, which must not take the places of all others */
+  /** attempts that wait on one account, so that no account takes the places of all others */
   waitingPerAccountMax: number;
   /** milliseconds after which a waiting attempt is rejected */
   patienceMs: number;
@@ -22,8 +22,8 @@ export interface LoginQueueLimits {
 
 /**
  * Limits how many login attempts run at the same time in this process.
- * Rejects further attempts before they cost a statement. Attempts on one account wait for each
- * other, because the account lockout allows only a few at once.
+ * Rejects further attempts before they cost a database statement. Attempts on one account wait for
+ * each other, because the account lockout allows only a few at once.
  */
 export class LoginQueue {
   private readonly accounts = new Map<string, AccountQueue>();
@@ -32,7 +32,7 @@ export class LoginQueue {
 
   constructor(private readonly limits: LoginQueueLimits) {}
 
-  /** Returns whether as many attempts run as are allowed on all accounts together. */
+  /** Returns whether the maximum number of attempts on all accounts together is running. */
   get isFull(): boolean {
     return this.running >= this.limits.runningMax;
   }

@@ -9,11 +9,11 @@ import type { UserRecord } from '../users/users.dto';
 /** Identifies the user whose password is verified. A `login` is a name or an e-mail address. */
 export type LoginClaim = { login: string } | { user_id: string };
 
-/** A living user, and the stored password. */
+/** A user who is not deleted, with the stored password. */
 export type LoginRecord = UserRecord & StoredPassword;
 
-/** Why a login is refused although the password was right. */
-export type LoginRefusal = 'auth.invalid_credentials' | 'auth.ip_not_allowed';
+/** Error code of a login that is rejected although the password was right. */
+export type LoginRejection = 'auth.invalid_credentials' | 'auth.ip_not_allowed';
 
 /** The SQL of logins. */
 @Injectable()
@@ -21,8 +21,8 @@ export class LoginsRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns the living user with a login in lower case, or with an id.
-   * Names contain no `@`, addresses do.
+   * Returns the user with a lower-case login or with an id, or null. Deleted users are not found.
+   * A login with `@` is an e-mail address, because names contain no `@`.
    */
   async find(claim: LoginClaim): Promise<LoginRecord | null> {
     const [row] = await this.database.runPrepared<LoginRecord>(sql`
@@ -50,8 +50,8 @@ export class LoginsRepository {
     user_id: string,
     password_changed_at: Date | null,
     ip: string | null,
-  ): Promise<LoginRefusal | null> {
-    const [row] = await this.database.runPrepared<{ refusal: LoginRefusal | null }>(sql`
+  ): Promise<LoginRejection | null> {
+    const [row] = await this.database.runPrepared<{ rejection: LoginRejection | null }>(sql`
       select
         case
           when deleted_at is not null or status <> 'active'
@@ -59,11 +59,11 @@ export class LoginsRepository {
           then 'auth.invalid_credentials'
           when cardinality(allowed_ips) > 0 and not coalesce(${ip}::inet <<= any(allowed_ips), false)
           then 'auth.ip_not_allowed'
-        end as refusal
+        end as rejection
       from users
       where user_id = ${user_id}::uuid
       for no key update`);
-    return row === undefined ? 'auth.invalid_credentials' : row.refusal;
+    return row === undefined ? 'auth.invalid_credentials' : row.rejection;
   }
 
   /** Locks a user. Runs the same statement for null, so that a missing user takes as long (L19). */
@@ -81,7 +81,7 @@ export class LoginsRepository {
     return row as UserRecord;
   }
 
-  /** Makes a locked user change the password, unless the user must already. */
+  /** Makes a locked user change the password. Does nothing if a change is already required. */
   async demandPasswordChange(user_id: string, event: EventBase): Promise<void> {
     await this.database.runPrepared(demandPasswordChangeSql(user_id, event));
   }

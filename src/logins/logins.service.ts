@@ -15,7 +15,7 @@ import { toUserResponse, type UserResponse } from '../users/users.dto';
 import { LoginQueue } from './login-queue';
 import { type LoginClaim, type LoginRecord, LoginsRepository } from './logins.repository';
 
-/** A user whose password was right. The attempt is open: `completeLogin` or `pass` closes it. */
+/** A user with a verified password. Close the open attempt with `completeLogin` or `pass`. */
 export interface VerifiedLogin {
   user: UserResponse;
   attempt: LoginAttempt;
@@ -38,7 +38,7 @@ const firstPauseMs = 10;
 const longestPauseMs = 250;
 
 /**
- * Logs users in. Every password is verified here, so that all ways have the same limits
+ * Logs users in. Every password is verified here, so that all ways to log in have the same limits
  * (OWASP ASVS 6.3.4).
  */
 @Injectable()
@@ -63,7 +63,7 @@ export class LoginsService {
     this.unknownLoginsKey = deriveKey(config.APP_SECRET, 'unknown-logins');
   }
 
-  /** Returns whether the next attempt is rejected, because too many run. */
+  /** Returns whether the next attempt would be rejected because too many are running. */
   get isFull(): boolean {
     return this.queue.isFull;
   }
@@ -75,7 +75,7 @@ export class LoginsService {
    */
   login(login: string, password: string, caller: Caller): Promise<CompletedLogin | null> {
     const claim = { login: lowerCase(login) };
-    // The attempt is closed before the next one on the account starts, which then need not poll.
+    // The attempt is closed before the next attempt on the account starts, so none has to poll.
     return this.queue.run(claim.login, async (deadline) => {
       const verified = await this.verifyPassword(claim, password, systemActorFor(caller), deadline);
       if (verified === null) return null;
@@ -121,7 +121,7 @@ export class LoginsService {
   /**
    * Verifies a password. Returns null after a wrong password, which counts as a failure.
    * A missing user, a disabled user and a user without a password take as long as a wrong password.
-   * The attempt counts before the password is verified. Close it with `completeLogin` or `pass`.
+   * Counts the attempt before the password is verified. Close it with `completeLogin` or `pass`.
    */
   private async verifyPassword(
     claim: LoginClaim,
@@ -165,14 +165,14 @@ export class LoginsService {
   ): Promise<CompletedLogin> {
     const { ip } = caller;
     const service = systemActorFor(caller);
-    const refusal = await this.logins.lockForLogin(user_id, password_changed_at, ip);
-    if (refusal !== null) throw new AppError(refusal);
+    const rejection = await this.logins.lockForLogin(user_id, password_changed_at, ip);
+    if (rejection !== null) throw new AppError(rejection);
     await this.attempts.pass(attempt, ip === null ? null : addressKey(ip));
     await this.credentials.keep(user_id, renewal);
     if (renewal.must_change) {
       await this.logins.demandPasswordChange(user_id, eventBase(service, 'user.changed'));
     }
-    // A known address has its own lock, which the user does not show.
+    // The user shows only the lockout of unknown addresses. A known address has a separate lockout.
     const user = await this.logins.noteLogin({ user_id, ip, unlocks: attempt.address === '' });
     const session_id = newId();
     const actor: Actor = { ...service, actor_type: 'user', user_id, session_id };
@@ -186,13 +186,13 @@ export class LoginsService {
   private async close({ user, attempt }: VerifiedLogin, actor: Actor, error: unknown): Promise<void> {
     const code = error instanceof AppError ? error.code : null;
     if (code === 'auth.invalid_credentials') await this.fail(attempt, user, actor);
-    else if (code === 'auth.ip_not_allowed') await this.refuseAddress(attempt, user, actor);
+    else if (code === 'auth.ip_not_allowed') await this.rejectAddress(attempt, user, actor);
     else await this.attempts.release(attempt).catch(() => undefined);
   }
 
-  /** Records the event because the password may be stolen. */
+  /** Closes the attempt without a failure, and records an event: the password may be stolen. */
   @Transactional()
-  private async refuseAddress(
+  private async rejectAddress(
     attempt: LoginAttempt,
     { user_id, carrier_id }: UserResponse,
     actor: Actor,
@@ -208,7 +208,7 @@ export class LoginsService {
     await this.logins.lock(user_id);
     const failed = await this.attempts.fail(attempt);
     const target = { type: 'login' as const, id: user_id, carrier_id };
-    // A login without a user may be a password in the wrong field: `account` is a keyed hash of it.
+    // An unknown login may be a password in the wrong field, so `account` is a keyed hash of it.
     const changes: Changes = user === null ? { login: { after: attempt.account } } : {};
     await this.events.record(actor, 'login.failed', target, changes);
     if (failed === null || failed.locked_until === null) return;
@@ -217,7 +217,7 @@ export class LoginsService {
       locked_until: { after: failed.locked_until.toISOString() },
     };
     await this.events.record(actor, 'login.locked', target, { ...changes, ...lock });
-    // A known address has its own lock, which the user does not show.
+    // The user shows only the lockout of unknown addresses. A known address has a separate lockout.
     if (attempt.address === '') await this.logins.noteLock(user_id, failed.locked_until);
   }
 

@@ -5,8 +5,8 @@ import { AppError } from '../common/errors/app-error';
 import { ApiKeysService } from '../api-keys/api-keys.service';
 import { LiveLoginsRepository } from './live-logins.repository';
 
-/** Work that continues after its request: who requested it, from where, and the permission. */
-export interface AskedWork {
+/** Work that continues after its request: the actor, the origin and the permission. */
+export interface RequestedWork {
   actor_type: 'user' | 'key';
   actor_id: string;
   session_id: string | null;
@@ -16,7 +16,8 @@ export interface AskedWork {
 }
 
 /**
- * Finds users and API keys as actors of work that continues after the request, and after a logout.
+ * Finds the user or API key that requested work. The work continues after the request, even after a
+ * logout.
  */
 @Injectable()
 export class RememberedActorsService {
@@ -26,10 +27,10 @@ export class RememberedActorsService {
   ) {}
 
   /**
-   * Returns the actor who requested the work, with its current permissions.
-   * @throws access.denied
+   * Returns the actor who requested the work, with the actor's current permissions.
+   * @throws access.denied if the actor may no longer do the work
    */
-  async of({ actor_type, actor_id, session_id, ip, request_id, permission }: AskedWork): Promise<Actor> {
+  async of({ actor_type, actor_id, session_id, ip, request_id, permission }: RequestedWork): Promise<Actor> {
     const origin: Caller = { ip, user_agent: null, request_id };
     const isKey = actor_type === 'key';
     const actor = isKey ? await this.apiKeys.findById(actor_id, origin) : await this.user(actor_id, session_id, origin);
