@@ -5,7 +5,7 @@ import { OperationBatchEntity } from './operation-batch.entity';
 import type { OperationKind } from './operation.entity';
 import type { BatchOutcome } from './operations.repository';
 
-/** Reads and writes the batches of accepted operations, for the runner and the features. */
+/** SQL of the batches of operations. */
 @Injectable()
 export class OperationBatchesRepository {
   constructor(private readonly database: Database) {}
@@ -117,7 +117,7 @@ export class OperationBatchesRepository {
     await this.database.repository(OperationBatchEntity).delete({ operation_id, number });
   }
 
-  /** Removes operations whose upload ended without its last rows. */
+  /** Removes operations whose upload has made no progress for this time. */
   async removeAbandoned(seconds: number): Promise<void> {
     await this.database.run(sql`
       delete from operations
@@ -127,8 +127,8 @@ export class OperationBatchesRepository {
   }
 
   /**
-   * Updates the statistics of the users. Autovacuum would do it up to a minute later, and until
-   * then the planner and the totals of lists would use the numbers from before.
+   * Updates the statistics of the users. Autovacuum may run up to a minute later. Until then
+   * the planner and the totals of lists would use outdated numbers.
    */
   async analyze(): Promise<void> {
     await this.database.run(sql`analyze (skip_locked) users, user_search`);

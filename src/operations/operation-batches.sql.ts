@@ -1,8 +1,8 @@
 import { sql, type SqlFragment } from '../common/query/sql';
 
 /**
- * Users per batch: few enough that the locks of its transaction do not last long, enough that the
- * transaction itself costs little.
+ * Users per batch: few enough to release the locks soon, and many enough to make the overhead of a
+ * transaction small.
  */
 const batchSize = 5_000;
 

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { map, type Observable } from 'rxjs';
 import { CONFIG, type Config } from '../config/config';
 
-/** Sets the status 202 and `Location` if the response is an operation instead of its result. */
+/** Sets the status 202 and the header `Location` if the response is an operation. */
 @Injectable()
 export class OperationHeadersInterceptor implements NestInterceptor {
   constructor(@Inject(CONFIG) private readonly config: Config) {}
@@ -11,11 +11,11 @@ export class OperationHeadersInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     return next.handle().pipe(
-      map((answer: unknown) => {
-        const { operation_id, kind } = (answer ?? {}) as { operation_id?: string; kind?: string };
-        if (operation_id === undefined || kind === undefined) return answer;
+      map((body: unknown) => {
+        const { operation_id, kind } = (body ?? {}) as { operation_id?: string; kind?: string };
+        if (operation_id === undefined || kind === undefined) return body;
         void reply.status(202).header('location', `${this.config.BASE_PATH}/user/operation/${operation_id}`);
-        return answer;
+        return body;
       }),
     );
   }

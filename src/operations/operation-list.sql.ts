@@ -3,10 +3,10 @@ import type { ListSql } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { operationList } from './operation-list';
 
-/** Who reads operations: the scope, and the permissions that make operations visible. */
+/** The reader of operations. */
 export interface OperationReader {
   scope: Scope;
-  /** the operations with one of these permissions are visible */
+  /** permissions of the reader; operations that require one of them are visible */
   permissions: string[];
 }
 
@@ -29,8 +29,8 @@ export const operationColumns = rawSql(`
         operations.progressed_at, operations.finished_at, operations.undo_until`);
 
 /**
- * Renders which operations a reader sees: those that the reader has requested. System Users without
- * a carrier scope see the operations of all actors.
+ * Renders whether a reader sees an operation. Readers see their own operations. System Users
+ * without a carrier scope see the operations of all actors.
  */
 export function visibleOperations({ scope, permissions }: OperationReader): SqlFragment {
   const seesAll = scope.user_type === 'system' && scope.carrier_scope === null;

@@ -19,8 +19,8 @@ import { type BatchOutcome, type OperationRecord, OperationsRepository } from '.
 export type { BatchOutcome, OperationRecord } from './operations.repository';
 
 /**
- * Carries out the batches of one kind of operation. It must not keep state between two batches: a
- * crash would lose it.
+ * Carries out the batches of one kind of operation. Keeps no state between two batches, because a
+ * crash would lose the state.
  */
 export interface OperationHandler {
   /** does slow work that needs no transaction, such as hashing; runs before `run` */
@@ -29,7 +29,8 @@ export interface OperationHandler {
   skipped_max?: number;
   /**
    * carries out one batch in the transaction that also counts and removes the batch; may run twice
-   * with the same `prepared`, so it must not modify it. @throws AppError to fail the operation
+   * with the same `prepared`, so it must not modify `prepared`. @throws AppError to fail the
+   * operation
    */
   run(operation: OperationRecord, number: number, prepared: unknown): Promise<BatchOutcome>;
 }
@@ -37,8 +38,8 @@ export interface OperationHandler {
 type Step = 'worked' | 'ended' | 'busy';
 
 /**
- * Time after which a job yields to others and is enqueued again; far below the five minutes after
- * which jobs count as abandoned.
+ * Time after which a job yields to other jobs and is enqueued again; far below the five minutes
+ * after which a job is considered abandoned.
  */
 const sliceMs = 20_000;
 const sweepMs = 5_000;
@@ -86,16 +87,16 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   /**
-   * Runs an operation to its end, with one transaction per batch. Takes turns with a job that runs
-   * the same operation.
+   * Runs an operation to its end, with one transaction per batch. A job may run batches of the same
+   * operation in between.
    */
   async finish(operation_id: string): Promise<void> {
     while ((await this.step(operation_id, 'wait')) === 'worked');
   }
 
   /**
-   * Enqueues the job for the operations that wait behind one of this kind: the job may have met
-   * this operation and ended.
+   * Enqueues the job of a queue if operations are left in the queue. Call it after `finish`: the
+   * job may have ended because `finish` held the lock of its operation.
    */
   async passOn(kind: OperationKind): Promise<void> {
     const queue = queueOf(kind);
@@ -103,7 +104,8 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   /**
-   * The job: runs the operations of a queue, the oldest first, until none is left or time is up.
+   * Runs the operations of a queue, the oldest first, until none is left or the time is up.
+   * This is the handler of the job.
    */
   private async work(queue: OperationQueue): Promise<void> {
     const until = currentTime().getTime() + sliceMs;
@@ -119,7 +121,9 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     }
   }
 
-  /** Throws a temporary error, so that the job is retried. Any other error fails the operation. */
+  /**
+   * Rethrows a temporary error, so that the job is retried. Any other error fails the operation.
+   */
   private async stepSafely(operation_id: string): Promise<Step> {
     try {
       return await this.step(operation_id, 'skip');
@@ -133,7 +137,9 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     }
   }
 
-  /** In one transaction: a failed operation must not keep batches, which may contain hashes. */
+  /**
+   * Ends a failed operation and removes its batches, which may contain hashes, in one transaction.
+   */
   @Transactional()
   private async fail(operation_id: string, error_code: string): Promise<void> {
     await this.operations.finish(operation_id, 'failed', error_code);
@@ -162,7 +168,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
       await this.operations.finish(operation_id, 'done', null);
       return 'ended';
     }
-    // Another process has done the prepared batch in the meantime.
+    // Another process has finished the prepared batch in the meantime.
     if (number !== prepared_number) return 'worked';
     const handler = this.handlers.get(operation.kind);
     if (handler === undefined) throw new Error(`no handler for operations of kind ${operation.kind}`);

@@ -4,15 +4,15 @@ import { Check, Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 export const operationKinds = ['change', 'delete', 'undo', 'import'] as const;
 /** Kind of an operation. */
 export type OperationKind = (typeof operationKinds)[number];
-/** States: being uploaded, accepted, begun, and the three ends. */
+/** States: during the upload, accepted, running, and the three final states. */
 export const operationStatuses = ['receiving', 'waiting', 'running', 'done', 'canceled', 'failed'] as const;
 /** State of an operation. */
 export type OperationStatus = (typeof operationStatuses)[number];
 
 /**
  * Work on many users. `operation_batches` has the parts that are not done yet. One transaction
- * carries out a batch, counts it here and removes it. So each user is processed exactly once, no
- * matter when a process is killed (ADR 8).
+ * carries out a batch, adds its result to this row and removes the batch. So each user is processed
+ * exactly once, no matter when a process is killed (ADR 8).
  */
 @Entity('operations')
 @Check('operations_actor_type_check', `actor_type in ('user', 'key')`)
@@ -48,7 +48,7 @@ export class OperationEntity {
   @Column('jsonb', { default: () => `'[]'` }) skipped!: Record<string, unknown>[];
   /** error code of a failed operation */
   @Column('text', { nullable: true }) error_code!: string | null;
-  /** the preview that it confirms; each can be confirmed once */
+  /** preview that the operation confirms; a preview can be confirmed once */
   @Column('uuid', { nullable: true }) confirm_id!: string | null;
   @Column('uuid', { nullable: true }) undo_of!: string | null;
   @Column('uuid', { nullable: true }) undone_by!: string | null;

@@ -12,7 +12,7 @@ import { OperationsService } from './operations.service';
 
 const operationId = new ParseUUIDPipe({ errorHttpStatusCode: 404 });
 const visibility =
-  'Needs the permission that the operation needs. Callers see their own operations; ' +
+  'Requires the same permission as the operation itself. Callers see their own operations; ' +
   'System Users without a carrier scope see all operations.';
 
 /** Routes to follow and cancel operations. */

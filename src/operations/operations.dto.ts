@@ -15,7 +15,7 @@ export class SkippedResponse {
    * `errors` of a problem
    */
   reason!: string;
-  /** what is wrong with a row, for people */
+  /** explanation of the error in a row, for people */
   detail?: string;
 }
 
@@ -38,11 +38,11 @@ export class OperationResponse {
   request!: Record<string, unknown>;
   /** number of matching users, or of rows of the file; fixed when the operation was accepted */
   matched!: number;
-  /** number of users or rows that are processed */
+  /** number of users or rows that have been processed */
   processed!: number;
   /** users that were changed, deleted, restored or created */
   changed!: number;
-  /** users that already had the wanted values */
+  /** users that already had the requested values */
   unchanged!: number;
   /** users or rows that were skipped */
   skipped_count!: number;
@@ -59,20 +59,20 @@ export class OperationResponse {
   remaining_seconds!: number | null;
   /** error code of a failed operation */
   error_code!: string | null;
-  /** operation that this one undoes */
+  /** operation that this operation undoes */
   undo_of!: string | null;
   /**
-   * operation that undoes or has undone this one; null again if that operation was canceled,
+   * operation that undoes or has undone this operation; null again if that operation was canceled,
    * failed, changed no user or skipped users
    */
   undone_by!: string | null;
   /** when the operation was requested */
   created_at!: Date;
-  /** when its first batch was started */
+  /** when the first batch was started */
   started_at!: Date | null;
   /** when the operation ended */
   finished_at!: Date | null;
-  /** until when the operation can be undone; null if it cannot */
+  /** until when the operation can be undone; null if it cannot be undone */
   undo_until!: Date | null;
 }
 

@@ -7,7 +7,7 @@ import { OperationsController } from './operations.controller';
 import { OperationsRepository } from './operations.repository';
 import { OperationsService } from './operations.service';
 
-/** Durable background work on many users. */
+/** Provides durable background work on many users. */
 @Module({
   imports: [EventsModule, JobsModule],
   controllers: [OperationsController],

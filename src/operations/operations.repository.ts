@@ -12,7 +12,7 @@ import { operationList } from './operation-list';
 import { operationColumns, operationListSql, type OperationReader, visibleOperations } from './operation-list.sql';
 import { undoDays } from './operation-queues';
 
-/** An operation as it is read. */
+/** An operation as read from the database. */
 export type OperationRecord = Omit<OperationEntity, 'confirm_id'>;
 
 /** The columns of a new operation. */
@@ -32,7 +32,7 @@ export type NewOperation = Pick<
   | 'undo_of'
 >;
 
-/** The result of one batch, or of an operation that was carried out at once. */
+/** The result of one batch, or of an operation that ran in the transaction of its request. */
 export interface BatchOutcome {
   /** users or rows of the batch */
   processed: number;
@@ -45,14 +45,14 @@ export interface BatchOutcome {
   skipped: Record<string, unknown>[];
 }
 
-/** Renders until when the changes of an operation that ends now can be undone, or null. */
+/** Renders until when an operation that ends now can be undone; null if it cannot be undone. */
 function undoUntil(changed: SqlFragment): SqlFragment {
   return sql`case
           when ${changed} > 0 and kind in ('change', 'delete') then now() + make_interval(days => ${undoDays}::integer)
         end`;
 }
 
-/** Reads and writes operations. */
+/** SQL of the operations. */
 @Injectable()
 export class OperationsRepository {
   constructor(
@@ -92,8 +92,8 @@ export class OperationsRepository {
         and operation_id <> ${operation_id}::uuid
         and user_ids[1] <= (select user_id from mine order by user_id desc limit 1)
         and user_ids[cardinality(user_ids)] >= (select user_id from mine order by user_id limit 1)
-        -- As a value, so that a hash is searched. The planner expects ten rows on both sides and
-        -- would compare each with each in a join.
+        -- IS TRUE prevents a join: PostgreSQL searches a hash instead. In a join it would compare
+        -- each row with each other row, because the planner expects ten rows on both sides.
         and (their.user_id in (select user_id from mine)) is true
       limit 1`);
     return rows.length > 0;
@@ -148,8 +148,8 @@ export class OperationsRepository {
   }
 
   /**
-   * Makes an operation that is not canceled wait for the runner. `total` is the number of its
-   * users, or null if it was counted before.
+   * Marks an operation as waiting for the runner. Does nothing if the operation was canceled.
+   * @param total number of users, or null if the rows were counted during the upload
    */
   async accept(operation_id: string, total: number | null): Promise<void> {
     await this.database.run(sql`
@@ -159,7 +159,7 @@ export class OperationsRepository {
         and status in ('receiving', 'waiting')`);
   }
 
-  /** Ends an operation with the result of the current transaction, which carried it out at once. */
+  /** Ends an operation that the current transaction has carried out, with its result. */
   async complete(operation_id: string, outcome: BatchOutcome): Promise<OperationRecord> {
     const { processed, changed, unchanged, skipped_count, skipped_reasons, skipped } = outcome;
     const [row] = await this.database.run<OperationRecord>(sql`
@@ -182,7 +182,7 @@ export class OperationsRepository {
     return row as OperationRecord;
   }
 
-  /** Ends an operation between two batches, and removes the batches that are left. */
+  /** Ends an operation between two batches, and removes the remaining batches. */
   async finish(operation_id: string, status: 'done' | 'canceled' | 'failed', error_code: string | null): Promise<void> {
     await this.database.run(sql`
       update operations
@@ -199,8 +199,8 @@ export class OperationsRepository {
   }
 
   /**
-   * Makes the operation that an undo undid undoable again, if the undo skipped users, changed none,
-   * was canceled or failed.
+   * Allows another undo of the same operation if this undo skipped users, changed no user, was
+   * canceled or failed.
    */
   async reopenUndone(undo_id: string): Promise<void> {
     await this.database.run(sql`
@@ -214,7 +214,8 @@ export class OperationsRepository {
   }
 
   /**
-   * Notes that an undo has begun. Returns false if the operation cannot be undone, or not again.
+   * Records that an undo of an operation has begun. Returns false if the operation cannot be undone
+   * or if another undo has begun before.
    */
   async noteUndone(operation_id: string, undone_by: string): Promise<boolean> {
     const rows = await this.database.run(sql`

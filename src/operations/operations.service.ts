@@ -35,9 +35,9 @@ export interface OperationRequest {
 type AcceptedOperation = Pick<OperationResponse, 'operation_id' | 'kind' | 'matched' | 'request'>;
 
 /**
- * Records of work on many users. The feature that requests the work opens the operation. Small
- * operations are carried out and completed in the transaction of the request, all others are
- * accepted for the runner.
+ * Manages the records of work on many users. The feature that requests the work opens an operation.
+ * A small operation runs and completes in the transaction of the request. The runner carries out
+ * all others once they are accepted.
  */
 @Injectable()
 export class OperationsService {
@@ -63,7 +63,7 @@ export class OperationsService {
   }
 
   /**
-   * Rejects an operation if another one still has to process one of these users.
+   * Rejects an operation if another operation still has to process one of these users.
    * @throws operation.overlaps
    */
   async assertNoOverlap(operation_id: string, user_ids: string[]): Promise<void> {
@@ -87,7 +87,7 @@ export class OperationsService {
     return this.batches.rowsOf(operation_id, number);
   }
 
-  /** Removes an operation whose file was not received as a whole, or cannot be read. */
+  /** Removes an operation whose file is incomplete or cannot be read. */
   async discard(operation_id: string): Promise<void> {
     await this.operations.remove(operation_id);
   }
@@ -95,7 +95,7 @@ export class OperationsService {
   /**
    * Hands an operation over to the runner of any instance, which starts once the transaction has
    * committed.
-   * @param total number of users, unless the operation has counted them before
+   * @param total number of users, or null if the rows were counted during the upload
    */
   @Transactional()
   async accept(actor: Actor, operation_id: string, total: number | null = null): Promise<OperationResponse> {
@@ -119,7 +119,7 @@ export class OperationsService {
 
   /**
    * Records that an operation was accepted: its kind, the number of users and the filtered fields.
-   * The values of filters may be personal, so the audit log does not get them.
+   * The values of filters may be personal, so the audit log does not contain them.
    */
   async recordAccepted(actor: Actor, { operation_id, kind, matched, request }: AcceptedOperation): Promise<void> {
     const filters = Object.keys(request['filters'] ?? {});
@@ -152,7 +152,7 @@ export class OperationsService {
   }
 
   /**
-   * Cancels an operation before its next batch. Batches that are done stay done. Does nothing if
+   * Cancels an operation before its next batch. Finished batches stay in effect. Does nothing if
    * the operation has ended.
    * @throws access.denied, operation.not_found
    */
@@ -168,7 +168,7 @@ export class OperationsService {
   }
 
   /**
-   * Notes that another operation undoes this one.
+   * Records that another operation undoes this operation.
    * @throws operation.not_undoable
    */
   async noteUndone(operation_id: string, undone_by: string): Promise<void> {
@@ -186,7 +186,7 @@ export class OperationsService {
   }
 }
 
-/** An actor sees only operations that the actor may still request. @throws access.denied */
+/** Limits an actor to operations that the actor may still request. @throws access.denied */
 function readerOf(actor: Actor): OperationReader {
   const held = permissions.filter((permission) => holds(actor.permissions, permission));
   if (held.length === 0) throw new AppError('access.denied');
