@@ -9,8 +9,8 @@ const locales: Record<string, MailTexts> = { en, de };
  * @param ttl_seconds lifetime of the link in the mail
  */
 export function mailText(name: MailName, locale: string | null, ttl_seconds: number): MailText & { language: string } {
-  const wanted = locale?.split('-')[0]?.toLowerCase() ?? '';
-  const language = Object.hasOwn(locales, wanted) ? wanted : 'en';
+  const requested = locale?.split('-')[0]?.toLowerCase() ?? '';
+  const language = Object.hasOwn(locales, requested) ? requested : 'en';
   const text = locales[language]?.[name] ?? en[name];
   const paragraphs = text.paragraphs.map((paragraph) =>
     paragraph.replace('{duration}', duration(ttl_seconds, language)),

@@ -66,9 +66,9 @@ async function count({ name, points, code, limiter }: Limit, ip: string): Promis
   if (points === 0) return;
   try {
     await limiter.consume(addressKey(ip));
-  } catch (refusal) {
-    if (!(refusal instanceof RateLimiterRes)) throw refusal;
-    const seconds = Math.max(1, Math.ceil(refusal.msBeforeNext / 1_000));
+  } catch (rejection) {
+    if (!(rejection instanceof RateLimiterRes)) throw rejection;
+    const seconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
     const headers = {
       'ratelimit-policy': `"${name}";q=${points};w=${windowSeconds}`,
       ratelimit: `"${name}";r=0;t=${seconds}`,

@@ -4,8 +4,8 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { ConflictLimitService } from './conflict-limit.service';
 
 /**
- * Rate-limits requests whose response reveals whether a name or address is taken (B25). A change of
- * other fields is never limited.
+ * Rate-limits requests whose response reveals whether a name or address is taken (B25). Never
+ * limits changes of other fields.
  */
 @Injectable()
 export class ConflictLimitInterceptor implements NestInterceptor {
@@ -14,7 +14,7 @@ export class ConflictLimitInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const { actor, body, method } = context.switchToHttp().getRequest<FastifyRequest>();
     if (actor === undefined) throw new Error('ConflictLimitInterceptor on a route without @Allow');
-    // A restore ignores its body, so the body says nothing about the name and the address.
+    // PATCH only: a restore ignores its body and may conflict with a taken name or address.
     if (method === 'PATCH' && changesOtherFields(body)) return next.handle();
     return from(this.conflicts.limit(actor, () => lastValueFrom(next.handle() as Observable<unknown>)));
   }

@@ -17,8 +17,8 @@ const addHits = rawSql(`on conflict (key) do update
         ends_at = case when counter.ends_at > now() then counter.ends_at else excluded.ends_at end`);
 
 /**
- * Counts in PostgreSQL. Each change is one statement that locks its rows, so that parallel requests
- * on any instance cannot exceed a limit.
+ * SQL of the rate limits. Each change is one statement that locks its rows, so that parallel
+ * requests on any instances cannot exceed a limit.
  */
 @Injectable()
 export class RateLimitsRepository {

@@ -18,19 +18,19 @@ export class FirstAdministrator {
   constructor(
     private readonly users: UsersService,
     private readonly creation: UserCreationService,
-    private readonly logins: UserPasswordsService,
+    private readonly passwords: UserPasswordsService,
     private readonly links: ShownLinks,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /**
-   * Creates the first administrator if the database has never had a user.
+   * Creates the first administrator if there is no user, not even a deleted user.
    * There is no default password.
    * @returns a one-time link to set the password, or null if `ADMIN_PASSWORD` sets it
    */
   @Transactional()
   async ensure(): Promise<string | null> {
-    if (!(await this.logins.isEmpty())) return null;
+    if (!(await this.passwords.isEmpty())) return null;
     const { ADMIN_EMAIL: email = placeholderEmail, ADMIN_PASSWORD: password } = this.config;
     const user = await this.creation.create(systemActor, {
       user_type: 'system',
@@ -49,7 +49,7 @@ export class FirstAdministrator {
    */
   @Transactional()
   async recover(login: string): Promise<string> {
-    const user = await this.logins.findAdministrator(login);
+    const user = await this.passwords.findAdministrator(login);
     if (user === null || user.status === 'disabled') throw new AppError('user.not_found');
     await this.users.change(systemActor, user.user_id, { allowed_ips: [] }, null);
     return this.links.mint(user.user_id);

@@ -21,7 +21,7 @@ export const resetJob = 'request-reset';
 export class MailJobsService implements OnModuleInit {
   constructor(
     private readonly jobs: JobsService,
-    private readonly logins: UserPasswordsService,
+    private readonly passwords: UserPasswordsService,
     private readonly credentials: CredentialsService,
     private readonly mails: UserMailsService,
     private readonly mail: MailService,
@@ -35,10 +35,10 @@ export class MailJobsService implements OnModuleInit {
     this.jobs.handle(mailJob, (job) => this.send(job as unknown as MailJob));
   }
 
-  /** Sends an invited user a new invitation. Skips disabled and unknown users. */
+  /** Mails a reset link, or an invitation to an invited user. Skips disabled and unknown users. */
   @Transactional()
   private async requestReset(email: string, ip: string | null, request_id: string | null): Promise<void> {
-    const user = email.includes('@') ? await this.logins.findByLogin(email) : null;
+    const user = email.includes('@') ? await this.passwords.findByLogin(email) : null;
     if (user === null || user.status === 'disabled') return;
     if (!(await this.mails.requestReset(user))) return;
     const actor = systemActorFor({ ip, request_id, user_agent: null });
@@ -50,7 +50,7 @@ export class MailJobsService implements OnModuleInit {
   }
 
   private async send({ user_id, mail, email, delayed }: MailJob): Promise<void> {
-    const user = await this.logins.find(user_id);
+    const user = await this.passwords.find(user_id);
     if (user === null || user.status === 'disabled') return;
     const to: Recipient = { email: email ?? user.email, locale: user.locale };
     switch (mail) {
@@ -85,7 +85,8 @@ export class MailJobsService implements OnModuleInit {
   }
 
   /**
-   * Skips the mail if the user was disabled or the address was dropped while the job was waiting.
+   * Mints a token and sends its link. Skips the mail if the user was disabled or the address was
+   * dropped while the job was waiting.
    */
   private async sendLink(
     user_id: string,

@@ -60,7 +60,7 @@ class PageInterceptor implements NestInterceptor {
         void reply.status(status);
         const faults = error.extras.errors?.map(({ detail }) => `The password ${detail}.`).join(' ');
         const text = faults ?? meaning;
-        // Only after a rejected value can the same link be used again.
+        // A rejected value does not use up the link, so the form is shown again.
         return of(render(status === 400 ? formAgain(this.name, text) : failurePage(status, text)));
       }),
     );

@@ -11,7 +11,7 @@ import { RecoveryService } from './recovery.service';
 
 const asPage = 'With `Accept: text/html`, the response is a script-free page whose form posts to this path.';
 
-/** Passwords and e-mail addresses by mailed link. */
+/** Routes to set passwords and confirm e-mail addresses by mailed link. */
 @ApiTags('Passwords and addresses')
 @Controller('auth')
 export class RecoveryController {
@@ -51,7 +51,7 @@ export class RecoveryController {
     return this.recovery.checkReset(token);
   }
 
-  /** Reset using a token */
+  /** Set a password with a link */
   @Post('reset/:token')
   @HttpCode(204)
   @Public('login')
@@ -71,7 +71,7 @@ export class RecoveryController {
     return this.recovery.reset(token, request.password, caller);
   }
 
-  /** Change the own e-mail address */
+  /** Change your own e-mail address */
   @Post('email')
   @HttpCode(202)
   @Allow(undefined, { limit: 'login' })

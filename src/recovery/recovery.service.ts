@@ -16,7 +16,7 @@ import { resetJob } from './mail-jobs.service';
 export class RecoveryService {
   constructor(
     private readonly credentials: CredentialsService,
-    private readonly logins: UserPasswordsService,
+    private readonly passwords: UserPasswordsService,
     private readonly users: UsersService,
     private readonly auth: AuthService,
     private readonly jobs: JobsService,
@@ -45,7 +45,7 @@ export class RecoveryService {
    */
   async reset(token: string, password: string, caller: Caller): Promise<void> {
     const link = await this.credentials.findToken(token, ['reset', 'invite']);
-    const user = link === null ? null : await this.logins.find(link.user_id);
+    const user = link === null ? null : await this.passwords.find(link.user_id);
     if (user === null) throw new AppError('reset.token_invalid');
     // The hash takes a place in the share of the link's user: one link cannot fill the queue (L21).
     const actor = { actor_type: 'user' as const, user_id: user.user_id };
@@ -81,14 +81,14 @@ export class RecoveryService {
   private async useConfirmation(token: string, caller: Caller): Promise<void> {
     const link = await this.credentials.consumeToken(token, ['email']);
     if (link === null) throw new AppError('email.token_invalid');
-    await this.logins.confirmEmail(systemActorFor(caller), link.user_id, link.email);
+    await this.passwords.confirmEmail(systemActorFor(caller), link.user_id, link.email);
   }
 
   @Transactional()
   private async useReset(token: string, password_hash: string, caller: Caller): Promise<void> {
     const link = await this.credentials.consumeToken(token, ['reset', 'invite']);
     if (link === null) throw new AppError('reset.token_invalid');
-    await this.logins.setPassword(systemActorFor(caller), link.user_id, password_hash, {
+    await this.passwords.setPassword(systemActorFor(caller), link.user_id, password_hash, {
       event: 'password.reset',
       proven_email: link.email,
     });

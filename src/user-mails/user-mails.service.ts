@@ -30,7 +30,7 @@ interface Addressee {
 /** Per address, not per user: many new users with the same address would flood its inbox (E13). */
 const invitationLimit: RateLimit = { name: 'invitations', max: 3, window_seconds: 3_600 };
 const confirmationLimit: RateLimit = { name: 'confirmations', max: 3, window_seconds: 3_600 };
-/** Per address. Each of the limits applies (R7). */
+/** Per address. All limits apply (R7). */
 const resetLimits: RateLimit[] = [
   { name: 'resets an hour', max: 3, window_seconds: 3_600 },
   { name: 'resets a day', max: 10, window_seconds: 86_400 },
@@ -40,8 +40,8 @@ const pauseSeconds = 300;
 
 /**
  * Enqueues mails to users, in the transaction of the change that causes them.
- * Delays an invitation or confirmation beyond its limit until the hour is over, and skips a reset
- * silently. The last mailed link stays valid until then.
+ * Delays an invitation or confirmation beyond its limit until the hour is over; the last mailed
+ * link stays valid until then. Silently skips a reset beyond its limit.
  */
 @Injectable()
 export class UserMailsService {
@@ -51,7 +51,7 @@ export class UserMailsService {
     private readonly limits: RateLimitsService,
   ) {}
 
-  /** Mails an invitation to a user and voids the older one. Beyond the limit, both happen later. */
+  /** Mails an invitation and voids the older invitation. Beyond the limit, both happen later. */
   async invite(user: Addressee): Promise<void> {
     const delay = await this.takeOrDelay(invitationLimit, user.email);
     if (delay !== null) return this.enqueueDelayed(invitationOf(user), delay);
@@ -75,7 +75,7 @@ export class UserMailsService {
   }
 
   /**
-   * Mails a link to set a new password: a new invitation to an invited user, else a reset link.
+   * Mails a link to set a password: an invitation to an invited user, otherwise a reset link.
    * Returns false if a limit or a mail in the last 5 minutes prevents it.
    */
   async requestReset({ user_id, email, status }: Addressee & { status: string }): Promise<boolean> {
@@ -121,8 +121,8 @@ export class UserMailsService {
 
   /**
    * Mails a link to a proposed address. Beyond the limit, the link is mailed later.
-   * Returns whether the mail is sent now. A delayed mail comes here again and counts when it is
-   * sent: any number of users may propose the same address.
+   * Returns whether the mail is sent now. The job of a delayed mail calls this method again, which
+   * then counts the mail: any number of users may propose the same address.
    */
   async confirm(user_id: string, email_pending: string): Promise<boolean> {
     const delay = await this.takeOrDelay(confirmationLimit, email_pending);
@@ -145,7 +145,7 @@ export class UserMailsService {
     await this.jobs.enqueue(mailJob, { ...job }, keyOf(job));
   }
 
-  /** Requests no token: the job mints it, and the older link stays valid until then. */
+  /** Enqueues a mail for later. Requests no token yet, so that the older link stays valid. */
   private async enqueueDelayed(job: MailJob, delay_seconds: number): Promise<void> {
     await this.jobs.enqueueMany(mailJob, [{ payload: job, key: keyOf(job), delay_seconds }]);
   }
@@ -169,7 +169,8 @@ function keyOf({ mail, user_id }: MailJob): string {
 }
 
 /**
- * Includes the counted address: if the user's address changes first, no mail goes to the new one.
+ * Includes the address that was counted. If the user's address changes first, no mail is sent to
+ * the new address.
  */
 function invitationOf({ user_id, email }: Addressee): MailJob {
   return { user_id, mail: 'invitation', email };
