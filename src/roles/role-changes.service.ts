@@ -11,7 +11,7 @@ import { RolesRepository } from './roles.repository';
 
 const fields = ['description', 'user_types', 'permissions', 'may_grant'] as const;
 
-/** Creates, changes and deletes roles, one at a time and never while roles are being granted. */
+/** Creates, changes and deletes roles, one role at a time and never while roles are granted. */
 @Injectable()
 export class RoleChangesService {
   constructor(
@@ -52,7 +52,7 @@ export class RoleChangesService {
     assertWithinOwn(actor, role, after);
     const changes = changesOf(before, role);
     if (Object.keys(changes).length === 0) return toRoleResponse(role);
-    await this.assertNotClosed(before, role);
+    await this.assertRemovedTypesUnused(before, role);
     await this.write(before, role);
     await this.record(actor, 'role.changed', name, changes);
     return toRoleResponse(role);
@@ -81,11 +81,11 @@ export class RoleChangesService {
     return (await this.roles.listAll()).map((role) => merged(role, {}));
   }
 
-  private async assertNotClosed(before: RoleEntity, after: RoleEntity): Promise<void> {
-    const closed = before.user_types.filter((user_type) => !after.user_types.includes(user_type));
-    if (closed.length === 0) return;
+  private async assertRemovedTypesUnused(before: RoleEntity, after: RoleEntity): Promise<void> {
+    const removed = before.user_types.filter((user_type) => !after.user_types.includes(user_type));
+    if (removed.length === 0) return;
     const holders = await this.roles.userTypesOfHolders(before.name);
-    if (closed.some((user_type) => holders.includes(user_type)))
+    if (removed.some((user_type) => holders.includes(user_type)))
       throw new AppError('role.in_use', { detail: 'A user of a removed user type has this role.' });
   }
 

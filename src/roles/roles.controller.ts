@@ -9,7 +9,7 @@ import { RoleHeadersInterceptor } from './role-headers.interceptor';
 import { ChangeRoleRequest, CreateRoleRequest, RoleListResponse, RoleResponse } from './roles.dto';
 import { RolesService } from './roles.service';
 
-/** Manages roles. */
+/** Routes for roles. */
 @ApiTags('Roles')
 @Controller('role')
 export class RolesController {
@@ -25,7 +25,8 @@ export class RolesController {
   @Endpoint({
     description:
       'For System Users without `carrier_scope`. A role may contain only permissions that the caller holds. ' +
-      '`may_grant` may contain only roles that the caller may grant, including the roles that those may grant in turn.',
+      '`may_grant` may contain only roles that the caller may grant: roles in `may_grant` of a role of the caller, ' +
+      'and roles whose permissions the caller holds and whose `may_grant` the caller may grant.',
     answer: { status: 201, type: RoleResponse, description: 'The role', headers: { Location: 'Path of the role' } },
     errors: ['role.name_taken', 'access.grant_exceeds_own'],
   })

@@ -15,7 +15,7 @@ const nameLimits = {
   min: 1,
   max: 64,
   pattern: roleForm,
-  form: 'must be 1 to 64 of letters, digits, `.`, `_`, `-`, and not begin with `.`',
+  form: 'must be 1 to 64 letters, digits, `.`, `_` or `-`, and must not begin with `.`',
 };
 const userTypes = { minItems: 1, maxItems: 2, max: 16, values: ['system', 'carrier'] };
 const permissionList = { optional: true, ...permissionItems };
@@ -24,8 +24,8 @@ const grantList = { optional: true, maxItems: 50, max: 64, pattern: roleForm, fo
 /** A new role. */
 export class CreateRoleRequest {
   /**
-   * 1–64 letters, digits, `.`, `_`, `-`, not beginning with `.`; unique, ignoring case; cannot be
-   * changed later; not `list` or `create`
+   * 1–64 letters, digits, `.`, `_` or `-`, not beginning with `.`; unique without regard to case;
+   * cannot be changed later; not `list` or `create`
    */
   @TextField({ ...nameLimits, test: nameTest, example: 'support' }) name!: string;
   /** purpose of the role, up to 500 characters; null = none */
@@ -34,8 +34,8 @@ export class CreateRoleRequest {
   /** types of users that the role can be granted to, at least one */
   @TextListField(userTypes) user_types!: UserType[];
   /**
-   * permissions as `module:action` (up to 64 lower-case letters, digits, `_`, `-` on either side),
-   * or `*` for all; only permissions that the caller holds
+   * permissions as `module:action` (up to 64 lower-case letters, digits, `_` or `-` on either
+   * side), or `*` for all; only permissions that the caller holds
    */
   @TextListField(permissionList) permissions?: string[];
   /**

@@ -33,8 +33,8 @@ export class RolesRepository {
 
   /**
    * Locks the roles exclusively until the end of the transaction. Take this lock before all others.
-   * Waits for at most 500 ms: transactions that grant roles would wait behind it, each with a
-   * connection.
+   * Waits for at most 500 ms, because transactions that grant roles queue behind this transaction,
+   * and each holds a connection.
    * @throws service.database_unavailable while a bulk change grants roles
    */
   async lock(): Promise<void> {

@@ -5,13 +5,13 @@ import { AppError, invalid } from '../common/errors/app-error';
 import { type RoleListResponse, type RoleResponse, toRoleResponse } from './roles.dto';
 import { RolesRepository } from './roles.repository';
 
-/** Names of roles, by what an actor may do with them. */
+/** Names of roles, grouped by what an actor may do with them. */
 export interface Grants {
-  /** the actor may not grant or revoke them, nor modify users who hold them */
+  /** roles that the actor may not grant or revoke; users who hold them are protected */
   forbidden: string[];
-  /** may be granted to System Users */
+  /** roles that System Users may hold */
   open_to_system: string[];
-  /** may be granted to Carrier Users */
+  /** roles that Carrier Users may hold */
   open_to_carrier: string[];
 }
 
@@ -70,11 +70,11 @@ export class RolesService {
     if (names.length === 0) return;
     const roles = await this.roles.listAll();
     const known = new Map<string, RoleResponse>(roles.map((role) => [role.name, role]));
-    const wanted = names.map((name) => known.get(name));
-    const closed = wanted.some(
+    const requested = names.map((name) => known.get(name));
+    const hasUnavailable = requested.some(
       (role) => role === undefined || (user_type !== null && !role.user_types.includes(user_type)),
     );
-    if (closed)
+    if (hasUnavailable)
       throw invalid({
         pointer,
         code: 'field.not_allowed',

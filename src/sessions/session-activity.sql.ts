@@ -3,7 +3,7 @@ import { liveSession } from './session-list.sql';
 
 /**
  * Renders the UPDATE that persists the last activity of sessions, and postpones their expiry up to
- * `absolute_expires_at`. Never revives a session that expired. Returns `user_id` and `seen_at`.
+ * `absolute_expires_at`. Never revives an expired session. Returns `user_id` and `seen_at`.
  * @param used FROM item with the alias `used` and these columns:
  *   `session_id` uuid and `user_id` uuid: the session and its user;
  *   `seen_at` timestamptz: time of the activity

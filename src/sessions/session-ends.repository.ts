@@ -29,8 +29,8 @@ interface Ending {
 }
 
 /**
- * The SQL that ends sessions. Records one event per session, and returns the number of sessions.
- * `endReused` leaves the event to its caller.
+ * SQL that ends sessions. Each method records one event per session and returns the number of
+ * sessions; only `endReused` leaves the event to its caller.
  */
 @Injectable()
 export class SessionEndsRepository {
@@ -114,7 +114,7 @@ export class SessionEndsRepository {
 
   /**
    * Ends the least recently used live sessions of a locked user, so that `kept` sessions are left.
-   * The lock makes the sessions of concurrent logins visible.
+   * Because the user is locked, the sessions of concurrent logins are visible.
    */
   async endSurplus(user_id: string, kept: number, event: EventBase): Promise<number> {
     const [row] = await this.database.runPrepared<{ count: number }>(
@@ -169,7 +169,7 @@ function endSql(event: EventBase, { matching, reason, limit = null, ended_by }: 
       ) target`);
   return sql`
       with
-      -- Locked in the order of their ids: two statements with common sessions cannot deadlock.
+      -- Locks in the order of ids, so that two statements with common sessions cannot deadlock.
       found as (
         select sessions.session_id, ${reason} as reason
         from sessions
@@ -188,7 +188,6 @@ function endSql(event: EventBase, { matching, reason, limit = null, ended_by }: 
         where sessions.session_id = found.session_id
         returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
       ),
-      -- One event per session.
       recorded as (${recordEventsSql(event, endedTargets)}
       )
       select count(*)::integer as count from ended`;

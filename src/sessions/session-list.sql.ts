@@ -19,17 +19,21 @@ const scopeColumns = {
   carrier_id: 'sessions.carrier_id',
 };
 
-/** Renders whether an actor reaches a session. Nothing reaches the sessions of deleted users. */
+/** Renders whether a session is within the reach of an actor, and its user is not deleted. */
 export function reachableSession({ scope, others }: SessionReach): SqlFragment {
   const reached = others ? visibleTo(scope, scopeColumns) : isOwn(scope, 'sessions.user_id');
   return sql`${reached} and users.deleted_at is null`;
 }
 
-/** The reason `expired` is not stored. The OR lets an index serve each side. */
+/**
+ * Renders whether a session ended for one of these reasons. `expired` is not stored, so the
+ * condition is an OR; an index serves each side.
+ */
 function endedBecause(reasons: readonly unknown[]): SqlFragment {
   const stored = sql`sessions.ended_reason = any(${reasons}::text[])`;
   return reasons.includes('expired') ? sql`${stored} or ${expiredSession}` : stored;
 }
+
 /** Renders the filters of sessions. */
 export const sessionFilterSql: FilterSql = {
   spec: sessionList.filter,
@@ -49,7 +53,8 @@ export const sessionFilterSql: FilterSql = {
     },
     active: { guessed: true, equals: (value) => (value === true ? liveSession : sql`not ${liveSession}`) },
     ended_reason: { isnull: liveSession, equals: (value) => endedBecause([value]), equalsAny: endedBecause },
-    // Rare times lie at one end of each order. The planner expects them to be spread.
+    // Sessions with rare times are adjacent in the other sort orders too, not evenly spread as the
+    // planner expects.
     last_seen_at: { guessed: true },
     expires_at: { guessed: true },
   },

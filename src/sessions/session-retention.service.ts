@@ -2,11 +2,11 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { JobsService } from '../jobs/jobs.service';
 import { SessionsRepository } from './sessions.repository';
 
-/** Days for which ended sessions are listed. Their events stay as long as all events. */
+/** Days for which ended sessions are kept. Their events are kept as long as other events. */
 const keptDays = 90;
 /** Number of sessions that one short transaction deletes. */
 const batchMax = 5_000;
-/** Half a million sessions take a minute: the job ends before it seems abandoned. */
+/** Half a million sessions take a minute, so the job ends before it is considered abandoned. */
 const batchesMax = 100;
 
 /** Deletes old sessions every hour. */
@@ -21,7 +21,7 @@ export class SessionRetention implements OnModuleInit {
     this.jobs.every('17 * * * *', 'remove-old-sessions', () => this.removeOld());
   }
 
-  /** Deletes old sessions in batches. A batch that is not full is the last. */
+  /** Deletes old sessions in batches. The first batch that is not full is the last. */
   async removeOld(): Promise<void> {
     for (let batch = 0; batch < batchesMax; batch++) {
       if ((await this.sessions.removeOld(keptDays, batchMax)) < batchMax) return;

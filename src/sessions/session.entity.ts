@@ -1,7 +1,7 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import type { UserType } from '../access/actor';
 
-/** Why a session ended. */
+/** Reasons why a session ended. */
 export const endedReasons = [
   'logout',
   'revoked',
@@ -13,10 +13,10 @@ export const endedReasons = [
   'user_disabled',
   'user_deleted',
 ] as const;
-/** Why a session ended. */
+/** Reason why a session ended. */
 export type EndedReason = (typeof endedReasons)[number];
 
-/** One login. Live until it ends, is idle for too long or reaches its maximum age. */
+/** One login. It is live until it ends, is idle for too long or reaches its maximum age. */
 @Entity('sessions')
 @Check(
   'sessions_ended_reason_check',
@@ -51,7 +51,7 @@ export class SessionEntity {
   @Column({ type: 'timestamptz', precision: 3 }) absolute_expires_at!: Date;
   /** authentication methods of the login (RFC 8176) */
   @Column('text', { array: true, default: () => `'{pwd}'` }) amr!: string[];
-  /** time of the authentication; null for a session that is older than the column: `created_at` */
+  /** time of the authentication; null in sessions from before this column: use `created_at` */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) auth_time!: Date | null;
   @Column('inet', { nullable: true }) ip!: string | null;
   @Column('text', { nullable: true }) user_agent!: string | null;

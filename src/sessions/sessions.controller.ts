@@ -12,7 +12,7 @@ import { sessionList } from './session-list';
 import { EndedSessionsResponse, SessionListResponse, type SessionResponse } from './sessions.dto';
 import { SessionsService } from './sessions.service';
 
-/** Sessions. */
+/** Routes to list and end sessions. */
 @ApiTags('Sessions')
 @Controller('auth/session')
 export class SessionsController {

@@ -7,7 +7,7 @@ import { SessionsController } from './sessions.controller';
 import { SessionsRepository } from './sessions.repository';
 import { SessionsService } from './sessions.service';
 
-/** Sessions. */
+/** Provides sessions. */
 @Module({
   imports: [JobsModule, RolesModule],
   controllers: [SessionsController],

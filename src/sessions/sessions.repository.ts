@@ -18,9 +18,9 @@ const columns = sql`
   host(sessions.ip) as ip, sessions.user_agent,
   ${liveSession} as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by`;
 
-/** User agents to read (50 ms). */
+/** Maximum number of different user agents to read, which takes 50 ms. */
 const agentsSeenMax = 5_000;
-/** Matching user agents to list by name. */
+/** Maximum number of matching user agents in a rewritten filter. */
 const agentsFoundMax = 500;
 
 /** A session to insert. */
@@ -56,7 +56,7 @@ export interface RecentlyRotatedSession extends RotatedSession {
   refresh_token_hash: Buffer;
 }
 
-/** The SQL of sessions. `SessionEndsRepository` has the SQL that ends them. */
+/** SQL of sessions. `SessionEndsRepository` has the SQL that ends sessions. */
 @Injectable()
 export class SessionsRepository {
   constructor(
@@ -102,9 +102,9 @@ export class SessionsRepository {
 
   /**
    * Replaces `user_agent_like` by the list of the matching user agents.
-   * There are few different user agents and many sessions: an index finds each user agent once, and
-   * the planner can estimate the number of their sessions. Returns the condition unchanged if there
-   * are too many user agents, because a client made them up.
+   * There are many sessions but few different user agents: an index finds each user agent once, and
+   * the planner can estimate the number of their sessions. Keeps the condition if there are too
+   * many user agents, for example because a client invents them.
    */
   async withAgents(conditions: Condition[]): Promise<Condition[]> {
     return Promise.all(
@@ -118,8 +118,8 @@ export class SessionsRepository {
   }
 
   /**
-   * Rotates a refresh token. One statement decides, so only one of several concurrent requests
-   * rotates it.
+   * Rotates a refresh token in one statement, so that only one of several concurrent requests
+   * rotates the token.
    */
   async rotate(
     session_id: string,
@@ -153,7 +153,7 @@ export class SessionsRepository {
 
   /**
    * Returns a live session whose token was rotated within the grace period before `asked_at`.
-   * A slow response does not shorten the grace period.
+   * A slow database does not shorten the grace period.
    */
   async findRotatedWithin(
     session_id: string,
@@ -172,12 +172,12 @@ export class SessionsRepository {
   }
 
   /**
-   * Deletes up to `limit` sessions that ended or expired before the last `days`, and returns their
-   * number. Skips locked sessions.
+   * Deletes up to `limit` sessions that ended or expired more than `days` days ago, and returns
+   * their number. Skips locked sessions.
    */
   async removeOld(days: number, limit: number): Promise<number> {
     const before = sql`now() - ${days}::integer * interval '1 day'`;
-    // An index finds `last_seen_at`, which is always before the end.
+    // The condition on `last_seen_at` uses an index. The last activity is always before the end.
     const removed = await this.database.run(sql`
       delete from sessions
       where session_id = any(array(
@@ -196,7 +196,7 @@ export class SessionsRepository {
     const pattern = `%${escapeLike(text)}%`;
     const [row] = await this.database.run<{ seen: number; agents: string[] }>(sql`
       with recursive
-      -- One step through the index for each different user agent.
+      -- Takes one step through the index for each different user agent.
       steps as (
         (select user_agent from sessions where user_agent is not null order by user_agent limit 1)
         union all

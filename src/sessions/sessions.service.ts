@@ -115,7 +115,7 @@ export class SessionsService {
   /**
    * Rotates a refresh token.
    * Within the grace period the immediate predecessor gets the same successor again, so two tabs do
-   * not log each other out. Any older token is reuse: call `endReused` (RFC 9700 §4.14.2).
+   * not log each other out. Any older token is a replay: call `endReused` (RFC 9700 §4.14.2).
    */
   async rotate(refresh_token: string): Promise<RefreshOutcome> {
     const session_id = this.refreshTokens.sessionOf(refresh_token);
@@ -161,9 +161,9 @@ export class SessionsService {
   }
 
   /**
-   * Ends the sessions that a filter finds; without a filter the actor's other sessions. Never ends
-   * the session of the actor.
-   * Works in batches, so that other requests do not wait for long. After an error the finished
+   * Ends the sessions that match a filter; without a filter, the actor's other sessions. Never ends
+   * the current session of the actor.
+   * Works in batches, so that other requests do not wait for long. After an error, the finished
    * batches stay ended, and the same request ends the rest.
    */
   async endFound(actor: Actor, query: RawQuery): Promise<EndedSessionsResponse> {
@@ -206,8 +206,8 @@ export class SessionsService {
   }
 
   /**
-   * While `APP_SECRET` is rotated, another instance may have minted the successor with the other
-   * secret. Only the stored successor is valid.
+   * Returns the stored successor again. While `APP_SECRET` is rotated, another instance may have
+   * minted the successor with the other secret; only the stored successor is valid.
    */
   private repeat(
     refresh_token: string,

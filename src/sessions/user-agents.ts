@@ -1,7 +1,7 @@
 import Bowser from 'bowser';
 import { LRUCache } from 'lru-cache';
 
-/** Parts of a user agent. The client can claim anything: show the parts, never decide by them. */
+/** Parts of a user agent, for display only: a client can send any user agent. */
 export interface UserAgentParts {
   browser: string | null;
   os: string | null;
@@ -9,15 +9,15 @@ export interface UserAgentParts {
 }
 
 /**
- * Characters to parse. The time of the parser grows with the square of the length; this limit takes
- * 0.2 ms at worst. Real user agents have all parts within it.
+ * Maximum number of characters to parse. The time of the parser grows with the square of the
+ * length; this limit takes 0.2 ms at worst. Real user agents have all parts within this limit.
  */
 const parsedCharacters = 256;
 const nameMax = 40;
 /** Parsed user agents, half a megabyte at most. Many sessions share few user agents. */
 const known = new LRUCache<string, UserAgentParts>({ max: 1_000 });
 
-/** Versions that browsers claim for every version of a system. */
+/** Versions that browsers report for every version of an operating system. */
 const frozen = [
   { os: 'Windows', version: /^NT 10\.0$/, shown: 'Windows 10 or 11' },
   { os: 'macOS', version: /^10\.15/, shown: 'macOS' },
@@ -48,8 +48,8 @@ function browserOf({ name, version }: Bowser.Parser.Details): string | null {
 }
 
 function systemOf({ name, version, versionName }: Bowser.Parser.OSDetails): string | null {
-  const told = frozen.find((one) => one.os === name && one.version.test(version ?? ''));
-  if (told !== undefined) return told.shown;
+  const match = frozen.find((entry) => entry.os === name && entry.version.test(version ?? ''));
+  if (match !== undefined) return match.shown;
   return named(name, name === 'Windows' ? versionName : majorOf(version));
 }
 

@@ -22,7 +22,7 @@ export interface RotationResult {
 
 /** Options of a rotation. */
 export interface RotationOptions {
-  /** the successor signs as soon as all instances know it, instead of after a day */
+  /** the successor signs as soon as all instances have loaded it, instead of after a day */
   now?: boolean;
   /** the successor signs immediately, and all other keys are revoked */
   revoke?: boolean;
@@ -73,7 +73,8 @@ export class SigningKeyRotation {
     await this.signingKeys.deleteRetired();
     const [last] = await this.signingKeys.list();
     if (last === undefined) await this.create(0);
-    else if (last.signs_in_ms <= -rotateAfterSeconds * 1_000) await this.succeed(last.kid, announcedBeforeSeconds);
+    else if (last.signs_in_ms <= -rotateAfterSeconds * 1_000)
+      await this.createSuccessor(last.kid, announcedBeforeSeconds);
   }
 
   /** Creates a successor, or lets the existing successor sign earlier. */
@@ -85,7 +86,7 @@ export class SigningKeyRotation {
     const current = signersOf(stored).at(-1)?.kid ?? null;
     if (revoke) return this.revokeAll(current);
     if (last === undefined || last.signs_in_ms <= 0)
-      return this.succeed(current, now ? publishedBeforeSeconds : announcedBeforeSeconds);
+      return this.createSuccessor(current, now ? publishedBeforeSeconds : announcedBeforeSeconds);
     const signs_from = now ? await this.signingKeys.advance(last.kid, publishedBeforeSeconds) : null;
     if (signs_from === null) return { done: 'none', kid: last.kid, signs_from: last.signs_from, revoked: 0 };
     await this.record(current, { kid: last.kid, signs_from });
@@ -93,7 +94,8 @@ export class SigningKeyRotation {
   }
 
   /**
-   * Creates a new key, because a thief of the current key may also have the scheduled successor.
+   * Creates a key that signs immediately, and revokes all others: a thief of the current key may
+   * also have the scheduled successor.
    */
   private async revokeAll(current: string | null): Promise<RotationResult> {
     const created = await this.create(0);
@@ -102,7 +104,7 @@ export class SigningKeyRotation {
     return { done: 'created', ...created, revoked };
   }
 
-  private async succeed(current: string | null, seconds: number): Promise<RotationResult> {
+  private async createSuccessor(current: string | null, seconds: number): Promise<RotationResult> {
     const created = await this.create(seconds);
     await this.record(current, created);
     return { done: 'created', ...created, revoked: 0 };

@@ -20,12 +20,12 @@ export const announcedBeforeSeconds = 86_400;
 
 /**
  * Seconds for which a key verifies tokens after its successor began to sign.
- * Covers an instance that learns of the successor late, and the maximum lifetime of its last token.
+ * Covers an instance that loads the successor late, and the maximum lifetime of its last token.
  */
 export const verifiesForSeconds = publishedBeforeSeconds + accessTokenLifeMaxSeconds + clockToleranceSeconds;
 
 /**
  * Seconds for which the row of a retired key is kept: 30 days longer than the key verifies tokens.
- * An idle client may send an expired access token of this key with its refresh token.
+ * Until then, an idle client may send an expired access token of this key with its refresh token.
  */
 export const keptForSeconds = verifiesForSeconds + 30 * 86_400;

@@ -13,7 +13,7 @@ export interface SigningKey {
   private_key: KeyObject;
 }
 
-/** Minimum time between two loads because of tokens with unknown keys. */
+/** Minimum time between two reloads that tokens with unknown keys cause. */
 const unknownReloadMs = 1_000;
 /** Matches the header of our own tokens. */
 const ownHeader = /^\{"alg":"ES256","typ":"at\+jwt","kid":"([A-Za-z0-9_-]{43})"\}$/;
@@ -62,7 +62,8 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * Increases when a key is added or removed. Cached verifications of other versions are invalid.
+   * Returns a number that increases when a key is added or removed. A verification that was cached
+   * with another number is invalid.
    */
   get version(): number {
     return this.changeCount;
@@ -117,8 +118,8 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   }
 
   /**
-   * Loads the keys from the database. Calls during a load share the next load: the current load may
-   * have started before the change that they wait for.
+   * Loads the keys from the database. Calls during a load share the next load, because the current
+   * load may have started before the change that the callers wait for.
    */
   reload(): Promise<void> {
     if (this.running === null) {
