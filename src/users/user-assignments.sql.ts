@@ -50,8 +50,8 @@ function networksSql(addresses: string[]): SqlFragment {
 }
 
 /**
- * Renders a merge patch of the attributes (RFC 7396). Only nested objects need the function: it
- * takes twenty times as long as the operators.
+ * Renders a merge patch of the attributes (RFC 7396). Uses the function only for nested objects,
+ * because it takes twenty times as long as the operators.
  */
 function attributesSql(patch: Record<string, unknown>): SqlFragment {
   const entries = Object.entries(patch);
@@ -74,8 +74,8 @@ function rolesSql({ roles, roles_add = [], roles_remove = [] }: UserChange): Sql
 }
 
 /**
- * A new address takes effect once its owner confirms it. The address of an invited user is not
- * proven yet, so it changes at once.
+ * Renders the assignments of a new address, which takes effect once its owner confirms it.
+ * The address of an invited user is not proven yet, so it changes at once.
  */
 function emailAssignments(email: string): Assignment[] {
   return [
@@ -93,9 +93,9 @@ function emailAssignments(email: string): Assignment[] {
 /**
  * Renders the joins with the values that a user had before an operation: `restored` is the user's
  * row with these values, `before.target_version` the version that the operation left.
- * A row of `users` gives each value of the audit log the type of its column again.
- * `offset 0` makes the planner look up the event of each user. On stale statistics it would read
- * all events of the operation for each batch (ADR 8).
+ * `jsonb_populate_record` converts each value from the audit log to the type of its column.
+ * `offset 0` makes the planner look up the event of each user. On stale statistics, the planner
+ * would read all events of the operation for each batch (ADR 8).
  */
 export function beforeOperationJoins(operation_id: string): SqlFragment {
   return sql`

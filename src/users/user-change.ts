@@ -21,7 +21,7 @@ export interface ChangeAction {
 /** Deletes users softly. */
 export interface DeleteAction {
   kind: 'delete';
-  /** also finds users that are already deleted, to remove them for good afterwards */
+  /** also finds users that are already deleted, because a purge removes the users afterwards */
   purge?: boolean;
   /** versions that the caller expects (`If-Match`); null = any */
   versions?: number[] | null;
@@ -34,7 +34,7 @@ export interface UndoAction {
   restores: boolean;
 }
 
-/** What an actor does to users. The same for one user, for a batch and for all that match. */
+/** What an actor does to one user, to a batch of users or to all matching users. */
 export type UserAction = ChangeAction | DeleteAction | UndoAction;
 
 /** An action that the actor may take in principle, with the roles that the actor may grant. */
@@ -44,8 +44,8 @@ export interface CheckedAction {
 }
 
 /**
- * A user that an action skipped, with the error code of the rule. After `request.invalid` the field
- * follows a slash.
+ * A user that an action skipped. The reason is the error code of the rule. `request.invalid` is
+ * followed by a slash and the field.
  */
 export interface SkippedUser {
   user_id: string;
@@ -54,9 +54,9 @@ export interface SkippedUser {
 
 /** What an action did to users, or would do. */
 export interface ActionOutcome {
-  /** users that were found */
+  /** number of users that the action found */
   matched: number;
-  /** users that the rules allow to change, but that already have the wanted values */
+  /** number of users that no rule protects, but that already have the requested values */
   unchanged: number;
   /** number of skipped users by reason */
   skipped_reasons: Record<string, number>;
@@ -67,7 +67,7 @@ export interface ActionOutcome {
 /** What an action did. */
 export interface AppliedAction extends ActionOutcome {
   changed_ids: string[];
-  /** users among them that are now disabled or deleted */
+  /** users in `changed_ids` that are now disabled or deleted */
   shut_out_ids: string[];
   /** changes of one of the changed users */
   changes: Changes | null;
@@ -76,17 +76,17 @@ export interface AppliedAction extends ActionOutcome {
 /** What an action would do. */
 export interface PreviewedAction extends ActionOutcome {
   would_change: number;
-  /** digest of the ids of all users that were found */
+  /** digest of the ids of all users that the action found */
   digest: string;
   previewed_at: Date;
   /** the first 20 users that would change, by id */
   sample_ids: string[];
 }
 
-/** Fields that no actor changes on themselves, and that decide who is an administrator. */
+/** Fields that actors may not change for themselves, and that decide who is an administrator. */
 const powerFields: (keyof UserChange)[] = ['status', 'roles', 'roles_add', 'roles_remove', 'carrier_scope'];
 
-/** Returns whether a change contains fields that no actor may change on themselves. */
+/** Returns whether a change contains fields that actors may not change for themselves. */
 export function touchesPower(change: UserChange): boolean {
   return powerFields.some((field) => change[field] !== undefined);
 }

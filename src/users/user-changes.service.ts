@@ -28,8 +28,8 @@ export interface ActionPreview
 }
 
 /**
- * Applies actions to users: one user, a batch or all that a request found, by the same rules and
- * the same statement.
+ * Applies actions to one user, a batch or all matching users, by the same rules and with the same
+ * statement.
  */
 @Injectable()
 export class UserChangesService {
@@ -59,7 +59,7 @@ export class UserChangesService {
 
   /**
    * Returns what an action would do to the users within the actor's scope that match a filter.
-   * @param seed of the digest of their ids
+   * @param seed seed of the digest of the user ids
    */
   async preview(actor: Actor, checked: CheckedAction, conditions: Condition[], seed: string): Promise<ActionPreview> {
     const { sample_ids, ...preview } = await this.users.preview(actor, checked, conditions, seed);
@@ -68,8 +68,8 @@ export class UserChangesService {
   }
 
   /**
-   * Applies an action to users, ends the sessions that they may no longer have and voids their
-   * links.
+   * Applies an action to users. Ends the sessions that users may no longer have, and voids the
+   * links of users who are now disabled or deleted.
    * Skips users that a rule protects; ids without a user in the actor's scope are skipped as
    * `user.not_found`. Call it within a transaction.
    * @param operation_id operation that the events belong to
@@ -80,7 +80,7 @@ export class UserChangesService {
     user_ids: string[],
     operation_id: string | null = null,
   ): Promise<AppliedAction> {
-    // Roles before administrators before users. A granted role neither disappears nor closes to its
+    // Lock order: roles, administrators, users. A granted role neither disappears nor closes to its
     // new holder before the transaction ends, and two transactions that could remove the last
     // administrator run one after the other (ASVS 15.4.2).
     const checked = { action, grants: assignsRoles(action) ? await this.roles.frozenGrantsOf(actor) : grants };
@@ -98,8 +98,8 @@ export class UserChangesService {
   }
 
   /**
-   * An address that was proposed for a user with fewer permissions must not be confirmed after the
-   * user got more (privilege escalation).
+   * Drops proposed addresses and voids their links. An address that was proposed while a user had
+   * fewer permissions must not be confirmed after the user got more (privilege escalation).
    */
   private async dropProposedEmails(user_ids: string[]): Promise<void> {
     await this.users.dropProposedEmails(user_ids);

@@ -16,8 +16,8 @@ const skippedMax = 100;
 const sampleMax = 20;
 
 /**
- * Renders the statement that applies an action to users and records before and after of each
- * changed field. The only statement that changes users, one or many.
+ * Renders the statement that applies an action to one or many users, and records each changed field
+ * with its values before and after.
  * Returns one row, an `AppliedAction`.
  */
 export function applyActionSql(
@@ -32,7 +32,7 @@ export function applyActionSql(
     ${foundSql(actor, checked, targetSql(actor, checked.action, user_ids), 'lock')},
     ${lastAdministratorSql},
     ${judgedSql},
-    -- changed: the users that the verdict allows to change and that have other values now.
+    -- changed: the users that no rule protects and whose values differ.
     changed as (
       update users
       set
@@ -53,7 +53,7 @@ export function applyActionSql(
     -- recorded: one event for each changed user.
     recorded as (${recordEventsSql(event, rawSql('changed target'))}
     ),
-    -- skipped: the users that a rule forbids to change, and the ids for which no user was found.
+    -- skipped: the users that a rule protects, and the ids for which no user was found.
     skipped as not materialized (
       select user_id, verdict as reason
       from judged
@@ -63,7 +63,6 @@ export function applyActionSql(
       from unnest(${user_ids}::uuid[]) wanted (user_id)
       where user_id not in (select user_id from judged)
     )
-    -- result
     select
       ${outcomeSql},
       array(select id from changed) as changed_ids,
@@ -72,10 +71,10 @@ export function applyActionSql(
 }
 
 /**
- * Renders the statement that tells what an action would do to the users that match a filter. Writes
- * and locks nothing. Shares the parts that find and judge users with `applyActionSql`.
+ * Renders the statement that previews an action on the users that match a filter. Writes and locks
+ * nothing. Shares the parts that find and judge users with `applyActionSql`.
  * Returns one row, a `PreviewedAction`.
- * @param seed of the digest of the ids
+ * @param seed seed of the digest of the ids
  */
 export function previewActionSql(
   actor: Actor,
@@ -91,13 +90,12 @@ export function previewActionSql(
     ${foundSql(actor, checked, target, 'read')},
     ${lastAdministratorSql},
     ${judgedSql},
-    -- skipped: the users that a rule forbids to change.
+    -- skipped: the users that a rule protects.
     skipped as not materialized (
       select user_id, verdict as reason
       from judged
       where verdict is not null
     )
-    -- result
     select
       ${outcomeSql},
       (select count(*)::integer from judged where verdict is null and differs) as would_change,
@@ -130,9 +128,10 @@ export function targetSql(actor: Actor, action: UserAction, user_ids: string[]):
 }
 
 /**
+ * Renders the CTE `found`.
  * `lock` locks the users in the order of their ids, so that two statements never deadlock, and adds
- * the values before and after the action. A preview does without: it would sort and carry the
- * values of a million users. `offset 0` computes each new value only once.
+ * the values before and after the action. `read` omits both, because a preview would sort and carry
+ * the values of a million users. `offset 0` computes each new value only once.
  */
 function foundSql(actor: Actor, checked: CheckedAction, target: SqlFragment, mode: 'lock' | 'read'): SqlFragment {
   const { action } = checked;
@@ -141,8 +140,8 @@ function foundSql(actor: Actor, checked: CheckedAction, target: SqlFragment, mod
     action.kind === 'undo'
       ? { columns: rawSql(', before.target_version as version_left'), joins: beforeOperationJoins(action.operation_id) }
       : { columns: sql``, joins: sql`` };
-  return sql`-- found: the users, each with the code of the rule that forbids the action and whether it
-    -- would change the user.
+  return sql`-- found: the users, each with the code of the rule that forbids the action, and whether the
+    -- action would change the user.
     found as materialized (
       select
         users.user_id,
@@ -213,7 +212,7 @@ function setSql(assignments: Assignment[]): SqlFragment {
   );
 }
 
-/** Renders `{ field: { before, after } }` for the fields that have other values now. */
+/** Renders `{ field: { before, after } }` for the fields whose values differ. */
 function changesSql(assignments: Assignment[]): SqlFragment {
   const changes = assignments.map(({ column }) => {
     const change = `jsonb_build_object('before', judged.before_${column}, 'after', users.${column})`;

@@ -45,7 +45,7 @@ export class UserCreationService {
     const { name, email, carrier_id = null } = request;
     const context = { name, email, carrier_id };
     await this.credentials.checkNewPassword(password, context);
-    // Only to fail before the hash. The unique indexes decide at the insert.
+    // Only an early check before the hash. The unique indexes decide at the insert.
     const taken = await this.users.findTaken(name, email);
     if (taken !== null) throw new AppError(taken);
     return this.credentials.hashNewPassword(password, context, actor);

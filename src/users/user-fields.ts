@@ -18,7 +18,7 @@ export interface UserField {
   empty?: unknown;
   /** set for fields that can change; `computed` if the new value depends on the old row */
   change?: 'as_given' | 'computed';
-  /** set for fields that users may change on themselves without `user:update` */
+  /** set for fields that users may change for themselves without `user:update` */
   self_changeable?: true;
   /** set for fields that a bulk change can contain */
   bulk_changeable?: true;
@@ -28,8 +28,7 @@ export interface UserField {
 
 /**
  * Defines the fields of the user record, in the order of responses and files.
- * Reading, creation, change, self-change, bulk change, undo, import, export and purge follow this
- * table.
+ * Lists, creation, changes, bulk changes, undo, import, export and purge follow this table.
  */
 export const userFields = {
   user_id: { type: 'uuid', cell: 'code' },
@@ -208,4 +207,17 @@ function isSupportedTimezone(timeZone: string): boolean {
   } catch {
     return false;
   }
+});
+
+/** Caches the results of a check: `Intl` takes 50 µs, and users have few different time zones. */
+function remembering(check: (text: string) => boolean): (text: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const result = check(text);
+    if (known.size >= rememberedMax) known.clear();
+    if (text.length <= 64) known.set(text, result);
+    return result;
+  };
 }

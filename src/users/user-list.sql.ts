@@ -75,7 +75,10 @@ export function onlineSql(online: boolean): SqlFragment {
     : sql`(users.last_seen_at is null or users.last_seen_at <= now() - ${onlineWithin})`;
 }
 
-/** `names` has a space before each part, so a pattern that starts with one matches beginnings. */
+/**
+ * Renders the search for words. Words of 1 or 2 characters match only the beginnings of words:
+ * `names` has a space before each word.
+ */
 function searchSql(text: string): SqlFragment {
   const words = text.trim().split(/\s+/);
   const conditions = words.map((word) => {

@@ -17,13 +17,13 @@ export interface PasswordChange {
   except_session_id?: string | null;
   /** address that the owner proved by following a mailed link */
   proven_email?: string | null;
-  /** user whose current password was verified; nothing changes if the password changed since */
+  /** set if the current password was verified; nothing changes if the password changed since */
   verified?: { password_changed_at: Date | null } | null;
 }
 
 /**
- * Sets passwords and confirms e-mail addresses, for any caller. Callers decide what a response may
- * reveal.
+ * Sets passwords and confirms e-mail addresses, without checks of permissions or scope. Callers
+ * decide what a response may reveal.
  */
 @Injectable()
 export class UserPasswordsService {
@@ -36,20 +36,20 @@ export class UserPasswordsService {
     private readonly mails: UserMailsService,
   ) {}
 
-  /** Returns the living user with a name or address, or null. */
+  /** Returns the user with a name or address, or null. Deleted users are not found. */
   async findByLogin(login: string): Promise<UserResponse | null> {
     const user = await this.users.findByLogin(login, systemActor);
     return user === null ? null : toUserResponse(user);
   }
 
-  /** Returns the living user with a name or address and a role that permits everything, or null. */
+  /** Returns the user with a name or address and a role with the permission `*`, or null. */
   async findAdministrator(login: string): Promise<UserResponse | null> {
     const named = await this.users.findByLogin(login, systemActor);
     const user = named === null ? null : await this.users.findAdministrator(named.user_id, systemActor);
     return user === null ? null : toUserResponse(user);
   }
 
-  /** Returns the living user with an id, or null. */
+  /** Returns the user with an id, or null. Deleted users are not found. */
   async find(user_id: string): Promise<UserResponse | null> {
     const user = await this.users.find(user_id, systemActor);
     return user === null ? null : toUserResponse(user);
@@ -79,7 +79,7 @@ export class UserPasswordsService {
 
   /**
    * Replaces the address of a user by the confirmed address.
-   * @throws email.token_invalid if the user proposed another address since
+   * @throws email.token_invalid if the address is no longer proposed
    * @throws user.email_taken
    */
   async confirmEmail(actor: Actor, user_id: string, email: string): Promise<void> {
@@ -96,8 +96,8 @@ export class UserPasswordsService {
   }
 
   /**
-   * Returns whether there has never been a user. Until the transaction ends, no other instance can
-   * create the first one.
+   * Returns whether there is no user, not even a deleted user. Until the transaction ends, no other
+   * instance can create the first user.
    */
   isEmpty(): Promise<boolean> {
     return this.users.isEmpty();

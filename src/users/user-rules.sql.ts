@@ -10,7 +10,7 @@ import { isTaken } from './users.sql';
 const rolesMax = 20;
 const attributesMax = 16_384;
 const powerColumns: (keyof UserEntity)[] = ['status', 'roles', 'carrier_scope', 'deleted_at'];
-/** An initial password that expired unused does not log in, so it does not count. */
+/** Renders whether a user has a password. Ignores an expired initial password. */
 const hasPassword = sql`exists (
             select 1
             from credentials
@@ -20,8 +20,8 @@ const hasPassword = sql`exists (
 
 /**
  * Renders why an actor may not apply an action to a user: the code of the first rule that forbids
- * it, or null. The only place of these rules. For a single user the code becomes the error, in a
- * bulk change the reason for skipping the user.
+ * it, or null. These rules are defined only here. For a single user, the code becomes the error; in
+ * a bulk change, it becomes the reason for skipping the user.
  * Needs a relation `users` with the columns of the row as it is and an `after_…` column per
  * assigned column; for an undo also `version_left`, the version that the undone operation left.
  */
@@ -60,7 +60,10 @@ function versionRules(action: UserAction): SqlFragment[] {
   return versions === null ? [] : [sql`when users.version <> all(${versions}::integer[]) then 'user.version_mismatch'`];
 }
 
-/** For an undo, the columns that the operation changed of this user decide. */
+/**
+ * Renders the rule that actors cannot delete themselves or change their own status, roles or scope.
+ * For an undo, the columns that would change decide.
+ */
 function powerRules(action: UserAction, assignments: Assignment[], isSelf: SqlFragment): SqlFragment[] {
   if (action.kind === 'undo') {
     const power = assignments.filter(({ column }) => powerColumns.includes(column));
@@ -71,8 +74,8 @@ function powerRules(action: UserAction, assignments: Assignment[], isSelf: SqlFr
 }
 
 /**
- * Actors cannot change their own e-mail address without their password (OWASP ASVS 7.5.1), and
- * cannot exclude the IP address of the request.
+ * Renders the rules about the actor's own user. Actors cannot change their own e-mail address
+ * without their password (OWASP ASVS 7.5.1), and cannot exclude the IP address of the request.
  */
 function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]): SqlFragment[] {
   const isSelf = isOwn(actor, 'users.user_id');
@@ -89,7 +92,7 @@ function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]):
   return rules;
 }
 
-/** The values after the action must fit the kind and the state of the user. */
+/** Renders the rules about new values, which must fit the kind and the state of the user. */
 function valueRules(action: ChangeAction | UndoAction, assignments: Assignment[], grants: Grants): SqlFragment[] {
   const change = action.kind === 'change' ? action.change : {};
   const rules: SqlFragment[] = [];
@@ -117,9 +120,10 @@ const grantedRoles = rawSql('array(select role from unnest(users.after_roles) ro
 const revokedRoles = rawSql('array(select role from unnest(users.roles) role where role <> all(users.after_roles))');
 
 /**
- * Names, addresses and roles that an undo restores must be available, and the actor must be allowed
- * to grant these roles now. Of several users with the same former name, the first is restored.
- * There is no rule about `carrier_scope`: an actor with a scope sees no other System User.
+ * Renders the rules of an undo. Names, addresses and roles that the undo restores must be
+ * available, and the actor must be allowed to grant these roles now. Of several users with the same
+ * former name, the first is restored. There is no rule about `carrier_scope`: an actor with a scope
+ * sees no other System User.
  */
 function undoRules({ restores }: UndoAction, grants: Grants): SqlFragment[] {
   const isRestored = sql`users.deleted_at is not null and users.after_deleted_at is null`;

@@ -38,7 +38,7 @@ const etag = { ETag: '`version` of the user, for `If-Match`' };
 const ifMatch = {
   name: 'If-Match',
   required: false,
-  description: '`ETag` of the version that the request is about. Another version fails with 412',
+  description: '`ETag` of the version that the caller expects. Fails with 412 if the user has another version',
   schema: { type: 'string' as const },
 };
 const purgeParameter = {
@@ -62,7 +62,7 @@ export class UsersController {
     private readonly creation: UserCreationService,
   ) {}
 
-  /** Create a new user */
+  /** Create a user */
   @Post('create')
   @Allow('user:create')
   @Idempotent()
@@ -85,7 +85,7 @@ export class UsersController {
     return this.creation.create(actor, request);
   }
 
-  /** Get the information of the current user */
+  /** Get the current user */
   @Get()
   @Allow(undefined, { duringPasswordChange: true })
   @Endpoint({
@@ -95,7 +95,7 @@ export class UsersController {
     return this.users.current(actor);
   }
 
-  /** List the users that a filter finds */
+  /** List the users that match a filter */
   @Get('list')
   @Allow('user:read')
   @Endpoint({
@@ -131,8 +131,8 @@ export class UsersController {
   @ApiHeader(ifMatch)
   @Endpoint({
     description:
-      'An absent field stays unchanged, null clears it. ' +
-      `Without \`user:update\`, users can change these fields of themselves: ${selfFields}.`,
+      'Absent fields stay unchanged, null clears a field. ' +
+      `Without \`user:update\`, users can change these fields of their own user: ${selfFields}.`,
     answer: { status: 200, type: UserResponse, description: 'The user after the change', headers: etag },
     errors: [
       'user.not_found',

@@ -20,12 +20,12 @@ const timezone = {
   test: { check: isTimezone, wants: timezoneWants, code },
 };
 const attributesLimits = { maxBytes: 16_384, maxDepth: 5 };
-const nameLimits = { min: 3, max: 64, pattern: nameForm, form: 'must be 3 to 64 of letters, digits, `.`, `_`, `-`' };
+const nameLimits = { min: 3, max: 64, pattern: nameForm, form: 'must be 3 to 64 letters, digits, `.`, `_` or `-`' };
 const carrierIdLimits = {
   min: 1,
   max: 64,
   pattern: carrierIdForm,
-  form: 'must be 1 to 64 of letters, digits, `.`, `_`, `-`',
+  form: 'must be 1 to 64 letters, digits, `.`, `_` or `-`',
 };
 const carrierIds = { optional: true, nullable: true, maxItems: 1_000, ...carrierIdLimits };
 const roleNames = { optional: true, maxItems: 20, max: 64, pattern: roleForm, form: 'must be the name of a role' };
@@ -38,7 +38,7 @@ const addresses = {
   form: 'must be an IP address or a CIDR',
 };
 
-/** Fields that users may change on themselves. */
+/** Fields that users may change for themselves. */
 export class PersonalFields {
   /** up to 100 characters; null clears it */
   @TextField({ optional: true, nullable: true, max: 100, example: 'Ada' }) first_name?: string | null;
@@ -65,7 +65,7 @@ export class PersonalFields {
 export class CreateUserRequest extends PersonalFields {
   /** `system` manages the platform's modules, `carrier` uses its services; never changes */
   @TextField({ max: 16, values: ['system', 'carrier'] }) user_type!: UserType;
-  /** login name, 3–64 of letters, digits, `.`, `_`, `-`; unique without regard to case */
+  /** login name, 3–64 letters, digits, `.`, `_` or `-`; unique without regard to case */
   @TextField({ ...nameLimits, example: 'ada' }) name!: string;
   /** unique without regard to case; at most 254 characters */
   @EmailField({ example: 'ada@example.com' }) email!: string;
@@ -96,7 +96,7 @@ export class SharedChanges {
   @TextListField(roleNames) roles?: string[];
   /** carriers to which a System User is limited; null = all, `[]` = none */
   @TextListField(carrierIds) carrier_scope?: string[] | null;
-  /** IP addresses or CIDRs of logins and sessions; empty = any. Sessions from elsewhere end */
+  /** IP addresses or CIDRs allowed for the user; empty = any. Sessions from other addresses end */
   @TextListField(addresses) allowed_ips?: string[];
   /** merged into the attributes (RFC 7396): null removes a key; at most 16 KiB and 5 levels */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
@@ -106,9 +106,9 @@ export class SharedChanges {
 
 /** Changes of one user. Absent fields stay unchanged, null clears a field (RFC 7396). */
 export class ChangeUserRequest extends IntersectionType(PersonalFields, SharedChanges) {
-  /** login name, 3–64 of letters, digits, `.`, `_`, `-`; unique without regard to case */
+  /** login name, 3–64 letters, digits, `.`, `_` or `-`; unique without regard to case */
   @TextField({ optional: true, ...nameLimits }) name?: string;
-  /** becomes `email_pending` until confirmed by mail; of an invited user it changes at once */
+  /** stored as `email_pending` until confirmed by mail; for an invited user it changes at once */
   @EmailField({ optional: true }) email?: string;
 }
 
@@ -207,7 +207,7 @@ export type UserRecord = UserEntity & { online: boolean };
 
 /** Returns the public form of a user: an allow-list of columns (OWASP API3:2023). */
 export function toUserResponse<Time = Date>(user: Timed<UserRecord, Time>): Timed<UserResponse, Time> {
-  // One literal on purpose: putting the response together from parts takes 100 times as long.
+  // One literal on purpose: building the response from parts takes 100 times as long.
   return {
     user_id: user.user_id,
     user_type: user.user_type,

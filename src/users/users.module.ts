@@ -17,7 +17,7 @@ import { UsersController } from './users.controller';
 import { UsersRepository } from './users.repository';
 import { UsersService } from './users.service';
 
-/** Users. */
+/** Provides users. */
 @Module({
   imports: [
     CredentialsModule,

@@ -24,7 +24,7 @@ export type NewUser = NewUserValues & Pick<UserEntity, 'user_id'>;
 
 type TakenCode = 'user.name_taken' | 'user.email_taken';
 
-/** Reads and writes users. */
+/** SQL of the users. */
 @Injectable()
 export class UsersRepository {
   constructor(
@@ -55,7 +55,7 @@ export class UsersRepository {
 
   /**
    * Returns the user within a scope that has a name or e-mail address, without regard to case, or
-   * null. Names contain no `@`, addresses do. Deleted users are not found.
+   * null. A login with `@` is an e-mail address. Deleted users are not found.
    */
   async findByLogin(login: string, scope: Scope): Promise<UserRecord | null> {
     const column = rawSql(login.includes('@') ? 'users.email' : 'users.name');
@@ -80,7 +80,8 @@ export class UsersRepository {
   }
 
   /**
-   * Returns one page of the users within a scope that match a query, deleted ones or the others.
+   * Returns one page of the users within a scope that match a query.
+   * @param deleted lists only deleted users if true, otherwise only users that are not deleted
    */
   async list(scope: Scope, query: RawQuery, deleted: boolean): Promise<Page<Answered<UserRecord>>> {
     const list = { ...userList, name: deleted ? 'deleted users' : 'users' };
@@ -111,7 +112,7 @@ export class UsersRepository {
     return row?.code ?? null;
   }
 
-  /** Adds a user. The indexes decide whether name and address are free. */
+  /** Adds a user. The unique indexes decide whether name and address are free. */
   async insert(user: NewUser, created_by: string | null, has_password: boolean): Promise<UserRecord> {
     const row = JSON.stringify([{ ...user, has_password }]);
     const source = sql`jsonb_to_recordset(${row}::jsonb) as row (has_password boolean, ${newUserColumns})`;
@@ -138,7 +139,7 @@ export class UsersRepository {
 
   /**
    * Locks the set of administrators until the transaction ends, if an action finds a System User.
-   * Other actions that could remove an administrator wait.
+   * Other actions that could remove an administrator wait for the lock.
    */
   async lockAdministrators(actor: Actor, action: UserAction, user_ids: string[]): Promise<void> {
     await this.database.run(sql`
@@ -199,7 +200,8 @@ export class UsersRepository {
   }
 
   /**
-   * Replaces the address of a user by the proposed one. Returns null if it is another one by now.
+   * Replaces the address of a user by the proposed address. Returns null if another or no address
+   * is proposed by now, or if the user is disabled or deleted.
    */
   async confirmEmail(user_id: string, email: string): Promise<UserRecord | null> {
     const [row] = await this.database.run<UserRecord>(sql`
@@ -219,7 +221,8 @@ export class UsersRepository {
   }
 
   /**
-   * Restores a deleted user, or returns null. The indexes decide whether name and address are free.
+   * Restores a deleted user. Returns null if the user is not deleted. The unique indexes decide
+   * whether name and address are free.
    */
   async restore(user_id: string, allowed_roles: string[]): Promise<UserRecord | null> {
     const [row] = await this.database.run<UserRecord>(sql`
@@ -236,8 +239,8 @@ export class UsersRepository {
   }
 
   /**
-   * Returns whether there is no user at all, deleted ones included. Waits for other transactions
-   * that may be creating the first administrator.
+   * Returns whether there is no user, not even a deleted user. Waits for other transactions that
+   * may be creating the first administrator.
    */
   async isEmpty(): Promise<boolean> {
     await this.database.run(sql`select pg_advisory_xact_lock(${administratorsLock}::bigint)`);

@@ -21,7 +21,7 @@ export { userFilter } from './user-list';
 
 const selfFields: string[] = userFieldsWith('self_changeable');
 
-/** Users, one at a time and in lists. */
+/** Lists users, and reads and changes them one at a time. */
 @Injectable()
 export class UsersService {
   constructor(

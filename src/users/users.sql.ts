@@ -14,7 +14,7 @@ const storedColumns = Object.entries(userFields).map(([name, { type }]) =>
 export const userColumns = sql`
   ${joinSql(storedColumns, ',\n  ')}, coalesce(${onlineSql(true)}, false) as online`;
 
-/** Names under which statements of this code base read the table `users`. */
+/** Aliases under which statements read the table `users`. */
 type UsersAlias = 'users' | 'other';
 
 /** Renders whether a user is within a scope. @param alias name of the table in the statement */
@@ -68,12 +68,12 @@ export function isIdTaken(user_id: SqlFragment): SqlFragment {
   )`;
 }
 
-/** Columns that a new user has: what files contain, and what only `POST /user/create` can set. */
+/** Columns of a new user: the columns of files, and those that only `POST /user/create` sets. */
 const insertedColumns = Object.entries<UserField>(userFields)
   .filter(([, { creatable, cell }]) => creatable === true || cell !== undefined)
   .map(([name, { type }]) => ({ name, type: type === 'cidr[]' ? 'text[]' : type }));
 
-/** Columns whose value is not taken from the source as it is. */
+/** Values that the INSERT computes instead of copying the column of the source. */
 const computedValues: Record<string, string> = {
   allowed_ips: `array(
       select distinct network(address::inet)::cidr
@@ -89,7 +89,7 @@ export const newUserColumns = rawSql(insertedColumns.map(({ name, type }) => `${
 
 /**
  * Renders the INSERT of new users, to be followed by ON CONFLICT or RETURNING.
- * The indexes decide whether names and addresses are free.
+ * The unique indexes decide whether names and addresses are free.
  * @param source FROM item, with WHERE and ORDER BY if needed, with these columns:
  *   those of `newUserColumns`: the fields of a user; null for no value, and for the current time
  *   in `created_at`;
@@ -137,8 +137,8 @@ export function noteLoginSql({ user_id, ip, unlocks }: LoginNote): SqlFragment {
 }
 
 /**
- * Renders the statement that makes a user change the password, and records the change of the user.
- * Does nothing if the user must change the password already.
+ * Renders the statement that makes a user change the password, and records the event.
+ * Does nothing if the user must already change the password.
  */
 export function demandPasswordChangeSql(user_id: string, event: EventBase): SqlFragment {
   const targets = sql`(
