@@ -9,7 +9,7 @@ export const confirmTokenMax = 512;
 /** The query of a bulk request. */
 export interface BulkQuery {
   conditions: Condition[];
-  /** the filters and `everyone` as sent */
+  /** the filters and `everyone` as they were sent */
   filters: Record<string, string>;
   dry_run: boolean;
   /** number of matching users that the caller expects */
@@ -27,19 +27,21 @@ export function parseBulkQuery(query: RawQuery): BulkQuery {
   const { dry_run, everyone, expected, confirm_token, ...filters } = query;
   const errors: FieldError[] = [];
   const conditions = parseFilter(filters, userFilter, errors);
-  const refuse = (parameter: string, detail: string, code = 'parameter.malformed') =>
+  const reject = (parameter: string, detail: string, code = 'parameter.malformed') =>
     errors.push({ parameter, code, detail });
   const preview = readBoolean({ dry_run }, 'dry_run', errors);
   const all = readBoolean({ everyone }, 'everyone', errors);
   if (expected !== undefined && (typeof expected !== 'string' || !/^(0|[1-9]\d{0,8})$/.test(expected)))
-    refuse('expected', 'must be a number');
+    reject('expected', 'must be a number');
   if (
     confirm_token !== undefined &&
     (typeof confirm_token !== 'string' || confirm_token === '' || confirm_token.length > confirmTokenMax)
   )
-    refuse('confirm_token', 'must be given once, as the preview gave it');
-  if (preview && confirm_token !== undefined) refuse('confirm_token', 'cannot go with dry_run', 'parameter.conflict');
-  if (all && Object.keys(filters).length > 0) refuse('everyone', 'cannot go with a filter', 'parameter.conflict');
+    reject('confirm_token', 'must be given once, exactly as the preview returned it');
+  if (preview && confirm_token !== undefined)
+    reject('confirm_token', 'cannot be combined with dry_run', 'parameter.conflict');
+  if (all && Object.keys(filters).length > 0)
+    reject('everyone', 'cannot be combined with a filter', 'parameter.conflict');
   if (errors.length > 0) throw invalid(...errors);
   if (conditions.length === 0 && !all) throw new AppError('bulk.filter_required');
   return {

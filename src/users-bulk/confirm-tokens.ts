@@ -16,7 +16,7 @@ export interface Confirmation {
   digest: string;
 }
 
-/** The parts of a request in which a preview and its confirmation must be equal. */
+/** The parts of a request that must be identical in a preview and its confirmation. */
 export interface PreviewedRequest {
   actor: Actor;
   kind: string;
@@ -25,8 +25,9 @@ export interface PreviewedRequest {
 }
 
 /**
- * Confirm tokens of previews. A token is signed and bound to caller, method, filters and body, so
- * the service does not store it. The operation that uses a token stores its id, which is unique.
+ * Signs and verifies the confirm tokens of previews. A token is bound to caller, method, filters
+ * and body, and is not stored. The operation that uses a token stores the id of the token, which is
+ * unique, so a token works once.
  */
 export class ConfirmTokens {
   private readonly signer: Signer;

@@ -21,13 +21,13 @@ export class UndoController {
   @Allow(undefined, { apiKeys: true })
   @Endpoint({
     description:
-      'Restores every user whose `version` is still the one that the operation left, within 30 days. ' +
+      'Restores every user whose `version` has not changed since the operation. Possible for 30 days. ' +
       'Other users are skipped, with the reason. ' +
       'Users that an undo skipped, or did not reach because it was canceled or failed, ' +
       'can be restored by another undo. ' +
       'Changes and deletions can be undone, including those of a canceled operation; imports and undos cannot. ' +
-      'Ended sessions stay ended. Permission, scope and grants are checked as they are at the time of the undo. ' +
-      'The response is the operation that does the undo; with up to 10,000 users it has already ended.',
+      'Ended sessions stay ended. Permissions, scope and grants at the time of the undo apply. ' +
+      'The response is the operation that does the undo. With up to 10,000 users, it has already ended.',
     answer: {
       status: 202,
       type: OperationResponse,

@@ -14,7 +14,7 @@ import { userFilter } from '../users/users.service';
 import { confirmTokenMax } from './bulk-query';
 import { NoIfMatchGuard } from './no-if-match.guard';
 import { BulkPreviewResponse, BulkResultResponse } from './users-bulk.dto';
-import { type BulkAnswer, UsersBulkService } from './users-bulk.service';
+import { type BulkResponse, UsersBulkService } from './users-bulk.service';
 
 const parameters: ParameterDoc[] = [
   ...filterParameters(userFilter),
@@ -57,7 +57,7 @@ const errors = [
 const description =
   'Needs a filter or `everyone=true`. The filters are those of `GET /user/list`, including `attributes.<key>`. ' +
   'Up to 10,000 matching users are processed in one transaction, all or nothing. ' +
-  'For more users, the response is 202 with an operation. The operation is about the users that match now, ' +
+  'For more users, the response is 202 with an operation. The operation covers the users that match now, ' +
   'processes them in batches, and continues after a crash. ' +
   'Users that a rule protects are skipped, with the error code of the rule as reason. ' +
   '`POST /user/operation/{operation_id}/undo` restores the users within 30 days.';
@@ -70,7 +70,7 @@ const description =
 export class UsersBulkController {
   constructor(private readonly bulk: UsersBulkService) {}
 
-  /** Modify multiple found users */
+  /** Modify the users that match a filter */
   @Patch()
   @Idempotent()
   @Allow('user:update')
@@ -85,11 +85,11 @@ export class UsersBulkController {
     @CurrentActor() actor: Actor,
     @Query() query: RawQuery,
     @Body() request: ChangeFoundUsersRequest,
-  ): Promise<BulkAnswer> {
+  ): Promise<BulkResponse> {
     return this.bulk.change(actor, query, request);
   }
 
-  /** Delete multiple found users */
+  /** Delete the users that match a filter */
   @Delete()
   @Idempotent()
   @Allow('user:delete')
@@ -100,7 +100,7 @@ export class UsersBulkController {
     query: parameters,
     grammar: true,
   })
-  delete(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<BulkAnswer> {
+  delete(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<BulkResponse> {
     return this.bulk.delete(actor, query);
   }
 }

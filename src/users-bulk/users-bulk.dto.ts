@@ -6,9 +6,9 @@ import { UserResponse } from '../users/users.dto';
 export class BulkCounts {
   /** users that match the filter */
   matched!: number;
-  /** users that already have the wanted values */
+  /** users that already have the requested values */
   unchanged!: number;
-  /** users that a rule protects, so that they are skipped */
+  /** users that are skipped because a rule protects them */
   skipped_count!: number;
   /** number of skipped users by reason: the error code of the rule */
   skipped_reasons!: Record<string, number>;

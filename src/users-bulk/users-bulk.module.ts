@@ -10,7 +10,7 @@ import { UsersBulkController } from './users-bulk.controller';
 import { UsersBulkRepository } from './users-bulk.repository';
 import { UsersBulkService } from './users-bulk.service';
 
-/** Changes and deletes many users at once, and undoes it. */
+/** Changes and deletes many users at once, and undoes bulk changes. */
 @Module({
   imports: [IdempotencyModule, LoginsModule, OperationsModule, RateLimitsModule, UsersModule],
   controllers: [UsersBulkController, UndoController],

@@ -21,7 +21,7 @@ interface UndoableUsers {
   undos: string[];
 }
 
-/** The users that a bulk change is about. */
+/** The users that a bulk change applies to. */
 export type UserSource = MatchingUsers | UndoableUsers;
 
 /** A set of users whose ids were read at one moment. */
@@ -40,7 +40,7 @@ export class UsersBulkRepository {
   /**
    * Returns the ids of users, at most `max`. Stops reading at `max`: the CTE `matching` is planned
    * for all rows, but runs only as far as it is read.
-   * @param seed of the digest
+   * @param seed seed of the digest
    */
   async fix(source: UserSource, seed: string, max: number): Promise<FixedSet & { user_ids: string[] }> {
     const [row] = await this.database.run<FixedSet & { user_ids: string[] }>(sql`
@@ -63,7 +63,7 @@ export class UsersBulkRepository {
 
   /**
    * Stores all users as batches of an operation.
-   * @param seed of the digest
+   * @param seed seed of the digest
    */
   async fixInBatches(source: UserSource, seed: string, operation_id: string): Promise<FixedSet> {
     const [row] = await this.database.run<FixedSet>(sql`

@@ -27,7 +27,7 @@ const matchedMax = 5_000_000;
 const confirmWithinMs = 600_000;
 
 /** The response to a bulk request: its preview, its result, or the operation in the background. */
-export type BulkAnswer = BulkPreviewResponse | BulkResultResponse | OperationResponse;
+export type BulkResponse = BulkPreviewResponse | BulkResultResponse | OperationResponse;
 
 /** A request to change or delete the users that match a filter. */
 interface BulkRequest extends BulkQuery {
@@ -60,7 +60,7 @@ export class UsersBulkService {
    * operation.overlaps, request.invalid, access.grant_exceeds_own
    */
   @Transactional()
-  async change(actor: Actor, query: RawQuery, change: ChangeFoundUsersRequest): Promise<BulkAnswer> {
+  async change(actor: Actor, query: RawQuery, change: ChangeFoundUsersRequest): Promise<BulkResponse> {
     const request: BulkRequest = { kind: 'change', ...parseBulkQuery(query), change };
     assertChange(change);
     const checked = await this.changes.check(actor, { kind: 'change', change: { ...change } });
@@ -73,7 +73,7 @@ export class UsersBulkService {
    * operation.overlaps, request.invalid
    */
   @Transactional()
-  async delete(actor: Actor, query: RawQuery): Promise<BulkAnswer> {
+  async delete(actor: Actor, query: RawQuery): Promise<BulkResponse> {
     const request: BulkRequest = { kind: 'delete', ...parseBulkQuery(query), change: null };
     const checked = await this.changes.check(actor, { kind: 'delete' });
     return request.dry_run ? this.preview(actor, request, checked) : this.apply(actor, request, checked);
@@ -117,7 +117,7 @@ export class UsersBulkService {
     };
   }
 
-  /** Fixes the users first. From then on the operation is about these users and no others. */
+  /** Fixes the set of users first. From then on, the operation covers exactly these users. */
   private async apply(
     actor: Actor,
     request: BulkRequest,
@@ -166,7 +166,8 @@ export class UsersBulkService {
     const { changed_ids, ...outcome } = await this.bulkChanges.apply(actor, checked, user_ids, operation_id);
     const operation = await this.operations.complete(operation_id, outcome);
     // An operation that was accepted in the meantime may have processed some of these users before
-    // this one and others after it. From here on it waits for the locks of this transaction.
+    // this operation, and may process others after it. From here on, the other operation waits for
+    // the locks of this transaction.
     await this.operations.assertNoOverlap(operation_id, changed_ids);
     return operation;
   }
@@ -183,7 +184,7 @@ function operationOf({ kind, filters, change }: BulkRequest, confirmed: Confirma
 
 function assertExpected({ expected }: BulkQuery, count: number): void {
   if (expected === null || expected === count) return;
-  throw new AppError('bulk.expected_mismatch', { detail: `The filter finds ${count} users, not ${expected}.` });
+  throw new AppError('bulk.expected_mismatch', { detail: `The filter matches ${count} users, not ${expected}.` });
 }
 
 function assertConfirmed(confirmed: Confirmation, fixed: FixedSet): void {
@@ -193,15 +194,19 @@ function assertConfirmed(confirmed: Confirmation, fixed: FixedSet): void {
 
 function assertChange(request: ChangeFoundUsersRequest): void {
   if (Object.keys(request).length === 0)
-    throw invalid({ pointer: '', code: 'field.required', detail: 'names no field to change' });
+    throw invalid({ pointer: '', code: 'field.required', detail: 'must contain a field to change' });
   const { roles, roles_add, roles_remove } = request;
   if (roles !== undefined && (roles_add !== undefined || roles_remove !== undefined))
-    throw invalid({ pointer: '/roles', code: 'field.not_allowed', detail: 'cannot go with roles_add or roles_remove' });
+    throw invalid({
+      pointer: '/roles',
+      code: 'field.not_allowed',
+      detail: 'cannot be combined with roles_add or roles_remove',
+    });
   const both = roles_remove?.find((role) => roles_add?.includes(role));
   if (both !== undefined)
     throw invalid({
       pointer: '/roles_remove',
       code: 'field.not_allowed',
-      detail: `has ${both}, which roles_add has too`,
+      detail: `contains ${both}, which roles_add also contains`,
     });
 }

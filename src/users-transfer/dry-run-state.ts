@@ -4,7 +4,7 @@ import type { Conflict } from './users-import.repository';
 
 const uniqueFields = ['user_id', 'name', 'email'] as const;
 
-/** State of a dry run across the batches of a file. */
+/** State of a dry run, shared by all batches of a file. */
 export class DryRunState {
   /** true once the actor has exceeded the limit of conflicts; then no further row is checked */
   limited = false;

@@ -8,7 +8,7 @@ import { unguarded } from './csv-formula';
 import type { CellForm } from '../users/user-fields';
 import { importColumns } from './transfer-columns';
 
-/** A row of a file: its values, or its fault. */
+/** A row of a file: the values, or the fault that makes the row invalid. */
 export interface ImportLine {
   /** first line of the row, from 1 */
   line: number;
@@ -20,11 +20,11 @@ export interface ImportLine {
 
 /** Approximate size in characters of an invalid row, of which only the fault is stored. */
 export const faultSize = 100;
-/** Maximum length of a row in characters. The largest user takes less in an export. */
+/** Maximum length of a row in characters. Every exported user is shorter. */
 const lineMax = 131_072;
 /**
- * Bytes that are parsed at once. The event loop runs between two pieces, and the parser slows down
- * if it holds many short rows.
+ * Maximum number of bytes to parse at once. The event loop runs between two pieces, and the parser
+ * slows down if it holds many short rows.
  */
 const pieceMax = 2_048;
 
@@ -85,7 +85,7 @@ function* readJsonLine(text: string, line: number): Generator<ImportLine> {
 
 async function* readCsv(file: UploadedFile): AsyncGenerator<ImportLine> {
   const parser = parse({ relax_column_count: true, max_record_size: lineMax, record_delimiter: ['\r\n', '\n'] });
-  // Errors of the pipeline also come out of the parser.
+  // The parser emits the errors of the pipeline, too.
   pipeline(decode(file), parser).catch(() => undefined);
   let header: string[] | null = null;
   let line = 1;

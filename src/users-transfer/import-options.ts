@@ -28,7 +28,7 @@ export const importParameters = [
   },
 ];
 
-/** Reads the options of an import. The request-rules guard has checked them. */
+/** Reads the options of an import. `RequestRulesGuard` has checked them. */
 export function readImportOptions(query: RawQuery): ImportOptions & { dry_run: boolean } {
   return {
     dry_run: readBoolean(query, 'dry_run'),

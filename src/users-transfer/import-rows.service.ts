@@ -27,14 +27,14 @@ export interface FailedRow {
 /** Outcome of rows. */
 export interface RowsOutcome {
   created: number;
-  /** rows whose id, name or address is taken, with `on_conflict=skip` */
+  /** number of rows whose id, name or address is taken, with `on_conflict=skip` */
   skipped: number;
   failed: FailedRow[];
 }
 
 /** Outcome that an import of rows would have. */
 interface PreviewOutcome extends RowsOutcome {
-  /** rows whose id, name or address is taken */
+  /** number of rows whose id, name or address is taken */
   conflicts: number;
 }
 
@@ -70,7 +70,7 @@ export class ImportRowsService {
     const { users, failed } = await this.readRows({ actor, grants }, lines, wrapped);
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
     const event = eventBase(actor, 'user.created', { operation_id });
-    // An MD5 hash that is not wrapped had a conflict before. Never store it; report the conflict.
+    // A row with an unwrapped MD5 hash had a conflict before. Never store it; report the conflict.
     const ready = users.filter(({ password_hash }) => !isMd5(password_hash));
     const created = new Set(ready.length === 0 ? [] : await this.users.create(ready, created_by, event));
     if (options.invite) {
@@ -124,7 +124,7 @@ export class ImportRowsService {
     const endLine = state.limited ? 0 : (counted[reportable]?.line ?? Infinity);
     state.limited = endLine < Infinity;
     const conflictLines = new Set(conflicts.map(({ line }) => line));
-    // Behind the end, a conflict with an earlier row would reveal whether that row is free.
+    // After `endLine`, a conflict with an earlier row would reveal whether the earlier row is free.
     const checked = users.filter(({ line }) => line < endLine || visible.has(line));
     const left = checked.filter(({ line }) => conflictLines.has(line));
     const hidden = users
@@ -160,7 +160,7 @@ export class ImportRowsService {
     if (on_conflict === 'skip') return { skipped: left.length, failed };
     const fields = new Map(conflicts.map(({ line, field }) => [line, field]));
     const taken = left.map(({ line }) => {
-      // No conflict is left if its user was deleted meanwhile. Then report the name.
+      // The conflicting user may have been deleted in the meantime. Then report the name.
       const field = fields.get(line) ?? 'name';
       return { line, pointer: `/${field}`, reason: takenCodes[field], detail: 'is taken' };
     });
@@ -185,8 +185,8 @@ function withEarlierRows(users: ImportedUser[], inDatabase: Conflict[], state: D
 }
 
 /**
- * Returns the scope in which a conflict is not counted, or null for none. An actor without
- * `user:read` sees no user of an unlimited scope.
+ * Returns the scope in which conflicts are not counted, or null if all conflicts are counted. An
+ * unlimited scope exempts conflicts only together with `user:read`.
  */
 function visibleScope(actor: Actor): Scope | null {
   const isUnlimited = actor.user_type === 'system' && actor.carrier_scope === null;

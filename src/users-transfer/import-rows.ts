@@ -27,7 +27,7 @@ export type ImportedUser = NewUserValues &
 export interface ImportContext {
   actor: Actor;
   grants: Grants;
-  /** times after it are rejected */
+  /** later times are rejected */
   now: Date;
   /** Argon2id hashes that replace the MD5 hashes, by line */
   wrapped: Map<number, string>;
@@ -77,7 +77,7 @@ export function shortFault({ pointer = '', code, detail }: FieldError): FieldErr
   return { pointer: pointer.length > pointerMax ? '' : pointer, code, detail };
 }
 
-/** Returns whether a hash is the MD5 of a password. Such a hash is only stored inside Argon2id. */
+/** Returns whether a hash is an unsalted MD5 hash, which is stored only wrapped in Argon2id. */
 export function isMd5(hash: unknown): hash is string {
   if (typeof hash !== 'string' || hash.length !== 32) return false;
   const read = importableHash(hash);
@@ -99,7 +99,7 @@ function permissionFault(actor: Actor, grants: Grants, row: ImportRow): FieldErr
     };
   if (roles.some((role) => grants.forbidden.includes(role)))
     return { pointer: '/roles', code: 'access.grant_exceeds_own', detail: 'contains a role that you may not grant' };
-  // The cost of each refused login grows with these hashes, for users of other carriers too (L21).
+  // The cost of each rejected login grows with these hashes, for users of other carriers too (L21).
   if (password_hash !== null && isLimited(actor) && slowsRefusals(password_hash))
     return {
       pointer: '/password_hash',
@@ -114,7 +114,7 @@ function costFault(budget: RefusalBudget, { password_hash = null }: ImportRow): 
   return {
     pointer: '/password_hash',
     code: 'field.not_allowed',
-    detail: 'must cost less; the hashes that are already stored use up the limit',
+    detail: 'must cost less, because the stored hashes already use up the limit',
   };
 }
 
@@ -132,7 +132,7 @@ function hashFault({ password_hash = null, status }: ImportRow): FieldError | nu
     : null;
 }
 
-/** Without a password, a user who would be active is invited. */
+/** Returns the user of a valid row. A user without a password is invited instead of active. */
 function toUser(line: number, row: ImportRow, password_hash: string | null): ImportedUser {
   const status = row.status ?? 'active';
   const given = Object.fromEntries(times.map((name) => [name, toUtc(row[name])]));
@@ -149,7 +149,7 @@ function toUser(line: number, row: ImportRow, password_hash: string | null): Imp
   };
 }
 
-/** PostgreSQL accepts no offset of 16 hours or more, so the time is sent in UTC. */
+/** Converts a time to UTC, because PostgreSQL accepts no offset of 16 hours or more. */
 function toUtc(text: string | null = null): string | null {
   return text === null ? null : new Date(text).toISOString();
 }

@@ -14,7 +14,7 @@ const rowsPerFetch = 100;
 
 /** Users to export, and the form of their file. */
 export interface ExportRequest {
-  /** the actor that exports; one export per holder at a time */
+  /** identity of the actor; each holder has one export at a time */
   holder: string;
   scope: Scope;
   conditions: Condition[];
@@ -33,7 +33,7 @@ export interface OpenExport {
   close: () => Promise<void>;
 }
 
-/** Reads users for exports. The database writes the lines of the file. */
+/** SQL of exports. The database formats the lines of the file. */
 @Injectable()
 export class UsersExportRepository {
   constructor(private readonly database: Database) {}

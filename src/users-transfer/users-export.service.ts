@@ -17,7 +17,7 @@ export interface ExportedFile {
   name: string;
   media_type: string;
   texts: AsyncIterable<string>;
-  /** aborted when the client reads too slowly; the response must then break off */
+  /** aborted when the client reads too slowly; the response must then be cut off */
   late: AbortSignal;
 }
 
@@ -48,10 +48,10 @@ export class UsersExportService {
 
   /**
    * Exports the users in the actor's scope that match a filter, from one snapshot.
-   * Records the event before the first line, so that no export is unnoticed. Password hashes need
-   * `user:purge` and are left out for users that the actor may not change, because a hash gives
-   * access to its user. An actor has one export at a time, and a client that reads too slowly is
-   * disconnected, so that a few clients cannot take all places.
+   * Records the event before the first line, so that no export goes unrecorded. Password hashes
+   * need `user:purge` and are left out for users that the actor may not change, because a hash
+   * gives access to its user. An actor has one export at a time, and a client that reads too slowly
+   * is disconnected, so that a few clients cannot take all places.
    * @param gone ends the export and its database query
    * @throws access.denied, request.invalid, request.rate_limited, service.overloaded
    */
@@ -83,7 +83,7 @@ export class UsersExportService {
   }
 }
 
-/** Reads the first lines, so that an error until then becomes an error response. */
+/** Reads the first lines, so that an early error still becomes an error response. */
 async function begin({ texts }: OpenExport, format: TransferFormat): Promise<AsyncIterable<string>> {
   const first = await texts.next();
   const header = format === 'csv' ? `${Object.keys(transferColumns).join(',')}\r\n` : '';

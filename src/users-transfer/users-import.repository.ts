@@ -25,7 +25,7 @@ const recordedChanges = userFieldsWith('creatable')
   .map((field) => `'${field}', jsonb_build_object('after', created.${field})`)
   .join(', ');
 
-/** Reads and writes the users of imports, with a constant number of statements per batch. */
+/** SQL of imports, with a constant number of statements per batch. */
 @Injectable()
 export class UsersImportRepository {
   constructor(private readonly database: Database) {}
@@ -69,7 +69,7 @@ export class UsersImportRepository {
 
   /**
    * Finds the values of users that are taken in the database, one conflict for each row.
-   * @param scope users in it are visible to the actor; null = no user is visible
+   * @param scope scope whose users are visible to the actor; null = no user is visible
    */
   findConflicts(
     users: Pick<ImportedUser, 'line' | 'user_id' | 'name' | 'email'>[],

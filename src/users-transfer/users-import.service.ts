@@ -23,7 +23,7 @@ import type { ImportResultResponse } from './users-transfer.dto';
 const atOnceMax = 10_000;
 const md5AtOnceMax = 100;
 const rowsMax = 5_000_000;
-/** Limits of a batch, which keep its memory and its transaction small. The first one ends it. */
+/** Limits that keep memory and transaction of a batch small. The first limit reached applies. */
 const batchMax = { rows: 1_000, characters: 1_048_576, md5: 20 };
 const failedMax = 10_000;
 
@@ -75,7 +75,7 @@ export class UsersImportService {
       .catch((error: unknown) => this.logger.warn(`import ${operation_id} is not finished yet: ${codeOf(error)}`));
     await this.runner.passOn('import');
     const operation = await this.operations.get(actor, operation_id);
-    // Another instance continues the operation, or it was canceled or failed.
+    // Another instance continues the operation, or the operation was canceled or failed.
     if (operation.status !== 'done') return operation;
     const { changed, unchanged, skipped_count } = operation;
     const failed = (operation.skipped as FailedRow[]).map(toFailedRow);
@@ -85,8 +85,8 @@ export class UsersImportService {
   }
 
   /**
-   * Accepts the import. From here on it survives a crash: a retried request returns the operation
-   * until there is a result.
+   * Accepts the import. From here on, the import survives a crash: a retried request returns the
+   * operation until there is a result.
    */
   @Transactional()
   private async begin(actor: Actor, operation_id: string, atOnce: boolean): Promise<OperationResponse> {
@@ -97,7 +97,9 @@ export class UsersImportService {
     return operation;
   }
 
-  /** Stores the rows and returns their numbers, or null if the operation was canceled meanwhile. */
+  /**
+   * Stores the rows and counts them. Returns null if the operation was canceled in the meantime.
+   */
   private async receive(operation_id: string, file: UploadedFile): Promise<[rows: number, md5: number] | null> {
     let [number, rows, md5] = [0, 0, 0];
     try {

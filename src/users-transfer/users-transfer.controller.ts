@@ -46,9 +46,9 @@ const exportDescription = [
   'CSV follows RFC 4180 with a header line. An empty cell is no value; lists and `attributes` are JSON. ' +
     'A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) ' +
     'gets one more apostrophe, which an import removes.',
-  'A caller has one export at a time; another one returns 429. ' +
+  'A caller has one export at a time; a second export returns 429. ' +
     'A client that reads nothing for a minute, or less than 16 KiB per second for long, is disconnected.',
-  'The audit log records each export. An incomplete file ends without the end of the body.',
+  'The audit log records each export. If an export fails midway, the connection closes before the end of the body.',
 ].join('\n');
 
 const importDescription = [
@@ -60,18 +60,18 @@ const importDescription = [
     'A file that cannot be read creates no users. ' +
     'Up to 10,000 rows (100 with an MD5 hash) are imported within the request; ' +
     'a larger or delayed import becomes an operation (202).',
-  'A caller who cannot list all users learns of at most 1,000 conflicts per hour with names, addresses and ids ' +
+  'A caller who cannot list all users sees at most 1,000 conflicts per hour with names, addresses and ids ' +
     'outside their scope. After that, an import reports conflicting rows as `field.conflict` without a pointer, ' +
     'and a dry run reports all further rows in this way. Another dry run in the same hour returns 429.',
   'Password hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text forms, of limited cost, ' +
     'and MD5 in hexadecimal, which is wrapped in Argon2id. ' +
     'Only System Users without `carrier_scope` can import hashes other than MD5, ' +
-    'because they increase the cost of each refused login. ' +
+    'because they increase the cost of each rejected login. ' +
     'The first login replaces the hash; if the password policy rejects the password, the user must change it. ' +
     'A user without a hash is `invited` or `disabled`.',
 ].join('\n');
 
-/** Import and export of users. */
+/** Routes to import and export users. */
 @ApiTags('Import and export')
 @Controller('user')
 @UseInterceptors(OperationHeadersInterceptor)

@@ -52,11 +52,11 @@ export class ImportRow extends IntersectionType(OmitType(CreateUserRequest, ['pa
 export class FailedRowResponse {
   /** first line of the row, from 1; in CSV the header is line 1 */
   line!: number;
-  /** JSON pointer to the wrong field; empty if the whole row is wrong */
+  /** JSON pointer to the invalid field; empty if the whole row is invalid */
   pointer!: string;
   /** error code */
   code!: string;
-  /** error text for people */
+  /** explanation of the error, for people */
   detail!: string;
 }
 

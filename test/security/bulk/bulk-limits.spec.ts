@@ -90,7 +90,7 @@ describe('limits and counts of bulk changes', () => {
         const shown = everyone.text.replace(/"created_by":"[^"]*"/g, '');
         for (const stranger of strangers) expect(shown).not.toContain(stranger);
         const mismatch = await send(method, 'everyone=true&expected=7', body, by);
-        expect([mismatch.status, mismatch.body.detail]).toEqual([409, `The filter finds ${all} users, not 7.`]);
+        expect([mismatch.status, mismatch.body.detail]).toEqual([409, `The filter matches ${all} users, not 7.`]);
       }
       expect(await state()).toEqual(before);
     });
