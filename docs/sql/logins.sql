@@ -135,7 +135,7 @@ select
     then 'auth.invalid_credentials'
     when cardinality(allowed_ips) > 0 and not coalesce($2::inet <<= any(allowed_ips), false)
     then 'auth.ip_not_allowed'
-  end as refusal
+  end as rejection
 from users
 where user_id = $3::uuid
 for no key update;

@@ -21,8 +21,8 @@ where operations.finished_at is null
   and operation_id <> $2::uuid
   and user_ids[1] <= (select user_id from mine order by user_id desc limit 1)
   and user_ids[cardinality(user_ids)] >= (select user_id from mine order by user_id limit 1)
-  -- As a value, so that a hash is searched. The planner expects ten rows on both sides and
-  -- would compare each with each in a join.
+  -- IS TRUE prevents a join: PostgreSQL searches a hash instead. In a join it would compare
+  -- each row with each other row, because the planner expects ten rows on both sides.
   and (their.user_id in (select user_id from mine)) is true
 limit 1;
 

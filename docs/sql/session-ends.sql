@@ -3,7 +3,7 @@
 
 -- endOne(other_id, { scope: limited, others: true }, [ 'administrator' ], eventBase)
 with
-  -- Locked in the order of their ids: two statements with common sessions cannot deadlock.
+  -- Locks in the order of ids, so that two statements with common sessions cannot deadlock.
   found as (
     select sessions.session_id, $1::text as reason
     from sessions
@@ -23,7 +23,6 @@ with
     where sessions.session_id = found.session_id
     returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
   ),
-  -- One event per session.
   recorded as (
     insert into events (
       event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
@@ -49,7 +48,7 @@ select count(*)::integer as count from ended;
 
 -- endFound([ { kind: 'field', field: 'user_id', operator: 'eq', value: user_id } ], { scope: lim...
 with
-  -- Locked in the order of their ids: two statements with common sessions cannot deadlock.
+  -- Locks in the order of ids, so that two statements with common sessions cannot deadlock.
   found as (
     select sessions.session_id, $1::text as reason
     from sessions
@@ -74,7 +73,6 @@ with
     where sessions.session_id = found.session_id
     returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
   ),
-  -- One event per session.
   recorded as (
     insert into events (
       event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
@@ -100,7 +98,7 @@ select count(*)::integer as count from ended;
 
 -- endById(other_id, 'logout', eventBase)
 with
-  -- Locked in the order of their ids: two statements with common sessions cannot deadlock.
+  -- Locks in the order of ids, so that two statements with common sessions cannot deadlock.
   found as (
     select sessions.session_id, $1::text as reason
     from sessions
@@ -119,7 +117,6 @@ with
     where sessions.session_id = found.session_id
     returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
   ),
-  -- One event per session.
   recorded as (
     insert into events (
       event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
@@ -145,7 +142,7 @@ select count(*)::integer as count from ended;
 
 -- endOfUsers([ user_id ], 'password_changed', other_id, eventBase)
 with
-  -- Locked in the order of their ids: two statements with common sessions cannot deadlock.
+  -- Locks in the order of ids, so that two statements with common sessions cannot deadlock.
   found as (
     select sessions.session_id, $1::text as reason
     from sessions
@@ -165,7 +162,6 @@ with
     where sessions.session_id = found.session_id
     returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
   ),
-  -- One event per session.
   recorded as (
     insert into events (
       event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
@@ -191,7 +187,7 @@ select count(*)::integer as count from ended;
 
 -- endForbidden([ user_id ], eventBase)
 with
-  -- Locked in the order of their ids: two statements with common sessions cannot deadlock.
+  -- Locks in the order of ids, so that two statements with common sessions cannot deadlock.
   found as (
     select sessions.session_id, case
       when users.deleted_at is not null then 'user_deleted'
@@ -219,7 +215,6 @@ with
     where sessions.session_id = found.session_id
     returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
   ),
-  -- One event per session.
   recorded as (
     insert into events (
       event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
@@ -245,7 +240,7 @@ select count(*)::integer as count from ended;
 
 -- endSurplus(user_id, 4, eventBase)
 with
-  -- Locked in the order of their ids: two statements with common sessions cannot deadlock.
+  -- Locks in the order of ids, so that two statements with common sessions cannot deadlock.
   found as (
     select sessions.session_id, $1::text as reason
     from sessions
@@ -271,7 +266,6 @@ with
     where sessions.session_id = found.session_id
     returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
   ),
-  -- One event per session.
   recorded as (
     insert into events (
       event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,

@@ -86,7 +86,7 @@ limit $4;
 
 -- withAgents([ { kind: 'field', field: 'user_agent', operator: 'like', value: 'firefox' } ])
 with recursive
-  -- One step through the index for each different user agent.
+  -- Takes one step through the index for each different user agent.
   steps as (
     (select user_agent from sessions where user_agent is not null order by user_agent limit 1)
     union all

@@ -634,8 +634,8 @@ returning
 
 -- preview(limited, { action: { kind: 'change', change: { status: 'disabled', roles_add: [ 'dispa...
 with
-  -- found: the users, each with the code of the rule that forbids the action and whether it
-  -- would change the user.
+  -- found: the users, each with the code of the rule that forbids the action, and whether the
+  -- action would change the user.
   found as materialized (
     select
       users.user_id,
@@ -732,13 +732,12 @@ with
       end as verdict
     from found
   ),
-  -- skipped: the users that a rule forbids to change.
+  -- skipped: the users that a rule protects.
   skipped as not materialized (
     select user_id, verdict as reason
     from judged
     where verdict is not null
   )
--- result
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
@@ -767,8 +766,8 @@ select
 
 -- apply(limited, { action: { kind: 'change', change: { email: 'new@example.com', phone: null }, ...
 with
-  -- found: the users, each with the code of the rule that forbids the action and whether it
-  -- would change the user.
+  -- found: the users, each with the code of the rule that forbids the action, and whether the
+  -- action would change the user.
   found as materialized (
     select
       users.user_id,
@@ -852,7 +851,7 @@ with
       end as verdict
     from found
   ),
-  -- changed: the users that the verdict allows to change and that have other values now.
+  -- changed: the users that no rule protects and whose values differ.
   changed as (
     update users
     set
@@ -892,7 +891,7 @@ with
       target.id, target.carrier_id, target.changes, target.version
     from changed target
   ),
-  -- skipped: the users that a rule forbids to change, and the ids for which no user was found.
+  -- skipped: the users that a rule protects, and the ids for which no user was found.
   skipped as not materialized (
     select user_id, verdict as reason
     from judged
@@ -902,7 +901,6 @@ with
     from unnest($21::uuid[]) wanted (user_id)
     where user_id not in (select user_id from judged)
   )
--- result
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
@@ -920,8 +918,8 @@ select
 
 -- apply(administrator, { action: { kind: 'delete' }, grants: grants }, [ user_id ], eventBase)
 with
-  -- found: the users, each with the code of the rule that forbids the action and whether it
-  -- would change the user.
+  -- found: the users, each with the code of the rule that forbids the action, and whether the
+  -- action would change the user.
   found as materialized (
     select
       users.user_id,
@@ -991,7 +989,7 @@ with
       end as verdict
     from found
   ),
-  -- changed: the users that the verdict allows to change and that have other values now.
+  -- changed: the users that no rule protects and whose values differ.
   changed as (
     update users
     set
@@ -1023,7 +1021,7 @@ with
       target.id, target.carrier_id, target.changes, target.version
     from changed target
   ),
-  -- skipped: the users that a rule forbids to change, and the ids for which no user was found.
+  -- skipped: the users that a rule protects, and the ids for which no user was found.
   skipped as not materialized (
     select user_id, verdict as reason
     from judged
@@ -1033,7 +1031,6 @@ with
     from unnest($13::uuid[]) wanted (user_id)
     where user_id not in (select user_id from judged)
   )
--- result
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
@@ -1051,8 +1048,8 @@ select
 
 -- apply(administrator, { action: { kind: 'undo', operation_id: operation_id, restores: true }, g...
 with
-  -- found: the users, each with the code of the rule that forbids the action and whether it
-  -- would change the user.
+  -- found: the users, each with the code of the rule that forbids the action, and whether the
+  -- action would change the user.
   found as materialized (
     select
       users.user_id,
@@ -1206,7 +1203,7 @@ with
       end as verdict
     from found
   ),
-  -- changed: the users that the verdict allows to change and that have other values now.
+  -- changed: the users that no rule protects and whose values differ.
   changed as (
     update users
     set
@@ -1270,7 +1267,7 @@ with
       target.id, target.carrier_id, target.changes, target.version
     from changed target
   ),
-  -- skipped: the users that a rule forbids to change, and the ids for which no user was found.
+  -- skipped: the users that a rule protects, and the ids for which no user was found.
   skipped as not materialized (
     select user_id, verdict as reason
     from judged
@@ -1280,7 +1277,6 @@ with
     from unnest($22::uuid[]) wanted (user_id)
     where user_id not in (select user_id from judged)
   )
--- result
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not differs) as unchanged,

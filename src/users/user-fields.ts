@@ -207,17 +207,4 @@ function isSupportedTimezone(timeZone: string): boolean {
   } catch {
     return false;
   }
-});
-
-/** Caches the results of a check: `Intl` takes 50 µs, and users have few different time zones. */
-function remembering(check: (text: string) => boolean): (text: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (text) => {
-    const found = known.get(text);
-    if (found !== undefined) return found;
-    const result = check(text);
-    if (known.size >= rememberedMax) known.clear();
-    if (text.length <= 64) known.set(text, result);
-    return result;
-  };
 }
