@@ -1495,7 +1495,6 @@ returning
   users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
 
 -- isEmpty()
-select pg_advisory_xact_lock($1::bigint);
 select 1 from users limit 1;
 
 -- purge([ user_id ])

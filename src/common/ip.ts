@@ -16,7 +16,7 @@ export function clientAddress(text = ''): string | null {
   const bare = /^\[(.+)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
   const [address = ''] = bare.split('%');
   if (!isIPv6(address)) return isIPv4(address) ? address : null;
-  const parsed = IPv6.parse(address);
+  const parsed = parseIPv6(address);
   return (parsed.isIPv4MappedAddress() ? parsed.toIPv4Address() : parsed).toString();
 }
 
@@ -27,6 +27,19 @@ export function clientAddress(text = ''): string | null {
 export function addressKey(ip?: string): string {
   const address = clientAddress(ip) ?? 'unknown';
   if (!isIPv6(address)) return address;
-  const network = IPv6.parse(address).parts.slice(0, 4);
+  const network = parseIPv6(address).parts.slice(0, 4);
   return `${network.map((group) => group.toString(16)).join(':')}::/64`;
+}
+
+/**
+ * Parses an IPv6 address. Writes its IPv4 part as hexadecimal first, because the library takes
+ * `::10.0.0.1` for a mapped address. Only `::ffff:10.0.0.1` is one (RFC 4291 §2.5.5).
+ */
+function parseIPv6(address: string): IPv6 {
+  const hex = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16);
+  return IPv6.parse(
+    address.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a: string, b: string, c: string, d: string) =>
+      [hex(a, b), hex(c, d)].join(':'),
+    ),
+  );
 }

@@ -73,7 +73,8 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   onModuleInit(): void {
-    this.jobs.handle(operationJob, ({ queue }) => this.work(queue as OperationQueue));
+    // `lane` is the name in stored jobs, which all releases read.
+    this.jobs.handle(operationJob, ({ lane }) => this.work(lane as OperationQueue));
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -188,6 +189,6 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   private async enqueue(queue: OperationQueue): Promise<void> {
-    await this.jobs.enqueue(operationJob, { queue }, `${operationJob}:${queue}`);
+    await this.jobs.enqueue(operationJob, { lane: queue }, `${operationJob}:${queue}`);
   }
 }

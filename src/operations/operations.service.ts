@@ -101,7 +101,7 @@ export class OperationsService {
   async accept(actor: Actor, operation_id: string, total: number | null = null): Promise<OperationResponse> {
     const operation = await this.begin(actor, operation_id, total);
     const queue = queueOf(operation.kind);
-    await this.jobs.enqueue(operationJob, { queue }, `${operationJob}:${queue}`);
+    await this.jobs.enqueue(operationJob, { lane: queue }, `${operationJob}:${queue}`);
     return operation;
   }
 

@@ -53,8 +53,9 @@ export class PersonalFields {
     form: 'must be an E.164 number such as +4312345678',
   })
   phone?: string | null;
-  /** up to 100 characters; null clears it */
-  @TextField({ optional: true, nullable: true, max: 100, example: 'Head of Operations' }) job_title?: string | null;
+  /** 1 to 100 characters; null clears it */
+  @TextField({ optional: true, nullable: true, min: 1, max: 100, example: 'Head of Operations' }) job_title?:
+    string | null;
   /** BCP 47 language tag, also the language of mails; null clears it */
   @TextField({ optional: true, nullable: true, ...locale, example: 'en' }) locale?: string | null;
   /** IANA name of a known time zone; null clears it */

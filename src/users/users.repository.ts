@@ -243,9 +243,11 @@ export class UsersRepository {
    * may be creating the first administrator.
    */
   async isEmpty(): Promise<boolean> {
+    const found = async () => (await this.database.run(sql`select 1 from users limit 1`)).length > 0;
+    // Locks only an empty table, because a bulk change may hold the lock when an instance starts.
+    if (await found()) return false;
     await this.database.run(sql`select pg_advisory_xact_lock(${administratorsLock}::bigint)`);
-    const rows = await this.database.run(sql`select 1 from users limit 1`);
-    return rows.length === 0;
+    return !(await found());
   }
 
   /** Deletes users with their data. A trigger keeps their ids in `user_tombstones`. */
