@@ -3,20 +3,21 @@ const { addSessions, PASSWORD, resetSessions } = require('./fill');
 const { dealOut, sameFor } = require('./logins');
 
 const CHECK_CONNECTIONS = 64;
+const FEW_CONNECTIONS = 16;
 const REFRESH_CONNECTIONS = 32;
 const LOGIN_CONNECTIONS = 16;
 
 /** Returns a load of check-token requests with tokens in the body, split among the connections. */
-function checkTokens(url, tokens) {
+function checkTokens(url, tokens, connections = CHECK_CONNECTIONS) {
   const check = (token) => ({ path: '/auth/check-token', body: JSON.stringify({ token }) });
-  return { url, method: 'POST', requests: dealOut(tokens, CHECK_CONNECTIONS, check) };
+  return { url, method: 'POST', requests: dealOut(tokens, connections, check) };
 }
 
 /** Returns the baseline of an empty Nest application with the same number of connections. */
-function helloOf(baselines) {
+function helloOf(baselines, connections = CHECK_CONNECTIONS) {
   return {
     name: 'Nest hello',
-    load: () => ({ url: baselines.hello, method: 'GET', requests: sameFor(CHECK_CONNECTIONS, { path: '/hello' }) }),
+    load: () => ({ url: baselines.hello, method: 'GET', requests: sameFor(connections, { path: '/hello' }) }),
   };
 }
 
@@ -27,7 +28,7 @@ function loginRequest({ name }) {
 /**
  * Defines the paths. A load is a function that creates new requests for each round.
  * @returns {Promise<{ name: string, load: Function, baseline: { name: string, load: Function },
- * target: number, peers: string }[]>}
+ * target: number, p99Max?: number, peers: string }[]>}
  */
 async function defineAuthPaths({ client, service, baselines, logins }) {
   const tokens = (await logins.openMany(2 * CHECK_CONNECTIONS)).map(({ access_token }) => access_token);
@@ -49,8 +50,17 @@ async function defineAuthPaths({ client, service, baselines, logins }) {
       name: 'check-token',
       load: () => checkTokens(service, tokens),
       baseline: helloOf(baselines),
-      target: 0.4,
+      target: 0.5,
+      p99Max: 10,
       peers: '823–1,641',
+    },
+    {
+      name: `check-token, ${FEW_CONNECTIONS} connections`,
+      load: () => checkTokens(service, tokens, FEW_CONNECTIONS),
+      baseline: helloOf(baselines, FEW_CONNECTIONS),
+      target: 0.5,
+      p99Max: 10,
+      peers: '–',
     },
     {
       name: 'check-token, refresh',

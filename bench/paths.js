@@ -26,6 +26,16 @@ async function definePaths(client, service, baselines) {
   return [
     ...(await defineAuthPaths({ client, service, baselines, logins })),
     {
+      name: 'GET /user',
+      load: () => ({ url: service, ...reader, requests: sameFor(READ_CONNECTIONS, { path: '/user' }) }),
+      baseline: {
+        name: '/health/live',
+        load: () => ({ url: service, method: 'GET', requests: sameFor(READ_CONNECTIONS, { path: '/health/live' }) }),
+      },
+      target: 0.55,
+      peers: '–',
+    },
+    {
       name: 'GET /user/{user_id}',
       load: () => ({ url: service, ...reader, requests: reads }),
       baseline: { name: 'Fastify + pg', load: () => ({ url: baselines.plain, method: 'GET', requests: reads }) },

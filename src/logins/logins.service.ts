@@ -93,7 +93,7 @@ export class LoginsService {
     return this.queue.run(user_id, async (deadline) => {
       const verified = await this.verifyPassword({ user_id }, password, actor, deadline);
       if (verified === null) return null;
-      await this.attempts.pass(verified.attempt);
+      await this.releaseOnError(verified.attempt, () => this.attempts.pass(verified.attempt));
       return verified.user;
     });
   }
@@ -144,7 +144,7 @@ export class LoginsService {
     ip: string | null,
     deadline: number,
   ): Promise<{ attempt: LoginAttempt; found: LoginRecord | null }> {
-    const missing = 'login' in claim ? this.hash(claim.login) : claim.user_id;
+    const missing = this.hash('login' in claim ? claim.login : claim.user_id);
     const address = ip === null ? '' : addressKey(ip);
     for (let pause = firstPauseMs; ; pause = Math.min(longestPauseMs, pause * 1.5)) {
       const found = await this.logins.find(claim);
@@ -221,7 +221,7 @@ export class LoginsService {
     if (attempt.address === '') await this.logins.noteLock(user_id, failed.locked_until);
   }
 
-  /** Releases the attempt if the password could not be verified. */
+  /** Releases the attempt if the work fails. */
   private async releaseOnError<T>(attempt: LoginAttempt, work: () => Promise<T>): Promise<T> {
     try {
       return await work();

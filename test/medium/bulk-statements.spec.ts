@@ -44,13 +44,13 @@ describe('statements of a bulk change', () => {
     });
   };
 
-  it('sends at most 12 statements to change the time zone of one user', async () => {
+  it('sends at most 8 statements to change the time zone of one user', async () => {
     const statements = await change({ timezone: 'Europe/Vienna' });
-    expect(statements.length).toBeLessThanOrEqual(12);
+    expect(statements.length).toBeLessThanOrEqual(8);
   });
 
-  it('sends at most 16 statements to change the roles of one user', async () => {
+  it('sends at most 14 statements to change the roles of one user', async () => {
     const statements = await change({ roles: ['carrier_administrator'] });
-    expect(statements.length).toBeLessThanOrEqual(16);
+    expect(statements.length).toBeLessThanOrEqual(14);
   });
 });

@@ -117,7 +117,7 @@ describe('imports by limited callers', () => {
     expect((await service.get('/user', service.admin)).body.name).toBe('administrator');
   });
 
-  it('omits a very long field name from the reported faults (B22)', async () => {
+  it('omits a very long field name from the reported faults', async () => {
     const rows = [carrier('long-1', { ['f'.repeat(100_000)]: 1 }), carrier('long-2', { shorter: 1 })];
     for (const query of ['', 'dry_run=true']) {
       const { body } = await send(rows, service.admin, query);
