@@ -111,6 +111,8 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
 
 function createAdapter(config: Config): FastifyAdapter {
   return new FastifyAdapter({
+    // The service has no Express middleware.
+    skipMiddie: true,
     loggerInstance: createLogger(config.LOG_LEVEL),
     logController: new LogController({ disableRequestLogging: true }),
     // One logger for all requests. Log lines name the request id themselves, because a child logger
