@@ -1,18 +1,25 @@
 const { default: Sequencer } = require('@jest/test-sequencer');
 
-/** The longest test files first: started last, they would extend the whole run. */
-const long = ['/test/faults/operations.', '/test/security/tokens/key-rotation.', '/test/faults/', '/test/e2e/'];
+/** The longest test files, which mostly wait: for processes, timeouts and intervals. */
+const waiting = ['/test/faults/operations.', '/test/security/tokens/key-rotation.', '/test/faults/', '/test/e2e/'];
 
-/** Starts the long files first, even in a fresh clone, where Jest has only the sizes of files. */
+/**
+ * Starts the waiting files first, in turn with files that need the processor, even in a fresh
+ * clone, where Jest has only the sizes of files. A long file that starts last would extend the run.
+ */
 module.exports = class extends Sequencer {
   /** @param {Parameters<InstanceType<typeof Sequencer>['sort']>[0]} tests */
   sort(tests) {
-    return super.sort(tests).sort((a, b) => rank(a.path) - rank(b.path));
+    const all = super.sort(tests);
+    const long = all.filter(({ path }) => rank(path) < waiting.length).sort((a, b) => rank(a.path) - rank(b.path));
+    const short = all.filter(({ path }) => rank(path) === waiting.length);
+    const shortPerLong = Math.floor(short.length / Math.max(1, long.length));
+    return [...long.flatMap((test) => [test, ...short.splice(0, shortPerLong)]), ...short];
   }
 };
 
 /** @param {string} path */
 function rank(path) {
-  const index = long.findIndex((part) => path.includes(part));
-  return index < 0 ? long.length : index;
+  const index = waiting.findIndex((part) => path.includes(part));
+  return index < 0 ? waiting.length : index;
 }
