@@ -11,13 +11,29 @@ export interface ConnectionSettings {
   poolMax: number;
   /**
    * `requests`: with timeouts. `pooled`: through a pooler such as PgBouncer, which rejects timeouts
-   * as start-up parameters. `migrations`: without timeouts.
+   * as start-up parameters: the role has them (`limitPooledRequests`). `migrations`: see
+   * `migrationSettings`.
    */
   purpose: 'requests' | 'pooled' | 'migrations';
 }
 
-/** Limits for requests, so that a slow database leads to 503 responses instead of a pile-up. */
-const timeouts = { statement_timeout: 15_000, lock_timeout: 5_000, idle_in_transaction_session_timeout: 30_000 };
+/**
+ * Limits for requests in ms, so that a slow database leads to 503 responses instead of a pile-up.
+ */
+export const requestTimeouts = {
+  statement_timeout: 15_000,
+  lock_timeout: 5_000,
+  idle_in_transaction_session_timeout: 30_000,
+};
+
+/**
+ * Connection settings for migrations. A statement may take any time, also if the role has a limit.
+ * The lock timeout is shorter than that of requests: they queue behind a waiting `ALTER TABLE`.
+ */
+export const migrationSettings = {
+  application_name: 'carrier-identity migrations',
+  options: '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c lock_timeout=2s',
+};
 
 /**
  * Makes PostgreSQL return timestamps in UTC, the zone of responses. Not used with a pooler, which
@@ -36,9 +52,9 @@ const planner = '-c random_page_cost=1.1 -c max_parallel_workers_per_gather=0 -c
 const silenceMs = 16_000;
 
 const limits = {
-  requests: { stream: createSocket, options: `${planner} ${zone}`, ...timeouts },
+  requests: { stream: createSocket, options: `${planner} ${zone}`, ...requestTimeouts },
   pooled: { stream: createSocket },
-  migrations: {},
+  migrations: migrationSettings,
 };
 
 /** Returns the data source options for the service, the tests and `ormconfig.ts`. */

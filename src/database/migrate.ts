@@ -1,35 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { runMigrations as migrateJobs } from 'graphile-worker';
-import { Client } from 'pg';
-import { DataSource } from 'typeorm';
-import { dataSourceOptions } from './data-source';
+import { Pool } from 'pg';
+import { DataSource, type Migration, MigrationExecutor } from 'typeorm';
+import { monotonicMs } from '../common/clock';
+import { dataSourceOptions, migrationSettings } from './data-source';
+import { DatabaseFault } from './database-fault';
+import { type StartLog, withMigrationLock } from './migration-lock';
 
-/** Arbitrary key, the same for all instances. */
-const migrationLock = 7_263_004;
+/** AddJobTitle changes the table that this migration adds to the oldest databases. */
+const beforeAllOthers = 'AddMissingUserSearch1795200020000';
+/** SQLSTATE of a lock timeout. */
+const lockTimeout = '55P03';
+const attemptsMax = 30;
+const retryAfterMs = 1_000;
+const silent: StartLog = { log: () => undefined, warn: () => undefined };
 
 /**
- * Migrates the schema, then runs `prepare` (initial rows) under the same lock.
+ * Applies all pending migrations, each in a transaction.
  * Instances that start at the same time wait for each other, so that each migration runs once.
- * A failed migration is rolled back.
+ * A migration waits for table locks for 2 s at a time, because requests queue behind it.
  * @param url direct connection, not through a pooler: the lock belongs to a session
+ * @throws DatabaseFault if a migration failed and was rolled back
  */
-export async function migrateDatabase(
-  url: string,
-  prepare: (dataSource: DataSource) => Promise<void> = () => Promise.resolve(),
-): Promise<void> {
-  const lock = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
-  lock.on('error', () => undefined);
-  await lock.connect();
-  try {
-    await lock.query('select pg_advisory_lock($1)', [migrationLock]);
+export async function migrateDatabase(url: string, log: StartLog = silent): Promise<void> {
+  await withMigrationLock(url, log, async () => {
     const dataSource = await new DataSource(dataSourceOptions({ url, poolMax: 2, purpose: 'migrations' })).initialize();
     try {
-      await dataSource.runMigrations();
-      await migrateJobs({ connectionString: url });
-      await prepare(dataSource);
+      await runPending(dataSource, log);
     } finally {
       await dataSource.destroy();
     }
+    const pgPool = new Pool({ connectionString: url, max: 2, ...migrationSettings });
+    const ignore = () => undefined;
+    pgPool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
+    try {
+      await untilUnlocked('the migrations of the job queue', log, () => migrateJobs({ pgPool }));
+    } finally {
+      await pgPool.end();
+    }
+  });
+}
+
+async function runPending(dataSource: DataSource, log: StartLog): Promise<void> {
+  const runner = dataSource.createQueryRunner();
+  try {
+    const executor = new MigrationExecutor(dataSource, runner);
+    for (const migration of inOrder(await executor.getPendingMigrations(), dataSource)) {
+      const beganAt = monotonicMs();
+      await untilUnlocked(migration.name, log, async () => {
+        await runner.startTransaction();
+        try {
+          await executor.executeMigration(migration);
+          await runner.commitTransaction();
+        } catch (error) {
+          await runner.rollbackTransaction().catch(() => undefined);
+          throw error;
+        }
+      });
+      log.log(`applied migration ${migration.name} in ${Math.round(monotonicMs() - beganAt)} ms`);
+    }
   } finally {
-    await lock.end();
+    await runner.release();
+  }
+}
+
+/** On an empty database, all migrations run in the order of their timestamps. */
+function inOrder(pending: Migration[], { migrations }: DataSource): Migration[] {
+  const isEmpty = pending.length === migrations.length;
+  const isFirst = ({ name }: Migration) => !isEmpty && name === beforeAllOthers;
+  return [...pending.filter(isFirst), ...pending.filter((migration) => !isFirst(migration))];
+}
+
+/** Retries work that another transaction blocked with its locks. */
+async function untilUnlocked(name: string, log: StartLog, work: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      const { code, message } = error as Error & { code?: string };
+      if (code !== lockTimeout || attempt === attemptsMax)
+        throw new DatabaseFault(`${name} failed and was rolled back: ${message}`, { cause: error });
+      log.warn(`${name} waits for a lock of another transaction, attempt ${attempt} of ${attemptsMax}`);
+    }
+    await delay(retryAfterMs);
   }
 }

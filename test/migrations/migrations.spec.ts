@@ -2,8 +2,12 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source';
 import { migrateDatabase } from '../../src/database/migrate';
+import { withMigrationLock } from '../../src/database/migration-lock';
+import { checkSchema } from '../../src/database/schema-check';
 import { describeSchema } from '../support/schema';
+import { StartLines } from '../support/start-lines';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { until } from '../support/until';
 
 /** Tables of TypeORM, which remain after all migrations are reverted. */
 const bookkeeping = /\b(migrations|migrations_id_seq|typeorm_metadata)\b/;
@@ -129,9 +133,7 @@ describe('the migrations', () => {
     // Conflicts with the last but one statement of the first migration.
     await client.query('create table events (in_the_way integer)');
     await expect(migrateDatabase(database.url)).rejects.toThrow('relation "events" already exists');
-    const left = (await describeSchema(client)).filter((line) => !bookkeeping.test(line));
-    expect(left).toEqual(['column events.in_the_way integer f  ', 'relation r events ']);
-    expect(await migrationRows()).toEqual([]);
+    expect(await describeSchema(client)).toEqual(['column events.in_the_way integer f  ', 'relation r events ']);
     await client.query('drop table events');
     await migrateDatabase(database.url);
     expect(await migrationRows()).toHaveLength(dataSource.migrations.length);
@@ -173,5 +175,56 @@ describe('the migrations', () => {
     expect((await client.query(`select 1 from user_search where names like '%. driver!'`)).rowCount).toBe(1);
     await undoTo('AddJobTitle1795200019000');
     expect(await search()).toEqual(texts);
+  });
+
+  it('logs a line for each migration, and none when all are applied', async () => {
+    const first = new StartLines();
+    await migrateDatabase(database.url, first);
+    expect(first.logged).toEqual(
+      (await migrationRows()).map((row) =>
+        expect.stringMatching(new RegExp(`^applied migration ${(row as { name: string }).name} in \\d+ ms$`)),
+      ),
+    );
+    const second = new StartLines();
+    await migrateDatabase(database.url, second);
+    expect([first.warned, second.logged, second.warned]).toEqual([[], [], []]);
+  });
+
+  it('waits for another instance, logs who holds the lock, and gives up without keeping it (F15)', async () => {
+    const holder = new Client({ connectionString: database.url, application_name: 'other instance' });
+    await holder.connect();
+    await holder.query('select pg_advisory_lock(7263004)');
+    const pid = (await holder.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
+    const named = new RegExp(`pid ${pid} \\("other instance" from .+, connected since \\d{4}-\\d\\d-\\d\\dT`);
+    const lines = new StartLines();
+    const work = jest.fn();
+    await expect(withMigrationLock(database.url, lines, work, 2_200)).rejects.toThrow(named);
+    expect(lines.warned).toEqual([expect.stringMatching(named)]);
+    const waiting = withMigrationLock(database.url, lines, () => Promise.resolve('migrated'));
+    await holder.end();
+    expect(await waiting).toBe('migrated');
+    // Not released by the end of the work alone: also after a failure.
+    const failing = withMigrationLock(database.url, lines, () => Promise.reject(new Error('failed')));
+    await expect(failing).rejects.toThrow('failed');
+    expect(await withMigrationLock(database.url, lines, () => Promise.resolve('migrated'), 0)).toBe('migrated');
+    expect(work).not.toHaveBeenCalled();
+  });
+
+  it('lets requests pass while a long transaction keeps a migration from its table', async () => {
+    await dataSource.runMigrations();
+    await undoTo('AddJobTitle1795200019000');
+    const reader = new Client({ connectionString: database.url });
+    await reader.connect();
+    await reader.query('begin; select from users');
+    const lines = new StartLines();
+    const migrated = migrateDatabase(database.url, lines);
+    await until(() => lines.warned.length > 0);
+    const asked = performance.now();
+    await client.query('select from users');
+    expect(performance.now() - asked).toBeLessThan(4_000);
+    await reader.end();
+    await migrated;
+    expect(lines.warned[0]).toMatch(/^AddJobTitle1795200019000 waits for a lock of another transaction, attempt 1 of /);
+    await checkSchema(database.url, lines);
   });
 });
