@@ -5,11 +5,12 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp, docsUrl } from './app.setup';
 import { FirstAdministrator } from './recovery/first-administrator.service';
 import { currentTimeText } from './common/clock';
+import { createLogger, NestLog } from './common/log';
 import { writeNow } from './common/log-stream';
 import { lowerPoolPriority } from './common/pool-priority';
 import { type Config, loadConfig, serviceUrl, withDatabase } from './config/config';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/embedded-postgres';
-import { migrateDatabase } from './database/migrate';
+import { prepareDatabase } from './database/prepare';
 import { explainStartFault } from './start-fault';
 
 const stopWithinMs = 9_500;
@@ -35,7 +36,7 @@ async function start(): Promise<void> {
     postgres = await startEmbeddedPostgres(config.DATA_DIR);
     config = withDatabase(config, postgres.url);
   }
-  if (stopping === null) await migrateDatabase(config.DATABASE_DIRECT_URL);
+  if (stopping === null) await prepareDatabase(config, new NestLog(createLogger(config.LOG_LEVEL)));
   if (stopping === null) await serve(config);
 }
 

@@ -1,6 +1,7 @@
 import { AppError } from './common/errors/app-error';
 import { fromDatabaseError, markDriverFault } from './common/errors/database-error';
 import { ConfigError } from './config/config';
+import { DatabaseFault } from './database/database-fault';
 import { EmbeddedPostgresError } from './embedded-postgres/embedded-postgres';
 
 /**
@@ -14,7 +15,8 @@ const rejectedStates = /^(28|3D|42501)/;
  * @returns null for an unexpected error, which should be printed with its stack
  */
 export function explainStartFault(error: unknown): string | null {
-  if (error instanceof ConfigError || error instanceof EmbeddedPostgresError) return error.message;
+  if ([ConfigError, EmbeddedPostgresError, DatabaseFault].some((known) => error instanceof known))
+    return (error as Error).message;
   if (error instanceof AppError && error.extras.errors !== undefined) {
     const faults = error.extras.errors.map(
       ({ pointer, detail }) => `  - ${variables[pointer ?? ''] ?? pointer}: ${detail}`,

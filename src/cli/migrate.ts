@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
-import { migrateDatabase } from '../database/migrate';
+import { prepareDatabase } from '../database/prepare';
 import { configWithDatabase } from './database-url';
 
-/** Applies all pending migrations. */
+/** Applies all pending migrations and checks the schema. */
 export async function migrate(args: string[]): Promise<void> {
   parseArgs({ args });
   const { config, stop } = await configWithDatabase();
-  await migrateDatabase(config.DATABASE_DIRECT_URL).finally(stop);
+  await prepareDatabase(config, console).finally(stop);
   console.log('The database is up to date.');
 }

@@ -85,7 +85,8 @@ export const settings = z.object({
       'unset: an embedded server with its data in `DATA_DIR`',
   ),
   DATABASE_DIRECT_URL: postgresUrl.describe(
-    'URL that bypasses the pooler, for migrations, jobs and notifications; default: `DATABASE_URL`',
+    'URL of the same database that bypasses the pooler, for migrations, jobs and notifications; ' +
+      'required behind a pooler such as PgBouncer; default: `DATABASE_URL`',
   ),
   DATABASE_POOL_MAX: integer(2, 1_000).default(10).describe('Maximum size of the connection pool of an instance'),
   DATA_DIR: z

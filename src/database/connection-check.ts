@@ -1,0 +1,136 @@
+import { Client, escapeIdentifier } from 'pg';
+import { newRequestId } from '../common/random';
+import type { Config } from '../config/config';
+import { requestTimeouts } from './data-source';
+import { DatabaseFault } from './database-fault';
+
+/** The two connection settings. They are equal without a pooler. */
+export type DatabaseUrls = Pick<Config, 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>;
+
+const needsSessions = 'Migrations, jobs and notifications need connections to PostgreSQL itself.';
+/** Any key, the same for all instances: two changes of a role at once would fail. */
+const roleLock = 7_263_005;
+
+/**
+ * Checks that `DATABASE_DIRECT_URL` bypasses any pooler and leads to the database of
+ * `DATABASE_URL`. Takes no lock that belongs to a session. Behind a pooler, it also makes the
+ * timeouts of requests hold, see `limitPooledRequests`.
+ * @throws DatabaseFault naming the variable to change
+ */
+export async function checkConnections({ DATABASE_URL, DATABASE_DIRECT_URL }: DatabaseUrls): Promise<void> {
+  const isOneUrl = DATABASE_URL === DATABASE_DIRECT_URL;
+  const variable = isOneUrl ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL';
+  await withClient(variable, DATABASE_DIRECT_URL, async (direct) => {
+    if (await isPooled(direct)) throw pooledFault(variable);
+    if (isOneUrl) return;
+    await withClient('DATABASE_URL', DATABASE_URL, async (requests) => {
+      if (!(await haveOneDatabase(direct, requests)))
+        throw new DatabaseFault('DATABASE_DIRECT_URL and DATABASE_URL must lead to the same database.');
+      await limitPooledRequests(direct, requests);
+    });
+  });
+}
+
+function pooledFault(variable: string): DatabaseFault {
+  return new DatabaseFault(
+    variable === 'DATABASE_URL'
+      ? `DATABASE_URL leads to a connection pooler such as PgBouncer. ${needsSessions} ` +
+          'Set DATABASE_DIRECT_URL to a URL of the same database that bypasses the pooler.'
+      : `DATABASE_DIRECT_URL leads to a connection pooler such as PgBouncer. ${needsSessions} ` +
+          'Set it to a URL that bypasses the pooler.',
+  );
+}
+
+/** Connects with the parameters that every pooler accepts. */
+async function withClient(variable: string, url: string, work: (client: Client) => Promise<void>): Promise<void> {
+  const client = new Client({
+    connectionString: url,
+    application_name: 'carrier-identity start',
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 15_000,
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+  } catch (error) {
+    // PgBouncer reports parameters of the URL that it does not support.
+    if (/unsupported startup parameter/.test((error as Error).message)) throw pooledFault(variable);
+    if (variable === 'DATABASE_URL') throw error;
+    throw new DatabaseFault(`The database of ${variable} cannot be used: ${reasonOf(error)}`, { cause: error });
+  }
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A host with several addresses fails once for each. */
+function reasonOf(error: unknown): string {
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
+  return first instanceof Error ? first.message : String(first);
+}
+
+/**
+ * Returns whether a pooler passes statements on to changing server connections.
+ * A server announces its process id for cancel requests. A pooler announces its own number, since
+ * it must find out itself which server connection a cancel request is for.
+ */
+async function isPooled(client: Client): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  return rows[0]?.pid !== (client as Client & { processID: number }).processID;
+}
+
+/** A lock that one connection holds is visible to the other if they share a database. */
+async function haveOneDatabase(direct: Client, requests: Client): Promise<boolean> {
+  const key = [newRequestId()];
+  await direct.query('begin');
+  await direct.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', key);
+  const { rows } = await requests.query<{ free: boolean }>(
+    'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as free',
+    key,
+  );
+  await direct.query('rollback');
+  return rows[0]?.free === false;
+}
+
+/**
+ * Makes the timeouts of requests hold behind a pooler, which rejects them as connection parameters.
+ * Sets them for the role of `DATABASE_URL` in its database, unless the role has shorter ones.
+ */
+async function limitPooledRequests(direct: Client, requests: Client): Promise<void> {
+  const missing = await missingTimeouts(requests);
+  if (missing.length === 0) return;
+  const role = await textOf(requests, 'current_user');
+  const database = await textOf(direct, 'current_database()');
+  const target = `${escapeIdentifier(role)} in database ${escapeIdentifier(database)}`;
+  const changes = missing.map(([name, ms]) => `alter role ${target} set ${name} = '${ms}ms'`);
+  try {
+    await direct.query(`begin; select pg_advisory_xact_lock(${roleLock}); ${changes.join('; ')}; commit`);
+  } catch (error) {
+    throw new DatabaseFault(
+      `The role of DATABASE_URL has no timeouts for requests, and DATABASE_DIRECT_URL must not set them: ` +
+        `${reasonOf(error)}. Run as a superuser: ${changes.join('; ')}`,
+      { cause: error },
+    );
+  }
+  // The pooler keeps this connection to the server, which began before the change.
+  for (const [name, ms] of missing) await requests.query('select set_config($1, $2, false)', [name, `${ms}ms`]);
+}
+
+async function missingTimeouts(client: Client): Promise<[name: string, ms: number][]> {
+  const { rows } = await client.query<{ name: string; ms: number }>(
+    'select name, setting::integer as ms from pg_settings where name = any($1)',
+    [Object.keys(requestTimeouts)],
+  );
+  const found = new Map(rows.map(({ name, ms }) => [name, ms]));
+  return Object.entries(requestTimeouts).filter(([name, limit]) => {
+    const ms = found.get(name) ?? 0;
+    return ms === 0 || ms > limit;
+  });
+}
+
+async function textOf(client: Client, expression: string): Promise<string> {
+  const { rows } = await client.query<{ text: string }>(`select ${expression}::text as text`);
+  return rows[0]?.text ?? '';
+}
