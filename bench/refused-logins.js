@@ -67,7 +67,7 @@ async function importUsers(service, administrator) {
   const headers = { 'content-type': 'application/x-ndjson', authorization: `Bearer ${JSON.parse(body).access_token}` };
   const file = rows.map((row) => JSON.stringify(row)).join('\n');
   const imported = await post(`${service.url}/user/import`, headers, file);
-  if (JSON.parse(imported.body).created !== rows.length) throw new Error(`import: ${imported.status} ${imported.body}`);
+  if (JSON.parse(imported.body).changed !== rows.length) throw new Error(`import: ${imported.status} ${imported.body}`);
   return Object.fromEntries(Object.keys(IMPORTED).map((form, index) => [form, `imported-${index}`]));
 }
 

@@ -114,6 +114,12 @@ export const eventCatalogue = {
     personal: [],
     impersonal: ['kind', 'matched', 'filters'],
   },
+  'operation.skipped_exported': {
+    target: 'operation',
+    meaning: 'The rows that an import skipped were exported to a file.',
+    personal: [],
+    impersonal: ['count'],
+  },
   'operation.canceled': { target: 'operation', meaning: 'An operation was canceled.', ...noFields },
   'role.created': { target: 'role', meaning: 'A role was created.', ...roleFields },
   'role.changed': { target: 'role', meaning: 'A role changed.', ...roleFields },

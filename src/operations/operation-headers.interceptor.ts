@@ -2,8 +2,12 @@ import { type CallHandler, type ExecutionContext, Inject, Injectable, type NestI
 import type { FastifyReply } from 'fastify';
 import { map, type Observable } from 'rxjs';
 import { CONFIG, type Config } from '../config/config';
+import type { OperationResponse } from './operations.dto';
 
-/** Sets the status 202 and the header `Location` if the response is an operation. */
+/**
+ * Sets the header `Location` if the response is an operation, and the status 202 unless it has
+ * succeeded.
+ */
 @Injectable()
 export class OperationHeadersInterceptor implements NestInterceptor {
   constructor(@Inject(CONFIG) private readonly config: Config) {}
@@ -12,9 +16,10 @@ export class OperationHeadersInterceptor implements NestInterceptor {
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     return next.handle().pipe(
       map((body: unknown) => {
-        const { operation_id, kind } = (body ?? {}) as { operation_id?: string; kind?: string };
+        const { operation_id, kind, status } = (body ?? {}) as Partial<OperationResponse>;
         if (operation_id === undefined || kind === undefined) return body;
-        void reply.status(202).header('location', `${this.config.BASE_PATH}/user/operation/${operation_id}`);
+        if (status !== 'done') reply.status(202);
+        void reply.header('location', `${this.config.BASE_PATH}/user/operation/${operation_id}`);
         return body;
       }),
     );

@@ -18,13 +18,12 @@ export const operationListSql: ListSql = {
   id: 'operations.operation_id',
 };
 
-/** Columns of an `OperationRecord`, with the first 100 skipped users or rows. */
+/** Columns of an `OperationRecord`. */
 export const operationColumns = rawSql(`
         operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
         operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
         operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-        operations.skipped_count, operations.skipped_reasons,
-        jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+        operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
         operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
         operations.progressed_at, operations.finished_at, operations.undo_until`);
 

@@ -3,6 +3,19 @@ import { type OperationKind, operationKinds } from './operation.entity';
 /** Name of the job that runs operations. */
 export const operationJob = 'run-operations';
 
+/** Limits of the skipped rows of a file that an operation keeps. The first limit reached applies. */
+export interface SkippedLimits {
+  rows: number;
+  /** size of the faults and cells */
+  bytes: number;
+}
+
+/** Bounds the disk space of imports whose rows all fail. Tests lower the limits. */
+export const skippedLimits: SkippedLimits = { rows: 100_000, bytes: 67_108_864 };
+
+/** Days for which the skipped rows of a file are kept after the end of the operation. */
+export const skippedDays = 30;
+
 /** Days within which changes and deletions can be undone. */
 export const undoDays = 30;
 

@@ -13,8 +13,9 @@ import { errorKind } from '../common/errors/error-codes';
 import { JobsService } from '../jobs/jobs.service';
 import type { OperationKind } from './operation.entity';
 import { OperationBatchesRepository } from './operation-batches.repository';
-import { kindsOf, operationJob, type OperationQueue, queueOf } from './operation-queues';
+import { kindsOf, operationJob, type OperationQueue, queueOf, skippedLimits } from './operation-queues';
 import { type BatchOutcome, type OperationRecord, OperationsRepository } from './operations.repository';
+import { SkippedRowsRepository } from './skipped-rows.repository';
 
 export type { BatchOutcome, OperationRecord } from './operations.repository';
 
@@ -25,8 +26,6 @@ export type { BatchOutcome, OperationRecord } from './operations.repository';
 export interface OperationHandler {
   /** does slow work that needs no transaction, such as hashing; runs before `run` */
   prepare?(operation: OperationRecord, number: number): Promise<unknown>;
-  /** maximum number of skipped users or rows that the operation keeps; 100 by default */
-  skipped_max?: number;
   /**
    * carries out one batch in the transaction that also counts and removes the batch; may run twice
    * with the same `prepared`, so it must not modify `prepared`. @throws AppError to fail the
@@ -47,7 +46,8 @@ const sweepMs = 5_000;
 const stalledAfterSeconds = 5;
 /** An upload without progress for this time will not continue. */
 const abandonedAfterSeconds = 600;
-const skippedMaxDefault = 100;
+/** Number of skipped users or rows that an operation lists. */
+const skippedMax = 100;
 
 /**
  * Runs operations batch by batch, each batch in one transaction with its progress. Any number of
@@ -64,6 +64,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   constructor(
     private readonly operations: OperationsRepository,
     private readonly batches: OperationBatchesRepository,
+    private readonly skippedRows: SkippedRowsRepository,
     private readonly jobs: JobsService,
   ) {}
 
@@ -174,7 +175,11 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     const handler = this.handlers.get(operation.kind);
     if (handler === undefined) throw new Error(`no handler for operations of kind ${operation.kind}`);
     const outcome = await handler.run(operation, number, prepared);
-    await this.batches.finish(operation_id, number, outcome, handler.skipped_max ?? skippedMaxDefault);
+    await this.batches.finish(operation_id, number, outcome, skippedMax);
+    const { skipped_rows = [] } = outcome;
+    // `skipped_count` is the count before this batch. The transaction holds the lock of the operation.
+    if (skipped_rows.length > 0 && operation.skipped_count < skippedLimits.rows)
+      await this.skippedRows.add(operation_id, skipped_rows, skippedLimits);
     return 'worked';
   }
 

@@ -44,7 +44,7 @@ export class OperationEntity {
   @Column('integer', { default: 0 }) skipped_count!: number;
   /** number of skipped users or rows by reason */
   @Column('jsonb', { default: () => `'{}'` }) skipped_reasons!: Record<string, number>;
-  /** the first skipped users or rows */
+  /** the first 100 skipped users or rows; `operation_skipped` has more rows */
   @Column('jsonb', { default: () => `'[]'` }) skipped!: Record<string, unknown>[];
   /** error code of a failed operation */
   @Column('text', { nullable: true }) error_code!: string | null;

@@ -1,22 +1,45 @@
 import { PageResponse } from '../common/http/page.dto';
+import { FieldErrorResponse } from '../common/http/problem.dto';
+import { skippedDays } from './operation-queues';
 import type { OperationKind, OperationStatus } from './operation.entity';
+import type { SkippedRow } from './operation-skipped.entity';
 import type { OperationRecord } from './operations.repository';
+
+const dayMs = 86_400_000;
 
 /** A user or row that was skipped. */
 export class SkippedResponse {
   /** id of the user; absent for rows of a file */
   user_id?: string;
-  /** line of the file, from 1 */
+  /** first line of the row in the file, from 1; absent for users */
   line?: number;
-  /** JSON pointer to the invalid field */
+  /** JSON pointer to the field of a change that the user cannot have; absent for rows */
   pointer?: string;
-  /**
-   * error code of the rule that protects the user; for an invalid field or row its code, as in
-   * `errors` of a problem
-   */
+  /** error code of the rule that protects the user; for a row the code of the first error */
   reason!: string;
-  /** explanation of the error in a row, for people */
-  detail?: string;
+  /** all errors of a row; absent for users */
+  errors?: FieldErrorResponse[];
+}
+
+/** A row of a file that an import skipped, as it is kept for correction. */
+export class SkippedRowResponse {
+  /** first line of the row in the file, from 1 */
+  line!: number;
+  /** code of the first error */
+  reason!: string;
+  /** all errors of the row */
+  errors!: FieldErrorResponse[];
+  /**
+   * texts by column, as in a CSV file; `password_hash` is replaced by `(removed)`, unknown fields are
+   * left out; null if the row could not be read, or if a user in it was purged
+   */
+  cells!: Record<string, string> | null;
+}
+
+/** A page of skipped rows. */
+export class SkippedRowListResponse extends PageResponse {
+  /** in the order of the file unless sorted otherwise */
+  items!: SkippedRowResponse[];
 }
 
 /** A bulk change, the undo of a bulk change, or an import, with its progress. */
@@ -49,10 +72,12 @@ export class OperationResponse {
   /** number of skipped users or rows by reason */
   skipped_reasons!: Record<string, number>;
   /**
-   * the first 100 skipped users or rows; `GET /user/operation/{operation_id}` of an import that has
-   * ended returns the first 10,000
+   * the first 100 skipped users or rows; `GET /user/operation/{operation_id}/skipped` returns all rows
+   * that an import skipped
    */
   skipped!: SkippedResponse[];
+  /** until when the skipped rows of an import can be read; null before its end and if it has none */
+  skipped_until!: Date | null;
   /** users or rows per second so far; null before the first batch is done */
   rate_per_second!: number | null;
   /** remaining seconds at this rate; null unless the operation is running */
@@ -113,6 +138,7 @@ export function toOperationResponse(operation: OperationRecord): OperationRespon
     skipped_count,
     skipped_reasons,
     skipped: operation.skipped as unknown as SkippedResponse[],
+    skipped_until: keptUntil(operation),
     ...paceOf(operation),
     error_code,
     undo_of,
@@ -122,6 +148,21 @@ export function toOperationResponse(operation: OperationRecord): OperationRespon
     finished_at,
     undo_until: undone_by === null ? undo_until : null,
   };
+}
+
+/** Returns a skipped row as the API shows it. */
+export function toSkippedRowResponse({ line, errors, cells }: SkippedRow): SkippedRowResponse {
+  return { line, reason: errors[0]?.code ?? '', errors, cells };
+}
+
+/** Returns a skipped row as an operation lists it. */
+export function toSkippedResponse({ line, errors }: Pick<SkippedRow, 'line' | 'errors'>): SkippedResponse {
+  return { line, reason: errors[0]?.code ?? '', errors };
+}
+
+function keptUntil({ kind, finished_at, skipped_count }: OperationRecord): Date | null {
+  if (kind !== 'import' || finished_at === null || skipped_count === 0) return null;
+  return new Date(finished_at.getTime() + skippedDays * dayMs);
 }
 
 /** The rate is the average of all batches, so that one slow batch changes the estimate little. */

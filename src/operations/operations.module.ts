@@ -6,12 +6,21 @@ import { OperationRunner } from './operation-runner.service';
 import { OperationsController } from './operations.controller';
 import { OperationsRepository } from './operations.repository';
 import { OperationsService } from './operations.service';
+import { SkippedRowRetention } from './skipped-row-retention.service';
+import { SkippedRowsRepository } from './skipped-rows.repository';
 
 /** Provides durable background work on many users. */
 @Module({
   imports: [EventsModule, JobsModule],
   controllers: [OperationsController],
-  providers: [OperationsService, OperationRunner, OperationsRepository, OperationBatchesRepository],
+  providers: [
+    OperationsService,
+    OperationRunner,
+    SkippedRowRetention,
+    OperationsRepository,
+    OperationBatchesRepository,
+    SkippedRowsRepository,
+  ],
   exports: [OperationsService, OperationRunner],
 })
 export class OperationsModule {}

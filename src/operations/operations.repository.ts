@@ -11,6 +11,7 @@ import { OperationEntity } from './operation.entity';
 import { operationList } from './operation-list';
 import { operationColumns, operationListSql, type OperationReader, visibleOperations } from './operation-list.sql';
 import { undoDays } from './operation-queues';
+import type { SkippedRow } from './operation-skipped.entity';
 
 /** An operation as read from the database. */
 export type OperationRecord = Omit<OperationEntity, 'confirm_id'>;
@@ -43,6 +44,8 @@ export interface BatchOutcome {
   skipped_reasons: Record<string, number>;
   /** the first skipped users or rows */
   skipped: Record<string, unknown>[];
+  /** skipped rows of a file, to be kept for correction */
+  skipped_rows?: SkippedRow[];
 }
 
 /** Renders until when an operation that ends now can be undone; null if it cannot be undone. */
@@ -114,15 +117,6 @@ export class OperationsRepository {
     const parsed = parseListQuery(query, operationList, identityOf(reader.scope), this.cursors);
     const source = { ...operationListSql, columns: operationColumns, visible: visibleOperations(reader) };
     return readPage<OperationRecord>(this.database, source, parsed, this.cursors);
-  }
-
-  /** Returns all skipped users or rows that an operation keeps. */
-  async skippedOf(operation_id: string): Promise<Record<string, unknown>[]> {
-    const [row] = await this.database.run<Pick<OperationRecord, 'skipped'>>(sql`
-      select skipped
-      from operations
-      where operation_id = ${operation_id}::uuid`);
-    return row?.skipped ?? [];
   }
 
   /** Returns an operation for the runner, or null if it is gone. */

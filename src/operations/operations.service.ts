@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import type { Actor } from '../access/actor';
+import { type Actor, identityOf } from '../access/actor';
 import { holds, type Permission } from '../access/permissions';
+import { currentTime } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import type { RawQuery } from '../common/query/filter';
 import { newId } from '../common/random';
@@ -9,10 +10,21 @@ import { EventsService } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
 import { OperationBatchesRepository } from './operation-batches.repository';
 import type { OperationReader } from './operation-list.sql';
-import { operationJob, queueOf } from './operation-queues';
+import { operationJob, queueOf, skippedDays } from './operation-queues';
 import type { OperationKind } from './operation.entity';
-import { type OperationListResponse, type OperationResponse, toOperationResponse } from './operations.dto';
+import {
+  type OperationListResponse,
+  type OperationResponse,
+  type SkippedRowListResponse,
+  toOperationResponse,
+  toSkippedRowResponse,
+} from './operations.dto';
 import { type BatchOutcome, OperationsRepository } from './operations.repository';
+import { SkippedRowsRepository } from './skipped-rows.repository';
+
+export { type SkippedLimits, skippedLimits } from './operation-queues';
+export type { SkippedRow } from './operation-skipped.entity';
+export { skippedRowList } from './skipped-row-list';
 
 const permissions: Permission[] = ['user:update', 'user:delete', 'user:import'];
 
@@ -44,6 +56,7 @@ export class OperationsService {
   constructor(
     private readonly operations: OperationsRepository,
     private readonly batches: OperationBatchesRepository,
+    private readonly skippedRows: SkippedRowsRepository,
     private readonly events: EventsService,
     private readonly jobs: JobsService,
   ) {}
@@ -139,10 +152,33 @@ export class OperationsService {
   async get(actor: Actor, operation_id: string): Promise<OperationResponse> {
     const operation = await this.operations.find(operation_id, readerOf(actor));
     if (operation === null) throw new AppError('operation.not_found');
-    const hasMore = operation.finished_at !== null && operation.skipped_count > operation.skipped.length;
-    return toOperationResponse(
-      hasMore ? { ...operation, skipped: await this.operations.skippedOf(operation_id) } : operation,
-    );
+    return toOperationResponse(operation);
+  }
+
+  /**
+   * Checks that the actor sees an operation and that its skipped rows are kept.
+   * @throws access.denied, operation.not_found
+   */
+  async assertSkippedKept(actor: Actor, operation_id: string): Promise<void> {
+    const { kind, skipped_until } = await this.get(actor, operation_id);
+    if (kind !== 'import')
+      throw new AppError('operation.not_found', {
+        detail: 'The operation is no import. Its first 100 skipped users are in `skipped`.',
+      });
+    if (skipped_until !== null && skipped_until <= currentTime())
+      throw new AppError('operation.not_found', {
+        detail: `The skipped rows were removed ${skippedDays} days after the end of the import.`,
+      });
+  }
+
+  /**
+   * Returns one page of the rows that an import skipped, in the order of the file.
+   * @throws access.denied, operation.not_found, page.cursor_invalid, request.invalid
+   */
+  async listSkipped(actor: Actor, operation_id: string, query: RawQuery): Promise<SkippedRowListResponse> {
+    await this.assertSkippedKept(actor, operation_id);
+    const page = await this.skippedRows.list(operation_id, identityOf(actor), query);
+    return { ...page, items: page.items.map(toSkippedRowResponse) };
   }
 
   /** Returns one page of the operations that the actor sees. @throws access.denied */
@@ -183,6 +219,11 @@ export class OperationsService {
   /** Removes values of purged users from the filters of operations. */
   async eraseValues(fields: readonly string[], values: (string | null)[]): Promise<void> {
     await this.operations.eraseValues(fields, values.filter((value) => value !== null && value !== '') as string[]);
+  }
+
+  /** Removes the cells of skipped rows that contain an id, name, address or phone of a purged user. */
+  async eraseRows(identities: (string | null)[]): Promise<void> {
+    await this.skippedRows.erase(identities.flatMap((identity) => identity?.toLowerCase() ?? []));
   }
 }
 

@@ -3,13 +3,11 @@ import { CredentialsService } from '../credentials/credentials.service';
 import { type BatchOutcome, type OperationRecord, OperationRunner } from '../operations/operation-runner.service';
 import { OperationsService } from '../operations/operations.service';
 import { RememberedActorsService } from '../logins/remembered-actors.service';
+import { addFailed, emptySummary } from './failed-rows';
 import type { ImportLine } from './import-file';
 import type { ImportOptions } from './import-options';
 import { isMd5 } from './import-rows';
 import { ImportRowsService } from './import-rows.service';
-
-/** Number of failed rows that an operation stores. */
-const failedMax = 10_000;
 
 interface Prepared {
   lines: ImportLine[];
@@ -29,7 +27,6 @@ export class ImportBatchesService implements OnModuleInit {
 
   onModuleInit(): void {
     this.runner.handle('import', {
-      skipped_max: failedMax,
       prepare: (operation, number) => this.prepare(operation, number),
       run: (operation, _number, prepared) => this.run(operation, prepared as Prepared),
     });
@@ -55,15 +52,14 @@ export class ImportBatchesService implements OnModuleInit {
       options,
       operation.operation_id,
     );
-    const skipped_reasons: Record<string, number> = {};
-    for (const { reason } of failed) skipped_reasons[reason] = (skipped_reasons[reason] ?? 0) + 1;
+    const { skipped: listed, ...counts } = addFailed(emptySummary(), failed, 100);
     return {
       processed: lines.length,
       changed: created,
       unchanged: skipped,
-      skipped_count: failed.length,
-      skipped_reasons,
-      skipped: failed.map((row) => ({ ...row })),
+      ...counts,
+      skipped: listed.map((row) => ({ ...row })),
+      skipped_rows: failed,
     };
   }
 }

@@ -4,21 +4,26 @@ import { CsvError, parse } from 'csv-parse';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { readJson } from '../common/http/body-parsers';
 import type { UploadedFile } from '../common/http/upload';
+import { readCell } from './csv-cells';
+import { detectDialect } from './csv-dialect';
 import { unguarded } from './csv-formula';
-import type { CellForm } from '../users/user-fields';
-import { importColumns } from './transfer-columns';
+import { ignoredColumns, importColumns } from './transfer-columns';
 
-/** A row of a file: the values, or the fault that makes the row invalid. */
+/** A row of a file: its values, or the faults that make the row invalid. */
 export interface ImportLine {
   /** first line of the row, from 1 */
   line: number;
+  /** values by column; absent if the row could not be read, or was found to be invalid */
   values?: Record<string, unknown>;
-  fault?: FieldError;
+  /** faults; a row with a fault creates no user */
+  faults?: FieldError[];
+  /** texts of the cells of an invalid row, as they are kept for correction */
+  cells?: Record<string, string>;
   /** approximate number of characters */
   size: number;
 }
 
-/** Approximate size in characters of an invalid row, of which only the fault is stored. */
+/** Approximate size in characters of the faults of a row. */
 export const faultSize = 100;
 /** Maximum length of a row in characters. Every exported user is shorter. */
 const lineMax = 131_072;
@@ -74,89 +79,79 @@ function* readJsonLine(text: string, line: number): Generator<ImportLine> {
   try {
     yield { line, values: readJson(text), size: text.length };
   } catch (error) {
-    const [fault] = error instanceof AppError ? (error.extras.errors ?? []) : [];
-    yield {
-      line,
-      fault: fault ?? { pointer: '', code: 'field.malformed', detail: 'must be a JSON object' },
-      size: faultSize,
-    };
+    const [fault = notJson] = error instanceof AppError ? (error.extras.errors ?? []) : [];
+    yield { line, faults: [fault], size: faultSize };
   }
 }
 
+const notJson: FieldError = { pointer: '', code: 'field.malformed', detail: 'must be a JSON object' };
+
 async function* readCsv(file: UploadedFile): AsyncGenerator<ImportLine> {
-  const parser = parse({ relax_column_count: true, max_record_size: lineMax, record_delimiter: ['\r\n', '\n'] });
+  const { delimiter, record_delimiter, header_line, texts } = await detectDialect(decode(file), lineMax);
+  const parser = parse({ delimiter, record_delimiter, relax_column_count: true, max_record_size: lineMax });
   // The parser emits the errors of the pipeline, too.
-  pipeline(decode(file), parser).catch(() => undefined);
+  pipeline(texts, parser).catch(() => undefined);
   let header: string[] | null = null;
-  let line = 1;
+  let line = header_line;
   try {
     for await (const record of parser as AsyncIterable<string[]>) {
-      if (header === null) header = readHeader(record);
-      else if (record.length > 1 || record[0] !== '') yield readRow(header, record, line);
+      if (header === null) header = readHeader(record, line);
+      // Spreadsheets write rows of empty cells where cells were cleared.
+      else if (record.some((cell) => cell !== '')) yield readRow(header, record, line);
       line += 1 + record.reduce((sum, cell) => sum + breaksIn(cell), 0);
     }
   } catch (error) {
-    throw error instanceof CsvError ? fileFault(csvFault(error), Number(error['lines'])) : error;
+    throw error instanceof CsvError ? fileFault(csvFault(error), Number(error['lines']) + header_line - 1) : error;
   }
-  if (header === null) throw fileFault('must have a header line', 1);
+  if (header === null) throw fileFault('must have a header line', header_line);
 }
 
 function breaksIn(cell: string): number {
   return cell.includes('\n') ? cell.split('\n').length - 1 : 0;
 }
 
-function readHeader(names: string[]): string[] {
+function readHeader(cells: string[], line: number): string[] {
+  const names = cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);
+  if (names.length === 0) throw fileFault('must have a header line', line);
   const errors = names.flatMap((name, index) => {
-    if (!Object.hasOwn(importColumns, name))
+    if (!Object.hasOwn(importColumns, name) && !(ignoredColumns as readonly string[]).includes(name))
       return [
-        { pointer: '', code: 'field.unknown', detail: `line 1, column ${index + 1}: is not a column of an import` },
+        {
+          pointer: '',
+          code: 'field.unknown',
+          detail: `line ${line}, column ${index + 1}: is not a column of an import`,
+        },
       ];
     return names.indexOf(name) < index
-      ? [{ pointer: `/${name}`, code: 'field.malformed', detail: 'line 1: must not repeat the column' }]
+      ? [{ pointer: `/${name}`, code: 'field.malformed', detail: `line ${line}: must not repeat the column` }]
       : [];
   });
   if (errors.length > 0) throw invalid(...errors.slice(0, 20));
   return names;
 }
 
-/** Reads the cells of a row. An empty cell is no value. */
+/**
+ * Reads the cells of a row. An empty cell is no value, and so is a missing one: Excel leaves out the
+ * delimiters after the last cell of 16 rows.
+ */
 function readRow(header: string[], cells: string[], line: number): ImportLine {
-  if (cells.length !== header.length)
-    return {
-      line,
-      fault: { pointer: '', code: 'field.malformed', detail: `must have ${header.length} cells` },
-      size: faultSize,
-    };
+  if (cells.slice(header.length).some((cell) => cell !== '')) {
+    const detail = `must have at most ${header.length} cells`;
+    return { line, faults: [{ pointer: '', code: 'field.malformed', detail }], size: faultSize };
+  }
   const values: Record<string, unknown> = {};
+  const faults: FieldError[] = [];
   let size = 0;
   for (const [index, name] of header.entries()) {
     const cell = cells[index] ?? '';
-    if (cell === '') continue;
-    if (cell.includes('\0'))
-      return {
-        line,
-        fault: { pointer: `/${name}`, code: 'field.malformed', detail: 'must not contain NUL' },
-        size: faultSize,
-      };
+    if (cell === '' || !Object.hasOwn(importColumns, name)) continue;
+    const value = readCell(cell, importColumns[name as keyof typeof importColumns]);
+    const fault = cell.includes('\0') ? 'must not contain NUL' : value === undefined ? 'must be JSON' : null;
+    if (fault !== null) faults.push({ pointer: `/${name}`, code: 'field.malformed', detail: fault });
     size += cell.length + name.length;
-    const read = readCell(cell, importColumns[name as keyof typeof importColumns]);
-    if (read === undefined)
-      return { line, fault: { pointer: `/${name}`, code: 'field.malformed', detail: 'must be JSON' }, size: faultSize };
-    values[name] = read;
+    values[name] = value === undefined ? unguarded(cell) : value;
   }
-  return { line, values, size };
-}
-
-function readCell(cell: string, form: CellForm): unknown {
-  // Spreadsheets write booleans in upper case.
-  if (form === 'boolean') return /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell);
-  if (form !== 'json') return unguarded(cell);
-  try {
-    const { value, ...more } = readJson(`{"value":${unguarded(cell)}}`);
-    return Object.keys(more).length === 0 ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return { line, values, faults, size };
 }
 
 function csvFault({ code }: CsvError): string {

@@ -10,19 +10,11 @@ import { RolesService } from '../roles/roles.service';
 import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
 import { UserMailsService } from '../user-mails/user-mails.service';
 import type { DryRunState } from './dry-run-state';
+import { type FailedRow, toFailedRow } from './failed-rows';
 import type { ImportLine } from './import-file';
 import type { ImportOptions } from './import-options';
-import { type ImportContext, type ImportedUser, isMd5, readRow, shortFault } from './import-rows';
+import { type ImportContext, type ImportedUser, isMd5, readRow } from './import-rows';
 import { type Conflict, UsersImportRepository } from './users-import.repository';
-
-/** A row that failed, as an operation stores it. */
-export interface FailedRow {
-  line: number;
-  pointer: string;
-  /** error code */
-  reason: string;
-  detail: string;
-}
 
 /** Outcome of rows. */
 export interface RowsOutcome {
@@ -36,6 +28,14 @@ export interface RowsOutcome {
 interface PreviewOutcome extends RowsOutcome {
   /** number of rows whose id, name or address is taken */
   conflicts: number;
+}
+
+/** Rows that were read: the users of valid rows, and the rows that failed. */
+interface ReadRows {
+  users: ImportedUser[];
+  failed: FailedRow[];
+  /** returns the row of a user as a failed row */
+  toFailed: (user: ImportedUser, fault: FieldError) => FailedRow;
 }
 
 const takenCodes: Record<Conflict['field'], string> = {
@@ -67,7 +67,7 @@ export class ImportRowsService {
     operation_id: string,
   ): Promise<RowsOutcome> {
     const grants = await this.roles.frozenGrantsOf(actor);
-    const { users, failed } = await this.readRows({ actor, grants }, lines, wrapped);
+    const { users, failed, toFailed } = await this.readRows({ actor, grants }, lines, wrapped);
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
     const event = eventBase(actor, 'user.created', { operation_id });
     // A row with an unwrapped MD5 hash had a conflict before. Never store it; report the conflict.
@@ -87,8 +87,9 @@ export class ImportRowsService {
     const reportable = await this.conflicts.count(actor, counted.length);
     const unnamed = new Set(options.on_conflict === 'skip' ? [] : counted.slice(reportable));
     const reported = left.filter((user) => !unnamed.has(user));
-    const hidden = [...unnamed].map(({ line }) => toFailed(line, hiddenConflict));
-    return { created: created.size, ...this.settle(reported, conflicts, [...failed, ...hidden], options) };
+    const hidden = [...unnamed].map((user) => toFailed(user, hiddenConflict));
+    const taken = this.settle(reported, conflicts, options, toFailed);
+    return { created: created.size, skipped: taken.skipped, failed: inOrder(failed, hidden, taken.failed) };
   }
 
   /** Returns the users that could be created from rows now. Does not change the rows. */
@@ -113,7 +114,7 @@ export class ImportRowsService {
     options: ImportOptions,
   ): Promise<PreviewOutcome> {
     const grants = await this.roles.grantsOf(actor);
-    const { users, failed } = await this.readRows({ actor, grants }, lines, new Map());
+    const { users, failed, toFailed } = await this.readRows({ actor, grants }, lines, new Map());
     const inDatabase = users.length === 0 ? [] : await this.users.findConflicts(users, visibleScope(actor));
     const visible = visibleLines(inDatabase);
     const conflicts = state.limited
@@ -129,42 +130,50 @@ export class ImportRowsService {
     const left = checked.filter(({ line }) => conflictLines.has(line));
     const hidden = users
       .filter(({ line }) => line >= endLine && !visible.has(line))
-      .map(({ line }) => toFailed(line, uncheckedRow));
-    const settled = this.settle(left, conflicts, [...failed, ...hidden], options);
-    return { created: checked.length - left.length, conflicts: conflicts.length, ...settled };
+      .map((user) => toFailed(user, uncheckedRow));
+    const taken = this.settle(left, conflicts, options, toFailed);
+    return {
+      created: checked.length - left.length,
+      conflicts: conflicts.length,
+      skipped: taken.skipped,
+      failed: inOrder(failed, hidden, taken.failed),
+    };
   }
 
   private async readRows(
     { actor, grants }: Pick<ImportContext, 'actor' | 'grants'>,
     lines: ImportLine[],
     wrapped: Map<number, string>,
-  ): Promise<{ users: ImportedUser[]; failed: FailedRow[] }> {
+  ): Promise<ReadRows> {
     const budget = await this.credentials.refusalBudget();
     const context = { actor, grants, now: currentTime(), wrapped, budget };
+    const byLine = new Map(lines.map((read) => [read.line, read]));
     const users: ImportedUser[] = [];
     const failed: FailedRow[] = [];
-    for (const { line, values, fault } of lines) {
-      const user = values === undefined ? (fault ?? unreadable) : readRow(line, values, context);
-      if ('code' in user) failed.push(toFailed(line, user));
+    for (const read of lines) {
+      const user = readRow(read, context);
+      if (Array.isArray(user)) failed.push(toFailedRow(read, user));
       else users.push(user);
     }
-    return { users, failed };
+    const toFailed: ReadRows['toFailed'] = ({ line }, fault) =>
+      toFailedRow(byLine.get(line) ?? { line, size: 0 }, [fault]);
+    return { users, failed, toFailed };
   }
 
   private settle(
     left: ImportedUser[],
     conflicts: Conflict[],
-    failed: FailedRow[],
     { on_conflict }: ImportOptions,
+    toFailed: ReadRows['toFailed'],
   ): Pick<RowsOutcome, 'skipped' | 'failed'> {
-    if (on_conflict === 'skip') return { skipped: left.length, failed };
+    if (on_conflict === 'skip') return { skipped: left.length, failed: [] };
     const fields = new Map(conflicts.map(({ line, field }) => [line, field]));
-    const taken = left.map(({ line }) => {
+    const failed = left.map((user) => {
       // The conflicting user may have been deleted in the meantime. Then report the name.
-      const field = fields.get(line) ?? 'name';
-      return { line, pointer: `/${field}`, reason: takenCodes[field], detail: 'is taken' };
+      const field = fields.get(user.line) ?? 'name';
+      return toFailed(user, { pointer: `/${field}`, code: takenCodes[field], detail: 'is taken' });
     });
-    return { skipped: 0, failed: [...failed, ...taken].sort((a, b) => a.line - b.line) };
+    return { skipped: 0, failed };
   }
 }
 
@@ -176,7 +185,6 @@ const uncheckedRow: FieldError = {
   code: 'field.conflict',
   detail: 'was not checked, because there were too many conflicts in an hour',
 };
-const unreadable: FieldError = { pointer: '', code: 'field.malformed', detail: 'cannot be read' };
 
 /** Adds the conflicts with earlier rows of the file, in the order of the rows. */
 function withEarlierRows(users: ImportedUser[], inDatabase: Conflict[], state: DryRunState): Conflict[] {
@@ -197,7 +205,6 @@ function visibleLines(conflicts: Conflict[]): Set<number> {
   return new Set(conflicts.filter(({ hidden }) => !hidden).map(({ line }) => line));
 }
 
-function toFailed(line: number, fault: FieldError): FailedRow {
-  const { pointer = '', code, detail } = shortFault(fault);
-  return { line, pointer, reason: code, detail };
+function inOrder(...rows: FailedRow[][]): FailedRow[] {
+  return rows.flat().sort((one, other) => one.line - other.line);
 }

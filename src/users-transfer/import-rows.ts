@@ -7,12 +7,15 @@ import { importableHash, type RefusalBudget, slowsRefusals } from '../credential
 import type { Grants } from '../roles/roles.service';
 import { inconsistencyOf } from '../users/user-creation.service';
 import { newUserValues, type NewUserValues } from '../users/user-fields';
+import type { ImportLine } from './import-file';
 import { ImportRow } from './users-transfer.dto';
 
 const fields = fieldsOf(ImportRow);
 const times = ['created_at', 'email_verified_at', 'last_login_at', 'last_seen_at', 'password_changed_at'] as const;
 const clockSkewMs = 60_000;
 const pointerMax = 256;
+/** Maximum number of faults of a row: a row of another system may have any number of unknown fields. */
+const faultsMax = 20;
 
 /** The user of a row. Null stands for no value. */
 export type ImportedUser = NewUserValues &
@@ -36,44 +39,50 @@ export interface ImportContext {
 }
 
 /**
- * Returns the first fault of a row that needs neither the database nor the caller to find: in its
- * fields, its times or the form of its hash. Changes the values to their canonical form.
+ * Returns the faults of a row that neither the database nor the caller is needed to find: those of
+ * the reader, and those in its fields, its times and the form of its hash. One fault per field.
+ * Changes the values to their canonical form.
  */
-export function rowFault(values: Record<string, unknown>, now: Date): FieldError | null {
-  const [wrong] = checkFields(fields, values);
-  if (wrong !== undefined) return wrong;
-  const row = values as unknown as ImportRow;
-  const future = times.find((name) => Date.parse(row[name] ?? '') > now.getTime() + clockSkewMs);
-  if (future !== undefined)
-    return { pointer: `/${future}`, code: 'field.not_allowed', detail: 'must not be in the future' };
-  return inconsistencyOf(row) ?? hashFault(row);
+export function faultsOf({ values, faults = [] }: ImportLine, now: Date): FieldError[] {
+  const found = [...faults];
+  const add = (fault: FieldError | null) => {
+    if (fault === null || found.length === faultsMax) return;
+    if (!found.some(({ pointer }) => pointer === fault.pointer)) found.push(fault);
+  };
+  if (values !== undefined) {
+    checkFields(fields, values).forEach(add);
+    const row = values as unknown as ImportRow;
+    times.forEach((name) => add(futureFault(name, row[name], now)));
+    add(inconsistencyOf(row));
+    add(hashFault(row));
+  }
+  return found.map(shortFault);
 }
 
 /**
- * Returns the user of a row, or the fault of the row.
+ * Returns the user of a row, or the faults of the row.
  * Applies the rules of `POST /user/create`, so that a caller cannot import a user whom they could
  * not create, and the rules of the fields that only files have. Changes the row.
  */
-export function readRow(
-  line: number,
-  values: Record<string, unknown>,
-  context: ImportContext,
-): ImportedUser | FieldError {
+export function readRow(read: ImportLine, context: ImportContext): ImportedUser | FieldError[] {
   const { actor, grants, now, wrapped, budget } = context;
-  const fault = rowFault(values, now);
-  if (fault !== null) return fault;
+  const faults = faultsOf(read, now);
+  const { line, values } = read;
+  if (faults.length > 0) return faults;
+  if (values === undefined) return [unreadable];
   const row = values as unknown as ImportRow;
-  return (
-    permissionFault(actor, grants, row) ??
-    costFault(budget, row) ??
-    toUser(line, row, wrapped.get(line) ?? row.password_hash ?? null)
-  );
+  const denied = permissionFaults(actor, grants, row);
+  if (denied.length > 0) return denied;
+  const costly = costFault(budget, row);
+  return costly === null ? toUser(line, row, wrapped.get(line) ?? row.password_hash ?? null) : [costly];
 }
+
+const unreadable: FieldError = { pointer: '', code: 'field.malformed', detail: 'cannot be read' };
 
 /**
  * Returns a fault for storage. Drops a long pointer: an unknown field name may fill a whole row.
  */
-export function shortFault({ pointer = '', code, detail }: FieldError): FieldError {
+function shortFault({ pointer = '', code, detail }: FieldError): FieldError {
   return { pointer: pointer.length > pointerMax ? '' : pointer, code, detail };
 }
 
@@ -84,12 +93,26 @@ export function isMd5(hash: unknown): hash is string {
   return typeof read !== 'string' && read.form === 'md5';
 }
 
-function permissionFault(actor: Actor, grants: Grants, row: ImportRow): FieldError | null {
-  const { user_type, carrier_id = null, carrier_scope = null, roles = [], password_hash = null } = row;
+function permissionFaults(actor: Actor, grants: Grants, row: ImportRow): FieldError[] {
+  const { user_type, carrier_id = null, carrier_scope = null, password_hash = null } = row;
+  const faults: FieldError[] = [];
   if (!mayReach(actor, { user_type, carrier_id }))
-    return { pointer: '/carrier_id', code: 'access.denied', detail: 'is outside your scope' };
-  if (user_type === 'system' && !mayGiveScope(actor, carrier_scope))
-    return { pointer: '/carrier_scope', code: 'access.grant_exceeds_own', detail: 'exceeds your own scope' };
+    faults.push({ pointer: '/carrier_id', code: 'access.denied', detail: 'is outside your scope' });
+  else if (user_type === 'system' && !mayGiveScope(actor, carrier_scope))
+    faults.push({ pointer: '/carrier_scope', code: 'access.grant_exceeds_own', detail: 'exceeds your own scope' });
+  const roles = roleFault(grants, row);
+  if (roles !== null) faults.push(roles);
+  // The cost of each rejected login grows with these hashes, for users of other carriers too (L21).
+  if (password_hash !== null && isLimited(actor) && slowsRefusals(password_hash))
+    faults.push({
+      pointer: '/password_hash',
+      code: 'access.denied',
+      detail: 'must be an MD5 hash; only System Users without carrier_scope can import hashes of other systems',
+    });
+  return faults;
+}
+
+function roleFault(grants: Grants, { user_type, roles = [] }: ImportRow): FieldError | null {
   const open = user_type === 'system' ? grants.open_to_system : grants.open_to_carrier;
   if (!roles.every((role) => open.includes(role)))
     return {
@@ -99,13 +122,6 @@ function permissionFault(actor: Actor, grants: Grants, row: ImportRow): FieldErr
     };
   if (roles.some((role) => grants.forbidden.includes(role)))
     return { pointer: '/roles', code: 'access.grant_exceeds_own', detail: 'contains a role that you may not grant' };
-  // The cost of each rejected login grows with these hashes, for users of other carriers too (L21).
-  if (password_hash !== null && isLimited(actor) && slowsRefusals(password_hash))
-    return {
-      pointer: '/password_hash',
-      code: 'access.denied',
-      detail: 'must be an MD5 hash; only System Users without carrier_scope can import hashes of other systems',
-    };
   return null;
 }
 
@@ -122,8 +138,14 @@ function isLimited({ user_type, carrier_scope }: Actor): boolean {
   return user_type === 'carrier' || carrier_scope !== null;
 }
 
-function hashFault({ password_hash = null, status }: ImportRow): FieldError | null {
-  if (password_hash === null) return null;
+function futureFault(name: string, time: unknown, now: Date): FieldError | null {
+  if (typeof time !== 'string' || !(Date.parse(time) > now.getTime() + clockSkewMs)) return null;
+  return { pointer: `/${name}`, code: 'field.not_allowed', detail: 'must not be in the future' };
+}
+
+function hashFault({ password_hash, status }: ImportRow): FieldError | null {
+  // A value of another type is a fault of its field.
+  if (typeof password_hash !== 'string') return null;
   const read = importableHash(password_hash);
   if (typeof read === 'string')
     return { pointer: '/password_hash', code: 'field.not_allowed', detail: `is not accepted: ${read}` };

@@ -10,3 +10,6 @@ export const transferColumns = Object.fromEntries(
 
 /** Columns that an import reads: those of an export, and password hashes. */
 export const importColumns = { ...transferColumns, password_hash: 'code' as CellForm };
+
+/** Columns that the file of failed rows has in addition. An import ignores them. */
+export const ignoredColumns = ['import_line', 'import_errors'] as const;

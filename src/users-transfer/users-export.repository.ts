@@ -7,8 +7,10 @@ import { Database } from '../database/database';
 import type { CellForm } from '../users/user-fields';
 import { userFilterSql } from '../users/user-list.sql';
 import { visibleUsers } from '../users/users.sql';
-import { transferColumns, type TransferFormat } from './transfer-columns';
+import { ignoredColumns, importColumns, transferColumns, type TransferFormat } from './transfer-columns';
 
+/** Texts that a spreadsheet would change to a number or a date. The reader of cells has them too. */
+const numeric = '^[-+0-9.,eE]*$';
 /** Rows per round trip: enough to hide its latency, few enough to keep the memory small. */
 const rowsPerFetch = 100;
 
@@ -39,17 +41,33 @@ export class UsersExportRepository {
   constructor(private readonly database: Database) {}
 
   /** Opens an export of the users in a scope that match a filter, from one snapshot. */
-  async open(request: ExportRequest, signal: AbortSignal): Promise<OpenExport> {
+  open(request: ExportRequest, signal: AbortSignal): Promise<OpenExport> {
     const { holder, format } = request;
     const condition = exportedSql(request);
+    const source = sql`users where ${condition}`;
+    const lines = format === 'csv' ? csvLines(condition) : jsonLines(condition, request.hashes_unless_roles);
+    return this.read(holder, source, lines, format === 'csv' ? '\r\n' : '\n', signal);
+  }
+
+  /** Opens a CSV file of the rows that an operation skipped, in the order of the imported file. */
+  openSkipped(holder: string, operation_id: string, signal: AbortSignal): Promise<OpenExport> {
+    const source = sql`operation_skipped where operation_id = ${operation_id}::uuid`;
+    return this.read(holder, source, skippedLines(operation_id), '\r\n', signal);
+  }
+
+  private async read(
+    holder: string,
+    source: SqlFragment,
+    lines: SqlFragment,
+    end: string,
+    signal: AbortSignal,
+  ): Promise<OpenExport> {
     const snapshot = await this.database.openSnapshot(holder, signal);
     try {
       const [found] = await snapshot.run<{ count: number }>(sql`
         select count(*)::integer as count
-        from users
-        where ${condition}`);
-      const lines = format === 'csv' ? csvLines(condition) : jsonLines(condition, request.hashes_unless_roles);
-      const texts = snapshot.texts(lines, rowsPerFetch, format === 'csv' ? '\r\n' : '\n');
+        from ${source}`);
+      const texts = snapshot.texts(lines, rowsPerFetch, end);
       return { count: found?.count ?? 0, texts, close: () => snapshot.close() };
     } catch (error) {
       await snapshot.close();
@@ -67,6 +85,11 @@ function exportedSql({ scope, conditions }: ExportRequest): SqlFragment {
 function csvLines(condition: SqlFragment): SqlFragment {
   const cell: Record<CellForm, (column: string) => string> = {
     text: (column) => `csv_cell(${column})`,
+    list: (column) => `case
+      when ${column} is null then ''
+      when array_to_string(${column}, ';') ~ '${numeric}' then csv_quoted(to_json(${column})::text)
+      else csv_cell(array_to_string(${column}, ';'))
+    end`,
     json: (column) => `coalesce(csv_quoted(to_json(${column})::text), '')`,
     code: (column) => `coalesce(${column}::text, '')`,
     boolean: (column) => `${column}::text`,
@@ -104,3 +127,21 @@ function jsonLines(condition: SqlFragment, hashes_unless_roles: string[] | null)
       order by users.user_id
     ) line`;
 }
+
+function skippedLines(operation_id: string): SqlFragment {
+  const cells = Object.keys(importColumns).map((column) => rawSql(`csv_cell(cells ->> '${column}')`));
+  return sql`
+    select ${joinSql([rawSql(skippedCells.import_line), rawSql(skippedCells.import_errors), ...cells], ` || ',' || `)}
+    from operation_skipped
+    where operation_id = ${operation_id}::uuid
+    order by line`;
+}
+
+/** The cells of the columns that an import ignores. */
+const skippedCells: Record<(typeof ignoredColumns)[number], string> = {
+  import_line: 'line::text',
+  import_errors: `csv_cell((
+      select string_agg(ltrim(concat(error ->> 'pointer', ' ', error ->> 'detail')), '; ' order by place)
+      from jsonb_array_elements(errors) with ordinality as faults (error, place)
+    ))`,
+};

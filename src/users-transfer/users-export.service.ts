@@ -6,10 +6,11 @@ import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { readBoolean } from '../common/query/boolean-parameter';
 import { type Condition, parseFilter, type RawQuery } from '../common/query/filter';
 import { EventsService } from '../events/events.service';
+import { OperationsService } from '../operations/operations.service';
 import { RolesService } from '../roles/roles.service';
 import { userFilter } from '../users/users.service';
 import { exportPace, paced } from './paced';
-import { transferColumns, type TransferFormat } from './transfer-columns';
+import { ignoredColumns, importColumns, transferColumns, type TransferFormat } from './transfer-columns';
 import { type OpenExport, UsersExportRepository } from './users-export.repository';
 
 /** A file that is written while the client reads it. */
@@ -44,6 +45,7 @@ export class UsersExportService {
     private readonly users: UsersExportRepository,
     private readonly roles: RolesService,
     private readonly events: EventsService,
+    private readonly operations: OperationsService,
   ) {}
 
   /**
@@ -61,7 +63,7 @@ export class UsersExportService {
     const hashes_unless_roles = hashes ? (await this.roles.grantsOf(actor)).forbidden : null;
     const holder = identityOf(actor);
     const open = await this.users.open({ holder, scope: actor, conditions, format, hashes_unless_roles }, gone);
-    try {
+    return this.send(open, 'users', format, format === 'csv' ? Object.keys(transferColumns) : null, () => {
       // The event contains the filter parameters without their values, which may be personal.
       const changes = {
         count: { after: open.count },
@@ -69,13 +71,40 @@ export class UsersExportService {
         hashes: { after: hashes },
         filter: { after: parameters },
       };
-      await this.events.record(actor, 'user.exported', { type: 'user', carrier_id: actor.carrier_id }, changes);
+      return this.events.record(actor, 'user.exported', { type: 'user', carrier_id: actor.carrier_id }, changes);
+    });
+  }
+
+  /**
+   * Exports the rows that an import skipped: their lines, errors and cells. Records the event before
+   * the first line. Counts as an export of the actor.
+   * @param gone ends the export and its database query
+   * @throws access.denied, operation.not_found, request.rate_limited, service.overloaded
+   */
+  async exportSkipped(actor: Actor, operation_id: string, gone: AbortSignal): Promise<ExportedFile> {
+    await this.operations.assertSkippedKept(actor, operation_id);
+    const open = await this.users.openSkipped(identityOf(actor), operation_id, gone);
+    return this.send(open, 'skipped', 'csv', [...ignoredColumns, ...Object.keys(importColumns)], () => {
+      const target = { type: 'operation' as const, id: operation_id, operation_id };
+      return this.events.record(actor, 'operation.skipped_exported', target, { count: { after: open.count } });
+    });
+  }
+
+  private async send(
+    open: OpenExport,
+    name: string,
+    format: TransferFormat,
+    columns: string[] | null,
+    record: () => Promise<void>,
+  ): Promise<ExportedFile> {
+    try {
+      await record();
       const time = currentTime()
         .toISOString()
         .replace(/[-:]|\.\d+/g, '');
       const late = new AbortController();
-      const texts = paced(await begin(open, format), this.pace, () => late.abort());
-      return { name: `users-${time}.${format}`, media_type: mediaTypes[format], texts, late: late.signal };
+      const texts = paced(await begin(open, columns), this.pace, () => late.abort());
+      return { name: `${name}-${time}.${format}`, media_type: mediaTypes[format], texts, late: late.signal };
     } catch (error) {
       await open.close();
       throw error;
@@ -84,9 +113,9 @@ export class UsersExportService {
 }
 
 /** Reads the first lines, so that an early error still becomes an error response. */
-async function begin({ texts }: OpenExport, format: TransferFormat): Promise<AsyncIterable<string>> {
+async function begin({ texts }: OpenExport, columns: string[] | null): Promise<AsyncIterable<string>> {
   const first = await texts.next();
-  const header = format === 'csv' ? `${Object.keys(transferColumns).join(',')}\r\n` : '';
+  const header = columns === null ? '' : `${columns.join(',')}\r\n`;
   return (async function* () {
     try {
       yield `${header}${first.done === true ? '' : first.value}`;

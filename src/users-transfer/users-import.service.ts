@@ -10,14 +10,15 @@ import { EventsService } from '../events/events.service';
 import { IdempotencyService } from '../idempotency/idempotency.service';
 import { OperationRunner } from '../operations/operation-runner.service';
 import type { OperationResponse } from '../operations/operations.dto';
-import { OperationsService } from '../operations/operations.service';
+import { OperationsService, type SkippedLimits, skippedLimits } from '../operations/operations.service';
 import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
 import { DryRunState } from './dry-run-state';
+import { addFailed, cellsOf, emptySummary } from './failed-rows';
 import { faultSize, type ImportLine, readFile } from './import-file';
 import { type ImportOptions, readImportOptions } from './import-options';
-import { isMd5, rowFault, shortFault } from './import-rows';
-import { type FailedRow, ImportRowsService } from './import-rows.service';
-import type { ImportResultResponse } from './users-transfer.dto';
+import { faultsOf, isMd5 } from './import-rows';
+import { ImportRowsService } from './import-rows.service';
+import type { ImportPreviewResponse } from './users-transfer.dto';
 
 /** Rows that are imported within the request. A larger import becomes an operation. */
 const atOnceMax = 10_000;
@@ -25,7 +26,8 @@ const md5AtOnceMax = 100;
 const rowsMax = 5_000_000;
 /** Limits that keep memory and transaction of a batch small. The first limit reached applies. */
 const batchMax = { rows: 1_000, characters: 1_048_576, md5: 20 };
-const failedMax = 10_000;
+/** Number of failed rows that the result of a dry run lists. */
+const previewedMax = 10_000;
 
 /** Imports users from a file. */
 @Injectable()
@@ -45,17 +47,13 @@ export class UsersImportService {
    * Imports the users of a file, or with `dry_run` checks them.
    * @throws request.invalid, request.too_large, request.rate_limited
    */
-  async import(actor: Actor, query: RawQuery, file: UploadedFile): Promise<ImportResultResponse | OperationResponse> {
+  async import(actor: Actor, query: RawQuery, file: UploadedFile): Promise<ImportPreviewResponse | OperationResponse> {
     const { dry_run, ...options } = readImportOptions(query);
     return dry_run ? await this.preview(actor, options, file) : await this.create(actor, options, file);
   }
 
   /** Stores the rows while they are uploaded. Creates users only once the file is complete. */
-  private async create(
-    actor: Actor,
-    options: ImportOptions,
-    file: UploadedFile,
-  ): Promise<ImportResultResponse | OperationResponse> {
+  private async create(actor: Actor, options: ImportOptions, file: UploadedFile): Promise<OperationResponse> {
     const request = { format: file.format, ...options };
     const operation_id = await this.operations.open(actor, {
       kind: 'import',
@@ -75,13 +73,9 @@ export class UsersImportService {
       .catch((error: unknown) => this.logger.warn(`import ${operation_id} is not finished yet: ${codeOf(error)}`));
     await this.runner.passOn('import');
     const operation = await this.operations.get(actor, operation_id);
-    // Another instance continues the operation, or the operation was canceled or failed.
-    if (operation.status !== 'done') return operation;
-    const { changed, unchanged, skipped_count } = operation;
-    const failed = (operation.skipped as FailedRow[]).map(toFailedRow);
-    const result = { operation_id, created: changed, skipped: unchanged, failed_count: skipped_count, failed };
-    await this.idempotency.keep(200, result);
-    return result;
+    // Otherwise another instance continues the operation, or the operation was canceled or failed.
+    if (operation.status === 'done') await this.idempotency.keep(200, operation);
+    return operation;
   }
 
   /**
@@ -103,7 +97,7 @@ export class UsersImportService {
   private async receive(operation_id: string, file: UploadedFile): Promise<[rows: number, md5: number] | null> {
     let [number, rows, md5] = [0, 0, 0];
     try {
-      for await (const lines of batchesOf(file)) {
+      for await (const lines of batchesOf(file, skippedLimits)) {
         if (!(await this.operations.addRows(operation_id, number++, lines))) return null;
         rows += lines.length;
         md5 += lines.filter(({ values }) => isMd5(values?.['password_hash'])).length;
@@ -117,36 +111,37 @@ export class UsersImportService {
   }
 
   /** Checks the rows and records an event with the counts. @throws request.rate_limited */
-  private async preview(actor: Actor, options: ImportOptions, file: UploadedFile): Promise<ImportResultResponse> {
-    const result: ImportResultResponse = { operation_id: null, created: 0, skipped: 0, failed_count: 0, failed: [] };
+  private async preview(actor: Actor, options: ImportOptions, file: UploadedFile): Promise<ImportPreviewResponse> {
     await this.conflicts.assertOpen(actor);
     const state = new DryRunState();
-    let [rows, conflictCount] = [0, 0];
-    for await (const lines of batchesOf(file)) {
-      rows += lines.length;
-      if (rows > rowsMax) throw new AppError('request.too_large');
+    const result = { matched: 0, would_create: 0, unchanged: 0 };
+    const summary = emptySummary();
+    let conflictCount = 0;
+    for await (const lines of batchesOf(file, skippedLimits)) {
+      result.matched += lines.length;
+      if (result.matched > rowsMax) throw new AppError('request.too_large');
       const { created, skipped, failed, conflicts } = await this.rows.preview(actor, lines, state, options);
       conflictCount += conflicts;
-      result.created += created;
-      result.skipped += skipped;
-      result.failed_count += failed.length;
-      result.failed.push(...failed.slice(0, failedMax - result.failed.length).map(toFailedRow));
+      result.would_create += created;
+      result.unchanged += skipped;
+      addFailed(summary, failed, previewedMax);
     }
     const counts = {
-      rows: { after: rows },
-      would_create: { after: result.created },
+      rows: { after: result.matched },
+      would_create: { after: result.would_create },
       conflicts: { after: conflictCount },
     };
     await this.events.record(actor, 'user.import_previewed', { type: 'user', carrier_id: actor.carrier_id }, counts);
-    return result;
+    return { ...result, ...summary };
   }
 }
 
-async function* batchesOf(file: UploadedFile): AsyncGenerator<ImportLine[]> {
+async function* batchesOf(file: UploadedFile, limits: SkippedLimits): AsyncGenerator<ImportLine[]> {
   let batch: ImportLine[] = [];
   let [characters, md5] = [0, 0];
+  const left = { ...limits };
   for await (const read of readFile(file)) {
-    const line = withoutBadContent(read);
+    const line = withoutBadContent(read, left);
     batch.push(line);
     characters += line.size;
     if (isMd5(line.values?.['password_hash'])) md5++;
@@ -158,14 +153,19 @@ async function* batchesOf(file: UploadedFile): AsyncGenerator<ImportLine[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Replaces an invalid row by its fault: many long invalid rows must not fill the database. */
-function withoutBadContent({ line, values, fault, size }: ImportLine): ImportLine {
-  const firstFault = fault ?? (values === undefined ? null : rowFault(values, currentTime()));
-  return firstFault === null ? { line, values, size } : { line, fault: shortFault(firstFault), size: faultSize };
-}
-
-function toFailedRow({ line, pointer, reason, detail }: FailedRow): ImportResultResponse['failed'][number] {
-  return { line, pointer, code: reason, detail };
+/**
+ * Replaces an invalid row by its faults and, within the limits of the operation, its cells: many long
+ * invalid rows must not fill the database. Subtracts the row from the limits.
+ */
+function withoutBadContent(read: ImportLine, left: SkippedLimits): ImportLine {
+  const { line, values, size } = read;
+  const faults = faultsOf(read, currentTime());
+  if (faults.length === 0 && values !== undefined) return { line, values, size };
+  if (left.rows <= 0 || left.bytes <= 0) return { line, faults: faults.slice(0, 1), size: faultSize };
+  const cells = cellsOf(values) ?? undefined;
+  left.rows--;
+  left.bytes -= JSON.stringify([faults, cells]).length;
+  return { line, faults, cells, size: size + faultSize };
 }
 
 /** Returns the code of an error. The text of a database error may contain a value of a row. */

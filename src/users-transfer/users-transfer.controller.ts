@@ -1,5 +1,16 @@
 import { Readable } from 'node:stream';
-import { Controller, Get, HttpCode, Post, Query, StreamableFile, UseInterceptors } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  ParseUUIDPipe,
+  Post,
+  Query,
+  StreamableFile,
+  UseInterceptors,
+} from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
@@ -7,17 +18,19 @@ import { CurrentActor } from '../access/caller.decorator';
 import { ClientGone } from '../common/http/client-gone.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
-import { filterParameters, type ParameterDoc } from '../common/query/parameters';
+import { filterParameters, listParameters, type ParameterDoc } from '../common/query/parameters';
 import { Upload, UploadedFile } from '../common/http/upload';
 import { Idempotent } from '../idempotency/idempotent.decorator';
 import { OperationHeadersInterceptor } from '../operations/operation-headers.interceptor';
-import { OperationResponse } from '../operations/operations.dto';
+import { OperationResponse, SkippedRowListResponse } from '../operations/operations.dto';
+import { skippedRowList } from '../operations/operations.service';
 import { userFilter } from '../users/users.service';
 import { importParameters } from './import-options';
 import { type ExportedFile, UsersExportService } from './users-export.service';
 import { UsersImportService } from './users-import.service';
 import { importColumns } from './transfer-columns';
-import { ImportResultResponse } from './users-transfer.dto';
+import { SkippedRowsService } from './skipped-rows.service';
+import { ImportPreviewResponse } from './users-transfer.dto';
 
 const exportParameters: ParameterDoc[] = [
   ...filterParameters(userFilter),
@@ -43,7 +56,9 @@ const exportDescription = [
   'Exports all users in the scope of the caller that match the filter, from one snapshot, in the order of their ids. ' +
     'The filters are those of `GET /user/list`, including `attributes.<key>`. ' +
     'An import accepts the columns of an export.',
-  'CSV follows RFC 4180 with a header line. An empty cell is no value; lists and `attributes` are JSON. ' +
+  'CSV follows RFC 4180 with a header line. An empty cell is no value. `attributes` is JSON. ' +
+    'Lists are plain text with `;` between the items; a list that is empty, or that a spreadsheet would change to a ' +
+    'number or date, is JSON. ' +
     'A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) ' +
     'gets one more apostrophe, which an import removes.',
   'A caller has one export at a time; a second export returns 429. ' +
@@ -53,13 +68,19 @@ const exportDescription = [
 
 const importDescription = [
   'Accepts CSV (RFC 4180, UTF-8, with a header line) or NDJSON, as an export writes them. ' +
-    '`user_type`, `name` and `email` are required. In CSV, lists and `attributes` are JSON. ' +
+    '`user_type`, `name` and `email` are required. ' +
     `The columns: ${columns}. ` +
     'At most 5,000,000 rows of at most 131,072 characters each, and at most 4 GiB (413).',
+  'CSV as spreadsheets write it: the delimiter is `,`, `;` or tab, as in the header line or in a first line such as ' +
+    '`sep=;`. A byte order mark, quoted line breaks, rows of empty cells and missing cells at the end of a row are ' +
+    'accepted. An empty cell is no value. `roles`, `carrier_scope` and `allowed_ips` are plain text with `;` between ' +
+    'the items (`carrier_user;carrier_administrator`), or JSON; `attributes` is JSON. ' +
+    'The columns `import_line` and `import_errors` are ignored.',
   'Each row succeeds or fails on its own, by the rules of `POST /user/create`. ' +
-    'A file that cannot be read creates no users. ' +
-    'Up to 10,000 rows (100 with an MD5 hash) are imported within the request; ' +
-    'a larger or delayed import becomes an operation (202).',
+    'A file that cannot be read creates no users. The response is the operation, with the first 100 failed rows in ' +
+    '`skipped`. Up to 10,000 rows (100 with an MD5 hash) are imported within the request (200); ' +
+    'a larger or delayed import continues in the background (202). ' +
+    '`GET /user/operation/{operation_id}/skipped` returns all failed rows, as a CSV file to correct and import.',
   'A caller who cannot list all users sees at most 1,000 conflicts per hour with names, addresses and ids ' +
     'outside their scope. After that, an import reports conflicting rows as `field.conflict` without a pointer, ' +
     'and a dry run reports all further rows in this way. Another dry run in the same hour returns 429.',
@@ -71,6 +92,21 @@ const importDescription = [
     'A user without a hash is `invited` or `disabled`.',
 ].join('\n');
 
+const skippedDescription = [
+  'Returns the rows of a file that created no user, each with all of its errors and its cells. ' +
+    'With `Accept: text/csv`, the response is a file with all rows: correct the cells and import the file again. ' +
+    '`import_line` is the line in the imported file, `import_errors` names the errors; an import ignores both.',
+  'An import keeps its first 100,000 failed rows, up to 64 MiB. `skipped_count` counts all of them. ' +
+    'The rows are removed 30 days after the end of the import (`skipped_until`). While the import is running, the ' +
+    'response has the rows that have failed so far.',
+  'Password hashes are not kept. In a row that had one, `password_hash` is `(removed)`: ' +
+    'insert the hash again, or clear the cell to invite the user. Unknown fields are not kept either. ' +
+    'The cells are empty if the row could not be read, and after a purge of a user in the row.',
+  'Requires the same permission as the import. Callers see the rows of their own imports; ' +
+    'System Users without a carrier scope see the rows of all imports. ' +
+    'The audit log records each download. A download counts as an export: a caller has one at a time.',
+].join('\n');
+
 /** Routes to import and export users. */
 @ApiTags('Import and export')
 @Controller('user')
@@ -79,6 +115,7 @@ export class UsersTransferController {
   constructor(
     private readonly exports: UsersExportService,
     private readonly imports: UsersImportService,
+    private readonly skippedRows: SkippedRowsService,
   ) {}
 
   /** Export the users that match a filter */
@@ -115,9 +152,9 @@ export class UsersTransferController {
     description: importDescription,
     answer: {
       status: 200,
-      type: ImportResultResponse,
-      description: 'The result, or with `dry_run` the result that the import would have',
-      accepted: { type: OperationResponse, description: 'The operation that continues the import' },
+      type: [OperationResponse, ImportPreviewResponse],
+      description: 'The operation, which has ended, or with `dry_run` the result that the import would have',
+      accepted: { type: OperationResponse, description: 'The operation, which continues in the background' },
     },
     query: importParameters,
   })
@@ -125,8 +162,42 @@ export class UsersTransferController {
     @CurrentActor() actor: Actor,
     @Query() query: RawQuery,
     @Upload() file: UploadedFile,
-  ): Promise<ImportResultResponse | OperationResponse> {
+  ): Promise<ImportPreviewResponse | OperationResponse> {
     return this.imports.import(actor, query, file);
+  }
+
+  /** List or download the rows that an import skipped */
+  @Get('operation/:operation_id/skipped')
+  @ApiTags('Operations')
+  @Allow(undefined, { apiKeys: true })
+  @Endpoint({
+    description: skippedDescription,
+    answer: {
+      status: 200,
+      type: SkippedRowListResponse,
+      description: 'One page of the rows, or with `Accept: text/csv` the file',
+      media: ['text/csv'],
+      headers: { 'Content-Disposition': 'Name of the file' },
+    },
+    errors: [
+      'operation.not_found',
+      'page.too_deep',
+      'page.cursor_invalid',
+      'request.rate_limited',
+      'service.overloaded',
+    ],
+    query: listParameters(skippedRowList),
+    grammar: true,
+  })
+  async skipped(
+    @CurrentActor() actor: Actor,
+    @Param('operation_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) operation_id: string,
+    @Query() query: RawQuery,
+    @Headers('accept') accept: string | undefined,
+    @ClientGone() gone: AbortSignal,
+  ): Promise<SkippedRowListResponse | StreamableFile> {
+    const answer = await this.skippedRows.get(actor, { operation_id, query, accept }, gone);
+    return 'texts' in answer ? toFile(answer) : answer;
   }
 }
 

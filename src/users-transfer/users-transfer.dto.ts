@@ -2,6 +2,7 @@ import { IntersectionType, OmitType } from '@nestjs/swagger';
 import { TextField } from '../common/http/fields';
 import { isAddressOrCidr } from '../common/ip';
 import { readValue } from '../common/query/filter-value';
+import { SkippedResponse } from '../operations/operations.dto';
 import { CreateUserRequest, type UserResponse } from '../users/users.dto';
 
 const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
@@ -48,28 +49,18 @@ export class ImportedFields {
 /** Row of an import. It contains no password. */
 export class ImportRow extends IntersectionType(OmitType(CreateUserRequest, ['password']), ImportedFields) {}
 
-/** A row that created no user. */
-export class FailedRowResponse {
-  /** first line of the row, from 1; in CSV the header is line 1 */
-  line!: number;
-  /** JSON pointer to the invalid field; empty if the whole row is invalid */
-  pointer!: string;
-  /** error code */
-  code!: string;
-  /** explanation of the error, for people */
-  detail!: string;
-}
-
-/** Result of an import, or with `dry_run` the result that it would have. */
-export class ImportResultResponse {
-  /** operation of the import in the audit log; null with `dry_run` */
-  operation_id!: string | null;
-  /** number of created users */
-  created!: number;
+/** Result that an import would have. A dry run creates no users. */
+export class ImportPreviewResponse {
+  /** number of rows of the file */
+  matched!: number;
+  /** number of users that would be created */
+  would_create!: number;
   /** number of rows whose id, name or address is taken, with `on_conflict=skip` */
-  skipped!: number;
-  /** number of rows that failed */
-  failed_count!: number;
-  /** the first 10,000 rows that failed */
-  failed!: FailedRowResponse[];
+  unchanged!: number;
+  /** number of rows that would fail */
+  skipped_count!: number;
+  /** number of rows that would fail by the code of their first error */
+  skipped_reasons!: Record<string, number>;
+  /** the first 10,000 rows that would fail */
+  skipped!: SkippedResponse[];
 }

@@ -10,6 +10,7 @@ import { UserMailsModule } from '../user-mails/user-mails.module';
 import { UsersModule } from '../users/users.module';
 import { ImportBatchesService } from './import-batches.service';
 import { ImportRowsService } from './import-rows.service';
+import { SkippedRowsService } from './skipped-rows.service';
 import { UsersExportRepository } from './users-export.repository';
 import { UsersExportService } from './users-export.service';
 import { UsersImportRepository } from './users-import.repository';
@@ -32,6 +33,7 @@ import { UsersTransferController } from './users-transfer.controller';
   controllers: [UsersTransferController],
   providers: [
     UsersExportService,
+    SkippedRowsService,
     UsersExportRepository,
     UsersImportService,
     ImportBatchesService,

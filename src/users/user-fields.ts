@@ -1,8 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { UserEntity } from './user.entity';
 
-/** Form of a field in a file of users. `code` is text that needs neither quotes nor escapes. */
-export type CellForm = 'text' | 'code' | 'json' | 'boolean' | 'time' | 'address';
+/**
+ * Form of a field in a CSV file of users. `code` is text that needs neither quotes nor escapes, `list`
+ * is a list of texts without `;`.
+ */
+export type CellForm = 'text' | 'code' | 'list' | 'json' | 'boolean' | 'time' | 'address';
 
 /** Properties of a field of the user record. */
 export interface UserField {
@@ -94,8 +97,8 @@ export const userFields = {
     cell: 'code',
   },
   carrier_id: { type: 'text', creatable: true, cell: 'text' },
-  carrier_scope: { type: 'text[]', creatable: true, change: 'as_given', bulk_changeable: true, cell: 'json' },
-  roles: { type: 'text[]', creatable: true, empty: [], change: 'computed', bulk_changeable: true, cell: 'json' },
+  carrier_scope: { type: 'text[]', creatable: true, change: 'as_given', bulk_changeable: true, cell: 'list' },
+  roles: { type: 'text[]', creatable: true, empty: [], change: 'computed', bulk_changeable: true, cell: 'list' },
   status: { type: 'text', creatable: true, change: 'as_given', bulk_changeable: true, cell: 'code' },
   allowed_ips: {
     type: 'cidr[]',
@@ -104,7 +107,7 @@ export const userFields = {
     empty: [],
     change: 'computed',
     bulk_changeable: true,
-    cell: 'json',
+    cell: 'list',
   },
   attributes: {
     type: 'jsonb',

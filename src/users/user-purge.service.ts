@@ -26,8 +26,8 @@ export class UserPurgeService {
   ) {}
 
   /**
-   * Removes a user, and the personal values in the audit log, the stored responses and the filters
-   * of operations. Requires a transaction.
+   * Removes a user, and the personal values in the audit log, the stored responses, and the filters
+   * and skipped rows of operations. Requires a transaction.
    */
   async purge(actor: Actor, user_id: string): Promise<void> {
     const user = await this.users.findWithDeleted(user_id, actor);
@@ -37,6 +37,7 @@ export class UserPurgeService {
     await this.events.eraseUsers([user_id]);
     await this.idempotency.eraseUsers([user_id]);
     await this.operations.eraseValues(identifyingFields, [...values, ...localParts]);
+    await this.operations.eraseRows([user_id, user.name, user.email, user.email_pending, user.phone]);
     await this.users.purge([user_id]);
     await this.attempts.remove([user_id]);
     // A queued invitation contains the address.

@@ -29,6 +29,7 @@ import { roles } from '../sql/roles';
 import { sessionEnds } from '../sql/session-ends';
 import { sessions } from '../sql/sessions';
 import { signingKeys } from '../sql/signing-keys';
+import { skippedRows } from '../sql/skipped-rows';
 import { users } from '../sql/users';
 import { usersBulk } from '../sql/users-bulk';
 import { usersExport } from '../sql/users-export';
@@ -53,6 +54,7 @@ const all = [
   sessionEnds,
   sessions,
   signingKeys,
+  skippedRows,
   users,
   usersBulk,
   usersExport,

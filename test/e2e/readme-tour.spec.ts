@@ -48,8 +48,8 @@ describe('the README', () => {
       has({ matched: 1, would_change: 1 });
       has({ matched: 1, changed: 1 });
       has({ kind: 'undo', status: 'done', changed: 1 });
-      has({ operation_id: null, created: 1, failed_count: 0 });
-      has({ operation_id: expect.any(String), created: 1, failed_count: 0 });
+      has({ matched: 1, would_create: 1, skipped_count: 0 });
+      has({ kind: 'import', status: 'done', changed: 1, skipped_count: 0 });
       expect(stdout).toContain('"changes":{"attributes":{"after":{"tier":"gold"},"before":{}}}');
       has({ status: 401, code: 'auth.token_invalid' });
       has({ name: 'billing_clerk', permissions: ['billing:read', 'user:read'] });

@@ -186,7 +186,7 @@ describe('imports whose process is killed', () => {
       if (again.status === 409) again = await send(rows.join('\n'), key);
       return again.status === 200;
     });
-    expect(again.body).toMatchObject({ created: rows.length, failed_count: 0 });
+    expect(again.body).toMatchObject({ changed: rows.length, skipped_count: 0 });
     await restart();
     expect((await made('upload', again.body.operation_id))?.['users']).toBe(rows.length);
   });

@@ -123,7 +123,7 @@ describe('interrupted uploads', () => {
       body: header + row(`${key}-1`),
       headers: { 'content-type': 'text/csv', 'idempotency-key': key },
     });
-    expect([again.status, again.body.created]).toEqual([200, 1]);
+    expect([again.status, again.body.changed]).toEqual([200, 1]);
     await service.rows('delete from idempotency_keys');
   });
 

@@ -44,7 +44,7 @@ describe('imports beside each other', () => {
       await Promise.race([answer, until(() => waiting(1))]);
       await other.query('commit');
       const { status, body } = await answer;
-      expect([status, body.created]).toEqual([200, 1_500]);
+      expect([status, body.changed]).toEqual([200, 1_500]);
     } finally {
       await other.end();
     }

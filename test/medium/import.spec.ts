@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { hash as hashBcrypt } from '@node-rs/bcrypt';
+import { errorsIn } from '../support/imports';
 import { type TestAnswer, TestService } from '../support/service';
 
 const header = 'user_type,name,email,carrier_id';
@@ -40,11 +41,11 @@ describe('the import of users', () => {
       'system,csv-7,csv-7@example.com,',
     ].join('\r\n');
     const { status, body } = await send(`\ufeff${file}\r\n`);
-    expect([status, body.created, body.skipped, body.failed_count]).toEqual([200, 2, 0, 5]);
-    expect(body.failed.map(({ line, pointer, code }: Record<string, unknown>) => [line, pointer, code])).toEqual([
+    expect([status, body.changed, body.unchanged, body.skipped_count]).toEqual([200, 2, 0, 5]);
+    expect(errorsIn(body).map(({ line, pointer, code }) => [line, pointer, code])).toEqual([
       [3, '/name', 'field.malformed'],
       [4, '/email', 'field.malformed'],
-      [6, '', 'field.malformed'],
+      [6, '/carrier_id', 'field.required'],
       [7, '/name', 'user.name_taken'],
       [9, '/email', 'user.email_taken'],
     ]);
@@ -67,9 +68,9 @@ describe('the import of users', () => {
   });
 
   it('skips rows with a taken name and mails invitations only if asked to', async () => {
-    expect((await sendRows([row('skip-1')])).body).toMatchObject({ created: 1 });
+    expect((await sendRows([row('skip-1')])).body).toMatchObject({ changed: 1 });
     const { body } = await sendRows([row('skip-1'), row('skip-2'), row('skip-2')], 'on_conflict=skip&invite=true');
-    expect(body).toMatchObject({ created: 1, skipped: 2, failed_count: 0, failed: [] });
+    expect(body).toMatchObject({ changed: 1, unchanged: 2, skipped_count: 0, skipped: [] });
     const mail = await service.mailbox.take('skip-2@example.com');
     expect(mail.token).toMatch(/^[\w-]{43}$/);
     const tokens = await service.rows(
@@ -88,17 +89,17 @@ describe('the import of users', () => {
       row('dry-3', { roles: ['no'] }),
     ];
     const { status, body } = await sendRows(rows, 'dry_run=true');
-    expect([status, body.operation_id, body.created, body.failed_count]).toEqual([200, null, 1, 4]);
-    expect(body.failed.map(({ line, code }: Record<string, unknown>) => [line, code])).toEqual([
+    expect([status, body.matched, body.would_create, body.skipped_count]).toEqual([200, 5, 1, 4]);
+    expect(errorsIn(body).map(({ line, code }) => [line, code])).toEqual([
       [2, 'user.name_taken'],
       [3, 'user.email_taken'],
       [4, 'user.name_taken'],
       [5, 'field.not_allowed'],
     ]);
     expect((await sendRows(rows, 'dry_run=true&on_conflict=skip')).body).toMatchObject({
-      created: 1,
-      skipped: 3,
-      failed_count: 1,
+      would_create: 1,
+      unchanged: 3,
+      skipped_count: 1,
     });
     expect([
       await count(),
@@ -119,8 +120,8 @@ describe('the import of users', () => {
     rows.push(row('same-id-4', { user_id: rows[4]?.['user_id'], ...hash('E') }));
     for (const query of ['dry_run=true', '']) {
       const { status, body } = await sendRows(rows, query);
-      expect([status, body.created]).toEqual([200, 2]);
-      expect(body.failed.map(({ line, code }: Record<string, unknown>) => [line, code])).toEqual([
+      expect([status, body.changed ?? body.would_create]).toEqual([200, 2]);
+      expect(errorsIn(body).map(({ line, code }) => [line, code])).toEqual([
         [1, query === '' ? 'field.not_allowed' : 'user.name_taken'],
         [3, 'field.not_allowed'],
         [4, 'field.not_allowed'],
@@ -146,7 +147,7 @@ describe('the import of users', () => {
       row('hash-6', { status: 'invited', password_hash: createHash('md5').update('x').digest('hex') }),
     ];
     const { body } = await sendRows(rows);
-    expect([body.created, body.failed.map(({ line, pointer }: Record<string, unknown>) => [line, pointer])]).toEqual([
+    expect([body.changed, errorsIn(body).map(({ line, pointer }) => [line, pointer])]).toEqual([
       2,
       [
         [3, '/password_hash'],
@@ -175,15 +176,15 @@ describe('the import of users', () => {
       const { status, body } = await sendRows(rows, query);
       expect([
         status,
-        body.created,
-        body.failed.map(({ pointer, code }: Record<string, unknown>) => [pointer, code]),
+        body.changed ?? body.would_create,
+        errorsIn(body).map(({ pointer, code }) => [pointer, code]),
       ]).toEqual([200, 1, [...times.map(() => ['/created_at', 'field.malformed']), ['/attributes', 'field.too_long']]]);
     }
     expect((await byName('kept-1')).created_at).toBe('2025-12-31T04:00:00.123Z');
     const { status, body } = await send(
       `${header},first_name\ncarrier,nul-1,nul-1@example.com,c1,a\0b\ncarrier,nul-2,nul-2@example.com,c1,a\n`,
     );
-    expect([status, body.created, body.failed]).toEqual([
+    expect([status, body.changed, errorsIn(body)]).toEqual([
       200,
       1,
       [expect.objectContaining({ line: 2, pointer: '/first_name', code: 'field.malformed' })],

@@ -37,7 +37,6 @@ export const operations = sqlExamples(OperationsRepository, {
       { kind_in: 'change,undo', status: 'done', order_dir: 'asc' },
     ],
   ],
-  skippedOf: [[operation_id]],
   findToRun: [[operation_id]],
   lock: [
     [operation_id, 'skip'],

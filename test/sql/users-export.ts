@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { UsersExportRepository } from '../../src/users-transfer/users-export.repository';
-import { administrator, lastNameLike, limited, named, sqlExamples } from '../support/sql-examples';
+import { administrator, lastNameLike, limited, named, operation_id, sqlExamples } from '../support/sql-examples';
 
 const signal = named('signal', new AbortController().signal);
 const users = { conditions: [lastNameLike], holder: 'example' };
@@ -12,6 +12,7 @@ export const usersExport = sqlExamples(
       [{ format: 'csv', scope: limited, hashes_unless_roles: null, ...users }, signal],
       [{ format: 'ndjson', scope: administrator, hashes_unless_roles: ['administrator'], ...users }, signal],
     ],
+    openSkipped: [['example', operation_id, signal]],
   },
   ({ texts }) => text(texts),
 );

@@ -19,7 +19,7 @@ export interface EndpointOptions {
     headers?: Record<string, string>;
     /** 202 response with `Location`, sent if the work continues in the background */
     accepted?: { type: Type; description: string };
-    /** media types of a response that is not JSON */
+    /** media types of a response that is not JSON; with `type`, alternatives to JSON */
     media?: string[];
   };
   /** error codes besides those of every route */
@@ -54,11 +54,10 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
       status: answer.status,
       description: answer.description,
       headers,
-      ...typeOf(answer.type),
-      ...contentOf(answer.media),
+      ...(answer.media === undefined ? typeOf(answer.type) : contentOf(answer.media, answer.type)),
     }),
     ...acceptedResponse(answer.accepted),
-    ...(Array.isArray(answer.type) ? [ApiExtraModels(...answer.type)] : []),
+    ...(answer.type === undefined ? [] : [ApiExtraModels(...[answer.type].flat())]),
     ApiExtension('x-error-codes', options.errors ?? []),
     SetMetadata(endpointRules, { query, grammar, withoutBody, optionalBody } satisfies EndpointRules),
     ...query.map(({ schema, ...parameter }) => ApiQuery({ ...parameter, required: false, schema: schema as never })),
@@ -66,14 +65,20 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
 }
 
 function typeOf(type: Type | Type[] | undefined): object {
-  if (Array.isArray(type)) return { schema: { oneOf: type.map((one) => ({ $ref: getSchemaPath(one) })) } };
+  if (Array.isArray(type)) return { schema: schemaOf(type) };
   return type === undefined ? {} : { type };
 }
 
-function contentOf(media: string[] | undefined): object {
-  return media === undefined
-    ? {}
-    : { content: Object.fromEntries(media.map((type) => [type, { schema: { type: 'string' } }])) };
+function contentOf(media: string[], type: Type | Type[] | undefined): object {
+  const texts = media.map((name) => [name, { schema: { type: 'string' } }] as const);
+  const json = type === undefined ? {} : { 'application/json': { schema: schemaOf(type) } };
+  return { content: { ...json, ...Object.fromEntries(texts) } };
+}
+
+function schemaOf(type: Type | Type[]): object {
+  return Array.isArray(type)
+    ? { oneOf: type.map((one) => ({ $ref: getSchemaPath(one) })) }
+    : { $ref: getSchemaPath(type) };
 }
 
 function acceptedResponse(accepted: EndpointOptions['answer']['accepted']): MethodDecorator[] {

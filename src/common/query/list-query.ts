@@ -4,7 +4,7 @@ import { type Condition, type FilterSpec, parseFilter, type RawQuery } from './f
 
 /** A field that a list can be sorted by. */
 export interface SortField {
-  type: 'text' | 'time';
+  type: 'text' | 'time' | 'integer';
   nullable?: boolean;
 }
 
@@ -15,6 +15,8 @@ export interface ListSpec {
   filter: FilterSpec;
   sorts: Record<string, SortField>;
   defaultSort: string;
+  /** `desc` if not set */
+  defaultDirection?: 'asc';
 }
 
 /**
@@ -62,7 +64,7 @@ export function parseListQuery(query: RawQuery, spec: ListSpec, callerId: string
   const conditions = parseFilter(filters, spec.filter, errors);
   const read = new ParameterReader(query, errors);
   const orderBy = read.oneOf('order_by', Object.keys(spec.sorts), spec.defaultSort);
-  const descending = read.oneOf('order_dir', ['asc', 'desc'], 'desc') === 'desc';
+  const descending = read.oneOf('order_dir', ['asc', 'desc'], spec.defaultDirection ?? 'desc') === 'desc';
   const count = read.oneOf('count', ['estimated', 'exact', 'none'], 'estimated') as CountMode;
   const per_page = read.integer('per_page', perPageMax) ?? perPageDefault;
   const page = read.integer('page', Number.MAX_SAFE_INTEGER);

@@ -62,7 +62,7 @@ export interface ListSource extends ListSql {
 }
 
 const countedUpTo = 10_000;
-const cursorCasts = { text: 'text', time: 'timestamptz' };
+const cursorCasts = { text: 'text', time: 'timestamptz', integer: 'integer' };
 /** Estimates above this number replace a count. An estimate may be wrong by a factor of five. */
 const surelyMore = 5 * countedUpTo;
 

@@ -75,7 +75,7 @@ export function listParameters(spec: ListSpec): ParameterDoc[] {
     {
       name: 'order_dir',
       description: 'Direction of the sort',
-      schema: { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
+      schema: { type: 'string', enum: ['asc', 'desc'], default: spec.defaultDirection ?? 'desc' },
     },
     {
       name: 'per_page',

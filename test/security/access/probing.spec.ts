@@ -1,15 +1,10 @@
+import { errorsIn } from '../../support/imports';
 import { addManyUsers, ended } from '../../support/many-users';
 import { type TestLogin, TestService } from '../../support/service';
 
 /** Conflicts per actor and hour that the service reports with their field. */
 const limit = 1_000;
 const taken = 1_200;
-
-interface FailedRow {
-  line: number;
-  pointer: string;
-  code: string;
-}
 
 describe('probing for names and addresses of other carriers', () => {
   let service: TestService;
@@ -39,11 +34,6 @@ describe('probing for names and addresses of other carriers', () => {
     });
   const dryRun = (actor: TestLogin, rows: object[], query = '') => send(actor, rows, `dry_run=true&${query}`);
   const create = ({ token }: TestLogin, more: object) => service.post('/user/create', { token, body: more });
-  const codesOf = (failed: FailedRow[]) => {
-    const codes: Record<string, number> = {};
-    for (const { code } of failed) codes[code] = (codes[code] ?? 0) + 1;
-    return codes;
-  };
   /** Returns an actor who has reached the limit of conflicts. */
   const exhausted = async () => {
     const actor = await login();
@@ -56,25 +46,25 @@ describe('probing for names and addresses of other carriers', () => {
     await addManyUsers(service, taken, 'c1', 'own-synced');
     const rows = Array.from({ length: taken }, (_, i) => row(`own-synced-${1 + i}`));
     for (const query of ['on_conflict=skip', 'dry_run=true&on_conflict=skip'])
-      expect((await send(actor, rows, query)).body).toMatchObject({ created: 0, skipped: taken, failed: [] });
+      expect((await send(actor, rows, query)).body).toMatchObject({ unchanged: taken, skipped_count: 0, skipped: [] });
     for (const query of ['', 'dry_run=true'])
-      expect(codesOf((await send(actor, rows, query)).body.failed)).toEqual({ 'user.name_taken': taken });
+      expect((await send(actor, rows, query)).body.skipped_reasons).toEqual({ 'user.name_taken': taken });
     expect((await create(actor, row('after-sync'))).status).toBe(201);
     const mixed = [...takenRows(limit + 1), rows[0] as object, row('mixed-free')];
     const codes = { 'user.name_taken': limit + 1, 'field.conflict': 2 };
-    expect(codesOf((await dryRun(await login(), mixed)).body.failed)).toEqual(codes);
+    expect((await dryRun(await login(), mixed)).body.skipped_reasons).toEqual(codes);
     const imported = (await send(actor, mixed)).body;
-    expect(imported.created).toBe(1);
-    expect(codesOf(imported.failed)).toEqual({ ...codes, 'field.conflict': 1 });
-    const later = (await send(actor, [row('taken-1'), rows[0] as object])).body.failed as FailedRow[];
+    expect(imported.changed).toBe(1);
+    expect(imported.skipped_reasons).toEqual({ ...codes, 'field.conflict': 1 });
+    const later = errorsIn((await send(actor, [row('taken-1'), rows[0] as object])).body);
     expect(later.map(({ code }) => code)).toEqual(['field.conflict', 'user.name_taken']);
   });
 
   it('records each dry run in the audit log with its counts and no value of a row (B25)', async () => {
     const actor = await login();
     expect((await dryRun(actor, [...takenRows(3), ...freeRows(2, 'audited')])).body).toMatchObject({
-      created: 2,
-      failed_count: 3,
+      would_create: 2,
+      skipped_count: 3,
     });
     const events = await service.rows(
       `
@@ -91,9 +81,9 @@ describe('probing for names and addresses of other carriers', () => {
   it('stops checking a dry run after 1,000 conflicts, so that taken and free names look alike (B25)', async () => {
     const rows = [...freeRows(50, 'before'), ...takenRows(taken), ...freeRows(50, 'after')];
     const { status, body } = await dryRun(await login(), rows);
-    expect([status, body.created, body.failed_count]).toEqual([200, 50, taken + 50]);
-    expect(codesOf(body.failed)).toEqual({ 'user.name_taken': limit, 'field.conflict': taken - limit + 50 });
-    const hidden = (body.failed as FailedRow[]).filter(({ code }) => code === 'field.conflict');
+    expect([status, body.would_create, body.skipped_count]).toEqual([200, 50, taken + 50]);
+    expect(body.skipped_reasons).toEqual({ 'user.name_taken': limit, 'field.conflict': taken - limit + 50 });
+    const hidden = errorsIn(body).filter(({ code }) => code === 'field.conflict');
     expect(hidden[0]?.line).toBe(50 + limit + 1);
     expect(new Set(hidden.map(({ line: _, ...rest }) => JSON.stringify(rest))).size).toBe(1);
     expect(hidden[0]?.pointer).toBe('');
@@ -102,7 +92,7 @@ describe('probing for names and addresses of other carriers', () => {
   it('counts the rows that a dry run would skip, and stops checking after 1,000 of them (B25)', async () => {
     const actor = await login();
     const { body } = await dryRun(actor, [...takenRows(taken), ...freeRows(50, 'skip')], 'on_conflict=skip');
-    expect([body.created, body.skipped, codesOf(body.failed)]).toEqual([
+    expect([body.would_create, body.unchanged, body.skipped_reasons]).toEqual([
       0,
       limit,
       { 'field.conflict': taken - limit + 50 },
@@ -168,12 +158,12 @@ describe('probing for names and addresses of other carriers', () => {
       row('imported-3', { user_id: id }),
     ];
     const { body } = await send(actor, rows);
-    expect(body.created).toBe(1);
+    expect(body.changed).toBe(1);
     const hiddenField = { pointer: '', code: 'field.conflict', detail: expect.any(String) as string };
-    expect(body.failed).toEqual([1, 3, 4].map((line) => ({ line, ...hiddenField })));
-    expect(new Set((body.failed as { detail: string }[]).map(({ detail }) => detail)).size).toBe(1);
+    expect(errorsIn(body)).toEqual([1, 3, 4].map((line) => ({ line, ...hiddenField })));
+    expect(new Set(errorsIn(body).map(({ detail }) => detail)).size).toBe(1);
     const skipped = await send(actor, [row('taken-1'), row('imported-4')], 'on_conflict=skip');
-    expect(skipped.body).toMatchObject({ created: 1, skipped: 1, failed: [] });
+    expect(skipped.body).toMatchObject({ changed: 1, unchanged: 1, skipped: [] });
   });
 
   it('counts conflicts of an import in the background, and hides their field in the operation (B25)', async () => {
@@ -189,16 +179,18 @@ describe('probing for names and addresses of other carriers', () => {
       'select skipped::text as skipped from operations where operation_id = $1',
       [operation.operation_id],
     );
-    expect(stored?.skipped.match(/name_taken/g)).toHaveLength(1);
+    expect(stored?.skipped.match(/"reason": "user.name_taken"/g)).toHaveLength(1);
+    const kept = 'select line from operation_skipped where operation_id = $1 and errors::text like $2';
+    expect(await service.rows(kept, [operation.operation_id, '%name_taken%'])).toEqual([{ line: 1 }]);
   });
 
   it('reports 1,000 conflicts in total to parallel dry runs of one actor (B25)', async () => {
     const actor = await login();
     const runs = await Promise.all(Array.from({ length: 20 }, () => dryRun(actor, takenRows(900))));
     const reported = runs
-      .flatMap(({ body }) => (body.failed ?? []) as FailedRow[])
-      .filter(({ code }) => code === 'user.name_taken');
-    expect(reported).toHaveLength(limit);
+      .map(({ body }) => (body.skipped_reasons as Record<string, number> | undefined)?.['user.name_taken'] ?? 0)
+      .reduce((sum, count) => sum + count);
+    expect(reported).toBe(limit);
   });
 
   it('reports the field again after an hour (B25)', async () => {
@@ -250,9 +242,9 @@ describe('probing for names and addresses of other carriers', () => {
 
   it('does not limit an actor who may list every user (B25)', async () => {
     const { body } = await dryRun(service.admin, takenRows(taken));
-    expect(codesOf(body.failed)).toEqual({ 'user.name_taken': taken });
+    expect(body.skipped_reasons).toEqual({ 'user.name_taken': taken });
     expect((await create(service.admin, row('taken-1'))).body.code).toBe('user.name_taken');
     const unlisted = await service.loginAs({ user_type: 'system', roles: ['administrator'], carrier_scope: ['c1'] });
-    expect(codesOf((await dryRun(unlisted, takenRows(taken))).body.failed)['user.name_taken']).toBe(limit);
+    expect((await dryRun(unlisted, takenRows(taken))).body.skipped_reasons['user.name_taken']).toBe(limit);
   });
 });

@@ -229,7 +229,7 @@ describe('bulk changes and their undo: permissions and the last administrator', 
     await service.rows('delete from user_tombstones where user_id = $1', [user.user_id]);
     const row = { user_id: user.user_id, user_type: 'system', name: 'again', email: 'again@example.com' };
     const headers = { 'content-type': 'application/x-ndjson' };
-    expect((await service.post('/user/import', { ...admin, headers, body: JSON.stringify(row) })).body.created).toBe(1);
+    expect((await service.post('/user/import', { ...admin, headers, body: JSON.stringify(row) })).body.changed).toBe(1);
     await patch(admin, `user_id=${user.user_id}`, { locale: 'fr' });
     expect(await rowOf(user.user_id)).toMatchObject({ version: left, roles: [] });
     expect(await undo(admin, operation_id)).toMatchObject({

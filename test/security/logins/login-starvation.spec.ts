@@ -147,7 +147,7 @@ describe('new passwords beside logins', () => {
       body,
       headers: { 'content-type': 'text/csv' },
     });
-    expect(answer.body).toMatchObject({ created: 1, failed_count: 3 });
+    expect(answer.body).toMatchObject({ changed: 1, skipped_count: 3 });
     expect(hashes.length - before).toBe(1);
     const stored = `select 1 from credentials where password_hash = $1`;
     expect(await service.rows(stored, [md5])).toEqual([]);
@@ -162,7 +162,7 @@ describe('new passwords beside logins', () => {
     const options = { on_conflict: 'fail' as const, invite: false };
     const rowsService = service.app.get(ImportRowsService, { strict: false });
     const outcome = await rowsService.create(systemActor, [{ line: 2, size: 1, values }], new Map(), options, newId());
-    expect(outcome).toMatchObject({ created: 0, failed: [{ line: 2, reason: 'user.name_taken' }] });
+    expect(outcome).toMatchObject({ created: 0, failed: [{ line: 2, errors: [{ code: 'user.name_taken' }] }] });
     expect(await service.rows(stored, [md5])).toEqual([]);
   });
 

@@ -48,7 +48,7 @@ describe('rejected logins', () => {
     const row = { user_type: 'carrier', name, email: `${name}@example.com`, carrier_id: 'c1', password_hash };
     const request = { headers: { 'content-type': 'application/x-ndjson' }, body: JSON.stringify(row) };
     const { body } = await service.post('/user/import', { token: service.admin.token, ...request });
-    expect(body).toMatchObject({ created: 1, failed: [] });
+    expect(body).toMatchObject({ changed: 1, skipped: [] });
   }
 
   async function workOf(url: string, body: object, token?: string): Promise<{ status: number; work: HashWork }> {

@@ -161,7 +161,7 @@ describe('flooding an inbox with mails of the service', () => {
     for (let round = 0; round < 2; round++) await createAndDelete(`before-import-${round}`, email);
     for (let round = 0; round < 3; round++) {
       const rows = [invitee(`imported-${round}`, email), invitee(`imported-other-${round}`, `${round}-${other}`)];
-      expect((await importInvited(rows)).body).toMatchObject({ created: 2, failed_count: 0 });
+      expect((await importInvited(rows)).body).toMatchObject({ changed: 2, skipped_count: 0 });
       await queueEmpty(service);
       expect(mailsTo(`${round}-${other}`)).toHaveLength(1);
       await service.rows('delete from users where name like $1', ['imported-%']);
@@ -179,7 +179,7 @@ describe('flooding an inbox with mails of the service', () => {
   it('mails the invitation of an imported user later if the limit is reached (E13)', async () => {
     const email = 'imported-late@example.com';
     for (let round = 0; round < 3; round++) await createAndDelete(`imported-late-${round}`, email);
-    expect((await importInvited([invitee('imported-late', email)])).body).toMatchObject({ created: 1 });
+    expect((await importInvited([invitee('imported-late', email)])).body).toMatchObject({ changed: 1 });
     await queueEmpty(service);
     expect(mailsTo(email)).toHaveLength(3);
     await delayEnds();

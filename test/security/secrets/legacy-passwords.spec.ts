@@ -44,7 +44,7 @@ describe('imported passwords that the current policy rejects', () => {
     const row = { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com`, password_hash, ...more };
     const request = { headers: { 'content-type': 'application/x-ndjson' }, body: JSON.stringify(row) };
     const { body } = await service.post('/user/import', { token: service.admin.token, ...request });
-    expect(body).toMatchObject({ created: 1, failed: [] });
+    expect(body).toMatchObject({ changed: 1, skipped: [] });
     const users = await service.rows<{ user_id: string }>('select user_id from users where name = $1', [name]);
     return { name, user_id: users[0]?.user_id ?? '' };
   }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { errorsIn } from '../../support/imports';
 import { type TestLogin, TestService } from '../../support/service';
 import { until } from '../../support/until';
 
@@ -30,10 +31,7 @@ describe('imports by limited callers', () => {
     });
   const codes = async (rows: object[], login: TestLogin) => {
     const { body } = await send(rows, login);
-    return [
-      body.created,
-      ...(body.failed as { pointer: string; code: string }[]).map(({ pointer, code }) => `${pointer} ${code}`),
-    ];
+    return [body.changed, ...errorsIn(body).map(({ pointer, code }) => `${pointer} ${code}`)];
   };
   const carrier = (name: string, more: object = {}) => ({
     user_type: 'carrier',
@@ -113,7 +111,7 @@ describe('imports by limited callers', () => {
       ['/created_at field.not_allowed', '/user_id field.malformed', '/user_id field.not_allowed'],
     ]);
     for (const row of rows)
-      expect((await send([row], service.admin)).body).toMatchObject({ created: 0, failed_count: 1 });
+      expect((await send([row], service.admin)).body).toMatchObject({ changed: 0, skipped_count: 1 });
     expect((await service.get('/user', service.admin)).body.name).toBe('administrator');
   });
 
@@ -121,7 +119,7 @@ describe('imports by limited callers', () => {
     const rows = [carrier('long-1', { ['f'.repeat(100_000)]: 1 }), carrier('long-2', { shorter: 1 })];
     for (const query of ['', 'dry_run=true']) {
       const { body } = await send(rows, service.admin, query);
-      expect(body.failed.map(({ pointer }: { pointer: string }) => pointer)).toEqual(['', '/shorter']);
+      expect(errorsIn(body).map(({ pointer }) => pointer)).toEqual(['', '/shorter']);
     }
   });
 
@@ -164,7 +162,7 @@ describe('imports by limited callers', () => {
       ],
       service.admin,
     );
-    expect(body).toMatchObject({ created: 1, failed_count: 2 });
+    expect(body).toMatchObject({ changed: 1, skipped_count: 2 });
     const kept = await service.rows(
       'select (select json_agg(o)::text from operations o) || (select json_agg(e)::text from events e) as text',
     );
@@ -176,7 +174,7 @@ describe('imports by limited callers', () => {
     const md5 = createHash('md5').update('canary').digest('hex');
     const rows = (name: string, count: number) =>
       Array.from({ length: count }, (_, i) => carrier(`${name}-${i}`, { password_hash: md5 }));
-    expect((await send(rows('bare', 2), service.admin)).body.created).toBe(2);
+    expect((await send(rows('bare', 2), service.admin)).body.changed).toBe(2);
     const { body } = await send(rows('bare-canceled', 101), service.admin);
     const batches = 'select 1 from operation_batches where strpos(rows::text, $1) > 0';
     expect(await service.rows(batches, [md5])).not.toEqual([]);
@@ -202,7 +200,7 @@ describe('imports by limited callers', () => {
       });
     const file = 'user_type,name,email,carrier_id\ncarrier,twice-1,twice-1@example.com,c1\n';
     const first = await again(file);
-    expect([first.status, first.body.created, first.body.failed_count]).toEqual([200, 1, 0]);
+    expect([first.status, first.body.changed, first.body.skipped_count]).toEqual([200, 1, 0]);
     const second = await again(file);
     expect([second.status, second.body]).toEqual([200, first.body]);
     for (const other of [await again(file.replace('twice-1,', 'twice-2,')), await again(file, '?on_conflict=skip')])
@@ -225,19 +223,19 @@ describe('imports by limited callers', () => {
     };
     for (const [index, { token }] of limited.entries()) {
       for (const [form, hash] of foreignHashes.entries()) {
-        const { created, failed } = await send(token, `slow-${index}-${form}`, hash);
-        expect([hash, created, failed]).toMatchObject([
+        const body = await send(token, `slow-${index}-${form}`, hash);
+        expect([hash, body.changed, errorsIn(body)]).toMatchObject([
           hash,
           0,
           [{ pointer: '/password_hash', code: 'access.denied' }],
         ]);
       }
-      expect((await send(token, `md5-${index}`, '5f4dcc3b5aa765d61d8327deb882cf99')).created).toBe(1);
+      expect((await send(token, `md5-${index}`, '5f4dcc3b5aa765d61d8327deb882cf99')).changed).toBe(1);
       const own = '$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$1I2lsMBXXR3dP2YxAjcxSGSu1FjImLODJpVVoyI4Vmc';
-      expect((await send(token, `own-${index}`, own)).created).toBe(1);
+      expect((await send(token, `own-${index}`, own)).changed).toBe(1);
     }
     expect(await service.rows('select 1 from password_hash_costs')).toEqual([]);
-    expect((await send(service.admin.token, 'by-admin', foreignHashes[0] ?? '')).created).toBe(1);
+    expect((await send(service.admin.token, 'by-admin', foreignHashes[0] ?? '')).changed).toBe(1);
   });
 
   it('keeps a file of costly hashes of many kinds from blocking all logins (L21)', async () => {
@@ -259,8 +257,8 @@ describe('imports by limited callers', () => {
     const headers = { 'content-type': 'application/x-ndjson' };
     const body = rows.map((row) => JSON.stringify(row)).join('\n');
     const result = (await service.post('/user/import', { token: service.admin.token, headers, body })).body;
-    expect(result.failed.length).toBeGreaterThan(4);
-    for (const { pointer, code } of result.failed)
+    expect(errorsIn(result).length).toBeGreaterThan(4);
+    for (const { pointer, code } of errorsIn(result))
       expect([pointer, code]).toEqual(['/password_hash', 'field.not_allowed']);
     const [{ stored } = { stored: 0 }] = await service.rows<{ stored: number }>(
       `select sum(cost)::integer as stored from password_hash_costs where computation <> 'bcrypt'`,

@@ -69,7 +69,7 @@ describe('invisible characters', () => {
       headers: { 'content-type': 'text/csv' },
       body: `user_type,carrier_id,name,email,first_name\n${file}\n`,
     });
-    expect(imported.body).toMatchObject({ created: 0, failed_count: hidden.length });
+    expect(imported.body).toMatchObject({ changed: 0, skipped_count: hidden.length });
   });
 
   it('accepts joiners and emoji selectors where a script or an emoji needs them (I18)', async () => {

@@ -1,0 +1,96 @@
+import { Injectable } from '@nestjs/common';
+import { CursorCodec } from '../common/query/cursor';
+import type { RawQuery } from '../common/query/filter';
+import { parseListQuery } from '../common/query/list-query';
+import { type Page, readPage } from '../common/query/page';
+import { rawSql, sql } from '../common/query/sql';
+import { Database } from '../database/database';
+import type { SkippedLimits } from './operation-queues';
+import type { SkippedRow } from './operation-skipped.entity';
+import { skippedRowList } from './skipped-row-list';
+
+/** SQL of the rows that operations skipped. */
+@Injectable()
+export class SkippedRowsRepository {
+  constructor(
+    private readonly database: Database,
+    private readonly cursors: CursorCodec,
+  ) {}
+
+  /**
+   * Adds rows in the order of their lines, until the operation has reached its limits. Call it in
+   * the transaction that removes the batch of the rows.
+   */
+  async add(operation_id: string, rows: SkippedRow[], limits: SkippedLimits): Promise<void> {
+    await this.database.run(sql`
+      with kept as (
+        select count(*) as rows, coalesce(sum(pg_column_size(errors) + coalesce(pg_column_size(cells), 0)), 0) as bytes
+        from operation_skipped
+        where operation_id = ${operation_id}::uuid
+      )
+      insert into operation_skipped (operation_id, line, errors, cells, identities)
+      select ${operation_id}::uuid, line, errors, cells, identities
+      from (
+        select
+          row.*,
+          kept.rows + row_number() over earlier as rows,
+          kept.bytes + sum(length(errors::text) + coalesce(length(cells::text), 0)) over earlier as bytes
+        from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+          as row (line integer, errors jsonb, cells jsonb, identities text[])
+        cross join kept
+        window earlier as (order by line)
+      ) counted
+      where rows <= ${limits.rows}::integer
+        and bytes <= ${limits.bytes}::integer`);
+  }
+
+  /** Returns one page of the rows of an operation, in the order of the file. */
+  async list(operation_id: string, caller_id: string, query: RawQuery): Promise<Page<SkippedRow>> {
+    const parsed = parseListQuery(query, skippedRowList, `${caller_id} ${operation_id}`, this.cursors);
+    const source = {
+      list: skippedRowList,
+      filter: { spec: skippedRowList.filter, table: 'operation_skipped' },
+      from: rawSql('operation_skipped'),
+      id: 'operation_skipped.operation_id',
+      columns: rawSql(
+        'operation_skipped.operation_id, operation_skipped.line, operation_skipped.errors, operation_skipped.cells',
+      ),
+      visible: sql`operation_skipped.operation_id = ${operation_id}::uuid`,
+    };
+    return readPage<SkippedRow>(this.database, source, parsed, this.cursors);
+  }
+
+  /** Removes the cells of rows that contain one of these values, without regard to case. */
+  async erase(values: string[]): Promise<void> {
+    await this.database.run(sql`
+      update operation_skipped
+      set cells = null, identities = '{}'
+      where identities && ${values}::text[]`);
+  }
+
+  /**
+   * Removes the rows of one operation that ended more than `days` days ago. Returns false if no
+   * operation has such rows.
+   */
+  async removeOld(days: number): Promise<boolean> {
+    const removed = await this.database.run(sql`
+      with old as (
+        select operation_id
+        from operations
+        where finished_at <= now() - make_interval(days => ${days}::integer)
+          and exists (
+            select
+            from operation_skipped
+            where operation_skipped.operation_id = operations.operation_id
+          )
+        limit 1
+      ),
+      removed as (
+        delete from operation_skipped
+        using old
+        where operation_skipped.operation_id = old.operation_id
+      )
+      select operation_id from old`);
+    return removed.length > 0;
+  }
+}

@@ -1,0 +1,40 @@
+import { readJson } from '../common/http/body-parsers';
+import type { CellForm } from '../users/user-fields';
+import { unguarded } from './csv-formula';
+
+/** Texts that a spreadsheet would change to a number or a date. The SQL of exports has them too. */
+const numeric = /^[-+0-9.,eE]*$/;
+
+/**
+ * Reads a cell that is not empty. Returns undefined if the cell must be JSON and is not.
+ * A list is a JSON array, or plain text with `;` between the items.
+ */
+export function readCell(cell: string, form: CellForm): unknown {
+  // Spreadsheets write booleans in upper case.
+  if (form === 'boolean') return /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell);
+  const text = unguarded(cell);
+  if (form === 'json' || (form === 'list' && text.trimStart().startsWith('['))) return readJsonCell(text);
+  if (form !== 'list') return text;
+  const items = text.split(';').map((item) => item.trim());
+  return items.filter((item) => item !== '');
+}
+
+/** Returns a value as the text of a cell, in the form that exports have. NUL is removed. */
+export function cellText(value: unknown): string {
+  const text = typeof value === 'string' ? value : isPlainList(value) ? value.join(';') : JSON.stringify(value);
+  return text.replaceAll('\0', '');
+}
+
+function isPlainList(value: unknown): value is string[] {
+  if (!Array.isArray(value) || numeric.test(value.join(';'))) return false;
+  return value.every((item) => typeof item === 'string' && /^[^;[\s]+$/.test(item));
+}
+
+function readJsonCell(text: string): unknown {
+  try {
+    const { value, ...more } = readJson(`{"value":${text}}`);
+    return Object.keys(more).length === 0 ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
