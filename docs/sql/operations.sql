@@ -31,8 +31,7 @@ select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons,
-  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
   operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until
 from operations
@@ -48,8 +47,7 @@ select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons,
-  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
   operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until,
   (operations.created_at)::text as cursor_value
@@ -67,8 +65,7 @@ select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons,
-  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
   operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until,
   (operations.created_at)::text as cursor_value
@@ -83,18 +80,12 @@ where operations.permission = any($1::text[])
 order by operations.created_at asc, operations.operation_id asc
 limit $7;
 
--- skippedOf(operation_id)
-select skipped
-from operations
-where operation_id = $1::uuid;
-
 -- findToRun(operation_id)
 select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons,
-  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
   operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until
 from operations
@@ -105,8 +96,7 @@ select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons,
-  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
   operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until
 from operations
@@ -118,8 +108,7 @@ select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons,
-  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
   operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until
 from operations
@@ -154,8 +143,7 @@ returning
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons,
-  jsonb_path_query_array(operations.skipped, '$[0 to 99]') as skipped, operations.error_code,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
   operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until;
 

@@ -9,8 +9,7 @@ set local lock_timeout = '5s';
 set local idle_in_transaction_session_timeout = '60s';
 select pg_backend_pid() as pid;
 select count(*)::integer as count
-from users
-where users.deleted_at is null
+from users where users.deleted_at is null
   and (
     (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
     or users.user_id = $2::uuid
@@ -18,7 +17,19 @@ where users.deleted_at is null
   and users.user_id in (select user_search.user_id from user_search where
     user_search.names like $3::text || search_text($4) || $5::text);
 declare texts no scroll cursor for
-select coalesce(users.user_id::text, '') || ',' || coalesce(users.user_type::text, '') || ',' || csv_cell(users.name) || ',' || csv_cell(users.email) || ',' || coalesce(rfc3339(users.email_verified_at), '') || ',' || csv_cell(users.first_name) || ',' || csv_cell(users.last_name) || ',' || csv_cell(users.phone) || ',' || csv_cell(users.job_title) || ',' || coalesce(users.locale::text, '') || ',' || coalesce(users.timezone::text, '') || ',' || csv_cell(users.carrier_id) || ',' || coalesce(csv_quoted(to_json(users.carrier_scope)::text), '') || ',' || coalesce(csv_quoted(to_json(users.roles)::text), '') || ',' || coalesce(users.status::text, '') || ',' || coalesce(csv_quoted(to_json(users.allowed_ips)::text), '') || ',' || coalesce(csv_quoted(to_json(users.attributes)::text), '') || ',' || users.must_change_password::text || ',' || coalesce(rfc3339(users.created_at), '') || ',' || coalesce(rfc3339(users.last_login_at), '') || ',' || coalesce(host(users.last_login_ip), '') || ',' || coalesce(rfc3339(users.last_seen_at), '') || ',' || coalesce(rfc3339(users.password_changed_at), '')
+select coalesce(users.user_id::text, '') || ',' || coalesce(users.user_type::text, '') || ',' || csv_cell(users.name) || ',' || csv_cell(users.email) || ',' || coalesce(rfc3339(users.email_verified_at), '') || ',' || csv_cell(users.first_name) || ',' || csv_cell(users.last_name) || ',' || csv_cell(users.phone) || ',' || csv_cell(users.job_title) || ',' || coalesce(users.locale::text, '') || ',' || coalesce(users.timezone::text, '') || ',' || csv_cell(users.carrier_id) || ',' || case
+  when users.carrier_scope is null then ''
+  when array_to_string(users.carrier_scope, ';') ~ '^[-+0-9.,eE]*$' then csv_quoted(to_json(users.carrier_scope)::text)
+  else csv_cell(array_to_string(users.carrier_scope, ';'))
+end || ',' || case
+  when users.roles is null then ''
+  when array_to_string(users.roles, ';') ~ '^[-+0-9.,eE]*$' then csv_quoted(to_json(users.roles)::text)
+  else csv_cell(array_to_string(users.roles, ';'))
+end || ',' || coalesce(users.status::text, '') || ',' || case
+  when users.allowed_ips is null then ''
+  when array_to_string(users.allowed_ips, ';') ~ '^[-+0-9.,eE]*$' then csv_quoted(to_json(users.allowed_ips)::text)
+  else csv_cell(array_to_string(users.allowed_ips, ';'))
+end || ',' || coalesce(csv_quoted(to_json(users.attributes)::text), '') || ',' || users.must_change_password::text || ',' || coalesce(rfc3339(users.created_at), '') || ',' || coalesce(rfc3339(users.last_login_at), '') || ',' || coalesce(host(users.last_login_ip), '') || ',' || coalesce(rfc3339(users.last_seen_at), '') || ',' || coalesce(rfc3339(users.password_changed_at), '')
 from users
 where users.deleted_at is null
   and (
@@ -38,8 +49,7 @@ set local lock_timeout = '5s';
 set local idle_in_transaction_session_timeout = '60s';
 select pg_backend_pid() as pid;
 select count(*)::integer as count
-from users
-where users.deleted_at is null
+from users where users.deleted_at is null
   and true
   and users.user_id in (select user_search.user_id from user_search where
     user_search.names like $1::text || search_text($2) || $3::text);
@@ -60,4 +70,23 @@ from (
       user_search.names like $2::text || search_text($3) || $4::text)
   order by users.user_id
 ) line;
+fetch 100 from texts;
+
+-- openSkipped('example', operation_id, signal)
+begin isolation level repeatable read, read only;
+set local statement_timeout = 0;
+set local jit = off;
+set local lock_timeout = '5s';
+set local idle_in_transaction_session_timeout = '60s';
+select pg_backend_pid() as pid;
+select count(*)::integer as count
+from operation_skipped where operation_id = $1::uuid;
+declare texts no scroll cursor for
+select line::text || ',' || csv_cell((
+  select string_agg(ltrim(concat(error ->> 'pointer', ' ', error ->> 'detail')), '; ' order by place)
+  from jsonb_array_elements(errors) with ordinality as faults (error, place)
+)) || ',' || csv_cell(cells ->> 'user_id') || ',' || csv_cell(cells ->> 'user_type') || ',' || csv_cell(cells ->> 'name') || ',' || csv_cell(cells ->> 'email') || ',' || csv_cell(cells ->> 'email_verified_at') || ',' || csv_cell(cells ->> 'first_name') || ',' || csv_cell(cells ->> 'last_name') || ',' || csv_cell(cells ->> 'phone') || ',' || csv_cell(cells ->> 'job_title') || ',' || csv_cell(cells ->> 'locale') || ',' || csv_cell(cells ->> 'timezone') || ',' || csv_cell(cells ->> 'carrier_id') || ',' || csv_cell(cells ->> 'carrier_scope') || ',' || csv_cell(cells ->> 'roles') || ',' || csv_cell(cells ->> 'status') || ',' || csv_cell(cells ->> 'allowed_ips') || ',' || csv_cell(cells ->> 'attributes') || ',' || csv_cell(cells ->> 'must_change_password') || ',' || csv_cell(cells ->> 'created_at') || ',' || csv_cell(cells ->> 'last_login_at') || ',' || csv_cell(cells ->> 'last_login_ip') || ',' || csv_cell(cells ->> 'last_seen_at') || ',' || csv_cell(cells ->> 'password_changed_at') || ',' || csv_cell(cells ->> 'password_hash')
+from operation_skipped
+where operation_id = $1::uuid
+order by line;
 fetch 100 from texts;

@@ -37,4 +37,62 @@ describe('files of an import', () => {
     for await (const line of readFile(file)) read.push(line.values);
     expect(read).toEqual([{ name: 'x', must_change_password }]);
   });
+
+  const dialects: [string, string][] = [
+    ['comma and CRLF', 'name,roles,first_name\r\na,x;y,"1\n2,""3"\r\nb,,\r\n'],
+    ['semicolon and LF', 'name;roles;first_name\na;"x;y";"1\n2,""3"\nb;;\n'],
+    ['tab and a byte order mark', '\ufeffname\troles\tfirst_name\r\na\tx;y\t"1\n2,""3"\r\nb\t\t\r\n'],
+    ['CR alone', 'name;roles;first_name\ra;"x;y";"1\n2,""3"\rb\r'],
+    ['quoted names and no last line break', '"name";"roles";"first_name"\r\na;"x;y";"1\n2,""3"\r\nb'],
+    ['empty columns and rows', 'name,roles,first_name,,\r\na,x;y,"1\n2,""3",,\r\n,,,,\r\nb,,,,\r\n,,,,\r\n'],
+    ['missing delimiters at the end of rows', 'name;roles;first_name;locale\r\na;"x; y ;";"1\n2,""3"\r\nb\r\n'],
+    ['lists as JSON', 'name,roles,first_name\na,"[""x"", ""y""]","1\n2,""3"\nb\n'],
+    ['ignored columns', 'import_line,name,roles,first_name,import_errors\n7,a,x;y,"1\n2,""3",/name no\n9,b\n'],
+  ];
+  it.each(dialects)('csv: reads the same rows with %s, however the bytes are split', async (_title, text) => {
+    const wanted = [{ name: 'a', roles: ['x', 'y'], first_name: '1\n2,"3' }, { name: 'b' }];
+    for (const size of [1, 7, 1_000]) {
+      const bytes = Buffer.from(text);
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+        bytes.subarray(i * size, (i + 1) * size),
+      );
+      const read = [];
+      for await (const line of readFile(new UploadedFile('csv', Readable.from(pieces), Infinity)))
+        read.push(line.values);
+      expect([size, read]).toEqual([size, wanted]);
+    }
+  });
+
+  it.each([
+    ['sep=;', ';'],
+    ['"sep=\t"', '\t'],
+    ['SEP=,', ','],
+  ])('csv: takes the delimiter from a first line %s, and counts the line', async (first, delimiter) => {
+    const rows = [['name', 'last_name'], ['a', 'b'], [], ['', ''], ['c', 'd', 'e']];
+    const text = [first, ...rows.map((cells) => cells.join(delimiter))].join('\r\n');
+    const read = [];
+    for await (const { line, values, faults } of readFile(fileOf('csv', text)))
+      read.push([line, values ?? faults?.map(({ detail }) => detail)]);
+    expect(read).toEqual([
+      [3, { name: 'a', last_name: 'b' }],
+      [6, ['must have at most 2 cells']],
+    ]);
+    const unknown = readFile(fileOf('csv', `${first}\r\nnmae${delimiter}name\r\n`)).next();
+    await expect(unknown).rejects.toMatchObject({
+      extras: { errors: [{ detail: 'line 2, column 1: is not a column of an import' }] },
+    });
+  });
+
+  it('csv: names each cell of a row that cannot be read', async () => {
+    const text = 'name,roles,attributes,last_name\na,"[""x""",{b},c\0\n';
+    const { value } = await readFile(fileOf('csv', text)).next();
+    expect(value).toMatchObject({
+      line: 2,
+      faults: [
+        { pointer: '/roles', detail: 'must be JSON' },
+        { pointer: '/attributes', detail: 'must be JSON' },
+        { pointer: '/last_name', detail: 'must not contain NUL' },
+      ],
+    });
+  });
 });

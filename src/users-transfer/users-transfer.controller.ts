@@ -168,7 +168,6 @@ export class UsersTransferController {
 
   /** List or download the rows that an import skipped */
   @Get('operation/:operation_id/skipped')
-  @ApiTags('Operations')
   @Allow(undefined, { apiKeys: true })
   @Endpoint({
     description: skippedDescription,

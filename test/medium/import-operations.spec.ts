@@ -1,5 +1,8 @@
 import { Readable } from 'node:stream';
+import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
+import { SkippedRowRetention } from '../../src/operations/skipped-row-retention.service';
+import { errorsIn } from '../support/imports';
 import { type TestAnswer, TestService } from '../support/service';
 import { ended } from '../support/many-users';
 
@@ -71,15 +74,121 @@ describe('imports as operations', () => {
       skipped_count: 200,
       undo_until: null,
     });
-    const bad = Array.from({ length: 200 }, (_, i) => ({
-      line: 8 + 50 * i,
-      pointer: '/name',
+    const bad = Array.from({ length: 200 }, (_, i) => 8 + 50 * i);
+    const linesOf = (rows: { line: number }[]) => rows.map(({ line }) => line);
+    expect(operation.skipped[0]).toEqual({
+      line: 8,
       reason: 'field.malformed',
-    }));
-    expect(operation.skipped).toEqual(bad.map((one) => expect.objectContaining(one)));
-    const [listed] = (await service.get('/user/operation/list?per_page=1', service.admin)).body.items;
-    expect(listed.skipped).toEqual(operation.skipped.slice(0, 100));
+      errors: [expect.objectContaining({ pointer: '/name', code: 'field.malformed' })],
+    });
+    expect(linesOf(operation.skipped)).toEqual(bad.slice(0, 100));
+    expect(Date.parse(operation.skipped_until) - Date.parse(operation.finished_at)).toBe(30 * 86_400_000);
+    const path = `/user/operation/${body.operation_id}/skipped`;
+    const pages = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page = (await service.get(`${path}?per_page=80${cursor && `&cursor=${cursor}`}`, service.admin)).body;
+      expect(page.total).toEqual({ value: 200, relation: 'eq' });
+      pages.push(linesOf(page.items));
+      cursor = page.next_cursor;
+    }
+    expect(pages).toEqual([bad.slice(0, 80), bad.slice(80, 160), bad.slice(160)]);
+    const [last] = (await service.get(`${path}?order_dir=desc&per_page=1`, service.admin)).body.items;
+    expect(last).toMatchObject({ line: 9_958, reason: 'field.malformed', cells: { name: '!!!', carrier_id: 'c1' } });
     expect(await left()).toEqual([]);
+  });
+
+  const download = (operation_id: string, token = service.admin.token) =>
+    service.get(`/user/operation/${operation_id}/skipped`, { token, headers: { accept: 'text/csv' } });
+
+  it('accepts the file of failed rows after the cells were corrected, with any delimiter', async () => {
+    const columns = ['user_type', 'name', 'email', 'carrier_id', 'roles', 'first_name', 'attributes', 'allowed_ips'];
+    const cells = [
+      ['carrier', 'fix-1', 'fix-1@example.com', 'c1', 'carrier_user', 'Ada', '"{""a"":1}"', '10.0.0.0/8;192.0.2.1'],
+      ['carrier', 'fix 2', 'fix-2', 'c1', 'no_role;carrier_user', '"=1+1"', '"{""a"":"', ''],
+      ['carrier', 'FIX-1', 'fix-3@example.com', 'c1', '"carrier_user;carrier_administrator"', '', '"{\n""b"": 1}"', ''],
+      ['carrier', 'fix-4', 'fix-4@example.com', '', '', '', '', ''],
+    ];
+    const { status, body } = await send([columns, ...cells].map((row) => row.join('\t')).join('\r\n'));
+    expect([status, body.kind, body.status, body.changed, body.skipped_count]).toEqual([200, 'import', 'done', 1, 3]);
+    expect(errorsIn(body).map(({ line, pointer, code }) => `${line} ${pointer} ${code}`)).toEqual([
+      '3 /attributes field.malformed',
+      '3 /name field.malformed',
+      '3 /email field.malformed',
+      '4 /name user.name_taken',
+      '6 /carrier_id field.required',
+    ]);
+    const { text, headers } = await download(body.operation_id);
+    expect(headers['content-type']).toBe('text/csv; charset=utf-8; header=present');
+    expect(headers['content-disposition']).toMatch(/^attachment; filename="skipped-\d{8}T\d{6}Z\.csv"$/);
+    const rows = parse(text, { columns: true }) as unknown as Record<string, string>[];
+    expect(rows).toMatchObject([
+      {
+        import_line: '3',
+        import_errors:
+          '/attributes must be JSON; /name must be 3 to 64 letters, digits, `.`, `_` or `-`; ' +
+          '/email must be an e-mail address',
+        ...{ name: 'fix 2', email: 'fix-2', roles: 'no_role;carrier_user', first_name: "'=1+1", attributes: '{"a":' },
+      },
+      { import_line: '4', import_errors: '/name is taken', roles: 'carrier_user;carrier_administrator' },
+      { import_line: '6', import_errors: '/carrier_id is required for a Carrier User', carrier_id: '' },
+    ]);
+    const [first, second, third] = rows as [Record<string, string>, Record<string, string>, Record<string, string>];
+    Object.assign(first, { name: 'fix-2', email: 'fix-2@example.com', attributes: '{"a":2}' });
+    Object.assign(second, { name: 'fix-3' });
+    Object.assign(third, { carrier_id: 'c1' });
+    const quoted = (cell: string) => (cell === '' ? '' : `"${cell.replaceAll('"', '""')}"`);
+    const file = (list: Record<string, string>[]) =>
+      `\ufeff${[Object.keys(first), ...list.map((row) => Object.values(row))].map((row) => row.map(quoted).join(';')).join('\r\n')}\r\n`;
+    const again = (await send(file(rows))).body;
+    expect([again.changed, errorsIn(again)]).toMatchObject([2, [{ line: 2, pointer: '/roles' }]]);
+    first['roles'] = 'carrier_user';
+    expect((await send(file([first]))).body).toMatchObject({ changed: 1, skipped: [], skipped_until: null });
+    const made = await service.rows(
+      `select name, roles, first_name, attributes, allowed_ips::text from users where name like 'fix-%' order by name`,
+    );
+    expect(made).toEqual([
+      {
+        ...{ name: 'fix-1', roles: ['carrier_user'], first_name: 'Ada', attributes: { a: 1 } },
+        allowed_ips: '{10.0.0.0/8,192.0.2.1/32}',
+      },
+      { name: 'fix-2', roles: ['carrier_user'], first_name: '=1+1', attributes: { a: 2 }, allowed_ips: '{}' },
+      {
+        ...{ name: 'fix-3', roles: ['carrier_administrator', 'carrier_user'], first_name: '' },
+        ...{ attributes: { b: 1 }, allowed_ips: '{}' },
+      },
+      { name: 'fix-4', roles: [], first_name: '', attributes: {}, allowed_ips: '{}' },
+    ]);
+  });
+
+  it('removes the failed rows 30 days after the end of the import, and records each download', async () => {
+    const { body } = await send('user_type,name\ncarrier,gone\n');
+    const rows = () => service.rows('select 1 from operation_skipped where operation_id = $1', [body.operation_id]);
+    const age = (days: number) =>
+      service.rows(`update operations set finished_at = now() - make_interval(days => $2) where operation_id = $1`, [
+        body.operation_id,
+        days,
+      ]);
+    const retention = service.app.get(SkippedRowRetention, { strict: false });
+    await age(29);
+    await retention.removeOld();
+    expect([(await rows()).length, (await download(body.operation_id)).status]).toEqual([1, 200]);
+    const { body: audit } = await service.get(
+      `/audit/list?operation_id=${body.operation_id}&event_type=operation.skipped_exported`,
+      service.admin,
+    );
+    expect(audit.items).toMatchObject([{ actor_id: service.admin.user_id, changes: { count: { after: 1 } } }]);
+    await age(31);
+    for (const headers of [{ accept: 'text/csv' }, { accept: 'application/json' }]) {
+      const late = await service.get(`/user/operation/${body.operation_id}/skipped`, { ...service.admin, headers });
+      expect([late.status, late.body.code, late.body.detail]).toEqual([
+        404,
+        'operation.not_found',
+        'The skipped rows were removed 30 days after the end of the import.',
+      ]);
+    }
+    await retention.removeOld();
+    expect(await rows()).toEqual([]);
+    expect((await service.get(`/user/operation/${body.operation_id}`, service.admin)).body.skipped).toHaveLength(1);
   });
 
   it('restores the same users by export, purge and import, with any names', async () => {
@@ -112,9 +221,16 @@ describe('imports as operations', () => {
         from users
         where carrier_id = 'round'
         order by user_id`);
-    for (const [format, type] of [
-      ['ndjson&hashes=true', 'application/x-ndjson'],
-      ['csv', 'text/csv'],
+    const unchanged = (file: string) => file;
+    // As a spreadsheet with another list separator saves it again.
+    const resaved = (file: string) =>
+      `\ufeff${parse(file)
+        .map((row) => row.map((cell) => (/[;"\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(';'))
+        .join('\r\n')}\r\n`;
+    for (const [format, type, saved] of [
+      ['ndjson&hashes=true', 'application/x-ndjson', unchanged],
+      ['csv', 'text/csv', unchanged],
+      ['csv', 'text/csv', resaved],
     ] as const) {
       const before = await state();
       expect(before.length).toBeGreaterThanOrEqual(40);
@@ -122,7 +238,7 @@ describe('imports as operations', () => {
       await service.rows(`delete from users where carrier_id = 'round'`);
       // As in another installation, where these ids do not exist.
       await service.rows('delete from user_tombstones');
-      const { status, body } = await send(file, '', type);
+      const { status, body } = await send(saved(file), '', type);
       expect([status, body.changed, body.skipped]).toEqual([200, before.length, []]);
       if (format !== 'csv') expect(await state()).toEqual(before);
       // A user without a password hash is not active.
