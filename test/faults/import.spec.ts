@@ -119,6 +119,17 @@ describe('imports whose process is killed', () => {
           [i * 1_000 + 9, 'user.name_taken'],
         ]).flat(),
       );
+      const kept = await cluster.rows<{ line: number; code: string; name: string }>(
+        `select line, errors #>> '{0,code}' as code, cells ->> 'name' as name
+         from operation_skipped where operation_id = $1 order by line`,
+        [body.operation_id],
+      );
+      expect(kept).toEqual(
+        skipped.map(({ line, reason }) => ({
+          ...{ line, code: reason },
+          name: reason === 'field.malformed' ? '!!!' : `${prefix}-1`,
+        })),
+      );
       const [users, hashes] = [many - refused, many / 400];
       expect(await made(prefix, body.operation_id)).toEqual({
         users,

@@ -101,10 +101,39 @@ describe('the table of user fields', () => {
            where user_id = $1`,
           [user_id, index % 2 === 0 ? name : `${name}_like`, name],
         );
+      for (const [column, text] of [
+        ['user_id', 'user_id::text'],
+        ['name', 'upper(name)'],
+        ['email', 'email'],
+        ['email', 'email_pending'],
+        ['phone', 'phone'],
+      ])
+        await service.rows(
+          `with operation as (
+             insert into operations (operation_id, kind, permission, status, actor_type, actor_id, request)
+             select gen_random_uuid(), 'import', 'user:import', 'done', 'user', user_id, '{}'
+             from users
+             where user_id = $1
+             returning operation_id
+           )
+           insert into operation_skipped (operation_id, line, errors, cells, identities)
+           select operation_id, 2, '[]', to_jsonb(users) || jsonb_build_object($2::text, ${text}), array[lower(${text})]
+           from operation, users
+           where user_id = $1`,
+          [user_id, column],
+        );
       const marked = async () => {
         const found: string[] = [];
         for (const { name, text } of marks)
-          for (const table of ['users', 'user_search', 'user_tombstones', 'events', 'operations', 'idempotency_keys'])
+          for (const table of [
+            'users',
+            'user_search',
+            'user_tombstones',
+            'events',
+            'operations',
+            'operation_skipped',
+            'idempotency_keys',
+          ])
             if ((await service.rows(`select 1 from ${table} t where t::text ilike $1`, [`%${text}%`])).length > 0)
               found.push(`${name} in ${table}`);
         return found;
@@ -115,6 +144,7 @@ describe('the table of user fields', () => {
       expect(before).toEqual(
         expect.arrayContaining(userFieldsWith('identifying').map((name) => `${name} in operations`)),
       );
+      expect(before).toEqual(expect.arrayContaining(marks.map(({ name }) => `${name} in operation_skipped`)));
       expect((await service.delete(`/user/${user_id}?purge=true`, { token })).status).toBe(204);
       expect(await marked()).toEqual([]);
       const [kept] = await service.rows<{ changes: object }>(

@@ -123,6 +123,12 @@ describe('the migrations', () => {
       insert into user_tombstones (user_id)
       select user_id
       from users;
+      insert into operations (operation_id, kind, permission, status, actor_type, actor_id, request)
+      select user_id, 'import', 'user:import', 'done', 'user', user_id, '{}'
+      from users;
+      insert into operation_skipped (operation_id, line, errors)
+      select user_id, 2, '[]'
+      from users;
       insert into signing_keys (kid, public_jwk, private_key)
       values ('k', '{}', 'x')`);
     await undoAll();
@@ -147,6 +153,50 @@ describe('the migrations', () => {
     // Control: the same comparison finds a difference, so it does read this database.
     await client.query('drop index events_target_id_idx; alter table users alter column phone set not null');
     expect((await dataSource.driver.createSchemaBuilder().log()).upQueries.length).toBeGreaterThan(1);
+  });
+
+  it('lists the failed rows of earlier imports with their errors, and restores them', async () => {
+    await dataSource.runMigrations();
+    await undoTo('KeepSkippedRows1795200024000');
+    const failed = (line: number) => ({ line, pointer: '/name', reason: 'field.malformed', detail: 'must be a name' });
+    const skipped = Array.from({ length: 150 }, (_, i) => failed(2 + i));
+    const staged = [
+      { line: 2, values: { name: 'ada' }, size: 3 },
+      { line: 3, fault: { code: 'field.unknown' }, size: 100 },
+    ];
+    await client.query(
+      `insert into operations (operation_id, kind, permission, status, actor_type, actor_id, request, skipped)
+       select gen_random_uuid(), kind, 'user:import', 'done', 'user', gen_random_uuid(), '{}', skipped
+       from (values ('import', $1::jsonb), ('import', '[]'), ('change', '[{"user_id": "u", "reason": "r"}]'))
+         as made (kind, skipped)`,
+      [JSON.stringify(skipped)],
+    );
+    await client.query(
+      `insert into operation_batches (operation_id, number, rows)
+       select operation_id, 0, $1::jsonb from operations where kind = 'import' limit 1`,
+      [JSON.stringify(staged)],
+    );
+    const stored = async () =>
+      (
+        await client.query<{ skipped: object[] }>(
+          'select kind, skipped from operations order by kind, jsonb_array_length(skipped)',
+        )
+      ).rows;
+    const rows = async () =>
+      (await client.query<{ rows: object[] }>('select rows from operation_batches')).rows[0]?.rows;
+    const before = await stored();
+    await dataSource.runMigrations();
+    const errors = [{ pointer: '/name', code: 'field.malformed', detail: 'must be a name' }];
+    const kept = await client.query('select line, errors, cells from operation_skipped order by line');
+    expect(kept.rows).toEqual(skipped.map(({ line }) => ({ line, errors, cells: null })));
+    const [change, empty, listed] = await stored();
+    expect([change, empty]).toEqual(before.slice(0, 2));
+    expect(listed?.skipped).toEqual(
+      skipped.slice(0, 100).map(({ line }) => ({ line, reason: 'field.malformed', errors })),
+    );
+    expect(await rows()).toEqual([staged[0], { line: 3, faults: [{ code: 'field.unknown' }], size: 100 }]);
+    await undoTo('KeepSkippedRows1795200024000');
+    expect([await stored(), await rows()]).toEqual([before, staged]);
   });
 
   it('adds the job title without rewriting a table or updating a row, and removes it from searches', async () => {

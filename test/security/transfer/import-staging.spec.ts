@@ -1,4 +1,6 @@
 import { Readable } from 'node:stream';
+import { skippedLimits } from '../../../src/operations/operations.service';
+import { errorsIn } from '../../support/imports';
 import { until } from '../../support/until';
 import { TestService } from '../../support/service';
 
@@ -9,6 +11,7 @@ const rows = 1_500;
 describe('the staging of invalid import rows', () => {
   let service: TestService;
   beforeAll(async () => {
+    Object.assign(skippedLimits, { rows: 200, bytes: 60_000 });
     service = await TestService.start();
   });
   afterAll(() => service.close());
@@ -47,16 +50,16 @@ describe('the staging of invalid import rows', () => {
   ];
 
   it.each(bad)(
-    'stores only the fault of a row with %s, however long the row is (H21)',
-    async (_what, text, pointer, code) => {
-      let staged: { rows: number; bytes: number; content: boolean } | undefined;
+    'keeps little of many rows with %s, however long they are, and no secret (B26, P10)',
+    async (what, text, pointer, code) => {
+      let staged: { rows: number; bytes: number; secrets: number } | undefined;
       const staging = () =>
-        service.rows<{ rows: number; bytes: number; content: boolean }>(
+        service.rows<{ rows: number; bytes: number; secrets: number }>(
           `
             select
               coalesce(sum(jsonb_array_length(rows)), 0)::integer as rows,
               coalesce(sum(length(rows::text)), 0)::integer as bytes,
-              coalesce(bool_or(rows::text ~ 'never-to-be-stored|example.com'), false) as content
+              (count(*) filter (where rows::text ~ 'never-to-be-stored'))::integer as secrets
             from operation_batches`,
         );
       async function* file() {
@@ -72,15 +75,34 @@ describe('the staging of invalid import rows', () => {
         payload: Readable.from(file()),
         headers: { authorization: `Bearer ${service.admin.token}`, 'content-type': 'application/x-ndjson' },
       });
-      const body = answer.json<{ failed_count: number; failed: { pointer: string; code: string }[] }>();
-      expect([answer.statusCode, body.failed_count]).toEqual([200, rows]);
-      expect([body.failed[0]?.pointer, body.failed[0]?.code]).toEqual([pointer, code]);
-      expect(staged?.content).toBe(false);
-      expect((staged?.bytes ?? Infinity) / (staged?.rows ?? 1)).toBeLessThan(250);
-      const [kept] = await service.rows<{ bytes: number }>(
-        `select max(length(skipped::text)) as bytes from operations`,
+      const body = answer.json();
+      expect([answer.statusCode, body.skipped_count, body.skipped.length]).toEqual([200, rows, 100]);
+      const [first] = errorsIn(body);
+      expect([first?.pointer, first?.code]).toEqual([pointer, code]);
+      // Values of known columns are kept for correction, within the limit.
+      const isKept = ['/first_name', '/roles'].includes(pointer);
+      expect([what, (staged?.secrets ?? 0) > 0]).toEqual([what, isKept]);
+      expect(staged?.bytes).toBeLessThan(skippedLimits.bytes + text.length + 250 * (staged?.rows ?? 0));
+      const [kept] = await service.rows<{ rows: number; bytes: number; secrets: number }>(
+        `
+          select
+            count(*)::integer as rows,
+            sum(length(errors::text) + coalesce(length(cells::text), 0))::integer as bytes,
+            (count(*) filter (where s::text ~ 'never-to-be-stored'))::integer as secrets
+          from operation_skipped s
+          where operation_id = $1`,
+        [body.operation_id],
       );
-      expect(kept?.bytes).toBeLessThan(250 * rows);
+      expect(kept?.rows).toBeGreaterThan(1);
+      expect(kept?.rows).toBeLessThanOrEqual(skippedLimits.rows);
+      expect(kept?.bytes).toBeLessThanOrEqual(skippedLimits.bytes);
+      expect([what, (kept?.secrets ?? 0) > 0]).toEqual([what, isKept]);
+      const [listed] = await service.rows<{ bytes: number; secrets: boolean }>(
+        `select length(skipped::text) as bytes, skipped::text ~ 'never-to-be-stored' as secrets
+         from operations where operation_id = $1`,
+        [body.operation_id],
+      );
+      expect([listed?.secrets, (listed?.bytes ?? Infinity) < 30_000]).toEqual([false, true]);
     },
   );
 });
