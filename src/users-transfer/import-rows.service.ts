@@ -178,10 +178,12 @@ export class ImportRowsService {
 }
 
 const hiddenConflict: FieldError = {
+  pointer: '',
   code: 'field.conflict',
   detail: 'has a taken name, address or id; after too many conflicts in an hour the field is not named',
 };
 const uncheckedRow: FieldError = {
+  pointer: '',
   code: 'field.conflict',
   detail: 'was not checked, because there were too many conflicts in an hour',
 };

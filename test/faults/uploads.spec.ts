@@ -270,7 +270,7 @@ describe('interrupted uploads', () => {
   it('receives a slow file as long as data flows, and disconnects it once it is silent', async () => {
     await flowing;
     await until(async () => Promise.resolve(slow['flowing']!.status > 0), 15_000);
-    expect(slow['flowing']!.received).toContain('"created":55');
+    expect(slow['flowing']!.received).toContain('"changed":55');
     await slow['stalled']!.ended;
     await until(async () => (await service.rows(`select 1 from operations where request_id = 'stalled'`)).length === 0);
     expect(await usersLike('stalled')).toEqual([]);

@@ -40,20 +40,22 @@ export interface MatrixRow {
 
 /** Returns the rows about operations. Each cell requests an operation of its user. */
 export function operationRows(service: () => TestService): Record<string, MatrixRow> {
-  const about = async (method: string, action: string, { login, target }: Cell) => {
+  const about = async (method: string, action: string, { login, target }: Cell, permission = 'user:update') => {
     const id = randomUUID();
     await service().rows(
       `
         insert into operations (operation_id, kind, permission, status, actor_id, request, finished_at)
-        values ($1, 'change', 'user:update', 'done', $2, '{}', now())`,
-      [id, target.user_id],
+        values ($1, $3, $4, 'done', $2, '{}', now())`,
+      [id, target.user_id, permission === 'user:import' ? 'import' : 'change', permission],
     );
     return service().send(method, `/user/operation/${id}${action}`, login);
   };
-  const expected = (then: string) => (cell: Cell) => {
-    if (!['user:update', 'user:delete', 'user:import'].some(cell.holds)) return '403 access.denied';
-    return cell.holds('user:update') && (cell.seesAll || cell.relation === 'own') ? then : '404 operation.not_found';
-  };
+  const expected =
+    (then: string, permission = 'user:update') =>
+    (cell: Cell) => {
+      if (!['user:update', 'user:delete', 'user:import'].some(cell.holds)) return '403 access.denied';
+      return cell.holds(permission) && (cell.seesAll || cell.relation === 'own') ? then : '404 operation.not_found';
+    };
   const row = (method: string, action: string, then: string): MatrixRow => ({
     permission: null,
     related: relations,
@@ -62,6 +64,12 @@ export function operationRows(service: () => TestService): Record<string, Matrix
   });
   return {
     'GET /user/operation/{operation_id}': row('GET', '', '200'),
+    'GET /user/operation/{operation_id}/skipped': {
+      permission: null,
+      related: relations,
+      send: (cell) => about('GET', '/skipped', cell, 'user:import'),
+      expected: expected('200', 'user:import'),
+    },
     'POST /user/operation/{operation_id}/cancel': row('POST', '/cancel', '202'),
     'POST /user/operation/{operation_id}/undo': row('POST', '/undo', '409 operation.not_undoable'),
     'GET /user/operation/list': {
