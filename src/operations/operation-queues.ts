@@ -3,7 +3,7 @@ import { type OperationKind, operationKinds } from './operation.entity';
 /** Name of the job that runs operations. */
 export const operationJob = 'run-operations';
 
-/** Limits of the skipped rows of a file that an operation keeps. The first limit reached applies. */
+/** Limits of the skipped rows that an operation keeps. The first limit reached applies. */
 export interface SkippedLimits {
   rows: number;
   /** size of the faults and cells */

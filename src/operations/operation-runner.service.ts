@@ -177,7 +177,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     const outcome = await handler.run(operation, number, prepared);
     await this.batches.finish(operation_id, number, outcome, skippedMax);
     const { skipped_rows = [] } = outcome;
-    // `skipped_count` is the count before this batch. The transaction holds the lock of the operation.
+    // `skipped_count` is the count before this batch, because the operation is locked.
     if (skipped_rows.length > 0 && operation.skipped_count < skippedLimits.rows)
       await this.skippedRows.add(operation_id, skipped_rows, skippedLimits);
     return 'worked';

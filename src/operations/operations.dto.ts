@@ -30,7 +30,7 @@ export class SkippedRowResponse {
   /** all errors of the row */
   errors!: FieldErrorResponse[];
   /**
-   * texts by column, as in a CSV file; `password_hash` is replaced by `(removed)`, unknown fields are
+   * texts by column, as in a CSV file; `(removed)` replaces `password_hash`, unknown fields are
    * left out; null if the row could not be read, or if a user in it was purged
    */
   cells!: Record<string, string> | null;
@@ -72,11 +72,11 @@ export class OperationResponse {
   /** number of skipped users or rows by reason */
   skipped_reasons!: Record<string, number>;
   /**
-   * the first 100 skipped users or rows; `GET /user/operation/{operation_id}/skipped` returns all rows
-   * that an import skipped
+   * the first 100 skipped users or rows; `GET /user/operation/{operation_id}/skipped` returns all
+   * rows that an import skipped
    */
   skipped!: SkippedResponse[];
-  /** until when the skipped rows of an import can be read; null before its end and if it has none */
+  /** until when the skipped rows of an import can be read; null before its end and without them */
   skipped_until!: Date | null;
   /** users or rows per second so far; null before the first batch is done */
   rate_per_second!: number | null;

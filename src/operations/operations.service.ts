@@ -221,7 +221,7 @@ export class OperationsService {
     await this.operations.eraseValues(fields, values.filter((value) => value !== null && value !== '') as string[]);
   }
 
-  /** Removes the cells of skipped rows that contain an id, name, address or phone of a purged user. */
+  /** Removes the cells of skipped rows with an id, name, address or phone of a purged user. */
   async eraseRows(identities: (string | null)[]): Promise<void> {
     await this.skippedRows.erase(identities.flatMap((identity) => identity?.toLowerCase() ?? []));
   }

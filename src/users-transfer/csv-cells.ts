@@ -2,7 +2,7 @@ import { readJson } from '../common/http/body-parsers';
 import type { CellForm } from '../users/user-fields';
 import { unguarded } from './csv-formula';
 
-/** Texts that a spreadsheet would change to a number or a date. The SQL of exports has them too. */
+/** Texts that a spreadsheet would change to a number or a date, as in the SQL of exports. */
 const numeric = /^[-+0-9.,eE]*$/;
 
 /**

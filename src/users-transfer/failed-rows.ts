@@ -25,9 +25,9 @@ export function toFailedRow({ line, values, cells: stored }: ImportLine, errors:
 }
 
 /**
- * Returns the cells of a row by column, as they are kept for correction. Contains only columns of an
- * export: neither a password hash nor an unknown field, which may be a password, is kept (P10).
- * Returns null for a row that could not be read.
+ * Returns the cells of a row by column, as they are kept for correction, or null for a row that
+ * could not be read. Contains only columns of an export: neither a password hash nor an unknown
+ * field, which may be a password, is kept (P10).
  */
 export function cellsOf(values: Record<string, unknown> | undefined): Record<string, string> | null {
   if (values === undefined) return null;

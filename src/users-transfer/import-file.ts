@@ -131,8 +131,8 @@ function readHeader(cells: string[], line: number): string[] {
 }
 
 /**
- * Reads the cells of a row. An empty cell is no value, and so is a missing one: Excel leaves out the
- * delimiters after the last cell of 16 rows.
+ * Reads the cells of a row. An empty or missing cell is no value: Excel leaves out the delimiters
+ * after the last cell of 16 rows.
  */
 function readRow(header: string[], cells: string[], line: number): ImportLine {
   if (cells.slice(header.length).some((cell) => cell !== '')) {

@@ -14,7 +14,7 @@ const fields = fieldsOf(ImportRow);
 const times = ['created_at', 'email_verified_at', 'last_login_at', 'last_seen_at', 'password_changed_at'] as const;
 const clockSkewMs = 60_000;
 const pointerMax = 256;
-/** Maximum number of faults of a row: a row of another system may have any number of unknown fields. */
+/** Maximum number of faults of a row, which may have any number of unknown fields. */
 const faultsMax = 20;
 
 /** The user of a row. Null stands for no value. */

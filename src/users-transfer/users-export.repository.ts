@@ -9,7 +9,7 @@ import { userFilterSql } from '../users/user-list.sql';
 import { visibleUsers } from '../users/users.sql';
 import { ignoredColumns, importColumns, transferColumns, type TransferFormat } from './transfer-columns';
 
-/** Texts that a spreadsheet would change to a number or a date. The reader of cells has them too. */
+/** Texts that a spreadsheet would change to a number or a date, as in `csv-cells.ts`. */
 const numeric = '^[-+0-9.,eE]*$';
 /** Rows per round trip: enough to hide its latency, few enough to keep the memory small. */
 const rowsPerFetch = 100;

@@ -76,8 +76,8 @@ export class UsersExportService {
   }
 
   /**
-   * Exports the rows that an import skipped: their lines, errors and cells. Records the event before
-   * the first line. Counts as an export of the actor.
+   * Exports the rows that an import skipped: their lines, errors and cells. Records the event
+   * before the first line. Counts as an export of the actor.
    * @param gone ends the export and its database query
    * @throws access.denied, operation.not_found, request.rate_limited, service.overloaded
    */

@@ -154,8 +154,8 @@ async function* batchesOf(file: UploadedFile, limits: SkippedLimits): AsyncGener
 }
 
 /**
- * Replaces an invalid row by its faults and, within the limits of the operation, its cells: many long
- * invalid rows must not fill the database. Subtracts the row from the limits.
+ * Replaces an invalid row by its faults and, within the limits of the operation, its cells: many
+ * long invalid rows must not fill the database. Subtracts the row from the limits.
  */
 function withoutBadContent(read: ImportLine, left: SkippedLimits): ImportLine {
   const { line, values, size } = read;

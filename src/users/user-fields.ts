@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type { UserEntity } from './user.entity';
 
 /**
- * Form of a field in a CSV file of users. `code` is text that needs neither quotes nor escapes, `list`
- * is a list of texts without `;`.
+ * Form of a field in a CSV file of users. `code` is text that needs neither quotes nor escapes,
+ * `list` is a list of texts without `;`.
  */
 export type CellForm = 'text' | 'code' | 'list' | 'json' | 'boolean' | 'time' | 'address';
 

@@ -82,7 +82,7 @@ describe('slow and large uploads', () => {
     await connection.send('0\r\n\r\n');
     await until(() => Promise.resolve(connection.status > 0));
     expect([connection.status, connection.error]).toEqual([200, null]);
-    expect(connection.received).toContain(`"created":${(longMs / 250) * 10},`);
+    expect(connection.received).toContain(`"changed":${(longMs / 250) * 10},`);
   });
 
   it('ends an accepted upload that falls below the minimum rate, and stores no part of it (H21)', async () => {

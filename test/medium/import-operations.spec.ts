@@ -86,7 +86,9 @@ describe('imports as operations', () => {
     const path = `/user/operation/${body.operation_id}/skipped`;
     const pages = [];
     for (let cursor: string | null = ''; cursor !== null;) {
-      const page = (await service.get(`${path}?per_page=80${cursor && `&cursor=${cursor}`}`, service.admin)).body;
+      const page: { items: { line: number }[]; total: object; next_cursor: string | null } = (
+        await service.get(`${path}?per_page=80${cursor && `&cursor=${cursor}`}`, service.admin)
+      ).body;
       expect(page.total).toEqual({ value: 200, relation: 'eq' });
       pages.push(linesOf(page.items));
       cursor = page.next_cursor;
@@ -137,8 +139,10 @@ describe('imports as operations', () => {
     Object.assign(second, { name: 'fix-3' });
     Object.assign(third, { carrier_id: 'c1' });
     const quoted = (cell: string) => (cell === '' ? '' : `"${cell.replaceAll('"', '""')}"`);
-    const file = (list: Record<string, string>[]) =>
-      `\ufeff${[Object.keys(first), ...list.map((row) => Object.values(row))].map((row) => row.map(quoted).join(';')).join('\r\n')}\r\n`;
+    const file = (list: Record<string, string>[]) => {
+      const lines = [Object.keys(first), ...list.map((row) => Object.values(row))];
+      return `\ufeff${lines.map((line) => line.map(quoted).join(';')).join('\r\n')}\r\n`;
+    };
     const again = (await send(file(rows))).body;
     expect([again.changed, errorsIn(again)]).toMatchObject([2, [{ line: 2, pointer: '/roles' }]]);
     first['roles'] = 'carrier_user';

@@ -1,14 +1,17 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { parse } from 'csv-parse/sync';
 import { unguarded } from '../../../src/users-transfer/csv-formula';
-import { TestService } from '../../support/service';
+import { errorsIn } from '../../support/imports';
+import { type TestLogin, TestService } from '../../support/service';
 
 describe('users in files', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
     await service.rows(`insert into roles (name, user_types, permissions) values
-      ('exporter', '{system,carrier}', '{user:export}'), ('purger', '{system}', '{user:export,user:purge}')`);
+      ('exporter', '{system,carrier}', '{user:export}'), ('purger', '{system}', '{user:export,user:purge}'),
+      ('importer', '{system,carrier}', '{user:import}')`);
   });
   afterAll(() => service.close());
 
@@ -107,5 +110,110 @@ describe('users in files', () => {
       [callers.map(({ user_id }) => user_id)],
     );
     expect(events.map(({ carrier_id }) => carrier_id)).toEqual(['c1', null]);
+  });
+
+  const importRows = (rows: object[], { token }: { token: string }) =>
+    service.post('/user/import', {
+      token,
+      body: rows.map((one) => JSON.stringify(one)).join('\n'),
+      headers: { 'content-type': 'application/x-ndjson' },
+    });
+  const row = (name: string, more: object) => ({
+    user_type: 'carrier',
+    name,
+    email: `${name}@example.com`,
+    carrier_id: 'c1',
+    ...more,
+  });
+
+  /** Imports one user, and rows that fail with hashes and a password. */
+  const failing = async (login: { token: string }, name: string) => {
+    const md5 = createHash('md5').update('canary').digest('hex');
+    const { body } = await importRows(
+      [
+        row(name, { last_name: '=HYPERLINK("http://evil.example")', password_hash: md5 }),
+        row(name, { last_name: '=HYPERLINK("http://evil.example")', password_hash: md5 }),
+        row(`${name}-2`, { last_name: '@SUM(A1)', password_hash: `${md5}!` }),
+        row(`${name}-3`, { first_name: '-1', password: 'canary-password' }),
+        row(`${name} 4`, { phone: '+4312345678' }),
+      ],
+      login,
+    );
+    expect(body).toMatchObject({ changed: 1, skipped_count: 4 });
+    return body.operation_id as string;
+  };
+  const skipped = (operation_id: string, { token }: { token: string }, accept = 'text/csv') =>
+    service.get(`/user/operation/${operation_id}/skipped`, { token, headers: { accept } });
+
+  it('keeps no hash and no password of failed rows for correction, and says what was removed (P10)', async () => {
+    const operation_id = await failing(service.admin, 'canaries');
+    const file = await skipped(operation_id, service.admin);
+    const page = await skipped(operation_id, service.admin, 'application/json');
+    const kept = (await service.rows('select s::text as text from operation_skipped s'))
+      .map((row) => row['text'])
+      .join();
+    const md5 = createHash('md5').update('canary').digest('hex');
+    for (const text of [file.text, page.text, kept])
+      expect(text).not.toMatch(new RegExp(`${md5}|canary-password|argon2`));
+    const cells = (page.body.items as { cells: Record<string, string> }[]).map((item) => item.cells['password_hash']);
+    expect(cells).toEqual(['(removed)', '(removed)', undefined, undefined]);
+    // The hash was lost on the way, so the row must not become a user without a password.
+    const again = await service.post('/user/import', {
+      token: service.admin.token,
+      body: file.text.replace(',canaries,', ',canaries-5,').replace(',canaries@', ',canaries-5@'),
+      headers: { 'content-type': 'text/csv' },
+    });
+    expect(errorsIn(again.body).filter(({ line }) => line === 2)).toMatchObject([{ pointer: '/password_hash' }]);
+  });
+
+  it('writes the cells of failed rows as text for a spreadsheet, and imports them unchanged (O10)', async () => {
+    const operation_id = await failing(service.admin, 'formulas');
+    const { text } = await skipped(operation_id, service.admin);
+    const rows = rowsOf(text);
+    for (const cell of rows.flatMap((row) => Object.values(row))) expect(cell).not.toMatch(/^[=+\-@\t\r\n]/);
+    const { body } = await skipped(operation_id, service.admin, 'application/json');
+    const kept = (body.items as { cells: Record<string, string> }[]).map(({ cells }) => cells);
+    expect(rows.map((row) => unguarded(row['last_name'] ?? ''))).toEqual(kept.map((cells) => cells['last_name'] ?? ''));
+    expect(rows.at(-1)?.['phone']).toBe("'+4312345678");
+  });
+
+  it('shows failed rows only to callers who may see the import (Z25)', async () => {
+    await service.rows(`insert into roles (name, user_types, permissions, may_grant) values
+      ('bystander', '{system}', '{user:read,user:update,user:export}', '{}')`);
+    const importer = await service.loginAs({ carrier_id: 'c1', roles: ['importer'] });
+    const operation_id = await failing(importer, 'mine');
+    const others: [string, TestLogin][] = [
+      ['same carrier', await service.loginAs({ carrier_id: 'c1', roles: ['importer'] })],
+      ['other carrier', await service.loginAs({ carrier_id: 'c2', roles: ['importer'] })],
+      ['limited', await service.loginAs({ user_type: 'system', roles: ['importer'], carrier_scope: ['c1'] })],
+      ['other permissions', await service.loginAs({ user_type: 'system', roles: ['bystander'] })],
+      ['no permission', await service.loginAs({ carrier_id: 'c1', roles: ['carrier_user'] })],
+    ];
+    for (const [title, login] of others)
+      for (const accept of ['text/csv', 'application/json']) {
+        const { status, text } = await skipped(operation_id, login, accept);
+        expect([title, accept, status]).toEqual([title, accept, title === 'no permission' ? 403 : 404]);
+        expect(text).not.toContain('mine');
+      }
+    expect((await service.get(`/user/operation/${operation_id}/skipped`)).status).toBe(401);
+    for (const login of [importer, await service.loginAs({ user_type: 'system', roles: ['importer'] }), service.admin])
+      expect((await skipped(operation_id, login)).text).toContain('mine-2');
+    const cursor = (await service.get(`/user/operation/${operation_id}/skipped?per_page=1`, importer)).body.next_cursor;
+    const foreign = `/user/operation/${await failing(importer, 'more')}/skipped?cursor=${cursor}`;
+    expect((await service.get(foreign, importer)).body.code).toBe('page.cursor_invalid');
+    const page = await service.get(`/user/operation/${operation_id}/skipped?per_page=1`, {
+      token: importer.token,
+      headers: { accept: 'text/csv' },
+    });
+    expect([page.status, page.body.errors]).toMatchObject([
+      400,
+      [{ parameter: 'per_page', code: 'parameter.conflict' }],
+    ]);
+  });
+
+  it('shows no skipped rows of other operations, which keep none', async () => {
+    const { body } = await service.patch('/user/all?carrier_id=nowhere', { ...service.admin, body: { locale: 'de' } });
+    const { status, body: problem } = await skipped(body.operation_id, service.admin);
+    expect([status, problem.code]).toEqual([404, 'operation.not_found']);
   });
 });
