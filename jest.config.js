@@ -12,7 +12,7 @@ const swc = [
   },
 ];
 
-const esModules = ['@nestjs', 'content-disposition', 'cookie', 'jose', 'uuid', 'oauth4webapi', 'openapi-fetch'];
+const esModules = ['@nestjs', 'jose', 'uuid', 'oauth4webapi', 'openapi-fetch'];
 
 /** @type {import('jest').Config} */
 module.exports = {
