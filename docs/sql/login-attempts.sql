@@ -42,27 +42,28 @@ on conflict (account, address) do update set (failures, locked_until, pending, u
       case
         when lost.count = 0 then counter.locked_until
         else greatest(counter.locked_until, case
-          when counter.failures + lost.count >= $13::integer then timestamptz '9999-12-31 23:59:59.999Z'
+          when counter.failures + lost.count >= $13::integer
+          then timestamptz '9999-12-31 23:59:59.999Z'
           when counter.failures + lost.count >= $14::integer
-          then to_timestamp(lost.latest + $15::integer) + least(3600, 30 * power(2, counter.failures + lost.count - $16::integer)) * interval '1 second'
+          then to_timestamp(lost.latest + $15::integer) + least($16::integer, $17::integer * power(2, counter.failures + lost.count - $18::integer)) * interval '1 second'
         end)
       end as locked_until
     from (select clock_timestamp() as moment) clock,
       lateral (
         select
-          coalesce(jsonb_object_agg(key, value::float8) filter (where not (value::float8 <= extract(epoch from moment) - $17::integer)), '{}') as pending,
-          (count(*) filter (where value::float8 <= extract(epoch from moment) - $18::integer))::integer as count,
-          max(value::float8) filter (where value::float8 <= extract(epoch from moment) - $19::integer) as latest
+          coalesce(jsonb_object_agg(key, value::float8) filter (where not (value::float8 <= extract(epoch from moment) - $19::integer)), '{}') as pending,
+          (count(*) filter (where value::float8 <= extract(epoch from moment) - $20::integer))::integer as count,
+          max(value::float8) filter (where value::float8 <= extract(epoch from moment) - $21::integer) as latest
         from jsonb_each_text(counter.pending)
       ) lost
   ) settled
 )
 returning
-  $20::text as attempt_id,
+  $22::text as attempt_id,
   account,
   address,
   clock_timestamp() as began_at,
-  pending ? $21::text as admitted,
+  pending ? $23::text as admitted,
   failures,
   coalesce(greatest(0, ceil(extract(epoch from locked_until - clock_timestamp()))), 0)::float8
   as locked_seconds;
@@ -90,9 +91,10 @@ set (failures, locked_until, pending, used_on) = (
   select
     settled.failures + 1,
     case
-      when settled.failures + 1 >= $1::integer then timestamptz '9999-12-31 23:59:59.999Z'
+      when settled.failures + 1 >= $1::integer
+      then timestamptz '9999-12-31 23:59:59.999Z'
       when settled.failures + 1 >= $2::integer
-      then settled.moment + least(3600, 30 * power(2, settled.failures + 1 - $3::integer)) * interval '1 second'
+      then settled.moment + least($3::integer, $4::integer * power(2, settled.failures + 1 - $5::integer)) * interval '1 second'
     end,
     settled.pending,
     current_date
@@ -104,22 +106,23 @@ set (failures, locked_until, pending, used_on) = (
       case
         when lost.count = 0 then counter.locked_until
         else greatest(counter.locked_until, case
-          when counter.failures + lost.count >= $4::integer then timestamptz '9999-12-31 23:59:59.999Z'
-          when counter.failures + lost.count >= $5::integer
-          then to_timestamp(lost.latest + $6::integer) + least(3600, 30 * power(2, counter.failures + lost.count - $7::integer)) * interval '1 second'
+          when counter.failures + lost.count >= $6::integer
+          then timestamptz '9999-12-31 23:59:59.999Z'
+          when counter.failures + lost.count >= $7::integer
+          then to_timestamp(lost.latest + $8::integer) + least($9::integer, $10::integer * power(2, counter.failures + lost.count - $11::integer)) * interval '1 second'
         end)
       end as locked_until
     from (select clock_timestamp() as moment) clock,
       lateral (
         select
-          coalesce(jsonb_object_agg(key, value::float8) filter (where not (value::float8 <= extract(epoch from moment) - $8::integer)), '{}') as pending,
-          (count(*) filter (where value::float8 <= extract(epoch from moment) - $9::integer))::integer as count,
-          max(value::float8) filter (where value::float8 <= extract(epoch from moment) - $10::integer) as latest
-        from jsonb_each_text(counter.pending - $11::text)
+          coalesce(jsonb_object_agg(key, value::float8) filter (where not (value::float8 <= extract(epoch from moment) - $12::integer)), '{}') as pending,
+          (count(*) filter (where value::float8 <= extract(epoch from moment) - $13::integer))::integer as count,
+          max(value::float8) filter (where value::float8 <= extract(epoch from moment) - $14::integer) as latest
+        from jsonb_each_text(counter.pending - $15::text)
       ) lost
   ) settled
 )
-where account = $12::text and address = $13::text and pending ? $14::text
+where account = $16::text and address = $17::text and pending ? $18::text
 returning failures, locked_until;
 
 -- release(attempt)
@@ -142,10 +145,10 @@ where ctid = any(array(
   from login_attempts
   where used_on < current_date - $1::integer
     and not (
-      failures >= $2::integer
+      coalesce(locked_until > now(), false)
       and exists (select from users where users.user_id::text = account and deleted_at is null)
     )
-  limit $3::integer
+  limit $2::integer
   for update skip locked
 ))
 returning 1;

@@ -89,6 +89,10 @@ function crossFaults(values: Settings): string[] {
 /**
  * Returns the secret of this installation, generated on the first start.
  * Only for the embedded database: several instances must share a configured secret.
+  if (values.LOCKOUT_MAX_SECONDS < values.LOCKOUT_FIRST_SECONDS)
+    faults.push('LOCKOUT_MAX_SECONDS: must be at least LOCKOUT_FIRST_SECONDS');
+  if (values.LOCKOUT_PERMANENT_FAILURES < values.LOCKOUT_FAILURES)
+    faults.push('LOCKOUT_PERMANENT_FAILURES: must be at least LOCKOUT_FAILURES');
  */
 function generatedSecret(dataDir: string): string {
   const file = join(dataDir, 'app-secret');

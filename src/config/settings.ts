@@ -63,6 +63,10 @@ export const accessTokenLifeMaxSeconds = 3_600;
 /**
  * All settings with name, format, default and description. `docs/config.md` and `.env.example` are
  * generated from it.
+/** Maximum number of wrong passwords in a row (NIST SP 800-63B §3.2.2). */
+const lockoutFailuresMax = 100;
+const lockoutMaxSeconds = 86_400;
+
  */
 export const settings = z.object({
   PORT: integer(0, 65_535).default(3000).describe('Port to listen on; 0 selects a free port'),
@@ -156,6 +160,21 @@ export const settings = z.object({
   REQUESTS_PER_ADDRESS_PER_MINUTE: perMinute(600).describe(
     'Maximum number of requests without a valid token per address and minute; 0 = no limit',
   ),
+  LOCKOUT_FAILURES: integer(1, lockoutFailuresMax)
+    .default(5)
+    .describe('Number of wrong passwords in a row after which an account is locked'),
+  LOCKOUT_FIRST_SECONDS: seconds(30, lockoutMaxSeconds).describe(
+    'Duration of the first account lockout; each further wrong password doubles it',
+  ),
+  LOCKOUT_MAX_SECONDS: seconds(3_600, lockoutMaxSeconds).describe(
+    'Maximum duration of an account lockout, at most one day',
+  ),
+  LOCKOUT_PERMANENT_FAILURES: integer(1, lockoutFailuresMax)
+    .default(100)
+    .describe(
+      'Number of wrong passwords in a row after which only a password reset unlocks the account, ' +
+        'at most 100 (NIST SP 800-63B)',
+    ),
   RESET_PAGE_URL: pageUrl.describe(
     'Page of a portal for setting a password, with `{token}`; unset: the page of the service',
   ),

@@ -1,18 +1,18 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { sql, type SqlFragment } from '../common/query/sql';
+import { CONFIG, type Config } from '../config/config';
 import { Database } from '../database/database';
 
-/**
- * Each failure from this one on locks the account. Before it, the number of open attempts is
- * limited to the failures that are left.
- */
-export const failuresMax = 5;
-/** From this failure on, only a password reset unlocks the account (NIST SP 800-63B §3.2.2). */
-export const permanentLockFailures = 100;
 /** A longer attempt belongs to a process that has crashed, and counts as a failure. */
 const leaseSeconds = 15;
 const knownDays = 30;
 const keptDays = 30;
+
+/** Settings of the account lockout. */
+type Lockout = Pick<
+  Config,
+  'LOCKOUT_FAILURES' | 'LOCKOUT_FIRST_SECONDS' | 'LOCKOUT_MAX_SECONDS' | 'LOCKOUT_PERMANENT_FAILURES'
+>;
 
 /** An open attempt. */
 export interface LoginAttempt {
@@ -57,9 +57,15 @@ export interface FailedAttempt {
  */
 @Injectable()
 export class LoginAttemptsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @Inject(CONFIG) private readonly lockout: Lockout,
+  ) {}
 
-  /** Begins an attempt if a place is free. Returns the state of the counter in both cases. */
+  /**
+   * Begins an attempt if a place is free. Returns the state of the counter in both cases.
+   * Before the first lock, the number of open attempts is limited to the failures that are left.
+   */
   async begin(attempt_id: string, { account, is_user, address }: AttemptRequest): Promise<AttemptState> {
     const began = sql`jsonb_build_object(${attempt_id}::text, extract(epoch from clock_timestamp()))`;
     const [row] = await this.database.runPrepared<AttemptState>(sql`
@@ -80,12 +86,12 @@ export class LoginAttemptsRepository {
           case
             when coalesce(settled.locked_until <= settled.moment, true)
               and (select count(*) from jsonb_object_keys(settled.pending))
-                < greatest(1, ${failuresMax}::integer - settled.failures)
+                < greatest(1, ${this.lockout.LOCKOUT_FAILURES}::integer - settled.failures)
             then settled.pending || ${began}
             else settled.pending
           end,
           current_date
-        from ${settledSql(sql`counter.pending`)} settled
+        from ${settledSql(sql`counter.pending`, this.lockout)} settled
       )
       returning
         ${attempt_id}::text as attempt_id,
@@ -130,10 +136,10 @@ export class LoginAttemptsRepository {
       set (failures, locked_until, pending, used_on) = (
         select
           settled.failures + 1,
-          ${lockSql(sql`settled.failures + 1`, sql`settled.moment`)},
+          ${lockSql(sql`settled.failures + 1`, sql`settled.moment`, this.lockout)},
           settled.pending,
           current_date
-        from ${settledSql(sql`counter.pending - ${attempt_id}::text`)} settled
+        from ${settledSql(sql`counter.pending - ${attempt_id}::text`, this.lockout)} settled
       )
       where account = ${account}::text and address = ${address}::text and pending ? ${attempt_id}::text
       returning failures, locked_until`);
@@ -163,7 +169,7 @@ export class LoginAttemptsRepository {
 
   /**
    * Deletes counters that were not used for 30 days, and returns their number.
-   * Keeps permanent locks of existing users.
+   * Keeps the locks of existing users: a lock that has not ended by then is permanent.
    */
   async removeOld(limit: number): Promise<number> {
     const rows = await this.database.run(sql`
@@ -173,7 +179,7 @@ export class LoginAttemptsRepository {
         from login_attempts
         where used_on < current_date - ${keptDays}::integer
           and not (
-            failures >= ${permanentLockFailures}::integer
+            coalesce(locked_until > now(), false)
             and exists (select from users where users.user_id::text = account and deleted_at is null)
           )
         limit ${limit}::integer
@@ -216,7 +222,7 @@ function seemsKnownSql(account: string, address: string): SqlFragment {
  * Renders the counter at this moment.
  * An attempt whose lease expired counts as a failure at the end of the lease.
  */
-function settledSql(pending: SqlFragment): SqlFragment {
+function settledSql(pending: SqlFragment, lockout: Lockout): SqlFragment {
   const isLost = sql`value::float8 <= extract(epoch from moment) - ${leaseSeconds}::integer`;
   const failures = sql`counter.failures + lost.count`;
   const lostAt = sql`to_timestamp(lost.latest + ${leaseSeconds}::integer)`;
@@ -227,7 +233,7 @@ function settledSql(pending: SqlFragment): SqlFragment {
             lost.pending,
             case
               when lost.count = 0 then counter.locked_until
-              else greatest(counter.locked_until, ${lockSql(failures, lostAt)})
+              else greatest(counter.locked_until, ${lockSql(failures, lostAt, lockout)})
             end as locked_until
           from (select clock_timestamp() as moment) clock,
             lateral (
@@ -240,11 +246,17 @@ function settledSql(pending: SqlFragment): SqlFragment {
         )`;
 }
 
-/** Renders the end of the lock after a failure: 30 s, doubled up to 1 h, and finally permanent. */
-function lockSql(failures: SqlFragment, moment: SqlFragment): SqlFragment {
+/**
+ * Renders the end of the lock after a failure: the first duration, doubled up to the maximum, and
+ * finally permanent.
+ */
+function lockSql(failures: SqlFragment, moment: SqlFragment, lockout: Lockout): SqlFragment {
+  const doublings = sql`${failures} - ${lockout.LOCKOUT_FAILURES}::integer`;
+  const seconds = sql`${lockout.LOCKOUT_FIRST_SECONDS}::integer * power(2, ${doublings})`;
   return sql`case
-            when ${failures} >= ${permanentLockFailures}::integer then timestamptz '9999-12-31 23:59:59.999Z'
-            when ${failures} >= ${failuresMax}::integer
-              then ${moment} + least(3600, 30 * power(2, ${failures} - ${failuresMax}::integer)) * interval '1 second'
+            when ${failures} >= ${lockout.LOCKOUT_PERMANENT_FAILURES}::integer
+              then timestamptz '9999-12-31 23:59:59.999Z'
+            when ${failures} >= ${lockout.LOCKOUT_FAILURES}::integer
+              then ${moment} + least(${lockout.LOCKOUT_MAX_SECONDS}::integer, ${seconds}) * interval '1 second'
           end`;
 }

@@ -1,21 +1,19 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { AppError } from '../common/errors/app-error';
 import { newId } from '../common/random';
+import { CONFIG, type Config } from '../config/config';
 import { JobsService } from '../jobs/jobs.service';
 import {
   type AttemptRequest,
   type AttemptState,
   type FailedAttempt,
-  permanentLockFailures,
-  failuresMax,
   type LoginAttempt,
   LoginAttemptsRepository,
 } from './login-attempts.repository';
 
 export type { AttemptRequest, FailedAttempt, LoginAttempt } from './login-attempts.repository';
 
-const lockMaxSeconds = 3_600;
-/** `Retry-After` of a permanent lock. */
+/** `Retry-After` of a permanent lock. No other lock lasts longer. */
 const foreverSeconds = 86_400;
 const batchMax = 1_000;
 
@@ -29,6 +27,7 @@ export class LoginAttemptsService implements OnModuleInit {
   constructor(
     private readonly attempts: LoginAttemptsRepository,
     private readonly jobs: JobsService,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   onModuleInit(): void {
@@ -44,7 +43,7 @@ export class LoginAttemptsService implements OnModuleInit {
     const state = await this.attempts.begin(newId(), request);
     if (state.admitted) return state;
     if (state.locked_seconds === 0) return null;
-    throw lockedError(state);
+    throw lockedError(state, this.config);
   }
 
   /**
@@ -85,10 +84,12 @@ export class LoginAttemptsService implements OnModuleInit {
   }
 }
 
-function lockedError({ failures, locked_seconds }: AttemptState): AppError {
-  const isForever = failures >= permanentLockFailures;
+function lockedError({ failures, locked_seconds }: AttemptState, config: Config): AppError {
+  const isForever = locked_seconds > foreverSeconds;
   const seconds = isForever ? foreverSeconds : locked_seconds;
-  const window = isForever ? foreverSeconds : Math.min(lockMaxSeconds, 30 * 2 ** (failures - failuresMax));
+  const doublings = Math.max(0, failures - config.LOCKOUT_FAILURES);
+  const lock = Math.min(config.LOCKOUT_MAX_SECONDS, config.LOCKOUT_FIRST_SECONDS * 2 ** doublings);
+  const window = isForever ? foreverSeconds : lock;
   return new AppError('auth.too_many_attempts', {
     detail: isForever
       ? 'Too many wrong passwords in a row. The account is locked until its password is reset. Request a reset link.'

@@ -4,7 +4,7 @@ import type { Actor } from '../../src/access/actor';
 import { CursorCodec } from '../../src/common/query/cursor';
 import { operatorsOf, parameterName } from '../../src/common/query/filter';
 import type { Operator } from '../../src/common/query/filter-value';
-import type { Config } from '../../src/config/config';
+import { type Config, loadConfig } from '../../src/config/config';
 import { dataSourceOptions } from '../../src/database/data-source';
 import { LoginAttemptsRepository } from '../../src/credentials/login-attempts.repository';
 import type { RolesService } from '../../src/roles/roles.service';
@@ -229,7 +229,8 @@ describe('query plans of 120,000 sessions', () => {
     const session_id = session?.session_id ?? '';
     const logIn = async (service: SessionsService, plans: string[]) => {
       const database = explaining(client, plans);
-      const [logins, attempts] = [new LoginsRepository(database), new LoginAttemptsRepository(database)];
+      const lockout = loadConfig({ DATABASE_URL: 'postgres://nowhere/nothing', APP_SECRET: appSecret });
+      const [logins, attempts] = [new LoginsRepository(database), new LoginAttemptsRepository(database, lockout)];
       const { user_id } = member;
       const found = await logins.find({ user_id });
       const attempt = await attempts.begin(missing, { account: user_id, is_user: true, address: '' });

@@ -88,6 +88,33 @@ describe('guessing passwords', () => {
     expect((await failTimes(5, user.name)).map(({ status }) => status)).toEqual(Array<number>(5).fill(401));
   });
 
+  it('applies the configured threshold, durations and hard stop (L5)', async () => {
+    const user = await service.createUser();
+    const { LOCKOUT_FAILURES, LOCKOUT_FIRST_SECONDS, LOCKOUT_MAX_SECONDS, LOCKOUT_PERMANENT_FAILURES } = service.config;
+    const usual = { LOCKOUT_FAILURES, LOCKOUT_FIRST_SECONDS, LOCKOUT_MAX_SECONDS, LOCKOUT_PERMANENT_FAILURES };
+    Object.assign(service.config, {
+      LOCKOUT_FAILURES: 2,
+      LOCKOUT_FIRST_SECONDS: 100,
+      LOCKOUT_MAX_SECONDS: 150,
+      LOCKOUT_PERMANENT_FAILURES: 4,
+    });
+    try {
+      const rounds: unknown[] = [];
+      for (let failure = 1; failure <= 4; failure++) {
+        expect((await attempt(user.name)).status).toBe(401);
+        if (failure === 1) continue;
+        const { status, headers } = await attempt(user.name, password);
+        rounds.push([status, headers['ratelimit-policy']]);
+        await elapse();
+      }
+      const policy = (seconds: number) => [429, `"account";q=1;w=${seconds}`];
+      expect(rounds).toEqual([policy(100), policy(150), policy(86_400)]);
+      expect((await attempt(user.name, password)).body.detail).toContain('locked until its password is reset');
+    } finally {
+      Object.assign(service.config, usual);
+    }
+  });
+
   it('accepts only a new password after a hundred failures in a row, and then logs in again (L5)', async () => {
     const user = await service.createUser();
     await attempt(user.name);
