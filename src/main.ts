@@ -11,6 +11,7 @@ import { lowerPoolPriority } from './common/pool-priority';
 import { type Config, loadConfig, serviceUrl, withDatabase } from './config/config';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/embedded-postgres';
 import { prepareDatabase } from './database/prepare';
+import { storeAddress } from './config/running-address';
 import { explainStartFault } from './start-fault';
 
 const stopWithinMs = 9_500;
@@ -25,6 +26,8 @@ const backlog = 4_096;
  */
 const heapGrowingPercent = 50;
 let app: NestFastifyApplication | null = null;
+/** Command that prints a new link. The image contains neither npm scripts nor a compiler. */
+const recoverCommand = require.main === module ? 'node dist/src/cli/cli.js admin-recover' : 'npm run admin:recover';
 let postgres: EmbeddedPostgres | null = null;
 let stopping: Promise<void> | null = null;
 
@@ -52,6 +55,7 @@ async function serve(config: Config): Promise<void> {
   await app.listen({ port: config.PORT, host: config.HOST, backlog });
   announce(config, await administrators.ensure());
 }
+  if (config.embedded) storeAddress(config);
 
 /**
  * Prints the addresses of the service to the terminal, or otherwise as JSON log lines.
@@ -69,7 +73,7 @@ function announce(config: Config, link: string | null): void {
     '',
     'The first administrator is "administrator". Set the password with this link. It works once, within an hour:',
     `  ${link}`,
-    '(for a new link: npm run admin:recover)',
+    `(for a new link: ${recoverCommand})`,
   ];
   const shown = process.stdout.isTTY ? lines : lines.map(asLog);
   writeNow(`${[...shown, ...(link === null ? [] : invitation)].join('\n')}\n`);

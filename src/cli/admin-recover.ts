@@ -1,12 +1,28 @@
 import { parseArgs } from 'node:util';
+import { currentTime } from '../common/clock';
+import { CONFIG, type Config, serviceUrl } from '../config/config';
 import { FirstAdministrator } from '../recovery/first-administrator.service';
 import { withApplication } from './application';
 
-/** Prints a one-time link with which an administrator sets a new password. */
+/**
+ * Prints the address of the service and a one-time link with which an administrator sets a new
+ * password.
+ */
 export async function adminRecover(args: string[]): Promise<void> {
-  const [name = 'administrator'] = parseArgs({ args, allowPositionals: true }).positionals;
+  const { positionals } = parseArgs({ args, allowPositionals: true });
+  const [login = 'administrator', ...others] = positionals;
+  if (others.length > 0) throw new Error('Name one administrator.');
   await withApplication(async (app) => {
     const administrators = app.get(FirstAdministrator);
-    console.log((await administrators.ensure()) ?? (await administrators.recover(name)));
+    const link = (await administrators.ensure()) ?? (await administrators.recover(login));
+    const config = app.get<Config>(CONFIG);
+    const expires_at = new Date(currentTime().getTime() + config.RESET_TOKEN_TTL_SECONDS * 1_000);
+    console.log(
+      [
+        `The address of the service is ${serviceUrl(config)} (PUBLIC_URL and BASE_PATH).`,
+        `Set a new password with this link. It works once, until ${expires_at.toISOString()}:`,
+        `  ${link}`,
+      ].join('\n'),
+    );
   });
 }

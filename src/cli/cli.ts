@@ -12,7 +12,8 @@ const commands = new Map<string | undefined, (args: string[]) => Promise<void>>(
 ]);
 
 const usage = `Commands:
-  admin-recover [name]            print a one-time link with which an administrator sets a new password
+  admin-recover [login]           print a one-time link with which an administrator sets a new password;
+                                  write a login that begins with - after --: admin-recover -- -ada
   migrate                         apply all pending migrations
   rotate-keys [--now] [--revoke]  create the next signing key; --now uses it as soon as all instances know it,
                                   --revoke uses it immediately and revokes all other keys`;
@@ -20,7 +21,7 @@ const usage = `Commands:
 /** `npm run cli -- <command>`; in the image `node dist/src/cli/cli.js <command>`. */
 runCommand(async () => {
   const [name, ...args] = process.argv.slice(2);
-  if (process.argv.includes('--help')) return console.log(usage);
+  if ([name, args[0]].includes('--help')) return console.log(usage);
   const command = commands.get(name);
   if (command === undefined) throw new Error(usage);
   await command(args);

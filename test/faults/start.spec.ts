@@ -10,7 +10,14 @@ import { openBrowser } from '../support/browser';
 import { isAlive, killServer, serverProcesses } from '../support/embedded-postgres-sandbox';
 import { until } from '../support/until';
 import { password } from '../support/service';
-import { freePort, runBuilt, type ServiceProcess, spawnBuilt, startServiceProcess } from '../support/built-program';
+import {
+  type Ended,
+  freePort,
+  runBuilt,
+  type ServiceProcess,
+  spawnBuilt,
+  startServiceProcess,
+} from '../support/built-program';
 
 const linkForm = /http:\/\/localhost:\d+\/auth\/reset\/[A-Za-z0-9_-]{43}/;
 
@@ -48,6 +55,9 @@ describe('the service with its embedded database', () => {
     expect(processes.length).toBeGreaterThan(3);
     return service;
   }
+
+  /** Returns the link that a command printed, on a line of its own. */
+  const linkOf = ({ stdout }: Ended) => new RegExp(`^  (${linkForm.source})$`, 'm').exec(stdout)?.[1] ?? '';
 
   /** Checks that no process of this server is left and that the service does not respond. */
   async function assertNoServer(): Promise<void> {
@@ -115,14 +125,20 @@ describe('the service with its embedded database', () => {
   });
 
   it('gives an administrator without access a new link while the service runs', async () => {
-    const recovered = await runBuilt('src/cli/cli.js', env(), ['admin-recover']);
+    // Without the port of the service, which the command finds in DATA_DIR.
+    const recovered = await runBuilt('src/cli/cli.js', { DATA_DIR: dataDir }, ['admin-recover']);
     expect([recovered.code, recovered.stderr]).toEqual([0, '']);
-    expect(recovered.stdout.trim()).toMatch(new RegExp(`^${linkForm.source}$`));
-    await setPasswordByPage(recovered.stdout.trim(), `${password} 2`);
+    expect(recovered.stdout).toContain(`The address of the service is http://localhost:${port} `);
+    await setPasswordByPage(linkOf(recovered), `${password} 2`);
     expect(await logIn('administrator', password)).toBe(401);
     expect(await logIn('administrator', `${password} 2`)).toBe(200);
-    const unknown = await runBuilt('src/cli/cli.js', env(), ['admin-recover', 'unknown']);
-    expect([unknown.code, unknown.stdout, unknown.stderr]).toEqual([1, '', 'user.not_found: User not found\n']);
+    // A login that begins with a dash is no option after `--`.
+    const unknown = [['unknown'], ['--', '-unknown']];
+    const ends = await Promise.all(
+      unknown.map((args) => runBuilt('src/cli/cli.js', env(), ['admin-recover', ...args])),
+    );
+    const end = { code: 1, stdout: '', stderr: 'user.not_found: User not found\n' };
+    expect(ends).toEqual([end, end]);
   });
 
   it('takes over after kill -9 with every acknowledged write (F4)', async () => {
@@ -145,7 +161,7 @@ describe('the service with its embedded database', () => {
     expect([recovered.code, recovered.stderr]).toEqual([0, '']);
     await assertNoServer();
     await start();
-    await setPasswordByPage(recovered.stdout.trim(), `${password} 3`);
+    await setPasswordByPage(linkOf(recovered), `${password} 3`);
     expect(await logIn('administrator', `${password} 3`)).toBe(200);
     expect(await service?.stop('SIGINT')).toBe(0);
     await assertNoServer();
