@@ -25,9 +25,9 @@ const backlog = 4_096;
  * The default is above 100.
  */
 const heapGrowingPercent = 50;
-let app: NestFastifyApplication | null = null;
 /** Command that prints a new link. The image contains neither npm scripts nor a compiler. */
 const recoverCommand = require.main === module ? 'node dist/src/cli/cli.js admin-recover' : 'npm run admin:recover';
+let app: NestFastifyApplication | null = null;
 let postgres: EmbeddedPostgres | null = null;
 let stopping: Promise<void> | null = null;
 
@@ -35,6 +35,7 @@ async function start(): Promise<void> {
   lowerPoolPriority();
   setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`);
   let config = loadConfig();
+  for (const warning of config.warnings) createLogger(config.LOG_LEVEL).warn(warning);
   if (config.embedded) {
     postgres = await startEmbeddedPostgres(config.DATA_DIR);
     config = withDatabase(config, postgres.url);
@@ -53,9 +54,9 @@ async function serve(config: Config): Promise<void> {
   const administrators = app.get(FirstAdministrator);
   if (config.ADMIN_PASSWORD !== undefined) await administrators.ensure();
   await app.listen({ port: config.PORT, host: config.HOST, backlog });
+  if (config.embedded) storeAddress(config);
   announce(config, await administrators.ensure());
 }
-  if (config.embedded) storeAddress(config);
 
 /**
  * Prints the addresses of the service to the terminal, or otherwise as JSON log lines.

@@ -9,6 +9,10 @@ import { EmbeddedPostgresError } from './embedded-postgres/embedded-postgres';
  * privilege.
  */
 const rejectedStates = /^(28|3D|42501)/;
+const missingPrivilege = '42501';
+/** Error codes of certificates that cannot be verified, and of other faults of TLS. */
+const tlsCodes = /CERT|^UNABLE_TO_|^ERR_(TLS|SSL|OSSL)_|^EPROTO$/;
+const withoutTls = 'The server does not support SSL connections';
 
 /**
  * Explains why the service cannot start, so that an operator can act on it.
@@ -26,13 +30,20 @@ export function explainStartFault(error: unknown): string | null {
   const { code = '', syscall, message } = firstOf(error);
   if (syscall === 'listen') return `The service cannot listen on HOST and PORT: ${message}`;
   // During the start the service connects only to the database.
+  const isTlsFault = tlsCodes.test(code) || message === withoutTls;
   if (
     fromDatabaseError(markDriverFault(firstOf(error))) === null &&
     !rejectedStates.test(code) &&
+    !isTlsFault &&
     message !== 'timeout expired'
   )
     return null;
-  return `The database of DATABASE_URL cannot be used: ${message}`;
+  const hint = isTlsFault
+    ? '. Check sslmode and sslrootcert in the URL (docs/operations.md, "TLS to PostgreSQL").'
+    : code === missingPrivilege
+      ? '. See docs/operations.md, "The database role".'
+      : '';
+  return `The database of DATABASE_URL cannot be used: ${message}${hint}`;
 }
 
 const variables: Record<string, string> = { '/email': 'ADMIN_EMAIL', '/password': 'ADMIN_PASSWORD' };

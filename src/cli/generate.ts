@@ -8,7 +8,7 @@ import { ownPermissions } from '../access/permissions';
 import { AppModule } from '../app.module';
 import { errorCodes } from '../common/errors/error-codes';
 import { loadConfig } from '../config/config';
-import { settings } from '../config/settings';
+import { secretSettings, settings } from '../config/settings';
 import { createDocument } from '../docs/document';
 import { eventCatalogue } from '../events/event-catalogue';
 import { runCommand } from './run-command';
@@ -102,7 +102,9 @@ function settingRows(): { name: string; fallback: string; meaning: string }[] {
   return Object.entries(settings.shape).map(([name, schema]) => {
     const unset = schema.safeParse(undefined);
     const fallback = unset.success && unset.data !== undefined ? String(unset.data) : '';
-    return { name, fallback, meaning: schema.description ?? '' };
+    const isSecret = (secretSettings as readonly string[]).includes(name);
+    const file = isSecret ? `. \`${name}_FILE\` names a file to read it from` : '';
+    return { name, fallback, meaning: `${schema.description}${file}` };
   });
 }
 
@@ -113,7 +115,8 @@ function configPage(): string {
   return page(
     'Configuration',
     'The service reads environment variables and a file `.env`. The environment takes precedence. ' +
-      'All variables are checked at start. If any is invalid, the service lists every fault and exits with status 1.',
+      'All variables are checked at start. If any is invalid, the service lists every fault and exits with status 1. ' +
+      'It logs a warning for each unknown variable that looks like a misspelled setting.',
     ['variable', 'default', 'meaning'],
     rows,
   );

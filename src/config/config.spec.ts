@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ConfigError, loadConfig } from './config';
 
 const nowhere = 'postgres://user:not-to-be-shown@127.0.0.1:1/nowhere';
@@ -47,6 +50,16 @@ const wrong: [string, Record<string, string>, string[]][] = [
     { DATABASE_URL: 'postgres://u:p@ss#w@127.0.0.1/x', APP_SECRET: appSecret },
     ['DATABASE_URL'],
   ],
+  [
+    'an unknown TLS mode',
+    { DATABASE_URL: 'postgres://u@127.0.0.1/x?sslmode=verify', APP_SECRET: appSecret },
+    ['DATABASE_URL'],
+  ],
+  [
+    'a root certificate that cannot be read',
+    { DATABASE_URL: 'postgres://u@127.0.0.1/x?sslrootcert=/nowhere/root.pem', APP_SECRET: appSecret },
+    ['DATABASE_URL'],
+  ],
   ['a direct URL without a database URL', { DATABASE_DIRECT_URL: nowhere }, ['DATABASE_DIRECT_URL']],
   ['an administrator password without an address', { ADMIN_PASSWORD: 'correct horse battery staple' }, ['ADMIN_EMAIL']],
   ['an invalid e-mail address', { ADMIN_EMAIL: 'administrator' }, ['ADMIN_EMAIL']],
@@ -57,6 +70,19 @@ const wrong: [string, Record<string, string>, string[]][] = [
   ['a minimum password length below 8', { PASSWORD_MIN_LENGTH: '4' }, ['PASSWORD_MIN_LENGTH']],
   ['an SMTP address that is not a URL', { SMTP_URL: 'localhost:25' }, ['SMTP_URL']],
   ['a fraction of a second', { ACCESS_TOKEN_TTL_SECONDS: '0.5' }, ['ACCESS_TOKEN_TTL_SECONDS']],
+  ['a sender without an address', { MAIL_FROM: 'Carrier Identity' }, ['MAIL_FROM']],
+  ['a sender whose address has no domain', { MAIL_FROM: 'Carrier Identity <no-reply>' }, ['MAIL_FROM']],
+  ['two senders', { MAIL_FROM: 'no-reply@example.net, other@example.net' }, ['MAIL_FROM']],
+  ['a lockout that is shorter at its end', { LOCKOUT_MAX_SECONDS: '10' }, ['LOCKOUT_MAX_SECONDS']],
+  ['a lockout that ends before it begins', { LOCKOUT_PERMANENT_FAILURES: '4' }, ['LOCKOUT_PERMANENT_FAILURES']],
+  ['more guesses than NIST allows', { LOCKOUT_PERMANENT_FAILURES: '101' }, ['LOCKOUT_PERMANENT_FAILURES']],
+  ['a secret file that does not exist', { APP_SECRET_FILE: '/nowhere/not-to-be-shown' }, ['APP_SECRET_FILE']],
+  ['an empty secret file', { ADMIN_PASSWORD_FILE: '/dev/null' }, ['ADMIN_PASSWORD_FILE']],
+  [
+    'a secret and its file',
+    { APP_SECRET: appSecret, APP_SECRET_FILE: '/nowhere/not-to-be-shown' },
+    ['APP_SECRET_FILE'],
+  ],
   ['a page without a token', { RESET_PAGE_URL: 'https://portal.example.net/reset' }, ['RESET_PAGE_URL']],
   ['a free port without a public URL', { PORT: '0' }, ['PUBLIC_URL']],
   [
@@ -117,4 +143,59 @@ it('reads numbers, zero included', () => {
     REFRESH_GRACE_SECONDS: 0,
     PUBLIC_URL: 'http://localhost:8080',
   });
+});
+
+it.each(['Carrier <no-reply@example.net>', 'no-reply@example.net', 'no-reply@localhost', '"A, B" <a@b.example>'])(
+  'accepts the sender %s',
+  (MAIL_FROM) => expect(loadConfig({ APP_SECRET: appSecret, MAIL_FROM })).toMatchObject({ MAIL_FROM }),
+);
+
+it('reads a secret from a file without the line break at its end', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-config-'));
+  const file = join(directory, 'secret');
+  writeFileSync(file, `${appSecret}\r\n`);
+  expect(loadConfig({ APP_SECRET_FILE: file })).toMatchObject({ APP_SECRET: appSecret });
+  rmSync(directory, { recursive: true });
+});
+
+it.each([
+  ['sslmode=require', 'sslmode=verify-full'],
+  ['sslmode=verify-ca&application_name=x', 'sslmode=verify-full&application_name=x'],
+  ['sslmode=require&uselibpqcompat=true', 'sslmode=require&uselibpqcompat=true'],
+  ['sslmode=no-verify', 'sslmode=no-verify'],
+])('connects with %s as with %s', (given, used) => {
+  const DATABASE_URL = `postgres://u@127.0.0.1/x?${given}`;
+  expect(loadConfig({ DATABASE_URL, APP_SECRET: appSecret }).DATABASE_URL).toBe(`postgres://u@127.0.0.1/x?${used}`);
+});
+
+const warningsOf = (environment: Record<string, string>) =>
+  loadConfig({ APP_SECRET: appSecret, ...environment }).warnings;
+
+it.each([
+  ['ACCESS_TOKEN_TTL', 'ACCESS_TOKEN_TTL_SECONDS'],
+  ['SMPT_URL', 'SMTP_URL'],
+  ['APP_SECRET_PREV', 'APP_SECRET_PREVIOUS'],
+  ['LOGLEVEL', 'LOG_LEVEL'],
+  ['DATABASE_URL_FIEL', 'DATABASE_URL_FILE'],
+  ['SESSION_IDLE_SECONDS', 'SYSTEM_USER_SESSION_IDLE_SECONDS'],
+  ['MAIL_FROM_ADDRESS', 'MAIL_FROM'],
+])('warns about %s, which was probably meant to be %s', (given, meant) => {
+  expect(warningsOf({ [given]: 'x' })).toEqual([`${given} is not a setting and has no effect: did you mean ${meant}?`]);
+});
+
+it('does not warn about variables of other programs', () => {
+  const others = [
+    ...['PATH', 'HOME', 'HOSTNAME', 'USER', 'LOGNAME', 'LANG', 'TERM', 'SHELL', 'TZ', 'NODE_ENV', 'NODE_VERSION'],
+    ...['POSTGRES_PASSWORD', 'TEST_DATABASE_URL', 'PGHOST', 'npm_config_port', 'KUBERNETES_SERVICE_HOST', 'CI'],
+    ...['SMTP_PORT_25_TCP_ADDR', 'DATABASE_SERVICE_HOST', 'XDG_DATA_DIRS', 'SSL_CERT_FILE', 'HTTP_PROXY', 'NO_COLOR'],
+  ];
+  expect(warningsOf(Object.fromEntries(others.map((name) => [name, 'x'])))).toEqual([]);
+});
+
+it('warns in production if users receive no mail', () => {
+  const [SMTP_URL, MAIL_FROM] = ['smtp://mail.example.net', 'no-reply@example.net'];
+  expect(warningsOf({})).toEqual([]);
+  expect(warningsOf({ NODE_ENV: 'production' })).toEqual([expect.stringMatching(/^SMTP_URL is not set/)]);
+  expect(warningsOf({ NODE_ENV: 'production', SMTP_URL })).toEqual([expect.stringMatching(/^MAIL_FROM is /)]);
+  expect(warningsOf({ NODE_ENV: 'production', SMTP_URL, MAIL_FROM })).toEqual([]);
 });

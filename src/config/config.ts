@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readSecretFiles } from './secret-files';
 import { type Settings, settings } from './settings';
+import { warningsOf } from './warnings';
 
 /**
  * The validated configuration. Each field has the name of its environment variable; names contain
@@ -15,6 +17,8 @@ export type Config = Omit<Settings, 'PUBLIC_URL' | 'DATABASE_URL' | 'DATABASE_DI
   APP_SECRET: string;
   /** true if the service runs the embedded PostgreSQL */
   embedded: boolean;
+  /** what an operator should know about the environment, for the log */
+  warnings: string[];
 };
 
 /** Injection token of the configuration. */
@@ -34,11 +38,13 @@ export class ConfigError extends Error {
  * @throws ConfigError listing every invalid variable
  */
 export function loadConfig(environment?: NodeJS.ProcessEnv): Config {
-  const given = withoutEmpty(environment ?? readEnvironment());
-  const read = settings.safeParse(given);
-  const faults = read.success
-    ? crossFaults(read.data)
-    : read.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  const given = readSecretFiles(withoutEmpty(environment ?? readEnvironment()));
+  const read = settings.safeParse(given.environment);
+  const faults = [
+    ...given.faults,
+    ...(read.error?.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`) ?? []),
+  ];
+  if (read.success && faults.length === 0) faults.push(...crossFaults(read.data));
   if (!read.success || faults.length > 0) throw new ConfigError(faults);
   const { DATABASE_URL = '', APP_SECRET, PUBLIC_URL, DATABASE_DIRECT_URL, ...rest } = read.data;
   return {
@@ -48,6 +54,7 @@ export function loadConfig(environment?: NodeJS.ProcessEnv): Config {
     DATABASE_DIRECT_URL: DATABASE_DIRECT_URL ?? DATABASE_URL,
     APP_SECRET: APP_SECRET ?? generatedSecret(rest.DATA_DIR),
     PUBLIC_URL: PUBLIC_URL ?? `http://localhost:${rest.PORT}`,
+    warnings: warningsOf(given.environment, read.data),
   };
 }
 
@@ -82,6 +89,10 @@ function crossFaults(values: Settings): string[] {
     faults.push('DATABASE_DIRECT_URL: requires DATABASE_URL');
   if (values.ADMIN_PASSWORD !== undefined && values.ADMIN_EMAIL === undefined)
     faults.push('ADMIN_EMAIL: must be set together with ADMIN_PASSWORD');
+  if (values.LOCKOUT_MAX_SECONDS < values.LOCKOUT_FIRST_SECONDS)
+    faults.push('LOCKOUT_MAX_SECONDS: must be at least LOCKOUT_FIRST_SECONDS');
+  if (values.LOCKOUT_PERMANENT_FAILURES < values.LOCKOUT_FAILURES)
+    faults.push('LOCKOUT_PERMANENT_FAILURES: must be at least LOCKOUT_FAILURES');
   if (values.PORT === 0 && values.PUBLIC_URL === undefined) faults.push('PUBLIC_URL: must be set when PORT is 0');
   return faults;
 }
@@ -89,10 +100,6 @@ function crossFaults(values: Settings): string[] {
 /**
  * Returns the secret of this installation, generated on the first start.
  * Only for the embedded database: several instances must share a configured secret.
-  if (values.LOCKOUT_MAX_SECONDS < values.LOCKOUT_FIRST_SECONDS)
-    faults.push('LOCKOUT_MAX_SECONDS: must be at least LOCKOUT_FIRST_SECONDS');
-  if (values.LOCKOUT_PERMANENT_FAILURES < values.LOCKOUT_FAILURES)
-    faults.push('LOCKOUT_PERMANENT_FAILURES: must be at least LOCKOUT_FAILURES');
  */
 function generatedSecret(dataDir: string): string {
   const file = join(dataDir, 'app-secret');

@@ -1,6 +1,8 @@
+import addressparser from 'nodemailer/lib/addressparser';
 import { z } from 'zod';
 import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
 import { isAddressOrCidr } from '../common/ip';
+import { postgresUrl } from './postgres-url';
 
 /** Accepts digits only. `Number` would also accept blanks, `1e3` and `0x10`. */
 const integer = (min: number, max: number) =>
@@ -11,14 +13,6 @@ const integer = (min: number, max: number) =>
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 const seconds = (fallback: number, max = 31_536_000) => integer(1, max).default(fallback);
 const perMinute = (fallback: number) => integer(0, 1_000_000).default(fallback);
-const postgresUrl = z
-  .string()
-  .regex(/^postgres(ql)?:\/\//, { error: 'must begin with postgres://', abort: true })
-  .refine(
-    (text) => URL.canParse(text) && new URL(text).hash === '',
-    'must be a URL: write `@ : / ? #` in a password as %40 %3A %2F %3F %23',
-  )
-  .optional();
 const list = (test: (item: string) => boolean, wants: string) =>
   z
     .string()
@@ -47,6 +41,15 @@ const secret = () =>
       'is too simple: generate one with `openssl rand -base64 32`',
     )
     .optional();
+/**
+ * Accepts one sender, with or without a display name. Mail catchers accept `localhost` as domain,
+ * which `isEmailAddress` rejects.
+ */
+function isSender(text: string): boolean {
+  const [sender, ...others] = addressparser(text);
+  const address = sender?.address?.replace(/@localhost$/, '@localhost.localdomain') ?? '';
+  return others.length === 0 && isEmailAddress(canonicalEmail(address));
+}
 const httpUrl = (text: string) => /^https?:\/\/[^\s/?#]+$/.test(text);
 const pageUrl = z
   .string()
@@ -60,13 +63,13 @@ const pageUrl = z
  */
 export const accessTokenLifeMaxSeconds = 3_600;
 
-/**
- * All settings with name, format, default and description. `docs/config.md` and `.env.example` are
- * generated from it.
 /** Maximum number of wrong passwords in a row (NIST SP 800-63B §3.2.2). */
 const lockoutFailuresMax = 100;
 const lockoutMaxSeconds = 86_400;
 
+/**
+ * All settings with name, format, default and description. `docs/config.md` and `.env.example` are
+ * generated from it.
  */
 export const settings = z.object({
   PORT: integer(0, 65_535).default(3000).describe('Port to listen on; 0 selects a free port'),
@@ -85,8 +88,8 @@ export const settings = z.object({
         'and with `BASE_PATH` the issuer of tokens; default: `http://localhost:PORT`',
     ),
   DATABASE_URL: postgresUrl.describe(
-    'PostgreSQL 15 or newer, also behind PgBouncer in transaction mode; ' +
-      'unset: an embedded server with its data in `DATA_DIR`',
+    'PostgreSQL 15 or newer, also behind PgBouncer in transaction mode; `sslmode` and `sslrootcert` set up TLS ' +
+      '(docs/operations.md); unset: an embedded server with its data in `DATA_DIR`',
   ),
   DATABASE_DIRECT_URL: postgresUrl.describe(
     'URL of the same database that bypasses the pooler, for migrations, jobs and notifications; ' +
@@ -115,11 +118,11 @@ export const settings = z.object({
     ),
   MAIL_FROM: z
     .string()
-    .min(3)
     .max(320)
     .regex(/^[^\r\n]+$/)
+    .refine(isSender, 'must contain one e-mail address, as in `Carrier Identity <no-reply@example.net>`')
     .default('Carrier Identity <no-reply@localhost>')
-    .describe('Sender of all mails'),
+    .describe('Sender of all mails, with or without a display name'),
   ADMIN_EMAIL: z
     .string()
     .transform(canonicalEmail)
@@ -157,9 +160,6 @@ export const settings = z.object({
   LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: perMinute(30).describe(
     'Maximum number of logins and password resets per address and minute; 0 = no limit',
   ),
-  REQUESTS_PER_ADDRESS_PER_MINUTE: perMinute(600).describe(
-    'Maximum number of requests without a valid token per address and minute; 0 = no limit',
-  ),
   LOCKOUT_FAILURES: integer(1, lockoutFailuresMax)
     .default(5)
     .describe('Number of wrong passwords in a row after which an account is locked'),
@@ -175,6 +175,9 @@ export const settings = z.object({
       'Number of wrong passwords in a row after which only a password reset unlocks the account, ' +
         'at most 100 (NIST SP 800-63B)',
     ),
+  REQUESTS_PER_ADDRESS_PER_MINUTE: perMinute(600).describe(
+    'Maximum number of requests without a valid token per address and minute; 0 = no limit',
+  ),
   RESET_PAGE_URL: pageUrl.describe(
     'Page of a portal for setting a password, with `{token}`; unset: the page of the service',
   ),
@@ -197,3 +200,16 @@ export const settings = z.object({
 
 /** The settings as given, without defaults that depend on other settings or the running service. */
 export type Settings = z.infer<typeof settings>;
+
+/**
+ * Settings that contain secrets. Each can be read from a file that `<name>_FILE` names.
+ * A URL contains the password of its user.
+ */
+export const secretSettings = [
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'APP_SECRET',
+  'APP_SECRET_PREVIOUS',
+  'SMTP_URL',
+  'ADMIN_PASSWORD',
+] as const satisfies (keyof Settings)[];

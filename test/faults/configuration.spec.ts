@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { appSecret } from '../support/service';
 import { freePort, runBuilt, startServiceProcess } from '../support/built-program';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { startTlsProxy } from '../support/tls-proxy';
 
 const nowhere = 'postgres://user:not-to-be-shown@127.0.0.1:1/nowhere';
 let dataDir: string;
@@ -81,6 +82,53 @@ describe('faults that appear only during the start', () => {
     }
   });
 
+  it('connects by TLS if the URL names the certificate, and otherwise says what is wrong (F28)', async () => {
+    const proxy = await startTlsProxy(database.url);
+    const urls = [`${proxy.url}?sslmode=verify-full`, `${database.url}?sslmode=require`];
+    const ends = await Promise.all(urls.map((DATABASE_URL) => start({ ...env(), DATABASE_URL })));
+    const hint = 'Check sslmode and sslrootcert in the URL (docs/operations.md, "TLS to PostgreSQL").';
+    const prefix = 'The database of DATABASE_URL cannot be used: ';
+    expect(ends.map(({ code, stdout, stderr }) => [code, stdout, stderr])).toEqual([
+      [1, '', `${prefix}self-signed certificate. ${hint}\n`],
+      [1, '', `${prefix}The server does not support SSL connections. ${hint}\n`],
+    ]);
+    const service = await startServiceProcess({
+      ...env(),
+      DATABASE_URL: `${proxy.url}?sslmode=require&sslrootcert=${encodeURIComponent(proxy.certificate)}`,
+    });
+    expect((await fetch(`${service.url}/health/ready`)).status).toBe(200);
+    expect(service.output()).not.toContain('WARNING');
+    expect(await service.stop()).toBe(0);
+    await proxy.stop();
+  });
+
+  it('reads secrets from files and logs what the operator should know', async () => {
+    mkdirSync(dataDir);
+    const fileOf = (name: string, content: string) => {
+      writeFileSync(join(dataDir, name), content);
+      return join(dataDir, name);
+    };
+    const service = await startServiceProcess({
+      DATA_DIR: dataDir,
+      DATABASE_URL_FILE: fileOf('database-url', `${database.url}\n`),
+      APP_SECRET_FILE: fileOf('app-secret', appSecret),
+      ADMIN_EMAIL: 'ada@example.com',
+      ADMIN_PASSWORD_FILE: fileOf('admin-password', 'a quiet river under seven bridges\n'),
+      ACCESS_TOKEN_TTL: '60',
+      NODE_ENV: 'production',
+      LOG_LEVEL: 'warn',
+    });
+    const body = JSON.stringify({ login: 'ada@example.com', password: 'a quiet river under seven bridges' });
+    const headers = { 'content-type': 'application/json' };
+    expect((await fetch(`${service.url}/auth/login`, { method: 'POST', headers, body })).status).toBe(200);
+    expect(service.output()).toContain(
+      'ACCESS_TOKEN_TTL is not a setting and has no effect: did you mean ACCESS_TOKEN_TTL_SECONDS?',
+    );
+    expect(service.output()).toContain('SMTP_URL is not set: no mail is sent.');
+    expect(service.output()).not.toContain('APP_SECRET_FILE');
+    expect(await service.stop()).toBe(0);
+  });
+
   it('reports an APP_SECRET that differs from the first start in one sentence (F27)', async () => {
     const first = await startServiceProcess(env());
     expect(await first.stop()).toBe(0);
@@ -102,6 +150,8 @@ describe('faults that appear only during the start', () => {
     ]);
     const next = await startServiceProcess({ ...env(), ...admin });
     expect(next.output()).toMatch(/\/auth\/reset\/[A-Za-z0-9_-]{43}/);
+    // Started as in the image, where npm scripts do not work.
+    expect(next.output()).toContain('(for a new link: node dist/src/cli/cli.js admin-recover)');
     expect(await next.stop()).toBe(0);
   });
 
