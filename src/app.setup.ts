@@ -16,6 +16,7 @@ import { destroyLater, limitReceiving, type ReceivingLimits } from './common/htt
 import { uploadMaxBytes } from './common/http/upload';
 import { problemHeaders, toProblem } from './common/http/problem';
 import { addDrain } from './common/http/drain';
+import { traceIdOf } from './common/http/trace-id';
 import { createAccessLog, createLogger, NestLog } from './common/log';
 import { newRequestId } from './common/random';
 import { type Config, serviceUrl } from './config/config';
@@ -166,6 +167,7 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
     const { actor, errorCode: code } = request;
     accessLog({
       reqId: request.id,
+      trace_id: traceIdOf(request.headers),
       method: request.method,
       route: request.routeOptions.url,
       status: reply.statusCode,

@@ -1,5 +1,6 @@
 import { destination } from 'pino';
-import { currentTimeText, monotonicMs } from './clock';
+import { monotonicMs } from './clock';
+import { logLine } from './log-line';
 
 /** Maximum time until a line is written. */
 const flushEveryMs = 100;
@@ -67,7 +68,7 @@ function reportDropped(): void {
   if (dropped === 0) return;
   const lines = dropped;
   dropped = 0;
-  writeNow(`{"level":40,"time":"${currentTimeText()}","lines":${lines},"msg":"log lines dropped"}\n`);
+  writeNow(logLine('warn', 'log lines dropped', { lines }));
 }
 
 /** Writes the remaining lines and the number of dropped lines when the process exits. */

@@ -1,6 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import { type Logger, pino } from 'pino';
-import { currentTimeText } from './clock';
+import { lineHead, writer } from './log-line';
 import { writeNow, writeSoon } from './log-stream';
 
 /**
@@ -12,12 +12,16 @@ export function createLogger(level: string): Logger {
     paths: ['*.password', '*.token', 'err.parameters', 'err.driverError', 'err.query', 'err.detail', 'err.where'],
     remove: true,
   };
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, redact }, { write: writeNow });
+  const formatters = { level: (label: string) => ({ level: label }) };
+  const { isoTime: timestamp } = pino.stdTimeFunctions;
+  return pino({ level, base: writer, formatters, timestamp, redact }, { write: writeNow });
 }
 
 /** A line of the access log. No field can contain a secret. */
 export interface LoggedRequest {
   reqId: string;
+  /** id of the distributed trace that the client sent */
+  trace_id: string | undefined;
   method: string;
   /**
    * pattern of the route, because the path of a mailed link contains a token (OWASP ASVS 16.2.5)
@@ -46,13 +50,13 @@ const infoOrMore = ['info', 'debug', 'trace'];
 export function createAccessLog(level: string): (request: LoggedRequest) => void {
   const all = infoOrMore.includes(level);
   if (!all && level !== 'warn') return () => undefined;
-  return ({ reqId, method, route = '', status, code, ms, ip = '', user_id, key_id }) => {
+  return ({ reqId, trace_id, method, route = '', status, code, ms, ip = '', user_id, key_id }) => {
     const denied = status === 403;
     if (!all && !denied) return;
-    const when = `"level":${denied ? 40 : 30},"time":"${currentTimeText()}","reqId":"${reqId}"`;
+    const what = `${lineHead(denied ? 'warn' : 'info')},"reqId":"${reqId}"${field('trace_id', trace_id)}`;
     const where = `"method":"${method}","route":${JSON.stringify(route)},"status":${status}${field('code', code)}`;
     const who = `"ms":${ms},"ip":${JSON.stringify(ip)}${field('user_id', user_id)}${field('key_id', key_id)}`;
-    writeSoon(`{${when},${where},${who},"msg":"request"}\n`);
+    writeSoon(`{${what},${where},${who},"msg":"request"}\n`);
   };
 }
 
@@ -61,27 +65,56 @@ function field(name: string, value: string | undefined): string {
   return value === undefined ? '' : `,"${name}":"${value}"`;
 }
 
+/**
+ * A message of Nest's `Logger` with further fields of its log line. No field may contain a secret.
+ */
+export interface LogEntry {
+  msg: string;
+  [field: string]: unknown;
+}
+
+/**
+ * An error with further fields for its log line. Neither they nor the message may contain a secret.
+ */
+export class LoggedError extends Error {
+  constructor(
+    message: string,
+    readonly fields: Record<string, string>,
+  ) {
+    super(message);
+  }
+}
+
 /** Writes the log lines of Nest to the same stream. */
 export class NestLog implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, context?: unknown): void {
-    this.logger.info({ context }, String(message));
+    this.write('info', message, { context });
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    this.logger.error({ context: rest.at(-1), stack: rest.length > 1 ? rest[0] : undefined }, String(message));
+    this.write('error', message, { context: rest.at(-1), stack: rest.length > 1 ? rest[0] : undefined });
   }
 
   warn(message: unknown, context?: unknown): void {
-    this.logger.warn({ context }, String(message));
+    this.write('warn', message, { context });
   }
 
   debug(message: unknown, context?: unknown): void {
-    this.logger.debug({ context }, String(message));
+    this.write('debug', message, { context });
   }
 
   verbose(message: unknown, context?: unknown): void {
-    this.logger.trace({ context }, String(message));
+    this.write('trace', message, { context });
   }
+
+  private write(level: 'info' | 'error' | 'warn' | 'debug' | 'trace', message: unknown, fields: object): void {
+    const { msg, ...more } = isEntry(message) ? message : { msg: String(message) };
+    this.logger[level]({ ...fields, ...more }, msg);
+  }
+}
+
+function isEntry(message: unknown): message is LogEntry {
+  return typeof message === 'object' && message !== null && 'msg' in message;
 }

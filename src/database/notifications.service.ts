@@ -39,6 +39,8 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   private timer: NodeJS.Timeout | undefined;
   private failures = 0;
   private stopped = false;
+  /** the current outage, with its start on the monotonic clock and its last logged reason */
+  private outage: { since: number; reason: string | null } | null = null;
 
   /** test message that has been sent but not received */
   private test: { text: string; arrived: () => void } | null = null;
@@ -109,6 +111,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
       this.emitGap();
       await this.probe();
       if (this.isCurrent) this.failures = 0;
+      if (this.client === client) this.logReturn();
       this.scheduleProbe(client);
     } catch (error) {
       this.lose(client, error as Error);
@@ -123,9 +126,27 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     client.end().catch(() => undefined);
     clearTimeout(this.timer);
     if (this.stopped) return;
-    this.logger.warn(`notifications: lost the connection: ${error.message}`);
+    this.logLoss(error);
     const pause = Math.min(reconnectMs * 2 ** this.failures++, reconnectMaxMs);
     this.timer = setTimeout(() => void this.connect(), pause).unref();
+  }
+
+  /** Logs each reason of an outage once, not each attempt to connect. */
+  private logLoss(error: NodeJS.ErrnoException): void {
+    this.outage ??= { since: monotonicMs(), reason: null };
+    // The error of a host with several addresses has no message.
+    const reason = error.message || (error.code ?? error.name);
+    if (reason === this.outage.reason) return;
+    this.outage.reason = reason;
+    this.logger.warn(`database: lost the connection: ${reason}`);
+  }
+
+  /** At level `warn` like the loss, so that the end of an outage is visible at `LOG_LEVEL=warn`. */
+  private logReturn(): void {
+    if (this.outage === null) return;
+    const seconds = Math.ceil((monotonicMs() - this.outage.since) / 1_000);
+    this.outage = null;
+    this.logger.warn(`database: connected again after ${seconds} s`);
   }
 
   /**

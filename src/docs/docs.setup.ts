@@ -1,14 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-
-/** The committed document. The build generates it, and CI checks it for drift. */
-const documentFile = join(
-  __dirname,
-  ...(__dirname.includes(`${join('dist', 'src')}`) ? ['..', '..', '..'] : ['..', '..']),
-  'openapi.json',
-);
+import { readProjectFile } from '../common/project';
 
 /**
  * Content security policy of the explorer.
@@ -20,7 +12,8 @@ export const docsPolicy =
 
 /** Serves the OpenAPI explorer at `/docs` and the document at `/docs/openapi.json`. */
 export function setupDocs(app: NestFastifyApplication, basePath: string): void {
-  const document = JSON.parse(readFileSync(documentFile, 'utf8')) as OpenAPIObject;
+  // The committed document. The build generates it, and CI checks it for drift.
+  const document = JSON.parse(readProjectFile('openapi.json')) as OpenAPIObject;
   document.servers = [{ url: basePath === '' ? '/' : basePath, description: 'This service' }];
   SwaggerModule.setup('docs', app, document, {
     useGlobalPrefix: true,

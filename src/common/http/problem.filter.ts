@@ -2,6 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common'
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, errorKind } from '../errors/error-codes';
 import { problemHeaders, shownPath, toAppError, toProblem } from './problem';
+import { traceIdOf } from './trace-id';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -23,12 +24,13 @@ export class ProblemFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     const error = toAppError(thrown);
+    const ids = { reqId: request.id, trace_id: traceIdOf(request.headers) };
     request.errorCode = error.code;
     if (errorKind(error.code).status >= 500 && error.code !== 'service.overloaded')
-      request.log.error({ reqId: request.id, err: thrown }, error.code);
+      request.log.error({ ...ids, err: thrown }, error.code);
     // The access log has no line for a request that the client aborted.
     if (request.raw.destroyed && !request.raw.complete)
-      request.log.debug({ reqId: request.id, code: error.code }, 'request aborted by the client');
+      request.log.debug({ ...ids, code: error.code }, 'request aborted by the client');
     if (reply.sent) return;
     const problem = toProblem(error, this.base, shownPath(request.originalUrl), request.id);
     void reply.status(problem.status).headers(problemHeaders(error)).send(JSON.stringify(problem));

@@ -1,9 +1,13 @@
+import { version } from '../../../src/common/project';
 import { TestService } from '../../support/service';
 import { ServiceProcess } from '../../support/service-process';
 
 interface Line {
-  level: number;
+  level: string;
   time: string;
+  version: string;
+  instance: string;
+  trace_id?: string;
   reqId: string;
   method: string;
   route: string;
@@ -14,6 +18,8 @@ interface Line {
   key_id?: string;
   msg: string;
 }
+
+const trace_id = '4bf92f3577b34da6a3ce929d0e0e4736';
 
 describe('the log of denied requests', () => {
   let service: TestService;
@@ -37,7 +43,7 @@ describe('the log of denied requests', () => {
   /** Sends one allowed and three rejected requests, and returns the lines of the access log. */
   async function linesAt(level: string): Promise<Line[]> {
     const instance = await ServiceProcess.beside(service, { LOG_LEVEL: level });
-    const headers = (id: string) => ({ 'x-request-id': id });
+    const headers = (id: string) => ({ 'x-request-id': id, traceparent: `00-${trace_id}-00f067aa0ba902b7-01` });
     await instance.send('GET', '/user', { token: user.token, headers: headers('allowed') });
     const rejected = [
       await instance.send('GET', '/audit/list', { token: user.token, headers: headers('user') }),
@@ -57,14 +63,17 @@ describe('the log of denied requests', () => {
   }
 
   const common = {
-    level: 40,
+    level: 'warn',
+    version,
+    instance: expect.stringMatching(/^.+:\d+$/),
+    trace_id,
     status: 403,
     code: 'access.denied',
     ip: '127.0.0.1',
     time: expect.stringMatching(/^\d{4}-.*Z$/),
   };
 
-  it('names actor, route and error code of each denied request, also at LOG_LEVEL=warn (O12)', async () => {
+  it('names actor, route, error code and trace of each denied request, also at LOG_LEVEL=warn (O12)', async () => {
     const lines = await linesAt('warn');
     expect(lines).toEqual([
       {
@@ -91,10 +100,10 @@ describe('the log of denied requests', () => {
   it('adds the error code to the line of any other rejected request at LOG_LEVEL=info (O12)', async () => {
     const lines = await linesAt('info');
     expect(lines.map(({ reqId, level, status, code }) => [reqId, level, status, code])).toEqual([
-      ['allowed', 30, 200, undefined],
-      ['user', 40, 403, 'access.denied'],
-      ['key', 40, 403, 'access.denied'],
-      ['invalid', 30, 400, 'request.invalid'],
+      ['allowed', 'info', 200, undefined],
+      ['user', 'warn', 403, 'access.denied'],
+      ['key', 'warn', 403, 'access.denied'],
+      ['invalid', 'info', 400, 'request.invalid'],
     ]);
   });
 

@@ -100,7 +100,7 @@ describe('the rotation of signing keys', () => {
     await allPublish([after, next]);
     for (const instance of instances) expect(await works(instance, old)).toBe(401);
     for (const instance of instances) expect(await works(instance, (await login(a)).access_token)).toBe(200);
-    expect(instances.map(({ output }) => output).join('')).not.toMatch(/"level":(50|60)/);
+    expect(instances.map(({ output }) => output).join('')).not.toMatch(/"level":"(error|fatal)"/);
   });
 
   it('rejects all tokens of a stolen key on every instance after --revoke, and keeps sessions (J20)', async () => {
