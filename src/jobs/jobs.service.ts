@@ -16,6 +16,7 @@ import {
   Logger as WorkerLogger,
   type WorkerPool,
 } from 'graphile-worker';
+import { LoggedError } from '../common/log';
 import { CONFIG, type Config } from '../config/config';
 import { JobsPool } from './jobs-pool';
 import { type Job, JobsRepository } from './jobs.repository';
@@ -143,8 +144,11 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
 
   /** Logs only the first line of errors: further lines contain the payload of failed jobs. */
   private workerLogger(): WorkerLogger {
-    return new WorkerLogger(() => (level, message) => {
-      if (String(level) === 'error') this.logger.warn(`jobs: ${message.split('\n')[0]?.slice(0, 300) ?? ''}`);
+    return new WorkerLogger(() => (level, message, { job, error } = {}) => {
+      if (String(level) !== 'error') return;
+      const msg = `jobs: ${message.split('\n')[0]?.slice(0, 300) ?? ''}`;
+      const fields = error instanceof LoggedError ? error.fields : {};
+      this.logger.warn({ msg, job_id: (job as { id: string } | undefined)?.id, ...fields });
     });
   }
 }

@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { MailerService } from '@nestjs-modules/mailer';
 import { currentTime } from '../common/clock';
-import { newId } from '../common/random';
+import { deriveKey, newId } from '../common/random';
 import { CONFIG, type Config, serviceUrl } from '../config/config';
+import { mailFault } from './mail-fault';
 import type { MailName } from './mail-name';
 import { mailText } from './mail-text';
 
@@ -26,11 +27,14 @@ export interface Recipient {
 @Injectable()
 export class MailService {
   private readonly logger = new Logger(MailService.name);
+  private readonly recipientKey: Buffer;
 
   constructor(
     private readonly mailer: MailerService,
     @Inject(CONFIG) private readonly config: Config,
-  ) {}
+  ) {
+    this.recipientKey = deriveKey(config.APP_SECRET, 'mail-recipients');
+  }
 
   /** Sends an invitation with a link to set the first password. */
   async sendInvitation(to: Recipient, token: string): Promise<void> {
@@ -79,7 +83,10 @@ export class MailService {
     const context = { subject, paragraphs, button, language, link, service };
     const recipient = { name: '', address: to.email };
     const mail = { to: recipient, subject, text, template: 'mail', context };
-    const sent = (await this.mailer.sendMail(mail)) as { message?: Buffer };
+    const sending = this.mailer.sendMail(mail) as Promise<{ message?: Buffer }>;
+    const sent = await sending.catch((error: unknown) => {
+      throw mailFault(error, name, to.email, this.recipientKey);
+    });
     if (this.config.SMTP_URL === undefined && sent.message !== undefined) await this.writeFile(name, sent.message);
   }
 

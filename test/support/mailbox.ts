@@ -17,6 +17,8 @@ export class Mailbox {
   readonly mails: ReceivedMail[] = [];
   /** Rejects connections. Unlike after `stop`, no other process can get the port. */
   rejects = false;
+  /** Addresses without a mailbox. The response repeats the address, as mail servers do. */
+  readonly unknown = new Set<string>();
   private server: SMTPServer | null = null;
   private port = 0;
 
@@ -30,6 +32,8 @@ export class Mailbox {
       authOptional: true,
       disabledCommands: ['STARTTLS', 'AUTH'],
       onConnect: (_session, done) => done(this.rejects ? new Error('rejected by the test') : null),
+      onRcptTo: ({ address }, _session, done) =>
+        done(this.unknown.has(address) ? new Error(`no mailbox of <${address}> here`) : null),
       onData: (stream, session, done) => {
         const chunks: Buffer[] = [];
         stream.on('data', (chunk: Buffer) => chunks.push(chunk));
