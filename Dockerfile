@@ -31,7 +31,8 @@ FROM base
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=3000 \
-    DATA_DIR=/data
+    DATA_DIR=/data \
+    SHUTDOWN_DELAY_SECONDS=5
 WORKDIR /app
 # The only directory that the service writes to (mails without SMTP_URL). Set its owner before VOLUME:
 # a new volume inherits the owner, and later changes would be lost.

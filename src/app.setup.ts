@@ -15,7 +15,7 @@ import { registerBodyParsers } from './common/http/body-parsers';
 import { destroyLater, limitReceiving, type ReceivingLimits } from './common/http/receiving';
 import { uploadMaxBytes } from './common/http/upload';
 import { problemHeaders, toProblem } from './common/http/problem';
-import { addDrain } from './common/http/drain';
+import { Drain } from './common/http/drain';
 import { traceIdOf } from './common/http/trace-id';
 import { createAccessLog, createLogger, NestLog } from './common/log';
 import { newRequestId } from './common/random';
@@ -53,11 +53,6 @@ const unusualPath = /%|\/\/|\/\.(?!well-known\/)|\\|;|#/;
 const saneRequestId = /^[A-Za-z0-9._-]{1,64}$/;
 /** Path without a route. `isPlain` is false for it, so no client can request it directly. */
 const nowhere = '/.';
-/**
- * Milliseconds for running requests to finish when the service stops.
- * Docker allows ten seconds for the whole stop.
- */
-const drainMs = 6_000;
 
 /** Limits on the time and the size of request bodies. */
 export interface BodyLimits extends ReceivingLimits {
@@ -83,7 +78,6 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   addHooks(fastify, config);
   addHeadRules(fastify);
   limitReceiving(fastify, receiving, (error, socket) => respondToClientError(config, error, socket));
-  addDrain(fastify, drainMs);
   const allowed = addMethodNotAllowed(fastify);
   const logger = new NestLog(createLogger(config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL));
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config), adapter, {
@@ -91,6 +85,7 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
     logger,
     abortOnError: false,
   });
+  app.get(Drain).attach(fastify);
   registerBodyParsers(fastify, maxBytes);
   awaitOwnChanges(fastify, app.get(Notifications));
   rejectWhenFull(fastify, app.get(LoginsService));

@@ -1,20 +1,24 @@
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp, docsUrl } from './app.setup';
 import { FirstAdministrator } from './recovery/first-administrator.service';
-import { currentTimeText } from './common/clock';
 import { createLogger, NestLog } from './common/log';
+import { Drain, drainMs } from './common/http/drain';
+import { logLine } from './common/log-line';
 import { writeNow } from './common/log-stream';
 import { lowerPoolPriority } from './common/pool-priority';
+import { name, version } from './common/project';
 import { type Config, loadConfig, serviceUrl, withDatabase } from './config/config';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/embedded-postgres';
 import { prepareDatabase } from './database/prepare';
 import { storeAddress } from './config/running-address';
 import { explainStartFault } from './start-fault';
 
-const stopWithinMs = 9_500;
+/** Milliseconds to stop after `SHUTDOWN_DELAY_SECONDS`: running requests, then the database. */
+const stopWithinMs = drainMs + 3_000;
 /**
  * Maximum number of connections that wait to be accepted. A client that finds the queue full
  * retries after a second. 4,096 is the default limit of Linux.
@@ -30,6 +34,7 @@ const recoverCommand = require.main === module ? 'node dist/src/cli/cli.js admin
 let app: NestFastifyApplication | null = null;
 let postgres: EmbeddedPostgres | null = null;
 let stopping: Promise<void> | null = null;
+let shutdownDelayMs = 0;
 
 async function start(): Promise<void> {
   lowerPoolPriority();
@@ -50,6 +55,7 @@ async function start(): Promise<void> {
  * creates the one-time link afterwards: the link would be lost if the port is taken.
  */
 async function serve(config: Config): Promise<void> {
+  shutdownDelayMs = config.SHUTDOWN_DELAY_SECONDS * 1_000;
   app = await createApp(config);
   const administrators = app.get(FirstAdministrator);
   if (config.ADMIN_PASSWORD !== undefined) await administrators.ensure();
@@ -65,29 +71,40 @@ async function serve(config: Config): Promise<void> {
 function announce(config: Config, link: string | null): void {
   const { port } = app?.getHttpServer().address() as AddressInfo;
   const lines = [
-    `carrier-identity listens on ${config.HOST}:${port}`,
+    `${name} ${version} listens on ${config.HOST}:${port}`,
     `  API       ${serviceUrl(config)}`,
     `  explorer  ${docsUrl(config)}`,
   ];
-  const asLog = (line: string) => JSON.stringify({ level: 30, time: currentTimeText(), msg: line.trim() });
   const invitation = [
     '',
     'The first administrator is "administrator". Set the password with this link. It works once, within an hour:',
     `  ${link}`,
     `(for a new link: ${recoverCommand})`,
   ];
-  const shown = process.stdout.isTTY ? lines : lines.map(asLog);
-  writeNow(`${[...shown, ...(link === null ? [] : invitation)].join('\n')}\n`);
+  const shown = lines.map((line) => shownLine(line)).join('');
+  writeNow(link === null ? shown : `${shown}${invitation.join('\n')}\n`);
+}
+
+/** Returns a line for the terminal, or otherwise for the log. */
+function shownLine(text: string, fields?: Record<string, unknown>): string {
+  return process.stdout.isTTY ? `${text}\n` : logLine('info', text.trim(), fields);
 }
 
 /**
- * Stops the service once running requests have finished, and exits after at most 9.5 seconds.
+ * Stops the service once running requests have finished, and exits at the latest 13 s after
+ * `SHUTDOWN_DELAY_SECONDS`.
  * Waits for a start that is still running, so that everything that it started can be stopped.
+ * @param reason signal, or undefined if the service could not start
  */
-function stop(code: number): Promise<void> {
+function stop(code: number, reason?: NodeJS.Signals): Promise<void> {
   stopping ??= (async () => {
-    const deadline = setTimeout(() => process.exit(1), stopWithinMs);
+    if (reason !== undefined) writeNow(shownLine(`${name} stops: ${reason}`, { reason }));
+    const deadline = setTimeout(() => {
+      writeNow(logLine('error', `${name} exits: it could not stop in time`, { reason }));
+      process.exit(1);
+    }, shutdownDelayMs + stopWithinMs);
     await started.catch(() => undefined);
+    if (app !== null) await leave(app);
     await app?.close();
     await postgres?.stop();
     clearTimeout(deadline);
@@ -99,11 +116,27 @@ function stop(code: number): Promise<void> {
   return stopping;
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stop(0));
-process.on('unhandledRejection', (reason) => {
-  const line = { level: 50, msg: 'unhandled rejection', error: String(reason), stack: (reason as Error).stack };
-  writeNow(`${JSON.stringify(line)}\n`);
-});
+/**
+ * Tells load balancers that the service is not ready, and closes the listener after the delay in
+ * which they notice.
+ */
+async function leave(running: NestFastifyApplication): Promise<void> {
+  const drain = running.get(Drain);
+  if (shutdownDelayMs > 0 && running.getHttpServer().listening) {
+    drain.begin();
+    await delay(shutdownDelayMs);
+  }
+  await drain.closeListener();
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stop(0, signal));
+process.on('unhandledRejection', (error) => logFault('error', 'unhandled rejection', error));
+// Node then prints the error to stderr and ends the process.
+process.on('uncaughtExceptionMonitor', (error) => logFault('fatal', `${name} exits: uncaught exception`, error));
+
+function logFault(level: 'error' | 'fatal', msg: string, error: unknown): void {
+  writeNow(logLine(level, msg, { error: String(error), stack: (error as Error).stack }));
+}
 
 const started = start();
 started.catch((error: unknown) => {

@@ -84,6 +84,8 @@ const wrong: [string, Record<string, string>, string[]][] = [
     ['APP_SECRET_FILE'],
   ],
   ['a page without a token', { RESET_PAGE_URL: 'https://portal.example.net/reset' }, ['RESET_PAGE_URL']],
+  ['a portal that is not a URL', { PORTAL_URL: 'portal.example.net' }, ['PORTAL_URL']],
+  ['a shutdown delay above five minutes', { SHUTDOWN_DELAY_SECONDS: '301' }, ['SHUTDOWN_DELAY_SECONDS']],
   ['a free port without a public URL', { PORT: '0' }, ['PUBLIC_URL']],
   [
     'many faults at once',

@@ -184,12 +184,23 @@ export const settings = z.object({
   EMAIL_PAGE_URL: pageUrl.describe(
     'Page of a portal for confirming an e-mail address, with `{token}`; unset: the page of the service',
   ),
+  PORTAL_URL: z
+    .string()
+    .regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')
+    .optional()
+    .describe('Portal that mails and pages link to; unset: the service itself'),
   TRUST_PROXY: list(isAddressOrCidr, 'must be comma-separated CIDRs').describe(
     'Comma-separated CIDRs of the proxies whose `X-Forwarded-For` header is trusted',
   ),
   CORS_ORIGINS: list(httpUrl, 'must be comma-separated origins such as https://portal.example.net').describe(
     'Comma-separated browser origins that may call the service',
   ),
+  SHUTDOWN_DELAY_SECONDS: integer(0, 300)
+    .default(0)
+    .describe(
+      'Time from SIGTERM until the listener closes: the service is not ready, but still handles requests ' +
+        '(5 in the image, docs/operations.md)',
+    ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

@@ -38,7 +38,7 @@ const tags: Record<string, string> = {
   'API keys': 'Credentials for programs that call the service',
   Roles: 'Named sets of permissions',
   Audit: 'The audit log: who changed what, and when',
-  Health: 'Probes for load balancers and orchestrators',
+  Health: 'Name and version of the service, and probes for load balancers and orchestrators',
 };
 /** Rules that hold for all operations. */
 const introduction = [
@@ -80,7 +80,7 @@ const betweenFields: Record<string, object> = {
     else: { properties: { carrier_id: { type: 'null' } } },
   },
 };
-const methods = ['get', 'post', 'patch', 'delete'] as const;
+const methods = ['get', 'head', 'post', 'patch', 'delete'] as const;
 
 /**
  * Creates the OpenAPI 3.1 document from controllers and DTOs.
@@ -174,7 +174,8 @@ function complete(operation: Operation, method: string): void {
     codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', 'auth.password_change_required');
   codes.push('request.invalid');
   // A body is parsed even if the operation takes none.
-  if (method !== 'get') codes.push('request.malformed_json', 'request.too_large', 'request.unsupported_media_type');
+  if (method !== 'get' && method !== 'head')
+    codes.push('request.malformed_json', 'request.too_large', 'request.unsupported_media_type');
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of new Set(codes))
     byStatus.set(errorKind(code).status, [...(byStatus.get(errorKind(code).status) ?? []), code]);

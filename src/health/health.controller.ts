@@ -1,9 +1,11 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Head } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Public } from '../access/allow.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { HealthResponse } from './health.dto';
 import { HealthService } from './health.service';
+
+const readyRules = 'Responds with 503 while the database is unavailable, and from SIGTERM on.';
 
 /** Health checks for load balancers and orchestrators. */
 @ApiTags('Health')
@@ -19,14 +21,35 @@ export class HealthController {
     return this.health.live();
   }
 
+  /** Check whether the process is running, without a body */
+  @Head('live')
+  @Public('none')
+  @Endpoint({ answer: { status: 200, description: 'The process is running' } })
+  liveHead(): HealthResponse {
+    return this.live();
+  }
+
   /** Check whether the service can handle requests */
   @Get('ready')
   @Public('none')
   @Endpoint({
-    description: 'Responds with 503 while the database is unavailable.',
+    description: readyRules,
     answer: { status: 200, type: HealthResponse, description: 'The service can handle requests' },
+    errors: ['service.stopping'],
   })
   ready(): Promise<HealthResponse> {
     return this.health.ready();
+  }
+
+  /** Check whether the service can handle requests, without a body */
+  @Head('ready')
+  @Public('none')
+  @Endpoint({
+    description: readyRules,
+    answer: { status: 200, description: 'The service can handle requests' },
+    errors: ['service.stopping'],
+  })
+  readyHead(): Promise<HealthResponse> {
+    return this.ready();
   }
 }

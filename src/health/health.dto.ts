@@ -2,4 +2,30 @@
 export class HealthResponse {
   /** always `ok`; an instance that cannot handle requests responds with 503 */
   status!: 'ok';
+  /** version of the service */
+  version!: string;
+}
+
+/** URLs for clients and operators. */
+export class ServiceLinks {
+  /** API explorer */
+  docs!: string;
+  /** OpenAPI document */
+  openapi!: string;
+  /** keys that verify access tokens (JWKS) */
+  jwks!: string;
+  /** responds with 200 while the process is running */
+  live!: string;
+  /** responds with 200 while the service can handle requests */
+  ready!: string;
+}
+
+/** Name and version of the service, and where to find its parts. */
+export class ServiceResponse {
+  /** name of the service */
+  name!: string;
+  /** version of the service */
+  version!: string;
+  /** URLs for clients and operators */
+  links!: ServiceLinks;
 }

@@ -8,6 +8,7 @@ import { TestService } from '../support/service';
 
 /** The routes that need no login. Any other route must require one. */
 const publicRoutes = [
+  'GET /',
   'GET /.well-known/jwks.json',
   'GET /auth/email/{token}',
   'GET /auth/reset/{token}',
@@ -15,6 +16,8 @@ const publicRoutes = [
   'GET /docs/errors/{code}',
   'GET /health/live',
   'GET /health/ready',
+  'HEAD /health/live',
+  'HEAD /health/ready',
   'POST /auth/check-token',
   'POST /auth/email/{token}',
   'POST /auth/login',

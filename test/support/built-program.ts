@@ -43,7 +43,7 @@ export async function startServiceProcess(env: Record<string, string>): Promise<
     const late = setTimeout(() => fail(new Error(`The service does not listen:\n${output()}`)), 40_000);
     void ended.then((code) => fail(new Error(`The service ended with status ${code}:\n${output()}`)));
     child.stdout?.on('data', () => {
-      if (!output().includes('carrier-identity listens on ')) return;
+      if (!/carrier-identity \S+ listens on /.test(output())) return;
       clearTimeout(late);
       listens();
     });

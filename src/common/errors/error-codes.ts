@@ -260,6 +260,12 @@ export const errorCodes = {
     meaning: 'Too many requests are waiting. Repeat the request after `Retry-After`.',
     retry_after_seconds: 2,
   },
+  'service.stopping': {
+    status: 503,
+    title: 'The service is stopping',
+    meaning: 'This instance is not ready, because it is about to stop. Send the request to another instance.',
+    retry_after_seconds: 2,
+  },
   'service.database_unavailable': {
     status: 503,
     title: 'The database is unavailable',

@@ -1,38 +1,115 @@
-import type { Socket } from 'node:net';
+import { Server, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
+import { monotonicMs } from '../clock';
 
+/** Milliseconds for running requests to finish. */
+export const drainMs = 10_000;
+/** Maximum milliseconds to accept connections that clients opened before the listener closes. */
+const acceptMs = 1_000;
+/**
+ * Milliseconds in which clients may send a request on an idle connection after the listener closed.
+ */
+const graceMs = 500;
 const sweepMs = 100;
 
+type HttpServer = FastifyInstance['server'];
+
 /**
- * Drains connections when the server closes.
- * Running requests are completed and their connections closed. Connections that never sent a byte,
- * such as spare connections of a load balancer, are closed at once. After `drainMs`, all remaining
- * connections are closed. Node closes idle keep-alive connections itself.
+ * Stops the HTTP server without cutting requests. A connection must not be closed while a request
+ * may be on its way, unless the last response announced it.
  */
-export function addDrain(fastify: FastifyInstance, drainMs: number): void {
-  const { server } = fastify;
-  const sockets = new Set<Socket>();
-  let closing = false;
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  fastify.addHook('onSend', (_request, reply, _payload, done) => {
-    // Otherwise the server would wait for the next request on this connection.
-    if (closing) void reply.header('connection', 'close');
-    done();
-  });
-  fastify.addHook('preClose', (done) => {
-    closing = true;
-    const sweep = setInterval(
-      () => [...sockets].filter(({ bytesRead }) => bytesRead === 0).forEach((socket) => socket.destroy()),
-      sweepMs,
-    );
-    const cut = setTimeout(() => server.closeAllConnections(), drainMs);
-    server.once('close', () => {
-      clearInterval(sweep);
-      clearTimeout(cut);
+@Injectable()
+export class Drain {
+  private readonly sockets = new Set<Socket>();
+  private stopping = false;
+  private closesConnections = false;
+  private server: HttpServer | null = null;
+  private listenerClosed: Promise<void> | null = null;
+  private connectionsClosed: Promise<void> | null = null;
+
+  /** Whether the service is stopping and should get no further requests. */
+  get isStopping(): boolean {
+    return this.stopping;
+  }
+
+  /** Watches the connections of a server. Call it before the server listens. */
+  attach(fastify: FastifyInstance): void {
+    const { server } = fastify;
+    this.server = server;
+    server.on('connection', (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.once('close', () => this.sockets.delete(socket));
     });
-    done();
-  });
+    fastify.addHook('onSend', (_request, reply, _payload, done) => {
+      if (this.closesConnections) void reply.header('connection', 'close');
+      done();
+    });
+    fastify.addHook('preClose', async () => {
+      await this.closeListener();
+      await this.connectionsClosed;
+    });
+  }
+
+  /** Makes the service not ready, and closes each connection after its next response. */
+  begin(): void {
+    this.stopping = true;
+    this.closesConnections = true;
+  }
+
+  /**
+   * Closes the listener. From then on, connections are closed: running requests have 10 s, and
+   * connections that stay idle half a second. `close` of Fastify waits for them.
+   * Call it before that `close`, which closes connections while clients can still reconnect.
+   */
+  closeListener(): Promise<void> {
+    this.stopping = true;
+    this.listenerClosed ??= this.server === null ? Promise.resolve() : this.stopListening(this.server);
+    return this.listenerClosed;
+  }
+
+  private async stopListening(server: HttpServer): Promise<void> {
+    const closed = new Promise((resolve) => server.once('close', resolve));
+    const cut = setTimeout(() => server.closeAllConnections(), drainMs);
+    this.closesConnections = false;
+    await acceptPending(server);
+    // Closes the listener only. `close` of the HTTP server would also close idle connections.
+    Server.prototype.close.call(server);
+    this.closesConnections = true;
+    const graceUntil = monotonicMs() + graceMs;
+    // A turn of the event loop first, which reads what has arrived on idle connections.
+    const sweep = setInterval(() => void turn().then(() => this.closeIdle(server, graceUntil)), sweepMs);
+    this.connectionsClosed = closed.then(() => {
+      clearTimeout(cut);
+      clearInterval(sweep);
+    });
+  }
+
+  private closeIdle(server: HttpServer, graceUntil: number): void {
+    // Node counts a connection as idle although its client has not read all of the last response.
+    const isSending = [...this.sockets].some(({ writableLength }) => writableLength > 0);
+    if (monotonicMs() < graceUntil || isSending) return;
+    server.closeIdleConnections();
+    // Node does not count a connection as idle that never sent a byte, such as a spare connection
+    // of a load balancer.
+    for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
+  }
+}
+
+/**
+ * Waits until the connections that clients have opened are accepted: closing the listener would
+ * reset the others. Node accepts one connection in each turn of the event loop.
+ */
+async function acceptPending(server: HttpServer): Promise<void> {
+  const until = monotonicMs() + acceptMs;
+  let quietTurns = 0;
+  const reset = () => (quietTurns = 0);
+  server.on('connection', reset);
+  // Two turns, because the first one may have begun before.
+  while (quietTurns < 2 && monotonicMs() < until) {
+    await turn();
+    quietTurns++;
+  }
+  server.off('connection', reset);
 }

@@ -4,11 +4,14 @@ import { TestService } from '../../support/service';
 
 /** The public operations. A new public route must be added here, with the reason in the review. */
 const publicOperations = [
+  'GET /',
   'GET /.well-known/jwks.json',
   'GET /auth/email/{token}',
   'GET /auth/reset/{token}',
   'GET /health/live',
   'GET /health/ready',
+  'HEAD /health/live',
+  'HEAD /health/ready',
   'POST /auth/check-token',
   'POST /auth/email/{token}',
   'POST /auth/login',

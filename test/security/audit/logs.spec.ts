@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { version } from '../../../src/common/project';
 import { query } from '../../support/embedded-postgres-sandbox';
 import { Mailbox } from '../../support/mailbox';
 import { rawRequest } from '../../support/raw-request';
@@ -10,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/test-databa
 
 const canary = (name: string) => `${name}+/ ${randomBytes(12).toString('hex')}`;
 /** Inputs that try to add a line to the log. */
-const forged = '{"level":30,"msg":"forged"}';
+const forged = '{"level":"info","msg":"forged"}';
 const breaks = ['\n', '\r\n', '\r', '\u2028', '\u2029', '\u0085', '\u001b[2K\u001b[1G', '"}\n', '\\n', '%0a'];
 
 describe('the log at LOG_LEVEL=debug', () => {
@@ -26,7 +27,7 @@ describe('the log at LOG_LEVEL=debug', () => {
   const mailbox = new Mailbox();
   let database: TestDatabase;
   let service: ServiceProcess;
-  let lines: { level: number; msg: string; route?: string }[];
+  let lines: { level: string; msg: string; version: string; instance: string; route?: string }[];
 
   beforeAll(async () => {
     database = await createTestDatabase();
@@ -171,13 +172,18 @@ describe('the log at LOG_LEVEL=debug', () => {
     }
   }
 
-  /** Stops the mail server, so that the job fails and logs the failure. */
+  /** Lets the mail server reject a recipient, and stops it: both jobs fail and log the failure. */
   async function failMails(token: string): Promise<void> {
+    const invite = (name: string) =>
+      service.send('POST', '/user/create', {
+        token,
+        body: { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com` },
+      });
+    mailbox.unknown.add('carl@example.com');
+    await invite('carl');
+    await service.until(() => service.stdout.includes('no mailbox of'));
     await mailbox.stop();
-    await service.send('POST', '/user/create', {
-      token,
-      body: { user_type: 'carrier', carrier_id: 'c1', name: 'bob', email: 'bob@example.com' },
-    });
+    await invite('bob');
     await service.until(() => service.stdout.includes('ECONNREFUSED'));
   }
 
@@ -195,6 +201,7 @@ describe('the log at LOG_LEVEL=debug', () => {
     );
     await query(server, `alter database ${name} with allow_connections true`);
     await service.until(async () => (await service.send('GET', '/user', { token })).status === 200);
+    await service.until(() => service.stdout.includes('database: connected again'));
     await query(database.url, 'alter table credentials rename to credentials_hidden');
     await service.send('POST', '/auth/login', { body: { login: 'ada', password: secrets['new password'] } });
     await query(database.url, 'alter table credentials_hidden rename to credentials');
@@ -215,20 +222,51 @@ describe('the log at LOG_LEVEL=debug', () => {
   });
 
   it('contains the provoked faults: failed mails, a lost database, a broken statement (O9)', () => {
-    expect(lines.filter(({ level }) => level >= 50).length).toBeGreaterThan(1);
-    expect(lines.filter(({ msg }) => /jobs: .*ECONNREFUSED/.test(msg)).length).toBeGreaterThan(0);
+    expect(lines.filter(({ level }) => level === 'error').length).toBeGreaterThan(1);
     expect(lines.map(({ msg }) => msg)).toEqual(
-      expect.arrayContaining(['service.internal_error', 'service.database_unavailable']),
+      expect.arrayContaining([
+        'service.internal_error',
+        'service.database_unavailable',
+        expect.stringMatching(/^jobs: .*ECONNREFUSED/),
+        expect.stringMatching(/^database: lost the connection: ./),
+        expect.stringMatching(/^database: connected again after \d+ s$/),
+      ]),
     );
     expect(lines.map(({ route }) => route)).toEqual(
       expect.arrayContaining(['/auth/reset/:token', '/auth/email/:token', '/auth/login', '/user/create']),
     );
   });
 
+  it('names a failed mail by its job and a keyed hash of the recipient, never by the address (O9)', () => {
+    const failed = lines.filter((line) => 'recipient_hash' in line);
+    const failure = {
+      level: 'warn',
+      job_id: expect.stringMatching(/^\d+$/),
+      mail: 'invitation',
+      recipient_hash: expect.stringMatching(/^[0-9a-f]{16}$/),
+    };
+    expect(failed).toEqual(failed.map(() => expect.objectContaining(failure)));
+    for (const name of ['job_id', 'recipient_hash'])
+      expect(new Set(failed.map((line) => line[name as 'msg'])).size).toBe(2);
+    expect(service.stdout).not.toMatch(/(bob|carl)@example\.com/i);
+  });
+
+  it('names level, version and instance in each line, and the reason of the stop', () => {
+    const levels = ['debug', 'info', 'warn', 'error'];
+    const instance = lines[0]?.instance;
+    expect(instance).toMatch(new RegExp(`^.+:${service.pid}$`));
+    expect(
+      lines.filter((line) => !levels.includes(line.level) || line.version !== version || line.instance !== instance),
+    ).toEqual([]);
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: 'info', msg: 'carrier-identity stops: SIGTERM', reason: 'SIGTERM' }),
+    );
+  });
+
   it('contains one line of JSON per event, so that no input can add a line (O11)', () => {
     expect(service.stdout.split('\n').filter((line) => line !== '' && !line.startsWith('{'))).toEqual([]);
     expect(lines.map(({ msg }) => msg)).toContainEqual(
-      expect.stringMatching(/^carrier-identity listens on 127\.0\.0\.1:\d+$/),
+      expect.stringMatching(/^carrier-identity \d+\.\d+\.\d+ listens on 127\.0\.0\.1:\d+$/),
     );
     expect(service.stderr).toBe('');
     expect(lines.filter(({ msg }) => msg === 'forged')).toEqual([]);

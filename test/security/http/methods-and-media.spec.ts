@@ -176,6 +176,17 @@ describe('methods, media types and undocumented paths', () => {
     expect(await service.get(`/user/${user_id}`, { token })).toMatchObject({ status: 200 });
   });
 
+  it.each(['live', 'ready'])('responds to HEAD /health/%s as to GET, without a body (H10)', async (probe) => {
+    const ask = async (method: string) => {
+      const response = await rawRequest(port, requestHead(method, `/health/${probe}`, { connection: 'close' }));
+      const [head = '', body] = response.split('\r\n\r\n');
+      return [head.replace(/^(x-request-id|date): .*$/gim, '$1'), body];
+    };
+    const [head, body = ''] = await ask('GET');
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 200 [^]*^content-length: ${body.length}\r$`, 'm'));
+    expect(await ask('HEAD')).toEqual([head, '']);
+  });
+
   it('rejects large headers and URLs, and serves the next request (H11)', async () => {
     const ask = (line: string, headers = '') =>
       rawRequest(port, `${line} HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`);

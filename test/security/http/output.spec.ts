@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { version } from '../../../src/common/project';
 import { allNaughtyStrings } from '../../support/naughty-strings';
 import { bodyOperations, queryOperations } from '../../support/body-operations';
 import { assertDocumented, document } from '../../support/document';
@@ -85,14 +86,29 @@ describe('response headers and bodies', () => {
     }
   });
 
-  it('names no software and no version (O3)', async () => {
+  it('names no software, and its own version only in /health and at its root (O3)', async () => {
     for (const { headers, text } of samples) {
       expect(
         Object.keys(headers).filter((name) => /^(server|x-powered-by|x-aspnet|via|x-runtime|x-version)/.test(name)),
       ).toEqual([]);
       expect(JSON.stringify(headers) + text).not.toMatch(/fastify|nestjs|express|node\.js|postgres|typeorm/i);
     }
-    expect(Object.keys((await service.get('/health/ready')).body)).toEqual(['status']);
+    expect(samples.filter(({ text }) => text.includes(version)).map(({ body }) => body)).toEqual([
+      { status: 'ok', version },
+    ]);
+    expect((await service.get('/health/ready')).body).toEqual({ status: 'ok', version });
+    const base = 'https://identity.example.net';
+    expect((await service.get('/')).body).toEqual({
+      name: 'carrier-identity',
+      version,
+      links: {
+        docs: `${base}/docs`,
+        openapi: `${base}/docs/openapi.json`,
+        jwks: `${base}/.well-known/jwks.json`,
+        live: `${base}/health/live`,
+        ready: `${base}/health/ready`,
+      },
+    });
   });
 
   it('reveals nothing to a rejected origin, not even in errors (O4)', async () => {

@@ -1,0 +1,34 @@
+import { Controller, Get, Inject } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Public } from '../access/allow.decorator';
+import { Endpoint } from '../common/http/endpoint.decorator';
+import { name, version } from '../common/project';
+import { CONFIG, type Config, serviceUrl } from '../config/config';
+import { ServiceResponse } from './health.dto';
+
+/** Describes the service to visitors of its address. */
+@ApiTags('Health')
+@Controller()
+export class RootController {
+  private readonly response: ServiceResponse;
+
+  constructor(@Inject(CONFIG) config: Config) {
+    const base = serviceUrl(config);
+    const links = {
+      docs: `${base}/docs`,
+      openapi: `${base}/docs/openapi.json`,
+      jwks: `${base}/.well-known/jwks.json`,
+      live: `${base}/health/live`,
+      ready: `${base}/health/ready`,
+    };
+    this.response = { name, version, links };
+  }
+
+  /** Get the name, the version and the links of the service */
+  @Get()
+  @Public('none')
+  @Endpoint({ answer: { status: 200, type: ServiceResponse, description: 'The service' } })
+  show(): ServiceResponse {
+    return this.response;
+  }
+}
