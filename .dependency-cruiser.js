@@ -101,7 +101,11 @@ module.exports = {
     rule(
       'no-orphans',
       'Nothing imports this file.',
-      { orphan: true, path: '^src/', pathNot: [String.raw`\.(entity|spec)\.ts$`, '^src/(main|cli/.+)\\.ts$'] },
+      {
+        orphan: true,
+        path: '^src/',
+        pathNot: [String.raw`\.(entity|spec)\.ts$`, '^src/(main|cli/.+)\\.ts$', '^src/.+/templates/'],
+      },
       {},
     ),
   ],

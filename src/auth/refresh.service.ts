@@ -39,6 +39,6 @@ export class RefreshService {
       { type: 'session', id: session_id, carrier_id },
       { user_id: { before: user_id } },
     );
-    await this.mails.enqueue({ user_id, mail: 'token-reuse' });
+    await this.mails.tokenReused(user_id, caller);
   }
 }

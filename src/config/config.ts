@@ -68,6 +68,11 @@ export function serviceUrl(config: Config): string {
   return `${config.PUBLIC_URL}${config.BASE_PATH}`;
 }
 
+/** Returns the address that mails and pages link to: the portal, or the root of the service. */
+export function homeUrl(config: Config): string {
+  return config.PORTAL_URL ?? `${serviceUrl(config)}/`;
+}
+
 function readEnvironment(): NodeJS.ProcessEnv {
   if (existsSync('.env')) process.loadEnvFile('.env');
   return process.env;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
 import { isAddressOrCidr } from '../common/ip';
 import { postgresUrl } from './postgres-url';
+import { visibleText } from '../common/text-forms';
 
 /** Accepts digits only. `Number` would also accept blanks, `1e3` and `0x10`. */
 const integer = (min: number, max: number) =>
@@ -123,6 +124,12 @@ export const settings = z.object({
     .refine(isSender, 'must contain one e-mail address, as in `Carrier Identity <no-reply@example.net>`')
     .default('Carrier Identity <no-reply@localhost>')
     .describe('Sender of all mails, with or without a display name'),
+  PRODUCT_NAME: z
+    .string()
+    .max(64)
+    .refine((text) => visibleText.test(text) && text.trim() !== '', 'must be visible text')
+    .default('Carrier Identity')
+    .describe('Name of the platform in mails and on the pages behind mailed links'),
   ADMIN_EMAIL: z
     .string()
     .transform(canonicalEmail)

@@ -1,17 +1,22 @@
+import { type Language, languageOf } from '../common/languages';
 import type { MailName, MailText, MailTexts } from './mail-name';
 import { de } from './texts/de';
 import { en } from './texts/en';
 
-const locales: Record<string, MailTexts> = { en, de };
+/** Texts of the mails by language. */
+export const mailTexts: Record<Language, MailTexts> = { en, de };
 
 /**
  * Returns a mail in the language of a locale, or in English if there is no translation.
  * @param ttl_seconds lifetime of the link in the mail
  */
-export function mailText(name: MailName, locale: string | null, ttl_seconds: number): MailText & { language: string } {
-  const requested = locale?.split('-')[0]?.toLowerCase() ?? '';
-  const language = Object.hasOwn(locales, requested) ? requested : 'en';
-  const text = locales[language]?.[name] ?? en[name];
+export function mailText(
+  name: MailName | 'test',
+  locale: string | null,
+  ttl_seconds: number,
+): MailText & { language: Language } {
+  const language = languageOf(locale) ?? 'en';
+  const text = mailTexts[language][name];
   const paragraphs = text.paragraphs.map((paragraph) =>
     paragraph.replace('{duration}', duration(ttl_seconds, language)),
   );

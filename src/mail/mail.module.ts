@@ -19,7 +19,12 @@ const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
             ? { streamTransport: true, buffer: true }
             : { url: config.SMTP_URL, ...timeouts },
         defaults: { from: config.MAIL_FROM } as MailerOptions['defaults'],
-        template: { dir: join(__dirname, 'templates'), adapter: new HandlebarsAdapter(), options: { strict: false } },
+        template: {
+          dir: join(__dirname, 'templates'),
+          // The template has its styles inline; the inliner would drop those of the dark mode.
+          adapter: new HandlebarsAdapter(undefined, { inlineCssEnabled: false }),
+          options: { strict: false },
+        },
       }),
     }),
   ],

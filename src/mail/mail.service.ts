@@ -1,28 +1,54 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { MailerService } from '@nestjs-modules/mailer';
+import { type ISendMailOptions, MailerService } from '@nestjs-modules/mailer';
 import { currentTime } from '../common/clock';
 import { deriveKey, newId } from '../common/random';
-import { CONFIG, type Config, serviceUrl } from '../config/config';
-import { mailFault } from './mail-fault';
+import { CONFIG, type Config, homeUrl, serviceUrl } from '../config/config';
+import { detailsOf, plainText, shortLink } from './mail-content';
+import { mailError } from './mail-error';
 import type { MailName } from './mail-name';
+import type { MailOrigin } from './mail-origin';
 import { mailText } from './mail-text';
 
-export type { MailName } from './mail-name';
+export { type MailName, mailNames } from './mail-name';
+export { type MailOrigin, originOf, originOfOther } from './mail-origin';
+export { shownMailError } from './mail-error';
 
 /** Recipient of a mail. */
 export interface Recipient {
   email: string;
   /** language of the mail as BCP 47 tag; null = English */
   locale: string | null;
+  /** time zone of times in the mail; null = UTC */
+  timezone: string | null;
+  /** login name */
+  name: string;
+  carrier_id: string | null;
+}
+
+/** The link of a mail. */
+interface MailLink {
+  /** address with `{token}` */
+  page: string;
+  token: string;
+  ttl_seconds: number;
+}
+
+/** What became of a sent mail. */
+export interface SentMail {
+  /** response of the mail server */
+  response?: string;
+  /** file with the mail, if no mail server is configured */
+  file?: string;
 }
 
 /**
  * Sends mails, with one method per mail.
- * No mail contains text that a user chose, so that no user can put text or links into the mail of
- * another user. Links are built from the configuration, never from request headers
- * (GHSA-93m4-mfpg-c3xf).
+ * A mail contains two texts that other users chose: the login name and the carrier. Both consist of
+ * letters, digits, `.`, `_` and `-`, so they contain neither markup nor a URL with a scheme or path.
+ * `mail-content.ts` keeps mail programs from turning a name such as `www.evil.test` into a link.
+ * Links are built from the configuration, never from request headers (GHSA-93m4-mfpg-c3xf).
  */
 @Injectable()
 export class MailService {
@@ -38,68 +64,103 @@ export class MailService {
 
   /** Sends an invitation with a link to set the first password. */
   async sendInvitation(to: Recipient, token: string): Promise<void> {
-    await this.send('invitation', to, this.resetLink(token), this.config.INVITE_TOKEN_TTL_SECONDS);
+    const ttl_seconds = this.config.INVITE_TOKEN_TTL_SECONDS;
+    await this.send('invitation', to, { link: { page: this.resetPage, token, ttl_seconds } });
   }
 
   /** Sends a link to set a new password. */
   async sendReset(to: Recipient, token: string): Promise<void> {
-    await this.send('reset', to, this.resetLink(token), this.config.RESET_TOKEN_TTL_SECONDS);
+    const ttl_seconds = this.config.RESET_TOKEN_TTL_SECONDS;
+    await this.send('reset', to, { link: { page: this.resetPage, token, ttl_seconds } });
   }
 
   /** Notifies a user that their password was changed. */
-  async sendPasswordChanged(to: Recipient): Promise<void> {
-    await this.send('password-changed', to);
+  async sendPasswordChanged(to: Recipient, origin?: MailOrigin): Promise<void> {
+    await this.send('password-changed', to, { origin });
   }
 
   /** Sends a confirmation link to the proposed address. */
   async sendEmailConfirmation(to: Recipient, token: string): Promise<void> {
     const page = this.config.EMAIL_PAGE_URL ?? `${serviceUrl(this.config)}/auth/email/{token}`;
-    await this.send('email-confirmation', to, page.replace('{token}', token), 86_400);
+    await this.send('email-confirmation', to, { link: { page, token, ttl_seconds: 86_400 } });
   }
 
   /** Notifies the current address that a new address was proposed. */
-  async sendEmailChangeNotice(to: Recipient): Promise<void> {
-    await this.send('email-change-notice', to);
+  async sendEmailChangeNotice(to: Recipient, origin?: MailOrigin): Promise<void> {
+    await this.send('email-change-notice', to, { origin });
   }
 
   /** Notifies a user that a replayed refresh token ended a session. */
-  async sendTokenReuse(to: Recipient): Promise<void> {
-    await this.send('token-reuse', to);
+  async sendTokenReuse(to: Recipient, origin?: MailOrigin): Promise<void> {
+    await this.send('token-reuse', to, { origin });
+  }
+
+  /** Sends a mail that tests the mail server. */
+  async sendTest(email: string): Promise<SentMail> {
+    return this.send('test', { email, locale: null, timezone: null, name: '', carrier_id: null }, {});
   }
 
   /** Returns the link to the page that sets a password. */
   resetLink(token: string): string {
-    return (this.config.RESET_PAGE_URL ?? `${serviceUrl(this.config)}/auth/reset/{token}`).replace('{token}', token);
+    return this.resetPage.replace('{token}', token);
+  }
+
+  private get resetPage(): string {
+    return this.config.RESET_PAGE_URL ?? `${serviceUrl(this.config)}/auth/reset/{token}`;
   }
 
   /**
    * Skips addresses under `.invalid` (RFC 6761): the first administrator has one until it changes.
+   * @throws an error whose message `shownMailError` shows, if the mail server caused it
    */
-  private async send(name: MailName, to: Recipient, link?: string, ttl_seconds = 0): Promise<void> {
-    if (to.email.endsWith('.invalid')) return;
-    const { subject, paragraphs, button, language } = mailText(name, to.locale, ttl_seconds);
-    const service = serviceUrl(this.config);
-    const text = [...paragraphs.map(wrap), ...(link === undefined ? [] : [link]), service].join('\n\n');
-    const context = { subject, paragraphs, button, language, link, service };
-    const recipient = { name: '', address: to.email };
-    const mail = { to: recipient, subject, text, template: 'mail', context };
-    const sending = this.mailer.sendMail(mail) as Promise<{ message?: Buffer }>;
-    const sent = await sending.catch((error: unknown) => {
-      throw mailFault(error, name, to.email, this.recipientKey);
-    });
-    if (this.config.SMTP_URL === undefined && sent.message !== undefined) await this.writeFile(name, sent.message);
+  private async send(
+    name: MailName | 'test',
+    to: Recipient,
+    { link, origin }: { link?: MailLink; origin?: MailOrigin | undefined },
+  ): Promise<SentMail> {
+    if (to.email.endsWith('.invalid')) return {};
+    const { PRODUCT_NAME: product, SMTP_URL } = this.config;
+    const content = {
+      ...mailText(name, to.locale, link?.ttl_seconds ?? 0),
+      product,
+      details: name === 'test' ? [] : detailsOf(to, origin),
+      home: homeUrl(this.config),
+      link: link?.page.replace('{token}', link.token),
+      shown_link: link === undefined ? undefined : shortLink(link.page),
+    };
+    const mail = {
+      to: { name: '', address: to.email },
+      subject: content.subject,
+      text: plainText(content),
+      template: 'mail',
+      context: content,
+      // RFC 3834 and RFC 2919: no automatic replies, and a stable value to filter by.
+      headers: { 'Auto-Submitted': 'auto-generated' },
+      list: { id: { url: `mails.${new URL(this.config.PUBLIC_URL).hostname}`, comment: product } },
+    };
+    const { message, response } = await this.deliver(name, mail);
+    return SMTP_URL === undefined && message !== undefined
+      ? { file: await this.writeFile(name, message) }
+      : { ...(response === undefined ? {} : { response }) };
   }
 
-  private async writeFile(name: MailName, message: Buffer): Promise<void> {
+  private async deliver(
+    name: string,
+    mail: ISendMailOptions & { to: { name: string; address: string } },
+  ): Promise<{ message?: Buffer; response?: string }> {
+    try {
+      return (await this.mailer.sendMail(mail)) as { message?: Buffer; response?: string };
+    } catch (error) {
+      throw mailError(error, { name, recipient: mail.to.address, key: this.recipientKey });
+    }
+  }
+
+  private async writeFile(name: string, message: Buffer): Promise<string> {
     const outbox = join(this.config.DATA_DIR, 'outbox');
     await mkdir(outbox, { recursive: true, mode: 0o700 });
     const file = join(outbox, `${currentTime().toISOString().replace(/[:.]/g, '-')}-${name}-${newId()}.eml`);
     await writeFile(file, message, { mode: 0o600 });
     this.logger.log(`mail written to ${file}`);
+    return file;
   }
-}
-
-/** Wraps text at 76 columns. Longer lines would be encoded, and the encoding would break links. */
-function wrap(text: string): string {
-  return text.replace(/(?=.{77})(.{1,76}) /g, '$1\n');
 }

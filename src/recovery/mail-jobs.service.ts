@@ -49,15 +49,16 @@ export class MailJobsService implements OnModuleInit {
     });
   }
 
-  private async send({ user_id, mail, email, delayed }: MailJob): Promise<void> {
+  private async send({ user_id, mail, email, delayed, origin }: MailJob): Promise<void> {
     const user = await this.passwords.find(user_id);
     if (user === null || user.status === 'disabled') return;
-    const to: Recipient = { email: email ?? user.email, locale: user.locale };
+    const to: Recipient = { ...user, email: email ?? user.email };
     switch (mail) {
       case 'invitation':
-        return user.status === 'invited'
-          ? this.sendLink(user_id, 'invite', to, (token) => this.mail.sendInvitation(to, token))
-          : undefined;
+        if (user.status !== 'invited') return;
+        return delayed === true
+          ? this.inviteDelayed(user, to.email)
+          : this.sendLink(user_id, 'invite', to, (token) => this.mail.sendInvitation(to, token));
       case 'reset':
         return user.status === 'active'
           ? this.sendLink(user_id, 'reset', to, (token) => this.mail.sendReset(to, token))
@@ -65,12 +66,18 @@ export class MailJobsService implements OnModuleInit {
       case 'email-confirmation':
         return delayed === true ? this.confirmDelayed(user) : this.sendConfirmation(user);
       case 'email-change-notice':
-        return this.mail.sendEmailChangeNotice(to);
+        return this.mail.sendEmailChangeNotice(to, origin);
       case 'password-changed':
-        return this.mail.sendPasswordChanged(to);
+        return this.mail.sendPasswordChanged(to, origin);
       case 'token-reuse':
-        return this.mail.sendTokenReuse(to);
+        return this.mail.sendTokenReuse(to, origin);
     }
+  }
+
+  /** Drops the invitation if the address is no longer the user's. */
+  @Transactional()
+  private async inviteDelayed(user: UserResponse, email: string): Promise<void> {
+    if (user.email === email) await this.mails.invite(user);
   }
 
   @Transactional()
@@ -78,10 +85,10 @@ export class MailJobsService implements OnModuleInit {
     if (email_pending !== null) await this.mails.confirm(user_id, email_pending);
   }
 
-  private async sendConfirmation({ user_id, email_pending, locale }: UserResponse): Promise<void> {
-    if (email_pending === null) return;
-    const to = { email: email_pending, locale };
-    await this.sendLink(user_id, 'email', to, (token) => this.mail.sendEmailConfirmation(to, token));
+  private async sendConfirmation(user: UserResponse): Promise<void> {
+    if (user.email_pending === null) return;
+    const to = { ...user, email: user.email_pending };
+    await this.sendLink(user.user_id, 'email', to, (token) => this.mail.sendEmailConfirmation(to, token));
   }
 
   /**

@@ -9,7 +9,7 @@ import { AcceptedResponse, ChangeEmailRequest, LinkResponse, ResetEmailRequest, 
 import { Page } from './pages';
 import { RecoveryService } from './recovery.service';
 
-const asPage = 'With `Accept: text/html`, the response is a script-free page whose form posts to this path.';
+const asPage = 'With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.';
 
 /** Routes to set passwords and confirm e-mail addresses by mailed link. */
 @ApiTags('Passwords and addresses')

@@ -8,7 +8,9 @@ import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { UserMailsModule } from '../user-mails/user-mails.module';
 import { UsersModule } from '../users/users.module';
 import { FirstAdministrator } from './first-administrator.service';
+import { LinkPagesService } from './link-pages.service';
 import { MailJobsService } from './mail-jobs.service';
+import { PageScriptController } from './page-script.controller';
 import { RecoveryController } from './recovery.controller';
 import { RecoveryService } from './recovery.service';
 import { ShownLinks } from './shown-links';
@@ -25,8 +27,8 @@ import { ShownLinks } from './shown-links';
     UserMailsModule,
     UsersModule,
   ],
-  controllers: [RecoveryController],
-  providers: [FirstAdministrator, MailJobsService, RecoveryService, ShownLinks],
+  controllers: [RecoveryController, PageScriptController],
+  providers: [FirstAdministrator, LinkPagesService, MailJobsService, RecoveryService, ShownLinks],
   exports: [FirstAdministrator],
 })
 export class RecoveryModule {}

@@ -7,6 +7,7 @@ import { JobsService } from '../jobs/jobs.service';
 import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 import { UsersService } from '../users/users.service';
+import type { UserResponse } from '../users/users.dto';
 import type { LinkResponse } from '../auth/auth.dto';
 import { AuthService } from '../auth/auth.service';
 import { resetJob } from './mail-jobs.service';
@@ -32,6 +33,12 @@ export class RecoveryService {
     await this.jobs.enqueue(resetJob, { email, ip, request_id });
   }
 
+  /** Returns the user of a link, or null if the link is not valid. Does not use up the link. */
+  async holderOf(token: string, purposes: ('reset' | 'invite' | 'email')[]): Promise<UserResponse | null> {
+    const link = await this.credentials.findToken(token, purposes);
+    return link === null ? null : this.passwords.find(link.user_id);
+  }
+
   /** Checks a link to set a password without using it up. @throws reset.token_invalid */
   async checkReset(token: string): Promise<LinkResponse> {
     const link = await this.credentials.findToken(token, ['reset', 'invite']);
@@ -44,8 +51,7 @@ export class RecoveryService {
    * @throws reset.token_invalid, request.invalid, request.rate_limited
    */
   async reset(token: string, password: string, caller: Caller): Promise<void> {
-    const link = await this.credentials.findToken(token, ['reset', 'invite']);
-    const user = link === null ? null : await this.passwords.find(link.user_id);
+    const user = await this.holderOf(token, ['reset', 'invite']);
     if (user === null) throw new AppError('reset.token_invalid');
     // The hash takes a place in the share of the link's user: one link cannot fill the queue (L21).
     const actor = { actor_type: 'user' as const, user_id: user.user_id };
@@ -91,6 +97,7 @@ export class RecoveryService {
     await this.passwords.setPassword(systemActorFor(caller), link.user_id, password_hash, {
       event: 'password.reset',
       proven_email: link.email,
+      first: link.purpose === 'invite',
     });
   }
 }

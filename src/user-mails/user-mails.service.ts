@@ -1,25 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { type Actor, type Caller, isOneself } from '../access/actor';
 import { CredentialsService } from '../credentials/credentials.service';
 import type { Changes } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
-import type { MailName } from '../mail/mail.service';
+import { mailNames, originOf, originOfOther } from '../mail/mail.service';
 import { type RateLimit, RateLimitsService } from '../rate-limits/rate-limits.service';
+import { mailJob, type MailJob } from './mail-job';
 
-/** Name of the job that sends a mail to a user. */
-export const mailJob = 'send-mail';
-
-/**
- * Payload of the job that sends a mail. The job mints the token of the link when it sends the mail,
- * so that the queue contains no link.
- */
-export interface MailJob {
-  user_id: string;
-  mail: MailName;
-  /** recipient, if it is not the current address */
-  email?: string;
-  /** true if the mail was beyond its limit when it was requested */
-  delayed?: boolean;
-}
+export { mailJob, type MailJob } from './mail-job';
 
 /** The recipient of a mailed link. */
 interface Addressee {
@@ -54,7 +42,7 @@ export class UserMailsService {
   /** Mails an invitation and voids the older invitation. Beyond the limit, both happen later. */
   async invite(user: Addressee): Promise<void> {
     const delay = await this.takeOrDelay(invitationLimit, user.email);
-    if (delay !== null) return this.enqueueDelayed(invitationOf(user), delay);
+    if (delay !== null) return this.enqueueDelayed({ ...invitationOf(user), delayed: true }, delay);
     await this.credentials.requestToken(user.user_id, 'invite');
     await this.enqueue(invitationOf(user));
   }
@@ -70,8 +58,10 @@ export class UserMailsService {
     await this.credentials.requestTokens(user_ids, 'invite');
     const jobs = (invited ?? []).map((user) => ({ payload: invitationOf(user), key: keyOf(invitationOf(user)) }));
     await this.jobs.enqueueMany(mailJob, jobs);
-    for (const user of limited ?? [])
-      await this.enqueueDelayed(invitationOf(user), await this.delayOf(invitationLimit, user.email));
+    for (const user of limited ?? []) {
+      const delay = await this.delayOf(invitationLimit, user.email);
+      await this.enqueueDelayed({ ...invitationOf(user), delayed: true }, delay);
+    }
   }
 
   /**
@@ -99,6 +89,7 @@ export class UserMailsService {
    * The notice has no limit, because it warns of a takeover.
    */
   async emailProposed(
+    actor: Actor,
     user: { user_id: string; email: string; email_pending: string | null },
     changes: Changes,
   ): Promise<void> {
@@ -116,7 +107,8 @@ export class UserMailsService {
     const isMailed = await this.confirm(user_id, email_pending);
     if (isRepeated && !isMailed) return;
     if (isRepeated) await this.credentials.voidTokens([user_id]);
-    await this.enqueue({ user_id, mail: 'email-change-notice', email });
+    const origin = isOneself(actor, user_id) ? originOf(actor) : originOfOther();
+    await this.enqueue({ user_id, mail: 'email-change-notice', email, origin });
   }
 
   /**
@@ -133,15 +125,28 @@ export class UserMailsService {
     return true;
   }
 
-  /** Cancels the mails whose links a new password voids. */
-  async cancelLinks(user_id: string): Promise<void> {
-    await this.jobs.cancel(`reset:${user_id}`);
-    await this.jobs.cancel(`invitation:${user_id}`);
-    await this.jobs.cancel(`email-confirmation:${user_id}`);
+  /** Notifies a user that their password was changed. */
+  async passwordChanged(user_id: string, caller: Caller): Promise<void> {
+    await this.enqueue({ user_id, mail: 'password-changed', origin: originOf(caller) });
   }
 
-  /** Enqueues any other mail to a user. */
-  async enqueue(job: MailJob): Promise<void> {
+  /** Notifies a user that a replayed refresh token ended a session. */
+  async tokenReused(user_id: string, caller: Caller): Promise<void> {
+    await this.enqueue({ user_id, mail: 'token-reuse', origin: originOf(caller) });
+  }
+
+  /** Cancels the mails whose links a new password voids. */
+  async cancelLinks(user_id: string): Promise<void> {
+    for (const mail of ['reset', 'invitation', 'email-confirmation'] as const)
+      await this.jobs.cancel(keyOf({ user_id, mail }));
+  }
+
+  /** Cancels all mails to a user. */
+  async cancelAll(user_id: string): Promise<void> {
+    for (const mail of mailNames) await this.jobs.cancel(keyOf({ user_id, mail }));
+  }
+
+  private async enqueue(job: MailJob): Promise<void> {
     await this.jobs.enqueue(mailJob, { ...job }, keyOf(job));
   }
 

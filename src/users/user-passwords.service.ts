@@ -17,6 +17,8 @@ export interface PasswordChange {
   except_session_id?: string | null;
   /** address that the owner proved by following a mailed link */
   proven_email?: string | null;
+  /** true for the first password of an invited user, who then gets no mail about it */
+  first?: boolean;
   /** set if the current password was verified; nothing changes if the password changed since */
   verified?: { password_changed_at: Date | null } | null;
 }
@@ -56,7 +58,8 @@ export class UserPasswordsService {
   }
 
   /**
-   * Sets a password, ends the sessions, voids the mailed links and notifies the user.
+   * Sets a password, ends the sessions and voids the mailed links. Notifies the user of a changed
+   * password.
    * @throws reset.token_invalid if a reset comes too late: the user was disabled or deleted
    * @throws auth.token_invalid if a change comes too late
    */
@@ -65,7 +68,7 @@ export class UserPasswordsService {
     actor: Actor,
     user_id: string,
     password_hash: string,
-    { event, except_session_id = null, proven_email = null, verified = null }: PasswordChange,
+    { event, except_session_id = null, proven_email = null, first = false, verified = null }: PasswordChange,
   ): Promise<void> {
     const user = await this.users.notePassword(user_id, proven_email, verified);
     if (user === null) throw new AppError(event === 'password.reset' ? 'reset.token_invalid' : 'auth.token_invalid');
@@ -74,7 +77,7 @@ export class UserPasswordsService {
     await this.mails.cancelLinks(user_id);
     await this.sessions.endOf(actor, [user_id], 'password_changed', except_session_id);
     await this.events.record(actor, event, { type: 'user', id: user_id, carrier_id: user.carrier_id });
-    await this.mails.enqueue({ user_id, mail: 'password-changed' });
+    if (!first) await this.mails.passwordChanged(user_id, actor);
   }
 
   /**

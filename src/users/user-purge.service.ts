@@ -40,8 +40,8 @@ export class UserPurgeService {
     await this.operations.eraseRows([user_id, user.name, user.email, user.email_pending, user.phone]);
     await this.users.purge([user_id]);
     await this.attempts.remove([user_id]);
-    // A queued invitation contains the address.
-    await this.mails.cancelLinks(user_id);
+    // Queued mails contain addresses.
+    await this.mails.cancelAll(user_id);
     await this.events.record(actor, 'user.purged', { type: 'user', id: user_id, carrier_id: user.carrier_id });
   }
 }

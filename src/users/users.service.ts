@@ -69,7 +69,7 @@ export class UsersService {
       throw new AppError('access.denied');
     const { changes } = await this.apply(actor, user_id, { kind: 'change', change, versions });
     const user = await this.get(actor, user_id);
-    if (change.email !== undefined) await this.mails.emailProposed(user, changes ?? {});
+    if (change.email !== undefined) await this.mails.emailProposed(actor, user, changes ?? {});
     return user;
   }
 
@@ -82,7 +82,7 @@ export class UsersService {
   async proposeEmail(actor: Actor, email: string, password_changed_at: Date | null): Promise<void> {
     const action: UserAction = { kind: 'change', change: { email }, verified: { password_changed_at } };
     const { changes } = await this.apply(actor, actor.user_id, action, 'auth.token_invalid');
-    await this.mails.emailProposed(await this.get(actor, actor.user_id), changes ?? {});
+    await this.mails.emailProposed(actor, await this.get(actor, actor.user_id), changes ?? {});
   }
 
   /**

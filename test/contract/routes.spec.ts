@@ -11,6 +11,7 @@ const publicRoutes = [
   'GET /',
   'GET /.well-known/jwks.json',
   'GET /auth/email/{token}',
+  'GET /auth/link-page.js',
   'GET /auth/reset/{token}',
   'GET /docs/errors',
   'GET /docs/errors/{code}',
@@ -42,8 +43,8 @@ const promised = [
   'POST /user/create',
 ];
 
-/** Documentation pages, which are not part of the API. */
-const pages = ['GET /docs/errors', 'GET /docs/errors/{code}'];
+/** Pages and their script, which are not part of the API. */
+const pages = ['GET /auth/link-page.js', 'GET /docs/errors', 'GET /docs/errors/{code}'];
 /** Files of the API explorer, which Swagger adds to the router without a controller. */
 const explorerFiles = /^\/docs(\/|$)/;
 

@@ -2,6 +2,16 @@ import type { MailTexts } from '../mail-name';
 
 /** The mails in German. */
 export const de: MailTexts = {
+  labels: {
+    name: 'Anmeldename',
+    carrier: 'Carrier',
+    time: 'Zeitpunkt',
+    ip: 'IP-Adresse',
+    device: 'Gerät',
+    changed_by: 'Geändert durch',
+    unknown: 'unbekannt',
+    administration: 'Ihre Administration',
+  },
   invitation: {
     subject: 'Ihre Einladung',
     paragraphs: [
@@ -49,6 +59,12 @@ export const de: MailTexts = {
         'Deshalb wurde die Sitzung beendet.',
       'Melden Sie sich erneut an. Falls das öfter vorkommt, ändern Sie Ihr Passwort ' +
         'und informieren Sie Ihre Administration.',
+    ],
+  },
+  test: {
+    subject: 'Testnachricht',
+    paragraphs: [
+      'Diese E-Mail prüft den Mailserver. Wenn Sie sie lesen können, erreichen Sie die E-Mails dieses Dienstes.',
     ],
   },
 };

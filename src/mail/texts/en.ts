@@ -2,6 +2,16 @@ import type { MailTexts } from '../mail-name';
 
 /** The mails in English. */
 export const en: MailTexts = {
+  labels: {
+    name: 'Login name',
+    carrier: 'Carrier',
+    time: 'Time',
+    ip: 'IP address',
+    device: 'Device',
+    changed_by: 'Changed by',
+    unknown: 'unknown',
+    administration: 'your administration',
+  },
   invitation: {
     subject: 'Your invitation',
     paragraphs: [
@@ -48,5 +58,9 @@ export const en: MailTexts = {
       'A token of one of your sessions was used twice. It may have been copied, so the session was ended.',
       'Log in again. If this happens more than once, change your password and contact your administrator.',
     ],
+  },
+  test: {
+    subject: 'Test mail',
+    paragraphs: ['This mail tests the mail server. If you can read it, mails of this service reach you.'],
   },
 };

@@ -227,7 +227,7 @@ describe('the log at LOG_LEVEL=debug', () => {
       expect.arrayContaining([
         'service.internal_error',
         'service.database_unavailable',
-        expect.stringMatching(/^jobs: .*ECONNREFUSED/),
+        expect.stringMatching(/^jobs: .*mail server: not reachable/),
         expect.stringMatching(/^database: lost the connection: ./),
         expect.stringMatching(/^database: connected again after \d+ s$/),
       ]),
@@ -243,6 +243,7 @@ describe('the log at LOG_LEVEL=debug', () => {
       level: 'warn',
       job_id: expect.stringMatching(/^\d+$/),
       mail: 'invitation',
+      error: expect.stringContaining('ECONNREFUSED'),
       recipient_hash: expect.stringMatching(/^[0-9a-f]{16}$/),
     };
     expect(failed).toEqual(failed.map(() => expect.objectContaining(failure)));

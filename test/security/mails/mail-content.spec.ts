@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { queueEmpty } from '../../support/links';
 import { until } from '../../support/until';
 import { password, TestService } from '../../support/service';
 
@@ -30,16 +31,25 @@ function decodeQuotedPrintable(content: string): string {
 /** Checks that a mail loads and runs nothing, and has the same content in both forms. */
 function expectWellMade({ headers, text, html }: ReturnType<typeof partsOf>, language: string, link?: string): void {
   expect(headers).toMatch(/^Content-Type: multipart\/alternative/m);
+  expect(headers).toMatch(/^Auto-Submitted: auto-generated\r?$/m);
   expect(html).toContain(`<html lang="${language}">`);
   expect(html).not.toMatch(/<(script|img|link|iframe|form)\b|\son\w+=|javascript:|url\(/i);
-  const paragraphs = text.split('\n\n').slice(0, -1);
-  for (const paragraph of paragraphs) expect(html).toContain(paragraph.trim().replace(/\r?\n/g, ' '));
-  if (link === undefined) {
-    expect(html).not.toContain('<a ');
-  } else {
-    expect(text.split(/\s+/)).toContain(link);
-    expect(html).toContain(`<a href="${link}"`);
-  }
+  const shown = html
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&quot;/g, '"')
+    .replace(/&amp;/g, '&')
+    .replace(/\s+/g, ' ');
+  const blocks = text.trim().split(/\r?\n\r?\n/);
+  const texts = blocks.flatMap((block) => (/^\S.*: \S/.test(block) ? block.split(/\r?\n/) : [block]));
+  for (const block of texts.filter((one) => one !== link))
+    for (const line of block.includes('http') ? block.split(/\r?\n/) : [block.replace(/\r?\n/g, ' ')])
+      expect(shown).toContain(line.trim());
+  const links = [...html.matchAll(/<a\s+href="([^"]*)"/g)].map(([, href]) => href);
+  if (link === undefined) return;
+  expect(text.split(/\s+/)).toContain(link);
+  expect(links.filter((href) => href === link)).toHaveLength(2);
+  // The visible link is short and contains no token.
+  expect(shown).not.toContain(tokenOf(text));
 }
 
 describe('mails', () => {
@@ -49,6 +59,8 @@ describe('mails', () => {
       service = await TestService.start({
         PUBLIC_URL: 'https://identity.example.net',
         RESET_PAGE_URL: 'https://portal.example.net/welcome/{token}#form',
+        PORTAL_URL: 'https://portal.example.net/start',
+        PRODUCT_NAME: 'Acme "Portal" & Co',
         MAIL_FROM: 'Carrier <identity@example.net>',
       });
     });
@@ -65,20 +77,62 @@ describe('mails', () => {
       const { source, token } = await service.mailbox.take(user.email);
       const mail = partsOf(source);
       expect(mail.headers).toMatch(/^From: Carrier <identity@example.net>$/m);
+      expect(mail.headers).toMatch(/^List-ID: "Acme \\"Portal\\" & Co" <mails.identity.example.net>\r?$/im);
       expect(mail.html).toContain(subject);
+      expect(mail.html).toContain('Acme &quot;Portal&quot; &amp; Co');
+      expect(mail.html).toContain('<a href="https://portal.example.net/start"');
+      expect(mail.html).toContain('>portal.example.net/welcome/…</a>');
+      expect(mail.text).toContain(`${language === 'de' ? 'Anmeldename' : 'Login name'}: ${user.name}`);
+      expect(mail.text).toContain('Carrier: c1');
       expectWellMade(mail, language, `https://portal.example.net/welcome/${tokenOf(mail.text)}#form`);
       expect(token).toBeNull();
       expect((await service.post(`/auth/reset/${tokenOf(mail.text)}`, { body: { password } })).status).toBe(204);
-      expectWellMade(partsOf((await service.mailbox.take(user.email)).source), language);
     });
 
-    it('repeats nothing that a user chose (I17)', async () => {
+    it('sends no notice of the first password of an invited user', async () => {
+      const user = await service.createUser({ password: undefined, must_change_password: undefined });
+      const { source } = await service.mailbox.take(user.email);
+      await service.post(`/auth/reset/${tokenOf(partsOf(source).text)}`, { body: { password } });
+      expect((await service.login(user.email)).user_id).toBe(user.user_id);
+      await queueEmpty(service);
+      expect(service.mailbox.mails.filter(({ to }) => to.includes(user.email))).toEqual([]);
+    });
+
+    it('states time, address and device of a change in security mails (R24, E3)', async () => {
+      const browser = 'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0';
+      const origin = { ip: '192.0.2.7', headers: { 'user-agent': browser } };
+      const user = await service.loginAs({ locale: 'de', timezone: 'Europe/Vienna' });
+      const changed = { current_password: password, new_password: 'a different long phrase' };
+      await service.post('/auth/password', { token: user.token, body: changed, ...origin });
+      const notice = partsOf((await service.mailbox.take(user.email)).source);
+      expectWellMade(notice, 'de');
+      expect(notice.text).toMatch(
+        /^Zeitpunkt: \d+\. \S+ \d{4} um \d\d:\d\d:\d\d (MEZ|MESZ)\r?\nIP-Adresse: 192\.0\.2\.7\r?\nGerät: Firefox 131, Linux\r?$/m,
+      );
+      const body = { email: `own-${user.email}`, current_password: changed.new_password };
+      await service.post('/auth/email', { token: user.token, body, ...origin });
+      const proposed = partsOf((await service.mailbox.take(user.email)).source);
+      expectWellMade(proposed, 'de');
+      expect(proposed.text).toContain('IP-Adresse: 192.0.2.7');
+      await service.patch(`/user/${user.user_id}`, {
+        token: service.admin.token,
+        body: { email: `by-${user.email}` },
+        ...origin,
+      });
+      const byOther = partsOf((await service.mailbox.take(user.email)).source);
+      expectWellMade(byOther, 'de');
+      expect(byOther.text).toContain('Geändert durch: Ihre Administration');
+      // An administrator's address is not shown to users.
+      expect(byOther.text + byOther.html).not.toMatch(/192\.0\.2\.7|Firefox/);
+    });
+
+    it('repeats nothing that a user chose but the login name and carrier (I17)', async () => {
       const words = {
         first_name: '<b>Win</b> https://evil.test',
         last_name: '{{token}}',
         attributes: { note: 'https://evil.test' },
       };
-      const user = await service.loginAs({ ...words, name: 'evil.test' });
+      const user = await service.loginAs(words);
       await service.post('/auth/email', {
         token: user.token,
         body: { email: 'next@example.org', current_password: password },
@@ -115,7 +169,8 @@ describe('mails', () => {
       expectWellMade(mail, 'de', `${service.config.PUBLIC_URL}/auth/reset/${token}`);
       expect((await service.post(`/auth/reset/${token}`, { body: { password } })).status).toBe(204);
       expect((await service.login(user.email)).user_id).toBe(user.user_id);
-      await until(async () => filesIn(outbox).some((name) => name.includes('-password-changed-')));
+      await service.post('/auth/reset_email', { body: { email: user.email } });
+      await until(async () => filesIn(outbox).some((name) => name.includes('-reset-')));
     });
 
     it('writes no mail to an address of a reserved domain (R18)', async () => {

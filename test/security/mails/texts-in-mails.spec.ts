@@ -26,7 +26,7 @@ describe('user input in mails', () => {
   afterAll(() => service.close());
 
   /**
-   * Triggers every mail about a user: invitation, new password, reset, and proposed address (to
+   * Triggers every mail about a user: invitation, reset, new password, and proposed address (to
    * both).
    */
   async function allMails(fields: Record<string, unknown>, index: number): Promise<ReceivedMail[]> {
@@ -34,7 +34,7 @@ describe('user input in mails', () => {
     const { token } = service.admin;
     const body = {
       user_type: 'carrier',
-      carrier_id: 'evil.test',
+      carrier_id: 'c1',
       name: `victim${index}`,
       email,
       attributes: { k: fields['first_name'] },
@@ -50,13 +50,17 @@ describe('user input in mails', () => {
     expect(await service.post(`/auth/reset/${invitation.token}`, { body: { password } })).toMatchObject({
       status: 204,
     });
-    const set = await service.mailbox.take(email);
     expect(await service.post('/auth/reset_email', { body: { email } })).toMatchObject({ status: 202 });
     const reset = await service.mailbox.take(email);
+    const headers = { 'user-agent': String(fields['first_name']) };
+    expect(
+      await service.post(`/auth/reset/${reset.token}`, { body: { password: `new ${password}` }, headers }),
+    ).toMatchObject({ status: 204 });
+    const set = await service.mailbox.take(email);
     expect(
       await service.patch(`/user/${created.body.user_id}`, { token, body: { email: `new-${email}` } }),
     ).toMatchObject({ status: 200 });
-    return [invitation, set, reset, await service.mailbox.take(`new-${email}`), await service.mailbox.take(email)];
+    return [invitation, reset, set, await service.mailbox.take(`new-${email}`), await service.mailbox.take(email)];
   }
 
   it('contains nothing of names with markup, templates and links (I16, I17)', async () => {
@@ -75,6 +79,21 @@ describe('user input in mails', () => {
       const links = [...text.matchAll(/(?:https?:)?\/\/[^\s"'<>/?#]+/g)].map(([link]) => link);
       expect(links.length).toBeGreaterThan(0);
       expect(new Set(links)).toEqual(new Set(['https://identity.example.net']));
+    }
+  });
+
+  it('offers no link to a login name, carrier or user agent that looks like an address (I17)', async () => {
+    const names = { name: 'www.evil.test', carrier_id: 'ftp.evil.test', first_name: 'evil.test/9 (evil.test)' };
+    const mails = await allMails(names, 99);
+    for (const { source } of mails) {
+      const [text = '', html = ''] = Buffer.from(decoded(source), 'latin1').toString().split('<html ');
+      expect(text).toContain('www.\u200cevil.\u200ctest');
+      expect(text).not.toMatch(/evil\.test/);
+      expect(html).toContain('www.evil.test');
+      // Mail programs turn no part of a link into another link.
+      const own = '<a href="https://identity.example.net/" style="color: inherit; text-decoration: none;">';
+      for (const value of ['www.evil.test', 'ftp.evil.test']) expect(html).toContain(`${own}${value}</a>`);
+      expect(html.replaceAll(new RegExp(`${own}[^<]*</a>`, 'g'), '')).not.toContain('evil');
     }
   });
 

@@ -4,6 +4,7 @@ import { mailedResetToken } from '../../support/links';
 import { password, type TestAnswer, TestService } from '../../support/service';
 
 const html = { accept: 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8' };
+const portal = 'https://portal.example.net/start?a=1&b=2';
 const form = { ...html, 'content-type': 'application/x-www-form-urlencoded' };
 
 describe('the pages behind mailed links', () => {
@@ -12,7 +13,11 @@ describe('the pages behind mailed links', () => {
   let token: string;
 
   beforeAll(async () => {
-    service = await TestService.start();
+    service = await TestService.start({
+      PASSWORD_MIN_LENGTH: '16',
+      PORTAL_URL: portal,
+      PRODUCT_NAME: 'Acme & Co',
+    });
     user = await service.createUser();
   });
   beforeEach(async () => {
@@ -23,23 +28,32 @@ describe('the pages behind mailed links', () => {
   const postForm = (secret: string, link = token) =>
     service.post(`/auth/reset/${link}`, { headers: form, body: new URLSearchParams({ password: secret }).toString() });
 
-  /** Expects a page without scripts and resources that allows no framing, caching or referrer. */
+  /**
+   * Expects a page that loads only the script of the service and allows no framing, caching or
+   * referrer.
+   */
   function expectInert({ headers, text }: TestAnswer): void {
     expect(headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy':
-        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+        "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; form-action 'self'; " +
+        "frame-ancestors 'none'; base-uri 'none'",
       'cache-control': 'no-store',
       'referrer-policy': 'no-referrer',
       'x-content-type-options': 'nosniff',
       'x-frame-options': 'DENY',
-      vary: 'Accept',
+      vary: 'Accept, Accept-Language',
     });
-    expect(text).not.toMatch(
+    const own = text
+      .replace('<script src="../link-page.js" defer></script>', '')
+      .replace('<a href="https://portal.example.net/start?a&#x3D;1&amp;b&#x3D;2">', '');
+    expect(own).not.toMatch(
       /<(script|img|link|iframe|object|embed|base)\b|\son\w+=|javascript:|https?:|url\(|@import/i,
     );
     expect(text).not.toContain(token);
-    expect(text).not.toContain(user.name);
+    // The only data of the user is the login name, for password managers.
+    const login = `<input id="login" type="text" autocomplete="username" value="${user.name}" readonly hidden>`;
+    expect(text.replace(login, '')).not.toContain(user.name);
   }
 
   it('sets the password exactly as typed from a form that needs no scripts (R11)', async () => {
@@ -53,6 +67,7 @@ describe('the pages behind mailed links', () => {
     expectInert(done);
     expect(done.text).toContain('Your password is set');
     expect(done.text).not.toContain('<form');
+    expect(done.text).toContain('Continue to Acme &amp; Co</a>');
     expect((await service.login(user.name, secret)).token).toBeTruthy();
   });
 
@@ -61,7 +76,7 @@ describe('the pages behind mailed links', () => {
     const refused = await postForm(weak);
     expect(refused.status).toBe(400);
     expectInert(refused);
-    expect(refused.text).toContain('role="alert">The password must have at least 15 characters.</p>');
+    expect(refused.text).toContain('role="alert">The password must have at least 16 characters.</p>');
     expect(refused.text).toContain('<form method="post">');
     expect(refused.text).not.toContain('x()');
     expect((await service.post(`/auth/reset/${token}`, { headers: form, body: '' })).text).toContain(
@@ -131,6 +146,47 @@ describe('the pages behind mailed links', () => {
     const again = await service.post(link, { headers: form, body: '' });
     expect(again.status).toBe(404);
     expect(again.text).not.toContain('<form');
+  });
+
+  it('speaks the language of the user, or else the one that the browser prefers', async () => {
+    const german = await service.createUser({ locale: 'de-AT' });
+    const link = `/auth/reset/${await mailedResetToken(service, german.email)}`;
+    const page = await service.get(link, { headers: { ...html, 'accept-language': 'en' } });
+    expect(page.headers['content-language']).toBe('de');
+    expect(page.text).toMatch(/<html lang="de">[^]*Neues Passwort<[^]*Mindestens 16 Zeichen\./);
+    const weak = await service.post(link, { headers: form, body: 'password=kurz' });
+    expect(weak.text).toContain('role="alert">Das Passwort muss mindestens 16 Zeichen lang sein.</p>');
+    const done = await service.post(link, { headers: form, body: 'password=ein+ganz+neuer+langer+Satz' });
+    expect(done.text).toMatch(/Ihr Passwort ist festgelegt[^]*Weiter zu Acme &amp; Co<\/a>/);
+    // The link is used, so nothing of the user decides the language any more.
+    const used = await service.get(link, { headers: { ...html, 'accept-language': 'fr, de;q=0.5' } });
+    expect(used.text).toContain('Dieser Link ist nicht mehr gültig');
+    expect((await service.get(link, { headers: html })).text).toContain('<html lang="en">');
+  });
+
+  it('tells password managers the login name, on the page of a valid link only (R17)', async () => {
+    const field = `autocomplete="username" value="${user.name}"`;
+    const page = await service.get(`/auth/reset/${token}`, { headers: html });
+    expect(page.text).toContain(field);
+    expect((await postForm('short')).text).toContain(field);
+    const reset = await service.get(`/auth/reset/${token}`);
+    expect(Object.keys(reset.body)).toEqual(['expires_at']);
+    const wrong = `${token.slice(0, -4)}AAAA`;
+    for (const answer of [
+      await service.get(`/auth/reset/${wrong}`, { headers: html }),
+      await service.post(`/auth/reset/${wrong}`, { headers: form, body: '' }),
+    ])
+      expect(answer.text).not.toContain(user.name);
+  });
+
+  it('serves its script as a file that no other site can load', async () => {
+    const { status, headers, text } = await service.get('/auth/link-page.js');
+    expect([status, headers['content-type']]).toEqual([200, 'text/javascript; charset=utf-8']);
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'cross-origin-resource-policy': 'same-origin',
+    });
+    expect(text).not.toMatch(/innerHTML|eval|fetch|http/);
   });
 
   it('returns a page only to a client that accepts HTML (R17)', async () => {

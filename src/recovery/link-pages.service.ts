@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import { Inject, Injectable } from '@nestjs/common';
+import type { AppError } from '../common/errors/app-error';
+import { errorKind } from '../common/errors/error-codes';
+import { compileTemplate } from '../common/http/html-template';
+import { acceptedLanguage, type Language, languageOf } from '../common/languages';
+import { CONFIG, type Config } from '../config/config';
+import { type PageName, type PageTexts, pageTexts } from './page-text';
+import { RecoveryService } from './recovery.service';
+
+/** A page behind a mailed link, for the holder of the link. */
+export interface LinkPage {
+  name: PageName;
+  language: Language;
+  /** login name of the user of the link; '' if the link is not valid */
+  login: string;
+}
+
+/** The values of the template. `null` leaves a part out. */
+interface PageValues {
+  language: Language;
+  title: string;
+  product: string;
+  error: string | null;
+  passwordForm: (PageTexts['password'] & PageTexts['feedback'] & { login: string; min: number }) | null;
+  confirmForm: PageTexts['confirm'] | null;
+  message: string | null;
+  portal: { url: string; label: string } | null;
+}
+
+const forms: Partial<Record<PageName, PageName>> = { 'reset-done': 'reset-form', 'email-done': 'email-form' };
+const render = compileTemplate<PageValues>(join(__dirname, 'templates', 'link-page.hbs'));
+
+/** Renders the pages behind mailed links. */
+@Injectable()
+export class LinkPagesService {
+  constructor(
+    private readonly recovery: RecoveryService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /**
+   * Prepares a page before its link is used: in the language of the user, or in the language that
+   * the browser prefers.
+   */
+  async open(name: PageName, token: string, acceptLanguage: string | undefined): Promise<LinkPage> {
+    const purposes = name.startsWith('email') ? (['email'] as const) : (['reset', 'invite'] as const);
+    const user = await this.recovery.holderOf(token, [...purposes]);
+    const language = languageOf(user?.locale ?? null) ?? acceptedLanguage(acceptLanguage);
+    return { name, language, login: user?.name ?? '' };
+  }
+
+  /** Renders the page of a request that succeeded. */
+  page(page: LinkPage): string {
+    return render(this.valuesOf(page));
+  }
+
+  /**
+   * Renders the page of a rejected request. Shows the form again after a rejected value, which does
+   * not use up the link.
+   */
+  failure(page: LinkPage, { code, extras }: AppError): string {
+    const { errors, faults, expired, failed } = pageTexts[page.language];
+    const { status } = errorKind(code);
+    const known = (extras.errors ?? []).map((fault) => faults[fault.code] ?? faults.other);
+    if (status === 400) {
+      const error = known.length === 0 ? faults.other : [...new Set(known)].join(' ');
+      const form = this.valuesOf({ ...page, name: forms[page.name] ?? page.name });
+      return render({ ...form, error: this.withMin(error) });
+    }
+    const values = { ...this.valuesOf(page), passwordForm: null, confirmForm: null, message: null, portal: null };
+    return render({ ...values, title: status === 404 ? expired : failed, error: errors[code] ?? errors.other });
+  }
+
+  private valuesOf({ name, language, login }: LinkPage): PageValues {
+    const { PRODUCT_NAME: product, PASSWORD_MIN_LENGTH: min, PORTAL_URL: url } = this.config;
+    const texts = pageTexts[language];
+    const isDone = name.endsWith('done');
+    const password = { ...texts.password, hint: this.withMin(texts.password.hint), ...texts.feedback, login, min };
+    return {
+      language,
+      title: texts.titles[name],
+      product,
+      error: null,
+      passwordForm: name === 'reset-form' ? password : null,
+      confirmForm: name === 'email-form' ? texts.confirm : null,
+      message: isDone ? texts.done : null,
+      portal: isDone && url !== undefined ? { url, label: texts.portal.replace('{product}', () => product) } : null,
+    };
+  }
+
+  private withMin(text: string): string {
+    return text.replace('{min}', String(this.config.PASSWORD_MIN_LENGTH));
+  }
+}

@@ -1,0 +1,37 @@
+import type { ErrorCode } from '../common/errors/error-codes';
+import type { Language } from '../common/languages';
+import { de } from './texts/de';
+import { en } from './texts/en';
+
+/** Names of the pages behind mailed links. */
+export type PageName = 'reset-form' | 'reset-done' | 'email-form' | 'email-done';
+
+/** Texts of the pages behind mailed links, in one language. */
+export interface PageTexts {
+  titles: Record<PageName, string>;
+  password: {
+    label: string;
+    /** `{min}` is the minimum length */
+    hint: string;
+    button: string;
+    show: string;
+    hide: string;
+  };
+  /** feedback while a password is typed; `{count}` is the number of missing characters */
+  feedback: { short: string; simple: string; identity: string; good: string };
+  confirm: { text: string; button: string };
+  /** below the title of a finished page */
+  done: string;
+  /** link to the portal; `{product}` is its name */
+  portal: string;
+  /** titles of failures */
+  expired: string;
+  failed: string;
+  /** by error code; `other` for all other codes */
+  errors: Partial<Record<ErrorCode, string>> & { other: string };
+  /** by code of the fault; `other` for all other codes */
+  faults: Record<string, string> & { other: string };
+}
+
+/** Texts of the pages by language. */
+export const pageTexts: Record<Language, PageTexts> = { en, de };

@@ -1,0 +1,34 @@
+// Shows the typed password on request, and what it still lacks. The form works without this script:
+// the service checks every password.
+const input = document.getElementById('password');
+const toggle = document.getElementById('toggle');
+const feedback = document.getElementById('feedback');
+const login = document.getElementById('login').value.toLowerCase();
+const { min, short, simple, identity, good } = feedback.dataset;
+const differentMin = 5;
+
+function textFor(password) {
+  const characters = [...password];
+  if (characters.length === 0) return '';
+  if (characters.length < Number(min)) return short.replace('{count}', String(min - characters.length));
+  if (login.length >= 4 && password.toLowerCase().includes(login)) return identity;
+  return new Set(characters).size < differentMin ? simple : good;
+}
+
+function show(isShown) {
+  input.type = isShown ? 'text' : 'password';
+  toggle.textContent = isShown ? toggle.dataset.hide : toggle.dataset.show;
+  toggle.setAttribute('aria-pressed', String(isShown));
+}
+
+toggle.hidden = false;
+toggle.addEventListener('click', () => {
+  show(input.type === 'password');
+  input.focus();
+});
+input.addEventListener('input', () => {
+  feedback.textContent = textFor(input.value);
+  feedback.className = feedback.textContent === good ? 'good' : '';
+});
+// A password manager recognises the password only in a password field.
+input.form.addEventListener('submit', () => show(false));

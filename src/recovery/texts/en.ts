@@ -1,0 +1,47 @@
+import type { PageTexts } from '../page-text';
+
+/** The pages in English. */
+export const en: PageTexts = {
+  titles: {
+    'reset-form': 'Set your password',
+    'reset-done': 'Your password is set',
+    'email-form': 'Confirm your e-mail address',
+    'email-done': 'Your e-mail address is confirmed',
+  },
+  password: {
+    label: 'New password',
+    hint: 'At least {min} characters. Use a long phrase; all characters are allowed.',
+    button: 'Set the password',
+    show: 'Show password',
+    hide: 'Hide password',
+  },
+  feedback: {
+    short: 'Too short. Characters missing: {count}',
+    simple: 'Too simple. Use more different characters.',
+    identity: 'Must not contain your login name.',
+    good: 'Long enough.',
+  },
+  confirm: { text: 'Press the button to start using this e-mail address.', button: 'Confirm the address' },
+  done: 'You can close this page and log in.',
+  portal: 'Continue to {product}',
+  expired: 'This link is no longer valid',
+  failed: 'The request failed',
+  errors: {
+    'reset.token_invalid': 'The link was already used or replaced, has expired, or is incomplete. Request a new link.',
+    'email.token_invalid':
+      'The link was already used or replaced, has expired, or is incomplete. Request the address change again.',
+    'user.email_taken': 'Another user has this e-mail address.',
+    'auth.too_many_attempts': 'Too many attempts. Wait a minute and try again.',
+    'request.rate_limited': 'Too many requests. Wait a minute and try again.',
+    other: 'Open the link in the mail again.',
+  },
+  faults: {
+    'password.too_short': 'The password must have at least {min} characters.',
+    'password.too_long': 'The password must have at most 256 characters.',
+    'password.common': 'The password is too common.',
+    'password.contains_identity':
+      'The password must not contain the name, the e-mail address, the carrier or the product name.',
+    'field.required': 'The password is required.',
+    other: 'The password contains characters that are not allowed, or the form is incomplete.',
+  },
+};
