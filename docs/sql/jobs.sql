@@ -23,6 +23,14 @@ where job.delay_seconds is null
 -- remove('example')
 select graphile_worker.remove_job($1);
 
+-- runNow('00000000-0000-8000-8000-0000000000ff')
+select id
+from graphile_worker.reschedule_jobs(
+  array[('x' || right($1::uuid::text, 12))::bit(48)::bigint],
+  run_at => now(),
+  attempts => 0
+);
+
 -- releaseAbandoned(600)
 select graphile_worker.force_unlock_workers(array(
   select distinct locked_by

@@ -11,6 +11,7 @@ export const ownPermissions = {
   'session:revoke': 'End the sessions of users within the scope',
   'role:read': 'Read roles',
   'role:manage': 'Create, change and delete roles',
+  'mail:manage': 'Read waiting and failed mails to users within the scope, and retry them',
   'audit:read': 'Read the audit log within the scope',
   'key:manage': 'Create, read and revoke API keys',
   'token:introspect': 'Introspect tokens of other users',

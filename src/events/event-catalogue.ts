@@ -80,6 +80,12 @@ export const eventCatalogue = {
     personal: ['email'],
     impersonal: [],
   },
+  'mail.retried': {
+    target: 'user',
+    meaning: 'A waiting or failed mail to a user was sent again.',
+    personal: [],
+    impersonal: ['mail_id', 'kind'],
+  },
   'login.succeeded': { target: 'login', meaning: 'A user logged in.', ...noFields },
   'login.failed': {
     target: 'login',

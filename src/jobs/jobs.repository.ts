@@ -46,6 +46,21 @@ export class JobsRepository {
     await this.database.run(sql`select graphile_worker.remove_job(${key})`);
   }
 
+  /**
+   * Makes a job run now, with all attempts again. Returns false if it is running or has ended.
+   * @param job_id id of `jobsSql`
+   */
+  async runNow(job_id: string): Promise<boolean> {
+    const rows = await this.database.run(sql`
+      select id
+      from graphile_worker.reschedule_jobs(
+        array[('x' || right(${job_id}::uuid::text, 12))::bit(48)::bigint],
+        run_at => now(),
+        attempts => 0
+      )`);
+    return rows.length > 0;
+  }
+
   /** Unlocks the jobs of workers that hold a job for longer than a number of seconds. */
   async releaseAbandoned(afterSeconds: number): Promise<void> {
     await this.database.run(sql`

@@ -85,6 +85,14 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     await this.jobs.remove(key);
   }
 
+  /**
+   * Makes a waiting or failed job run now, with all attempts again. Returns false if it is running
+   * or has ended.
+   */
+  runNow(job_id: string): Promise<boolean> {
+    return this.jobs.runNow(job_id);
+  }
+
   async onApplicationBootstrap(): Promise<void> {
     this.pool = new JobsPool({
       connectionString: this.config.DATABASE_DIRECT_URL,

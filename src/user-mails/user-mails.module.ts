@@ -1,13 +1,18 @@
 import { Module } from '@nestjs/common';
 import { CredentialsModule } from '../credentials/credentials.module';
+import { EventsModule } from '../events/events.module';
 import { JobsModule } from '../jobs/jobs.module';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module';
+import { MailsController } from './mails.controller';
+import { MailsRepository } from './mails.repository';
+import { MailsService } from './mails.service';
 import { UserMailsService } from './user-mails.service';
 
-/** Enqueues the mails to users. */
+/** Enqueues the mails to users, and lists and retries those that are not sent yet. */
 @Module({
-  imports: [CredentialsModule, JobsModule, RateLimitsModule],
-  providers: [UserMailsService],
+  imports: [CredentialsModule, EventsModule, JobsModule, RateLimitsModule],
+  controllers: [MailsController],
+  providers: [MailsRepository, MailsService, UserMailsService],
   exports: [UserMailsService],
 })
 export class UserMailsModule {}

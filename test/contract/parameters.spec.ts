@@ -9,6 +9,7 @@ import { auditList } from '../../src/events/audit-list';
 import { apiKeyList } from '../../src/api-keys/api-key-list';
 import { operationList } from '../../src/operations/operation-list';
 import { sessionList } from '../../src/sessions/session-list';
+import { mailList } from '../../src/user-mails/mail-list';
 import { parseBulkQuery } from '../../src/users-bulk/bulk-query';
 import { userList } from '../../src/users/user-list';
 import { document } from '../support/document';
@@ -37,6 +38,7 @@ const lists: [string, ListSpec][] = [
   ['/auth/session/list', sessionList],
   ['/auth/key/list', apiKeyList],
   ['/audit/list', auditList],
+  ['/mail/list', mailList],
   ['/user/operation/list', operationList],
 ];
 const filtered: [string, string, FilterSpec][] = [

@@ -22,6 +22,7 @@ import { jobs } from '../sql/jobs';
 import { liveLogins } from '../sql/live-logins';
 import { loginAttempts } from '../sql/login-attempts';
 import { logins } from '../sql/logins';
+import { mails } from '../sql/mails';
 import { operationBatches } from '../sql/operation-batches';
 import { operations } from '../sql/operations';
 import { rateLimits } from '../sql/rate-limits';
@@ -47,6 +48,7 @@ const all = [
   liveLogins,
   loginAttempts,
   logins,
+  mails,
   operationBatches,
   operations,
   rateLimits,

@@ -163,3 +163,37 @@ export function keyRows(service: () => TestService): Record<string, MatrixRow> {
     },
   };
 }
+
+/** Returns the rows about mails. Each cell requests a waiting mail to its user. */
+export function mailRows(service: () => TestService): Record<string, MatrixRow> {
+  const mailTo = async (user_id: string) => {
+    await service().rows(`select graphile_worker.remove_job('matrix')`);
+    const [job] = await service().rows<{ mail_id: string }>(
+      `
+        select ('00000000-0000-8000-8000-' || lpad(to_hex(id), 12, '0')) as mail_id
+        from graphile_worker.add_job(
+          'send-mail',
+          json_build_object('user_id', $1::text, 'mail', 'token-reuse'),
+          run_at => now() + interval '1 day',
+          job_key => 'matrix'
+        )`,
+      [user_id],
+    );
+    return job?.mail_id ?? '';
+  };
+  return {
+    'GET /mail/list': {
+      permission: 'mail:manage',
+      related: relations,
+      send: async ({ login, target }) => service().get(`/mail/list?mail_id=${await mailTo(target.user_id)}`, login),
+      expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
+      detailOf: ({ body }) => ` found ${body.items?.length}`,
+    },
+    'POST /mail/{mail_id}/retry': {
+      permission: 'mail:manage',
+      related: relations,
+      send: async ({ login, target }) => service().post(`/mail/${await mailTo(target.user_id)}/retry`, login),
+      expected: ({ sees }) => (sees ? '202' : '404 mail.not_found'),
+    },
+  };
+}

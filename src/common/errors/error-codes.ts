@@ -130,6 +130,11 @@ export const errorCodes = {
     title: 'API key not found',
     meaning: 'The API key does not exist, or the caller may not see it.',
   },
+  'mail.not_found': {
+    status: 404,
+    title: 'Mail not found',
+    meaning: 'The mail was sent or does not exist, or the caller may not see its recipient.',
+  },
   'reset.token_invalid': {
     status: 404,
     title: 'The link is no longer valid',
@@ -198,6 +203,11 @@ export const errorCodes = {
     status: 409,
     title: 'Conflicts with a running operation',
     meaning: 'A running operation will still change some of these users. Wait until it has finished, or cancel it.',
+  },
+  'mail.being_sent': {
+    status: 409,
+    title: 'The mail is being sent',
+    meaning: 'An attempt to send the mail is running. Read the list again to see its result.',
   },
   'idempotency.in_progress': {
     status: 409,

@@ -2,7 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { AccessTokens } from '../../../src/auth/access-tokens';
 import { customRoles, type Relation, relations, roleRows as callers } from '../../support/access-roles';
 import { document } from '../../support/document';
-import { type Cell, keyRows, type MatrixRow, operationRows, type Person, roleRows } from '../../support/matrix';
+import {
+  type Cell,
+  keyRows,
+  mailRows,
+  type MatrixRow,
+  operationRows,
+  type Person,
+  roleRows,
+} from '../../support/matrix';
 import { type TestAnswer, TestService } from '../../support/service';
 
 describe('the access matrix', () => {
@@ -63,6 +71,7 @@ describe('the access matrix', () => {
   const operations: Record<string, MatrixRow> = {
     ...operationRows(() => service),
     ...keyRows(() => service),
+    ...mailRows(() => service),
     'GET /user': {
       permission: null,
       duringPasswordChange: true,

@@ -1,0 +1,24 @@
+import type { ListSpec } from '../common/query/list-query';
+import { mailNames } from '../mail/mail.service';
+
+/** States of a mail. A sent mail is no longer listed. */
+export const mailStates = ['waiting', 'retrying', 'sending', 'failed'] as const;
+
+/** Filters and sort fields of mail lists. */
+export const mailList: ListSpec = {
+  name: 'mails',
+  filter: {
+    fields: {
+      mail_id: { type: 'uuid', meaning: 'Id of the mail' },
+      kind: { type: 'text', values: mailNames, meaning: 'Kind of mail' },
+      state: { type: 'text', values: mailStates, meaning: 'State of the mail' },
+      user_id: { type: 'uuid', meaning: 'User to whom the mail belongs' },
+      carrier_id: { type: 'text', nullable: true, meaning: 'Carrier of the user' },
+      recipient: { type: 'text', fold: true, meaning: 'Address that the mail goes to' },
+      created_at: { type: 'time', meaning: 'When the mail was requested' },
+      next_attempt_at: { type: 'time', nullable: true, meaning: 'Time of the next attempt' },
+    },
+  },
+  sorts: { created_at: { type: 'time' }, next_attempt_at: { type: 'time', nullable: true } },
+  defaultSort: 'created_at',
+};

@@ -1,0 +1,55 @@
+import { Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Actor } from '../access/actor';
+import { Allow } from '../access/allow.decorator';
+import { CurrentActor } from '../access/caller.decorator';
+import { Endpoint } from '../common/http/endpoint.decorator';
+import type { RawQuery } from '../common/query/filter';
+import type { Page } from '../common/query/page';
+import { listParameters } from '../common/query/parameters';
+import { mailList } from './mail-list';
+import { MailListResponse, MailResponse } from './mails.dto';
+import { MailsService } from './mails.service';
+
+/** Mails that are not sent yet. */
+@ApiTags('Mails')
+@Controller('mail')
+export class MailsController {
+  constructor(private readonly mails: MailsService) {}
+
+  /** List waiting and failed mails */
+  @Get('list')
+  @Allow('mail:manage')
+  @Endpoint({
+    description:
+      'Lists the mails to users within the scope that are not sent yet. A failed attempt is repeated with growing ' +
+      'pauses, up to 25 times in about four days. `state_in=retrying,failed` finds the mails that cannot be delivered.',
+    answer: { status: 200, type: MailListResponse, description: 'One page of mails' },
+    errors: ['page.too_deep', 'page.cursor_invalid'],
+    query: listParameters(mailList),
+    grammar: true,
+  })
+  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<MailResponse>> {
+    return this.mails.list(actor, query);
+  }
+
+  /** Send a waiting or failed mail now */
+  @Post(':mail_id/retry')
+  @HttpCode(202)
+  @Allow('mail:manage')
+  @Endpoint({
+    description:
+      'Starts the next attempt within seconds; all attempts are available again. A link in the mail is new. ' +
+      'An invitation or confirmation that waits because its address has received three in an hour waits on. ' +
+      'A mail that has become pointless, such as an invitation of an active user, is dropped instead.',
+    answer: { status: 202, type: MailResponse, description: 'The mail, which is sent in the background' },
+    errors: ['mail.not_found', 'mail.being_sent'],
+    withoutBody: true,
+  })
+  retry(
+    @CurrentActor() actor: Actor,
+    @Param('mail_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) mail_id: string,
+  ): Promise<MailResponse> {
+    return this.mails.retry(actor, mail_id);
+  }
+}

@@ -1,0 +1,50 @@
+import { PageResponse } from '../common/http/page.dto';
+import { type MailName, shownMailError } from '../mail/mail.service';
+import type { mailStates } from './mail-list';
+
+/** A mail that is not sent yet. Contains neither its text nor its link. */
+export class MailResponse {
+  /** stays the same when the mail is retried */
+  mail_id!: string;
+  /** kind of mail */
+  kind!: MailName;
+  /**
+   * `waiting` for its first attempt; `retrying` after a failed attempt; `sending` while an attempt
+   * runs; `failed` after the last attempt, about four days after the first
+   */
+  state!: (typeof mailStates)[number];
+  /** user to whom the mail belongs */
+  user_id!: string;
+  /** login name of the user */
+  name!: string;
+  /** carrier of a Carrier User */
+  carrier_id!: string | null;
+  /** address that the mail goes to */
+  recipient!: string;
+  /** number of attempts so far, at most 25; a retry starts again from 0 */
+  attempts!: number;
+  /** response of the mail server to the last failed attempt, or why there was none */
+  last_error!: string | null;
+  /** when the mail was requested */
+  created_at!: Date;
+  /** time of the next attempt; null while `sending` and after the last attempt */
+  next_attempt_at!: Date | null;
+}
+
+/** A page of mails. */
+export class MailListResponse extends PageResponse {
+  /** newest first unless sorted otherwise */
+  items!: MailResponse[];
+}
+
+/** A mail as read from the job queue. */
+export type MailRecord = MailResponse;
+
+/** Returns the public fields of a mail, from an allow-list. */
+export function toMailResponse(mail: MailRecord): MailResponse {
+  const { mail_id, kind, state, user_id, name, carrier_id, recipient, attempts } = mail;
+  const { created_at, next_attempt_at } = mail;
+  const last_error = mail.last_error === null ? null : shownMailError(mail.last_error);
+  const account = { user_id, name, carrier_id, recipient };
+  return { mail_id, kind, state, ...account, attempts, last_error, created_at, next_attempt_at };
+}

@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import type { Actor } from '../access/actor';
+import { AppError } from '../common/errors/app-error';
+import type { RawQuery } from '../common/query/filter';
+import type { Page } from '../common/query/page';
+import { EventsService } from '../events/events.service';
+import { JobsService } from '../jobs/jobs.service';
+import { type MailResponse, toMailResponse } from './mails.dto';
+import { MailsRepository } from './mails.repository';
+
+/** Lists and retries mails that are not sent yet. */
+@Injectable()
+export class MailsService {
+  constructor(
+    private readonly mails: MailsRepository,
+    private readonly jobs: JobsService,
+    private readonly events: EventsService,
+  ) {}
+
+  /** Returns one page of the mails to users within the actor's scope. */
+  async list(actor: Actor, query: RawQuery): Promise<Page<MailResponse>> {
+    const page = await this.mails.list(actor, query);
+    return { ...page, items: page.items.map(toMailResponse) };
+  }
+
+  /**
+   * Sends a waiting or failed mail now. A mail that waits for the limit of its address is counted
+   * again, so it may wait once more (E13).
+   * @throws mail.not_found, mail.being_sent
+   */
+  @Transactional()
+  async retry(actor: Actor, mail_id: string): Promise<MailResponse> {
+    const mail = await this.mails.find(mail_id, actor);
+    if (mail === null) throw new AppError('mail.not_found');
+    if (!(await this.jobs.runNow(mail_id))) throw new AppError('mail.being_sent');
+    const { user_id, carrier_id, kind } = mail;
+    const changes = { mail_id: { after: mail_id }, kind: { after: kind } };
+    await this.events.record(actor, 'mail.retried', { type: 'user', id: user_id, carrier_id }, changes);
+    const retried = await this.mails.find(mail_id, actor);
+    return toMailResponse(retried ?? mail);
+  }
+}
