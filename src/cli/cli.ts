@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { adminRecover } from './admin-recover';
+import { mail } from './mail';
 import { migrate } from './migrate';
 import { rotateKeys } from './rotate-keys';
 import { runCommand } from './run-command';
@@ -7,6 +8,7 @@ import { runCommand } from './run-command';
 /** Commands by name. Each receives the arguments after its name. */
 const commands = new Map<string | undefined, (args: string[]) => Promise<void>>([
   ['admin-recover', adminRecover],
+  ['mail', mail],
   ['migrate', migrate],
   ['rotate-keys', rotateKeys],
 ]);
@@ -14,6 +16,7 @@ const commands = new Map<string | undefined, (args: string[]) => Promise<void>>(
 const usage = `Commands:
   admin-recover [login]           print a one-time link with which an administrator sets a new password;
                                   write a login that begins with - after --: admin-recover -- -ada
+  mail test <address>             send a test mail and print the response of the mail server
   migrate                         apply all pending migrations
   rotate-keys [--now] [--revoke]  create the next signing key; --now uses it as soon as all instances know it,
                                   --revoke uses it immediately and revokes all other keys`;

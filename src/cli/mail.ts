@@ -1,0 +1,46 @@
+import { parseArgs } from 'node:util';
+import { type DynamicModule, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
+import { type Config, loadConfig } from '../config/config';
+import { ConfigModule } from '../config/config.module';
+import { MailModule } from '../mail/mail.module';
+import { MailService, type SentMail } from '../mail/mail.service';
+
+/** Only what sends a mail: the command works without a database. */
+@Module({})
+class MailOnlyModule {
+  static forRoot(config: Config): DynamicModule {
+    return { module: MailOnlyModule, imports: [ConfigModule.forRoot(config), MailModule] };
+  }
+}
+
+/** Sends a test mail (`mail test <address>`) and prints what became of it. */
+export async function mail(args: string[]): Promise<void> {
+  const [action, address = '', ...more] = parseArgs({ args, allowPositionals: true }).positionals;
+  const to = canonicalEmail(address);
+  if (action !== 'test' || address === '' || more.length > 0) throw new Error('Usage: mail test <address>');
+  if (!isEmailAddress(to)) throw new Error(`${address} is not an e-mail address.`);
+  const app = await NestFactory.createApplicationContext(MailOnlyModule.forRoot(loadConfig()), {
+    logger: ['error'],
+    abortOnError: false,
+  });
+  try {
+    console.log(describe(to, await app.get(MailService).sendTest(to)));
+  } catch (error) {
+    throw withCause(error);
+  } finally {
+    await app.close();
+  }
+}
+
+function describe(to: string, { file, response }: SentMail): string {
+  if (file !== undefined) return `No mail server is configured (SMTP_URL). The mail to ${to} is in ${file}`;
+  return `The mail server accepted the mail to ${to}: ${response ?? 'no response'}`;
+}
+
+/** Operators may see hosts and ports. */
+function withCause(error: unknown): unknown {
+  if (!(error instanceof Error) || !(error.cause instanceof Error)) return error;
+  return new Error(`The mail was not sent (${error.message}): ${error.cause.message}`);
+}
