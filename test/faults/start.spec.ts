@@ -1,13 +1,16 @@
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { findEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres';
+import { faultsOf } from '../support/accessibility';
 import { openBrowser } from '../support/browser';
 import { isAlive, killServer, serverProcesses } from '../support/embedded-postgres-sandbox';
+import { Mailbox } from '../support/mailbox';
+import { partsOf } from '../support/mail-parts';
 import { until } from '../support/until';
 import { password } from '../support/service';
 import {
@@ -65,15 +68,26 @@ describe('the service with its embedded database', () => {
     expect(await findEmbeddedPostgres(dataDir)).toBeNull();
   }
 
+  async function setPasswordWithoutScript(link: string, secret: string): Promise<void> {
+    const context = await browser.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    await page.goto(link);
+    expect(await page.getByRole('button').allInnerTexts()).toEqual(['Set the password']);
+    await page.getByLabel('New password').fill(secret);
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('heading', { name: 'Your password is set' }).waitFor();
+    await context.close();
+  }
+
+  const send = (path: string, body: object, headers: Record<string, string> = {}) =>
+    fetch(`http://127.0.0.1:${port}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+
   async function logIn(login: string, secret: string): Promise<number> {
-    const body = JSON.stringify({ login, password: secret });
-    return (
-      await fetch(`http://127.0.0.1:${port}/auth/login`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-      })
-    ).status;
+    return (await send('/auth/login', { login, password: secret })).status;
   }
 
   async function setPasswordByPage(link: string, secret: string): Promise<void> {
@@ -84,15 +98,27 @@ describe('the service with its embedded database', () => {
     page.on('pageerror', (error) => faults.push(error.message));
     await page.goto(link);
     expect(await page.title()).toBe('Set your password');
-    expect(await page.locator('script').count()).toBe(0);
-    await page.getByLabel('New password').fill('too short');
+    const input = page.getByLabel('New password');
+    await input.fill('too short');
+    expect(await page.locator('#feedback').innerText()).toBe('Too short. Characters missing: 6');
     await page.getByRole('button', { name: 'Set the password' }).click();
     expect(await page.getByRole('alert').innerText()).toContain('15 characters');
-    await page.getByLabel('New password').fill(secret);
+    await input.fill('my administrator phrase');
+    expect(await page.locator('#feedback').innerText()).toBe('Must not contain your login name.');
+    await input.fill(secret);
+    expect(await page.locator('#feedback').innerText()).toBe('Long enough.');
+    expect(await input.getAttribute('type')).toBe('password');
+    await page.getByRole('button', { name: 'Show password' }).click();
+    expect(await input.getAttribute('type')).toBe('text');
+    expect(await faultsOf(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Hide password' }).click();
+    expect(await input.getAttribute('type')).toBe('password');
     await page.getByRole('button', { name: 'Set the password' }).click();
     await page.getByRole('heading', { name: 'Your password is set' }).waitFor();
+    expect(await faultsOf(page)).toEqual([]);
     await page.goto(link);
     expect(await page.getByRole('alert').innerText()).toContain('used');
+    expect(await faultsOf(page)).toEqual([]);
     // The browser logs rejected requests as failed loads. The pages cause no other message.
     expect(faults.filter((fault) => !/status of (400|404)/.test(fault))).toEqual([]);
     await context.close();
@@ -116,6 +142,28 @@ describe('the service with its embedded database', () => {
     expect(log.join('\n')).not.toMatch(new RegExp(`${links[0]!.slice(-43)}|${password}`));
   });
 
+  it('shows an invitation without faults on a narrow screen', async () => {
+    const login = await send('/auth/login', { login: 'administrator', password });
+    const { access_token } = (await login.json()) as { access_token: string };
+    const long = 'a-login-name-of-the-maximum-length-of-sixty-four-characters-abcd';
+    const person = { name: long, email: 'ada@example.com', user_type: 'carrier', carrier_id: long };
+    const created = await send('/user/create', person, { authorization: `Bearer ${access_token}` });
+    expect(created.status).toBe(201);
+    const outbox = join(dataDir, 'outbox');
+    const invitations = () =>
+      existsSync(outbox) ? readdirSync(outbox).filter((name) => name.includes('-invitation-')) : [];
+    await until(() => invitations().some((name) => readFileSync(join(outbox, name), 'utf8').includes('</html>')));
+    const page = await browser.newPage();
+    await page.setContent(partsOf(readFileSync(join(outbox, invitations()[0]!), 'utf8')).html);
+    expect(await page.getByRole('link').allInnerTexts()).toEqual([
+      'Set the password',
+      `localhost:${port}/auth/reset/…`,
+      `http://localhost:${port}/`,
+    ]);
+    expect(await faultsOf(page)).toEqual([]);
+    await page.close();
+  });
+
   it('rejects a second start on the same DATA_DIR and keeps running', async () => {
     const second = await runBuilt('src/main.js', env({ PORT: String(await freePort()) }));
     expect([second.code, second.stdout]).toEqual([1, '']);
@@ -129,7 +177,7 @@ describe('the service with its embedded database', () => {
     const recovered = await runBuilt('src/cli/cli.js', { DATA_DIR: dataDir }, ['admin-recover']);
     expect([recovered.code, recovered.stderr]).toEqual([0, '']);
     expect(recovered.stdout).toContain(`The address of the service is http://localhost:${port} `);
-    await setPasswordByPage(linkOf(recovered), `${password} 2`);
+    await setPasswordWithoutScript(linkOf(recovered), `${password} 2`);
     expect(await logIn('administrator', password)).toBe(401);
     expect(await logIn('administrator', `${password} 2`)).toBe(200);
     // A login that begins with a dash is no option after `--`.
@@ -139,6 +187,35 @@ describe('the service with its embedded database', () => {
     );
     const end = { code: 1, stdout: '', stderr: 'user.not_found: User not found\n' };
     expect(ends).toEqual([end, end]);
+  });
+
+  it('sends a test mail from the command line', async () => {
+    const [mailbox, refusing] = [new Mailbox(), new Mailbox()];
+    await mailbox.start();
+    await refusing.start();
+    refusing.rejects = true;
+    const test = (address: string, more = {}) =>
+      runBuilt('src/cli/cli.js', env({ PRODUCT_NAME: 'Acme', ...more }), ['mail', 'test', address]);
+    const [sent, written, wrong, refused] = await Promise.all([
+      test('ada@example.com', { SMTP_URL: mailbox.url }),
+      test('ada@example.com'),
+      test('Ada <ada@example.com>'),
+      test('ada@example.com', { SMTP_URL: refusing.url }),
+    ]);
+    expect([sent.code, sent.stderr]).toEqual([0, '']);
+    expect(sent.stdout).toMatch(/^The mail server accepted the mail to ada@example.com: 250 /);
+    expect((await mailbox.take('ada@example.com')).source).toContain('This mail tests the mail server.');
+    expect([wrong.code, wrong.stdout, wrong.stderr]).toEqual([
+      1,
+      '',
+      'Ada <ada@example.com> is not an e-mail address.\n',
+    ]);
+    await mailbox.stop();
+    await refusing.stop();
+    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect(refused.stderr).toContain('rejected by the test');
+    const file = /is in (\S+\.eml)\n$/.exec(written.stdout)?.[1] ?? '';
+    expect(readFileSync(file, 'utf8')).toContain('This mail tests the mail server.');
   });
 
   it('takes over after kill -9 with every acknowledged write (F4)', async () => {

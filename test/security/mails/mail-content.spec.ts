@@ -1,35 +1,12 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { queueEmpty } from '../../support/links';
+import { type MailParts, partsOf } from '../../support/mail-parts';
 import { until } from '../../support/until';
 import { password, TestService } from '../../support/service';
 
-/** Returns the decoded parts of a mail by content type. */
-function partsOf(source: string): { headers: string; text: string; html: string } {
-  const [headers = '', ...rest] = source.split(/\r?\n\r?\n/);
-  const boundary = /boundary="([^"]+)"/.exec(headers)?.[1] ?? 'none';
-  const parts: Record<string, string> = {};
-  for (const part of rest.join('\n\n').split(`--${boundary}`)) {
-    const [head = '', ...body] = part.trim().split(/\r?\n\r?\n/);
-    const type = /Content-Type: ([^;\s]+)/i.exec(head)?.[1] ?? 'none';
-    const encoding = /Content-Transfer-Encoding: (\S+)/i.exec(head)?.[1] ?? '7bit';
-    const content = body.join('\n\n');
-    if (encoding === 'base64') parts[type] = Buffer.from(content, 'base64').toString();
-    else if (encoding === 'quoted-printable') parts[type] = decodeQuotedPrintable(content);
-    else parts[type] = content;
-  }
-  return { headers, text: parts['text/plain'] ?? '', html: parts['text/html'] ?? '' };
-}
-
-function decodeQuotedPrintable(content: string): string {
-  const bytes = content
-    .replace(/=\r?\n/g, '')
-    .replace(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(parseInt(hex, 16)));
-  return Buffer.from(bytes, 'latin1').toString();
-}
-
 /** Checks that a mail loads and runs nothing, and has the same content in both forms. */
-function expectWellMade({ headers, text, html }: ReturnType<typeof partsOf>, language: string, link?: string): void {
+function expectWellMade({ headers, text, html }: MailParts, language: string, link?: string): void {
   expect(headers).toMatch(/^Content-Type: multipart\/alternative/m);
   expect(headers).toMatch(/^Auto-Submitted: auto-generated\r?$/m);
   expect(html).toContain(`<html lang="${language}">`);
