@@ -21,6 +21,7 @@ const pathParameters: Record<string, string> = {
   user_id: 'Id of the user, a UUID. Other text returns 404.',
   operation_id: 'Id of the operation, a UUID. Other text returns 404.',
   key_id: 'Id of the API key, a UUID. Other text returns 404.',
+  mail_id: 'Id of the mail, a UUID. Other text returns 404.',
   session_id: 'Id of the session, a UUID. Other text returns 404.',
   role: 'Name of the role, case-sensitive',
   token: 'Token of the mailed link',

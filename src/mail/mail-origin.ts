@@ -38,7 +38,7 @@ export function originOfOther(): MailOrigin {
  * text or a link into the user agent (I17).
  */
 export function deviceOf(user_agent: string | null): string | null {
-  if (user_agent === null) return null;
+  if (user_agent === null || user_agent === '') return null;
   const { browser, os } = Bowser.parse(user_agent.slice(0, parsedCharacters));
   const version = /^\d{1,4}/.exec(browser.version ?? '')?.[0] ?? '';
   const parts = [

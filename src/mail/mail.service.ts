@@ -45,10 +45,11 @@ export interface SentMail {
 
 /**
  * Sends mails, with one method per mail.
- * A mail contains two texts that other users chose: the login name and the carrier. Both consist of
- * letters, digits, `.`, `_` and `-`, so they contain neither markup nor a URL with a scheme or path.
- * `mail-content.ts` keeps mail programs from turning a name such as `www.evil.test` into a link.
- * Links are built from the configuration, never from request headers (GHSA-93m4-mfpg-c3xf).
+ * A mail contains two texts that other users chose: the login name and the carrier. Both consist
+ * of letters, digits, `.`, `_` and `-`, so they contain neither markup nor a URL with a scheme or
+ * path. `mail-content.ts` keeps mail programs from turning a name such as `www.evil.test` into a
+ * link. Links are built from the configuration, never from request headers
+ * (GHSA-93m4-mfpg-c3xf).
  */
 @Injectable()
 export class MailService {
@@ -149,7 +150,7 @@ export class MailService {
     mail: ISendMailOptions & { to: { name: string; address: string } },
   ): Promise<{ message?: Buffer; response?: string }> {
     try {
-      return (await this.mailer.sendMail(mail)) as { message?: Buffer; response?: string };
+      return await this.mailer.sendMail(mail);
     } catch (error) {
       throw mailError(error, { name, recipient: mail.to.address, key: this.recipientKey });
     }
@@ -163,4 +164,10 @@ export class MailService {
     this.logger.log(`mail written to ${file}`);
     return file;
   }
+}
+
+/** Returns the first line of an error without its response, which may contain the recipient. */
+function detailOf(error: unknown): string {
+  const { message = '', response = '' } = error as { message?: string; response?: string };
+  return (message.replace(response, '').split('\n')[0] ?? '').trim();
 }

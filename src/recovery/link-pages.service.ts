@@ -5,8 +5,10 @@ import { errorKind } from '../common/errors/error-codes';
 import { compileTemplate } from '../common/http/html-template';
 import { acceptedLanguage, type Language, languageOf } from '../common/languages';
 import { CONFIG, type Config } from '../config/config';
-import { type PageName, type PageTexts, pageTexts } from './page-text';
+import type { PageName, PageTexts } from './page-text';
 import { RecoveryService } from './recovery.service';
+import { de } from './texts/de';
+import { en } from './texts/en';
 
 /** A page behind a mailed link, for the holder of the link. */
 export interface LinkPage {
@@ -28,6 +30,7 @@ interface PageValues {
   portal: { url: string; label: string } | null;
 }
 
+const pageTexts: Record<Language, PageTexts> = { en, de };
 const forms: Partial<Record<PageName, PageName>> = { 'reset-done': 'reset-form', 'email-done': 'email-form' };
 const render = compileTemplate<PageValues>(join(__dirname, 'templates', 'link-page.hbs'));
 

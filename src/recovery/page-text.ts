@@ -1,7 +1,4 @@
 import type { ErrorCode } from '../common/errors/error-codes';
-import type { Language } from '../common/languages';
-import { de } from './texts/de';
-import { en } from './texts/en';
 
 /** Names of the pages behind mailed links. */
 export type PageName = 'reset-form' | 'reset-done' | 'email-form' | 'email-done';
@@ -32,6 +29,3 @@ export interface PageTexts {
   /** by code of the fault; `other` for all other codes */
   faults: Record<string, string> & { other: string };
 }
-
-/** Texts of the pages by language. */
-export const pageTexts: Record<Language, PageTexts> = { en, de };

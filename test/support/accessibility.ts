@@ -1,4 +1,4 @@
-import { source } from 'axe-core';
+import { type AxeResults, source } from 'axe-core';
 import type { Page } from 'playwright-core';
 
 const narrow = { width: 360, height: 740 };
@@ -12,11 +12,9 @@ export async function faultsOf(page: Page): Promise<string[]> {
   const faults: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    const { violations } = (await page.evaluate(`${source}; axe.run()`)) as {
-      violations: { id: string; nodes: { html: string }[] }[];
-    };
+    const { violations } = await page.evaluate<AxeResults>(`${source}; axe.run()`);
     faults.push(...violations.map(({ id, nodes }) => `${colorScheme} ${id}: ${nodes.map(({ html }) => html).join()}`));
   }
-  const width = (await page.evaluate('document.documentElement.scrollWidth')) as number;
+  const width = await page.evaluate<number>('document.documentElement.scrollWidth');
   return width > narrow.width ? [...faults, `is ${width} px wide`] : faults;
 }

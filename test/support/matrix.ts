@@ -38,8 +38,13 @@ export interface MatrixRow {
   detailOf?: (answer: TestAnswer) => string;
 }
 
+/** Returns the rows about operations, roles, API keys and mails. */
+export function sharedRows(service: () => TestService): Record<string, MatrixRow> {
+  return { ...operationRows(service), ...roleRows(service), ...keyRows(service), ...mailRows(service) };
+}
+
 /** Returns the rows about operations. Each cell requests an operation of its user. */
-export function operationRows(service: () => TestService): Record<string, MatrixRow> {
+function operationRows(service: () => TestService): Record<string, MatrixRow> {
   const about = async (method: string, action: string, { login, target }: Cell, permission = 'user:update') => {
     const id = randomUUID();
     await service().rows(
@@ -87,7 +92,7 @@ export function operationRows(service: () => TestService): Record<string, Matrix
 }
 
 /** Returns the rows about roles. Only System Users without scope change them. */
-export function roleRows(service: () => TestService): Record<string, MatrixRow> {
+function roleRows(service: () => TestService): Record<string, MatrixRow> {
   const manage = (send: MatrixRow['send'], then: string): MatrixRow => ({
     permission: 'role:manage',
     related: ['own'],
@@ -117,7 +122,7 @@ export function roleRows(service: () => TestService): Record<string, MatrixRow> 
 }
 
 /** Returns the rows about API keys. Each cell requests a key of its user. */
-export function keyRows(service: () => TestService): Record<string, MatrixRow> {
+function keyRows(service: () => TestService): Record<string, MatrixRow> {
   const madeBy = async (user_id: string) => {
     const rows = await service().rows<{ key_id: string }>(
       `
@@ -165,7 +170,7 @@ export function keyRows(service: () => TestService): Record<string, MatrixRow> {
 }
 
 /** Returns the rows about mails. Each cell requests a waiting mail to its user. */
-export function mailRows(service: () => TestService): Record<string, MatrixRow> {
+function mailRows(service: () => TestService): Record<string, MatrixRow> {
   const mailTo = async (user_id: string) => {
     await service().rows(`select graphile_worker.remove_job('matrix')`);
     const [job] = await service().rows<{ mail_id: string }>(

@@ -2,15 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AccessTokens } from '../../../src/auth/access-tokens';
 import { customRoles, type Relation, relations, roleRows as callers } from '../../support/access-roles';
 import { document } from '../../support/document';
-import {
-  type Cell,
-  keyRows,
-  mailRows,
-  type MatrixRow,
-  operationRows,
-  type Person,
-  roleRows,
-} from '../../support/matrix';
+import { type Cell, type MatrixRow, type Person, sharedRows } from '../../support/matrix';
 import { type TestAnswer, TestService } from '../../support/service';
 
 describe('the access matrix', () => {
@@ -69,9 +61,7 @@ describe('the access matrix', () => {
   const once = ['own'] as const;
 
   const operations: Record<string, MatrixRow> = {
-    ...operationRows(() => service),
-    ...keyRows(() => service),
-    ...mailRows(() => service),
+    ...sharedRows(() => service),
     'GET /user': {
       permission: null,
       duringPasswordChange: true,
@@ -222,7 +212,6 @@ describe('the access matrix', () => {
       expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
       detailOf: found,
     },
-    ...roleRows(() => service),
     'POST /auth/password': {
       permission: null,
       duringPasswordChange: true,

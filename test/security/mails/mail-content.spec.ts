@@ -83,9 +83,8 @@ describe('mails', () => {
       await service.post('/auth/password', { token: user.token, body: changed, ...origin });
       const notice = partsOf((await service.mailbox.take(user.email)).source);
       expectWellMade(notice, 'de');
-      expect(notice.text).toMatch(
-        /^Zeitpunkt: \d+\. \S+ \d{4} um \d\d:\d\d:\d\d (MEZ|MESZ)\r?\nIP-Adresse: 192\.0\.2\.7\r?\nGerät: Firefox 131, Linux\r?$/m,
-      );
+      expect(notice.text).toMatch(/^Zeitpunkt: \d+\. \S+ \d{4} um \d\d:\d\d:\d\d (MEZ|MESZ)\r?$/m);
+      expect(notice.text).toMatch(/^IP-Adresse: 192\.0\.2\.7\r?\nGerät: Firefox 131, Linux\r?$/m);
       const body = { email: `own-${user.email}`, current_password: changed.new_password };
       await service.post('/auth/email', { token: user.token, body, ...origin });
       const proposed = partsOf((await service.mailbox.take(user.email)).source);
