@@ -19,8 +19,8 @@ export interface AccessRule {
    */
   apiKeys?: boolean | Permission;
   /**
-   * also accepts an API key as OAuth client credentials: its id and the key by HTTP Basic
-   * (RFC 6749 §2.3.1)
+   * also accepts an API key as OAuth client credentials: its id and the key, by HTTP Basic or in a
+   * form (RFC 6749 §2.3.1)
    */
   clientCredentials?: boolean;
   /**

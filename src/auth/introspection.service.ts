@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, isOneself } from '../access/actor';
 import { holds } from '../access/permissions';
 import { mayReach } from '../access/scope';
-import { AppError } from '../common/errors/app-error';
+import { AppError, invalid } from '../common/errors/app-error';
 import { type LiveLogin, LiveLoginsService } from '../logins/live-logins.service';
 import type { UserResponse } from '../users/users.dto';
 import type { AccessTokenClaims } from './access-tokens';
-import type { IntrospectionResponse } from './introspection.dto';
+import type { IntrospectionRequest, IntrospectionResponse } from './introspection.dto';
 import { VerifiedTokens } from './verified-tokens';
 
 /** Introspects tokens for resource servers that use OAuth 2.0 Token Introspection (RFC 7662). */
@@ -20,8 +20,10 @@ export class IntrospectionService {
   /**
    * Describes an active token. The response for an inactive token gives no reason, and is the same
    * for a token of a user outside the actor's scope (RFC 7662 §2.2).
+   * @throws request.invalid if the form contains credentials of another client than the header
    */
-  async introspect(actor: Actor, token: string): Promise<IntrospectionResponse> {
+  async introspect(actor: Actor, { token, ...client }: IntrospectionRequest): Promise<IntrospectionResponse> {
+    assertSameClient(actor, client);
     const claims = await this.claimsOf(token);
     const login = claims === null ? null : await this.logins.find(claims.sid, claims.sub);
     if (claims === null || login === null || login.user.must_change_password || !mayIntrospect(actor, login.user))
@@ -37,6 +39,20 @@ export class IntrospectionService {
       throw error;
     }
   }
+}
+
+/** A request must not authenticate in two ways (RFC 6749 §2.3). */
+function assertSameClient(
+  actor: Actor,
+  { client_id, client_secret }: Pick<IntrospectionRequest, 'client_id' | 'client_secret'>,
+): void {
+  if (client_id === undefined && client_secret === undefined) return;
+  if (client_id?.toLowerCase() === actor.user_id) return;
+  throw invalid({
+    pointer: '/client_id',
+    code: 'field.not_allowed',
+    detail: 'must be the id of the caller that the header authenticates',
+  });
 }
 
 function mayIntrospect(actor: Actor, holder: UserResponse): boolean {

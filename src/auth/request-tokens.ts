@@ -41,13 +41,22 @@ export interface ClientCredentials {
 }
 
 /**
- * Returns the client credentials in `Authorization: Basic` (RFC 6749 §2.3.1).
+ * Returns the client credentials in `Authorization: Basic`, or without this header those in the
+ * form (RFC 6749 §2.3.1: `client_secret_basic`, `client_secret_post`).
  * OAuth 2.0 libraries send the id of an API key as `client_id` and the key as `client_secret`.
  * @returns null if there are none; empty texts if they cannot be decoded
  */
-export function clientCredentialsFrom({ headers }: Pick<FastifyRequest, 'headers'>): ClientCredentials | null {
-  const encoded = basic.exec(headers.authorization ?? '')?.[1];
-  if (encoded === undefined) return null;
+export function clientCredentialsFrom({
+  headers: { authorization },
+  body,
+}: Pick<FastifyRequest, 'headers' | 'body'>): ClientCredentials | null {
+  const { client_id = '', client_secret } = (body ?? {}) as Partial<ClientCredentials>;
+  if (authorization === undefined) return client_secret === undefined ? null : { client_id, client_secret };
+  const encoded = basic.exec(authorization)?.[1];
+  return encoded === undefined ? null : decodeCredentials(encoded);
+}
+
+function decodeCredentials(encoded: string): ClientCredentials {
   const [client_id = '', client_secret = ''] = Buffer.from(encoded, 'base64').toString().split(':');
   try {
     // Both are form-encoded. Ids and API keys contain no character that forms and URLs encode

@@ -8,6 +8,7 @@ import {
   type AuthorizationServer,
   type ClientAuth,
   ClientSecretBasic,
+  ClientSecretPost,
   introspectionRequest,
   processIntrospectionResponse,
 } from 'oauth4webapi';
@@ -150,19 +151,16 @@ describe('third-party client libraries over a socket', () => {
     const { key, key_id } = await createKey(service, ['token:introspect']);
     const user = await service.loginAs();
     const server: AuthorizationServer = { issuer, introspection_endpoint: `${url}/auth/introspect` };
-    const ask = async (client_id: string, client_secret: string) => {
-      const options = { [allowInsecureRequests]: true };
-      const response = await introspectionRequest(
-        server,
-        { client_id },
-        ClientSecretBasic(client_secret),
-        user.token,
-        options,
-      );
-      return response.status === 200 ? processIntrospectionResponse(server, { client_id }, response) : response.status;
-    };
-    expect(await ask(key_id, key)).toMatchObject({ active: true, sub: user.user_id });
-    expect([await ask(user.user_id, key), await ask(key_id, `${key}x`)]).toEqual([401, 401]);
+    for (const authenticate of [ClientSecretBasic, ClientSecretPost]) {
+      const ask = async (client_id: string, client_secret: string) => {
+        const options = { [allowInsecureRequests]: true };
+        const client = { client_id };
+        const response = await introspectionRequest(server, client, authenticate(client_secret), user.token, options);
+        return response.status === 200 ? processIntrospectionResponse(server, client, response) : response.status;
+      };
+      expect(await ask(key_id, key)).toMatchObject({ active: true, sub: user.user_id });
+      expect([await ask(user.user_id, key), await ask(key_id, `${key}x`)]).toEqual([401, 401]);
+    }
   });
 
   it('lets openapi-typescript generate types with which an openapi-fetch program compiles and works', async () => {

@@ -148,6 +148,28 @@ describe('introspection', () => {
     ] as const)
       expect([id, ...(await ask(id, secret))]).toEqual([id, ...refused]);
     expect(await ask(other.key_id, other.key)).toEqual([403, undefined]);
+    const posted = async (fields: Record<string, string>, headers: Record<string, string> = {}) => {
+      const body = new URLSearchParams({ token: module_.token, ...fields }).toString();
+      const answer = await service.post('/auth/introspect', {
+        headers: { ...form, ...headers },
+        body,
+        ip: '192.0.2.77',
+      });
+      return [answer.status, answer.body.active ?? answer.body.code];
+    };
+    const client = { client_id: key_id, client_secret: key };
+    expect(await posted(client)).toEqual([200, true]);
+    expect(await posted(client, { authorization: `Bearer ${key}` })).toEqual([200, true]);
+    expect(await posted(client, { authorization: `Bearer ${module_.token}` })).toEqual([400, 'request.invalid']);
+    expect(await posted(client, basic(other.key_id, other.key).headers)).toEqual([403, 'access.denied']);
+    expect(await posted({ client_id: key_id })).toEqual([401, 'auth.token_missing']);
+    const rejected: Record<string, string>[] = [
+      { client_secret: key },
+      { client_id: other.key_id, client_secret: key },
+      { client_id: key_id, client_secret: other.key },
+      { client_id: module_.user_id, client_secret: module_.token },
+    ];
+    for (const fields of rejected) expect(await posted(fields)).toEqual([401, 'auth.token_invalid']);
     for (const path of ['/user/list', '/user', '/audit/list'])
       expect(
         (await service.get(path, { headers: { authorization: basic(key_id, key).headers.authorization } })).body.code,
