@@ -106,6 +106,7 @@ export class AuthController {
 
   /** Get the public keys that verify access tokens */
   @Get('.well-known/jwks.json')
+  @Header('cache-control', 'public, max-age=300')
   @Public('none')
   @Endpoint({
     description:
@@ -113,10 +114,15 @@ export class AuthController {
       'public URL of the service), `aud` (`carrier-platform`), `sub` (id of the user), `sid` (id of the session), ' +
       '`jti`, `iat`, `exp`, `user_type`, `roles`, and `carrier_id` for Carrier Users. It contains no permissions. ' +
       'Offline verification notices the end of a session or a change of roles only when the token expires. ' +
-      'Fetch the keys again if a `kid` is unknown.',
-    answer: { status: 200, type: JwksResponse, description: 'The key set' },
+      'The keys may be cached for 5 minutes. Fetch them again if a `kid` is unknown.',
+    answer: {
+      status: 200,
+      type: JwksResponse,
+      description: 'The key set',
+      headers: { 'Cache-Control': '`public, max-age=300`' },
+    },
   })
-  jwks(): JwksResponse {
+  getJwks(): JwksResponse {
     return this.signingKeys.publicKeySet();
   }
 }

@@ -114,8 +114,26 @@ export class LinkResponse {
   expires_at!: Date;
 }
 
+/** A public key that verifies access tokens (RFC 7517). */
+export class JwkResponse {
+  /** type of the key: `EC` */
+  kty!: string;
+  /** curve of the key: `P-256` */
+  crv!: string;
+  /** x coordinate of the key */
+  x!: string;
+  /** y coordinate of the key */
+  y!: string;
+  /** id of the key: the `kid` of the tokens that it signs */
+  kid!: string;
+  /** algorithm of the signatures: `ES256` */
+  alg!: string;
+  /** use of the key: `sig`, to verify signatures */
+  use!: string;
+}
+
 /** Public keys (RFC 7517). */
 export class JwksResponse {
   /** keys that verify access tokens */
-  keys!: Record<string, unknown>[];
+  keys!: JwkResponse[];
 }

@@ -13,6 +13,17 @@ export interface SigningKey {
   private_key: KeyObject;
 }
 
+/** A public key of the JWKS (RFC 7517). */
+export interface PublicJwk {
+  kty: string;
+  crv: string;
+  x: string;
+  y: string;
+  kid: string;
+  alg: string;
+  use: string;
+}
+
 /** Minimum time between two reloads that tokens with unknown keys cause. */
 const unknownReloadMs = 1_000;
 /** Matches the header of our own tokens. */
@@ -27,7 +38,7 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   private readonly logger = new Logger(SigningKeysService.name);
   private readonly encryption: KeyEncryption;
   private publicKeys = new Map<string, KeyObject>();
-  private jwks: { keys: JsonWebKey[] } = { keys: [] };
+  private jwks: { keys: PublicJwk[] } = { keys: [] };
   /** in descending order of `signsAt`, a time of the monotonic clock */
   private signers: (SigningKey & { signsAt: number })[] = [];
   private changeCount = 0;
@@ -99,7 +110,7 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
   }
 
   /** Returns the public keys for `/.well-known/jwks.json` (RFC 7517). */
-  publicKeySet(): { keys: JsonWebKey[] } {
+  publicKeySet(): { keys: PublicJwk[] } {
     return this.jwks;
   }
 
@@ -168,7 +179,7 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
     });
     if (!changed) return;
     this.publicKeys = publicKeys;
-    this.jwks = { keys: stored.map((key) => ({ ...key.public_jwk, kid: key.kid, alg: 'ES256', use: 'sig' })) };
+    this.jwks = { keys: stored.map(publicJwkOf) };
     this.changeCount++;
   }
 
@@ -190,6 +201,10 @@ export class SigningKeysService implements OnModuleInit, OnModuleDestroy {
 
 function importPublic({ public_jwk }: Pick<SigningKeyRecord, 'public_jwk'>): KeyObject {
   return createPublicKey({ key: public_jwk as JsonWebKey, format: 'jwk' });
+}
+
+function publicJwkOf({ kid, public_jwk }: SigningKeyRecord): PublicJwk {
+  return { ...(public_jwk as Pick<PublicJwk, 'kty' | 'crv' | 'x' | 'y'>), kid, alg: 'ES256', use: 'sig' };
 }
 
 /** Returns the encoded header of the tokens that a key signs. */
