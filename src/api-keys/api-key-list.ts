@@ -4,6 +4,7 @@ import type { ListSpec } from '../common/query/list-query';
 export const apiKeyList: ListSpec = {
   name: 'keys',
   filter: {
+    selects: 'api_key',
     fields: {
       key_id: { type: 'uuid', meaning: 'Id of the key' },
       name: { type: 'text', meaning: 'Name' },

@@ -28,7 +28,7 @@ export class KeysController {
     answer: { status: 201, type: CreatedKeyResponse, description: 'The key; no other response contains it' },
     errors: ['access.grant_exceeds_own'],
   })
-  create(@CurrentActor() actor: Actor, @Body() request: CreateKeyRequest): Promise<CreatedKeyResponse> {
+  createApiKey(@CurrentActor() actor: Actor, @Body() request: CreateKeyRequest): Promise<CreatedKeyResponse> {
     return this.apiKeys.create(actor, request);
   }
 
@@ -44,7 +44,7 @@ export class KeysController {
     query: listParameters(apiKeyList),
     grammar: true,
   })
-  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<KeyListResponse> {
+  listApiKeys(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<KeyListResponse> {
     return this.apiKeys.list(actor, query);
   }
 
@@ -59,7 +59,7 @@ export class KeysController {
     answer: { status: 204, description: 'The key is revoked' },
     errors: ['key.not_found', 'access.grant_exceeds_own'],
   })
-  revoke(
+  revokeApiKey(
     @CurrentActor() actor: Actor,
     @Param('key_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) key_id: string,
   ): Promise<void> {

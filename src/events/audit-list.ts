@@ -4,6 +4,7 @@ import type { ListSpec } from '../common/query/list-query';
 export const auditList: ListSpec = {
   name: 'audit',
   filter: {
+    selects: 'event',
     fields: {
       event_id: { type: 'uuid', meaning: 'Id of the event' },
       event_type: { type: 'text', meaning: 'What happened, such as `user.changed`' },

@@ -29,7 +29,7 @@ export class AuditController {
     query: listParameters(auditList),
     grammar: true,
   })
-  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<Answered<EventResponse>>> {
+  listEvents(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<Answered<EventResponse>>> {
     return this.events.list(actor, query);
   }
 }

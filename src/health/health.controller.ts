@@ -17,7 +17,7 @@ export class HealthController {
   @Get('live')
   @Public('none')
   @Endpoint({ answer: { status: 200, type: HealthResponse, description: 'The process is running' } })
-  live(): HealthResponse {
+  getLiveness(): HealthResponse {
     return this.health.live();
   }
 
@@ -37,7 +37,7 @@ export class HealthController {
     answer: { status: 200, type: HealthResponse, description: 'The service can handle requests' },
     errors: ['service.stopping'],
   })
-  ready(): Promise<HealthResponse> {
+  getReadiness(): Promise<HealthResponse> {
     return this.health.ready();
   }
 

@@ -5,6 +5,7 @@ import { operationKinds, operationStatuses } from './operation.entity';
 export const operationList: ListSpec = {
   name: 'operations',
   filter: {
+    selects: 'operation',
     fields: {
       operation_id: { type: 'uuid', meaning: 'Id of the operation' },
       kind: { type: 'text', values: operationKinds, meaning: 'Kind of the operation' },

@@ -31,7 +31,7 @@ export class OperationsController {
     query: listParameters(operationList),
     grammar: true,
   })
-  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<OperationListResponse> {
+  listOperations(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<OperationListResponse> {
     return this.operations.list(actor, query);
   }
 
@@ -43,7 +43,7 @@ export class OperationsController {
     answer: { status: 200, type: OperationResponse, description: 'The operation' },
     errors: ['operation.not_found'],
   })
-  get(
+  getOperation(
     @CurrentActor() actor: Actor,
     @Param('operation_id', operationId) operation_id: string,
   ): Promise<OperationResponse> {
@@ -62,7 +62,7 @@ export class OperationsController {
     errors: ['operation.not_found'],
     withoutBody: true,
   })
-  cancel(
+  cancelOperation(
     @CurrentActor() actor: Actor,
     @Param('operation_id', operationId) operation_id: string,
   ): Promise<OperationResponse> {

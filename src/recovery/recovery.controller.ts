@@ -33,7 +33,10 @@ export class RecoveryController {
     },
     errors: ['auth.too_many_attempts'],
   })
-  async requestReset(@Body() request: ResetEmailRequest, @CurrentCaller() caller: Caller): Promise<AcceptedResponse> {
+  async requestPasswordReset(
+    @Body() request: ResetEmailRequest,
+    @CurrentCaller() caller: Caller,
+  ): Promise<AcceptedResponse> {
     await this.recovery.requestReset(request.email, caller);
     return {};
   }
@@ -47,7 +50,7 @@ export class RecoveryController {
     answer: { status: 200, type: LinkResponse, description: 'The link is valid' },
     errors: ['reset.token_invalid'],
   })
-  checkReset(@Param('token') token: string): Promise<LinkResponse> {
+  checkResetLink(@Param('token') token: string): Promise<LinkResponse> {
     return this.recovery.checkReset(token);
   }
 
@@ -67,7 +70,11 @@ export class RecoveryController {
     answer: { status: 204, description: 'The password is set' },
     errors: ['reset.token_invalid', 'auth.too_many_attempts', 'service.overloaded'],
   })
-  reset(@Param('token') token: string, @Body() request: ResetRequest, @CurrentCaller() caller: Caller): Promise<void> {
+  resetPassword(
+    @Param('token') token: string,
+    @Body() request: ResetRequest,
+    @CurrentCaller() caller: Caller,
+  ): Promise<void> {
     return this.recovery.reset(token, request.password, caller);
   }
 
@@ -95,7 +102,7 @@ export class RecoveryController {
     answer: { status: 200, type: LinkResponse, description: 'The link is valid' },
     errors: ['email.token_invalid'],
   })
-  checkEmail(@Param('token') token: string): Promise<LinkResponse> {
+  checkEmailLink(@Param('token') token: string): Promise<LinkResponse> {
     return this.recovery.checkEmail(token);
   }
 

@@ -30,7 +30,7 @@ export class RolesController {
     answer: { status: 201, type: RoleResponse, description: 'The role', headers: { Location: 'Path of the role' } },
     errors: ['role.name_taken', 'access.grant_exceeds_own'],
   })
-  create(@CurrentActor() actor: Actor, @Body() request: CreateRoleRequest): Promise<RoleResponse> {
+  createRole(@CurrentActor() actor: Actor, @Body() request: CreateRoleRequest): Promise<RoleResponse> {
     return this.changes.create(actor, request);
   }
 
@@ -38,7 +38,7 @@ export class RolesController {
   @Get('list')
   @Allow('role:read')
   @Endpoint({ answer: { status: 200, type: RoleListResponse, description: 'All roles, sorted by name' } })
-  list(): Promise<RoleListResponse> {
+  listRoles(): Promise<RoleListResponse> {
     return this.roles.list();
   }
 
@@ -46,7 +46,7 @@ export class RolesController {
   @Get(':role')
   @Allow('role:read')
   @Endpoint({ answer: { status: 200, type: RoleResponse, description: 'The role' }, errors: ['role.not_found'] })
-  get(@Param('role') role: string): Promise<RoleResponse> {
+  getRole(@Param('role') role: string): Promise<RoleResponse> {
     return this.roles.get(role);
   }
 
@@ -62,7 +62,7 @@ export class RolesController {
     answer: { status: 200, type: RoleResponse, description: 'The role after the change' },
     errors: ['role.not_found', 'access.grant_exceeds_own', 'role.in_use', 'user.last_administrator'],
   })
-  change(
+  changeRole(
     @CurrentActor() actor: Actor,
     @Param('role') role: string,
     @Body() request: ChangeRoleRequest,
@@ -82,7 +82,7 @@ export class RolesController {
     answer: { status: 204, description: 'The role is deleted' },
     errors: ['role.not_found', 'access.grant_exceeds_own', 'role.in_use'],
   })
-  delete(@CurrentActor() actor: Actor, @Param('role') role: string): Promise<void> {
+  deleteRole(@CurrentActor() actor: Actor, @Param('role') role: string): Promise<void> {
     return this.changes.delete(actor, role);
   }
 }

@@ -13,6 +13,7 @@ export interface SessionReach {
 export const sessionList: ListSpec = {
   name: 'sessions',
   filter: {
+    selects: 'session',
     fields: {
       session_id: { type: 'uuid', meaning: 'Id of the session' },
       user_id: { type: 'uuid', meaning: 'Id of the user' },

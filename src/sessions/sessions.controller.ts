@@ -30,7 +30,7 @@ export class SessionsController {
     query: listParameters(sessionList),
     grammar: true,
   })
-  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<Answered<SessionResponse>>> {
+  listSessions(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<Answered<SessionResponse>>> {
     return this.sessions.list(actor, query);
   }
 
@@ -46,7 +46,7 @@ export class SessionsController {
     query: filterParameters(sessionList.filter),
     grammar: true,
   })
-  endFound(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<EndedSessionsResponse> {
+  endSessions(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<EndedSessionsResponse> {
     return this.sessions.endFound(actor, query);
   }
 
@@ -61,7 +61,7 @@ export class SessionsController {
     answer: { status: 204, description: 'The session has ended' },
     errors: ['session.not_found', 'access.protected_user'],
   })
-  endOne(
+  endSession(
     @CurrentActor() actor: Actor,
     @Param('session_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) session_id: string,
   ): Promise<void> {

@@ -37,7 +37,7 @@ export class UndoController {
     errors: ['operation.not_found', 'operation.not_undoable', 'operation.overlaps'],
     withoutBody: true,
   })
-  undo(
+  undoOperation(
     @CurrentActor() actor: Actor,
     @Param('operation_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) operation_id: string,
   ): Promise<OperationResponse> {

@@ -17,7 +17,6 @@ import { BulkPreviewResponse, BulkResultResponse } from './users-bulk.dto';
 import { type BulkResponse, UsersBulkService } from './users-bulk.service';
 
 const parameters: ParameterDoc[] = [
-  ...filterParameters(userFilter),
   {
     name: 'everyone',
     description: '`true`: all users that the caller may see. Not allowed together with a filter',
@@ -38,14 +37,29 @@ const parameters: ParameterDoc[] = [
   {
     name: 'expected',
     description: 'Number of users that you expect to match. Any other number fails with `bulk.expected_mismatch`',
-    schema: { type: 'integer', minimum: 0, maximum: 999_999_999 },
+    schema: { type: 'integer', format: 'int32', minimum: 0, maximum: 999_999_999 },
   },
+  ...filterParameters(userFilter),
 ];
+// The operation is one of the types, because many generated clients know one type for all successes.
+const type = {
+  name: 'BulkResponse',
+  description: 'The result of a bulk change, its preview, or the operation that continues it. `kind` tells which',
+  discriminator: 'kind',
+  types: {
+    preview: BulkPreviewResponse,
+    result: BulkResultResponse,
+    change: OperationResponse,
+    delete: OperationResponse,
+    undo: OperationResponse,
+    import: OperationResponse,
+  },
+};
 const answer = {
   status: 200,
-  type: [BulkResultResponse, BulkPreviewResponse],
+  type,
   description: 'The result, or with `dry_run` the preview',
-  accepted: { type: OperationResponse, description: 'More than 10,000 users match: the operation in the background' },
+  accepted: { type, description: 'More than 10,000 users match: the operation in the background' },
 };
 const errors = [
   'bulk.filter_required',
@@ -81,7 +95,7 @@ export class UsersBulkController {
     query: parameters,
     grammar: true,
   })
-  change(
+  changeUsers(
     @CurrentActor() actor: Actor,
     @Query() query: RawQuery,
     @Body() request: ChangeFoundUsersRequest,
@@ -100,7 +114,7 @@ export class UsersBulkController {
     query: parameters,
     grammar: true,
   })
-  delete(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<BulkResponse> {
+  deleteUsers(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<BulkResponse> {
     return this.bulk.delete(actor, query);
   }
 }

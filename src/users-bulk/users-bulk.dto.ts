@@ -18,6 +18,8 @@ export class BulkCounts {
 
 /** What a bulk change would do. A preview changes nothing. */
 export class BulkPreviewResponse extends BulkCounts {
+  /** tells a preview from a result and from an operation */
+  kind!: 'preview';
   /** users that would change */
   would_change!: number;
   /** the first 20 users that would change, as they are now */
@@ -33,6 +35,8 @@ export class BulkPreviewResponse extends BulkCounts {
 
 /** What a bulk change did. */
 export class BulkResultResponse extends BulkCounts {
+  /** tells a result from a preview and from an operation */
+  kind!: 'result';
   /** id of the operation, for an undo and for the events in the audit log */
   operation_id!: string;
   /** users that were changed */
@@ -44,7 +48,8 @@ export class BulkResultResponse extends BulkCounts {
 /** Returns the result of an operation that has ended. */
 export function toBulkResult(operation: OperationResponse): BulkResultResponse {
   const { operation_id, matched, changed, unchanged, skipped_count, skipped_reasons, skipped, undo_until } = operation;
-  return { operation_id, matched, changed, unchanged, skipped_count, skipped_reasons, skipped, undo_until };
+  const counts = { matched, changed, unchanged, skipped_count, skipped_reasons, skipped };
+  return { kind: 'result', operation_id, ...counts, undo_until };
 }
 
 /**

@@ -110,6 +110,7 @@ export class UsersBulkService {
     assertExpected(request, matched);
     const expires_at = previewed_at.getTime() + confirmWithinMs;
     return {
+      kind: 'preview',
       ...{ matched, would_change, unchanged, ...countSkipped(skipped_reasons), skipped: skipped.map(toSkipped) },
       sample,
       confirm_token: this.tokens.mint({ confirm_id, expires_at, count: matched, digest }, { actor, ...request }),

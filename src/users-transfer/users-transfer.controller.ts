@@ -33,7 +33,6 @@ import { SkippedRowsService } from './skipped-rows.service';
 import { ImportPreviewResponse } from './users-transfer.dto';
 
 const exportParameters: ParameterDoc[] = [
-  ...filterParameters(userFilter),
   {
     name: 'format',
     description: 'Format of the file',
@@ -46,6 +45,7 @@ const exportParameters: ParameterDoc[] = [
       'requires `user:purge` and `format=ndjson`',
     schema: { type: 'boolean', default: false },
   },
+  ...filterParameters(userFilter),
 ];
 
 const columns = Object.keys(importColumns)
@@ -133,7 +133,7 @@ export class UsersTransferController {
     query: exportParameters,
     grammar: true,
   })
-  async export(
+  async exportUsers(
     @CurrentActor() actor: Actor,
     @Query() query: RawQuery,
     @ClientGone() gone: AbortSignal,
@@ -158,7 +158,7 @@ export class UsersTransferController {
     },
     query: importParameters,
   })
-  import(
+  importUsers(
     @CurrentActor() actor: Actor,
     @Query() query: RawQuery,
     @Upload() file: UploadedFile,

@@ -40,7 +40,7 @@ const q: SpecialParameter = {
 };
 
 /** Filters of users, for lists, bulk changes and exports. */
-export const userFilter: FilterSpec = { fields, specials: { q }, attributes: true };
+export const userFilter: FilterSpec = { selects: 'user', fields, specials: { q }, attributes: true };
 
 /** Filters and sort fields of user lists. */
 export const userList: ListSpec = {

@@ -81,7 +81,7 @@ export class UsersController {
     },
     errors: ['user.email_taken', 'user.name_taken', 'access.grant_exceeds_own', 'service.overloaded'],
   })
-  create(@CurrentActor() actor: Actor, @Body() request: CreateUserRequest): Promise<UserResponse> {
+  createUser(@CurrentActor() actor: Actor, @Body() request: CreateUserRequest): Promise<UserResponse> {
     return this.creation.create(actor, request);
   }
 
@@ -91,7 +91,7 @@ export class UsersController {
   @Endpoint({
     answer: { status: 200, type: CurrentUserResponse, description: 'The user, with permissions', headers: etag },
   })
-  current(@CurrentActor() actor: Actor): Promise<CurrentUserResponse> {
+  getCurrentUser(@CurrentActor() actor: Actor): Promise<CurrentUserResponse> {
     return this.users.current(actor);
   }
 
@@ -105,10 +105,10 @@ export class UsersController {
       'It has no operators: a suffix is part of the key.',
     answer: { status: 200, type: UserListResponse, description: 'One page of users' },
     errors: ['page.too_deep', 'page.cursor_invalid'],
-    query: [...listParameters(userList), deletedParameter],
+    query: [deletedParameter, ...listParameters(userList)],
     grammar: true,
   })
-  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<Answered<UserResponse>>> {
+  listUsers(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<Answered<UserResponse>>> {
     return this.users.list(actor, query);
   }
 
@@ -120,7 +120,7 @@ export class UsersController {
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
     errors: ['user.not_found'],
   })
-  get(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<UserResponse> {
+  getUser(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<UserResponse> {
     return this.users.get(actor, user_id);
   }
 
@@ -146,7 +146,7 @@ export class UsersController {
       'user.last_administrator',
     ],
   })
-  change(
+  changeUser(
     @CurrentActor() actor: Actor,
     @Param('user_id', userId) user_id: string,
     @Body() request: ChangeUserRequest,
@@ -174,7 +174,7 @@ export class UsersController {
     ],
     query: [purgeParameter],
   })
-  delete(
+  deleteUser(
     @CurrentActor() actor: Actor,
     @Param('user_id', userId) user_id: string,
     @IfMatch() versions: number[] | null,
@@ -194,7 +194,7 @@ export class UsersController {
     errors: ['user.not_found', 'user.email_taken', 'user.name_taken'],
     withoutBody: true,
   })
-  restore(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<UserResponse> {
+  restoreUser(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<UserResponse> {
     return this.users.restore(actor, user_id);
   }
 
@@ -214,7 +214,7 @@ export class UsersController {
     errors: ['user.not_found', 'access.protected_user'],
     withoutBody: true,
   })
-  invite(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<void> {
+  inviteUser(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<void> {
     return this.users.invite(actor, user_id);
   }
 }

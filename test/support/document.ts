@@ -12,17 +12,25 @@ export interface Operation {
   'x-permission'?: string;
 }
 
-interface Document {
-  paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, { properties?: Record<string, { description?: string }> }> };
+interface Schema {
+  properties?: Record<string, { description?: string }>;
+  additionalProperties?: unknown;
 }
 
-/** The committed OpenAPI document. */
-export const document = JSON.parse(readFileSync('openapi.json', 'utf8')) as Document;
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema> };
+}
+
+/** The committed OpenAPI document, as it is. */
+export const committedDocument = JSON.parse(readFileSync('openapi.json', 'utf8')) as Document;
+
+/** The committed document with shared parameters, responses, headers and enums in place. */
+export const document = inPlace(committedDocument) as Document;
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats(ajv);
-ajv.addSchema({ $id: 'doc', ...document });
+ajv.addSchema({ $id: 'doc', ...closed(document) });
 const routes = Object.entries(document.paths)
   .map(([path, operations]) => ({
     path,
@@ -60,6 +68,37 @@ export function assertDocumented(method: string, url: string, status: number, co
 /** Returns whether a body of this type is a single JSON value, unlike NDJSON. */
 export function isJson(type: string): boolean {
   return /^application\/(problem\+)?json\b/.test(type);
+}
+
+/** Returns the component that a reference points to. */
+export function componentAt(reference: string): unknown {
+  return reference
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((node, key) => (node as Record<string, unknown>)[key], committedDocument);
+}
+
+function inPlace(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(inPlace);
+  if (typeof node !== 'object' || node === null) return node;
+  const { $ref: reference, ...siblings } = node as { $ref?: string };
+  const found = reference === undefined ? null : (componentAt(reference) as object);
+  // References between objects stay, because some are recursive and ajv follows them.
+  const stays = found !== null && reference?.includes('/schemas/') === true && !('enum' in found);
+  if (found !== null && !stays) return inPlace({ ...found, ...siblings });
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, inPlace(value)]));
+}
+
+/** Rejects fields of responses that the document does not name. Clients must accept them. */
+function closed(open: Document): Document {
+  const schemas = Object.entries(open.components.schemas).map(([name, schema]) => [
+    name,
+    schema.properties === undefined ? schema : { additionalProperties: false, ...schema },
+  ]);
+  return {
+    ...open,
+    components: { ...open.components, schemas: Object.fromEntries(schemas) as Document['components']['schemas'] },
+  };
 }
 
 function escape(part: string): string {

@@ -1,11 +1,30 @@
 import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
-import { ApiExtension, ApiExtraModels, ApiOperation, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/swagger';
+import {
+  ApiExtension,
+  ApiExtraModels,
+  ApiOperation,
+  ApiQuery,
+  ApiResponse,
+  type ApiResponseOptions,
+  getSchemaPath,
+} from '@nestjs/swagger';
 import type { ErrorCode } from '../errors/error-codes';
 import type { ParameterDoc } from '../query/parameters';
 
+/** A body that is one of several classes. A field of every class tells which one it is. */
+export interface Union {
+  /** name of the schema in the OpenAPI document */
+  name: string;
+  description: string;
+  /** the field that tells the classes apart */
+  discriminator: string;
+  /** the class for each value of the field */
+  types: Record<string, Type>;
+}
+
 /**
  * Documentation and rules of a route: its texts, response, errors and query parameters.
- * The docstring of the handler is the summary.
+ * The docstring of the handler is the summary, its name is the `operationId`.
  */
 export interface EndpointOptions {
   /** description in Markdown */
@@ -13,12 +32,12 @@ export interface EndpointOptions {
   /** the success response */
   answer: {
     status: number;
-    /** class of the body; an array lists alternatives */
-    type?: Type | Type[];
+    /** class of the body */
+    type?: Type | Union;
     description: string;
     headers?: Record<string, string>;
     /** 202 response with `Location`, sent if the work continues in the background */
-    accepted?: { type: Type; description: string };
+    accepted?: { type: Type | Union; description: string };
     /** media types of a response that is not JSON; with `type`, alternatives to JSON */
     media?: string[];
   };
@@ -50,39 +69,45 @@ export function Endpoint(options: EndpointOptions): MethodDecorator {
   );
   return applyDecorators(
     ApiOperation({ description: options.description ?? '' }),
-    ApiResponse({
+    ...response(answer.type, {
       status: answer.status,
       description: answer.description,
       headers,
-      ...(answer.media === undefined ? typeOf(answer.type) : contentOf(answer.media, answer.type)),
+      ...(answer.media === undefined ? {} : contentOf(answer.media, answer.type)),
     }),
     ...acceptedResponse(answer.accepted),
-    ...(answer.type === undefined ? [] : [ApiExtraModels(...[answer.type].flat())]),
     ApiExtension('x-error-codes', options.errors ?? []),
     SetMetadata(endpointRules, { query, grammar, withoutBody, optionalBody } satisfies EndpointRules),
     ...query.map(({ schema, ...parameter }) => ApiQuery({ ...parameter, required: false, schema: schema as never })),
   );
 }
 
-function typeOf(type: Type | Type[] | undefined): object {
-  if (Array.isArray(type)) return { schema: schemaOf(type) };
-  return type === undefined ? {} : { type };
+function response(type: Type | Union | undefined, options: ApiResponseOptions): MethodDecorator[] {
+  if (type === undefined) return [ApiResponse(options)];
+  if (typeof type === 'function')
+    return [ApiExtraModels(type), ApiResponse('content' in options ? options : { ...options, type })];
+  const classes = [...new Set(Object.values(type.types))];
+  const schema = {
+    // `createDocument` moves the schema to the components, under its title.
+    title: type.name,
+    description: type.description,
+    oneOf: classes.map((one) => ({ $ref: getSchemaPath(one) })),
+    discriminator: {
+      propertyName: type.discriminator,
+      mapping: Object.fromEntries(Object.entries(type.types).map(([value, one]) => [value, getSchemaPath(one)])),
+    },
+  };
+  return [ApiExtraModels(...classes), ApiResponse({ ...options, schema })];
 }
 
-function contentOf(media: string[], type: Type | Type[] | undefined): object {
+function contentOf(media: string[], type: Type | Union | undefined): object {
   const texts = media.map((name) => [name, { schema: { type: 'string' } }] as const);
-  const json = type === undefined ? {} : { 'application/json': { schema: schemaOf(type) } };
+  const json = typeof type === 'function' ? { 'application/json': { schema: { $ref: getSchemaPath(type) } } } : {};
   return { content: { ...json, ...Object.fromEntries(texts) } };
-}
-
-function schemaOf(type: Type | Type[]): object {
-  return Array.isArray(type)
-    ? { oneOf: type.map((one) => ({ $ref: getSchemaPath(one) })) }
-    : { $ref: getSchemaPath(type) };
 }
 
 function acceptedResponse(accepted: EndpointOptions['answer']['accepted']): MethodDecorator[] {
   if (accepted === undefined) return [];
   const headers = { Location: { description: 'Path of the operation', schema: { type: 'string' as const } } };
-  return [ApiResponse({ status: 202, ...accepted, headers })];
+  return response(accepted.type, { status: 202, description: accepted.description, headers });
 }

@@ -48,9 +48,11 @@ export function TextField(options: TextOptions): PropertyDecorator {
 
 /** Declares a field that is a list of distinct texts. */
 export function TextListField(options: TextOptions & { minItems?: number; maxItems: number }): PropertyDecorator {
-  const { minItems = 0, maxItems } = options;
+  const { minItems = 0, maxItems, optional = false } = options;
   const limits = { ...(minItems === 0 ? {} : { minItems }), maxItems, uniqueItems: true };
-  const schema: ApiPropertyOptions = { type: 'array', items: textSchema(options) as never, ...limits };
+  // Without it, Java clients of openapi-generator send `[]` for a list that was never set.
+  const omitted = optional ? { 'x-nullable': true } : {};
+  const schema: ApiPropertyOptions = { type: 'array', items: textSchema(options) as never, ...limits, ...omitted };
   const list = (check: (items: unknown[]) => boolean) => (value: unknown) => Array.isArray(value) && check(value);
   const rules: Rule[] = [
     { code: 'field.wrong_type', detail: 'must be an array', passes: Array.isArray },

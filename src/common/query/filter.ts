@@ -28,6 +28,8 @@ export interface SpecialParameter {
 
 /** Names the parameters that a list can be filtered by. All other parameters are rejected. */
 export interface FilterSpec {
+  /** what the filters select, such as `user`, for names in the OpenAPI document */
+  selects?: string;
   fields: Record<string, FilterField>;
   specials?: Record<string, SpecialParameter>;
   /** allows `attributes.<key>`: equality with a top-level scalar, compared as text */

@@ -15,6 +15,8 @@ export interface ParameterDoc {
   style?: 'form';
   /** false for lists */
   explode?: boolean;
+  /** for a filter: what it selects. The API explorer folds the filters into one group */
+  'x-filter'?: string;
 }
 
 const operatorTexts: Record<Operator, string> = {
@@ -40,16 +42,18 @@ const itemPattern = '^[^,\\x00]*$';
 
 /** Returns every filter parameter of a spec. */
 export function filterParameters(spec: FilterSpec): ParameterDoc[] {
+  const filter = { 'x-filter': spec.selects ?? 'row' };
   const fields = Object.entries(spec.fields).flatMap(([name, field]) =>
     operatorsOf(field).map((operator): ParameterDoc => {
       const description = `${field.meaning}: ${operatorTexts[operator]}`;
-      return { name: parameterName(name, operator), description, ...valueDoc(field, operator) };
+      return { name: parameterName(name, operator), description, ...valueDoc(field, operator), ...filter };
     }),
   );
   const specials = Object.entries(spec.specials ?? {}).map(([name, { meaning, pattern }]) => ({
     name,
     description: meaning,
     schema: { ...formats.text, pattern: patternOf(pattern) },
+    ...filter,
   }));
   return [...fields, ...specials];
 }
@@ -63,10 +67,9 @@ function valueDoc(field: FilterField, operator: Operator): Pick<ParameterDoc, 's
   return { schema: { type: 'array', items, minItems: 1, maxItems: listMax }, style: 'form', explode: false };
 }
 
-/** Returns every parameter of a list: filters, sort, paging and count. */
+/** Returns every parameter of a list: sort, paging, count and filters. */
 export function listParameters(spec: ListSpec): ParameterDoc[] {
   return [
-    ...filterParameters(spec.filter),
     {
       name: 'order_by',
       description: 'Sort field; nulls last, the id breaks ties',
@@ -80,14 +83,14 @@ export function listParameters(spec: ListSpec): ParameterDoc[] {
     {
       name: 'per_page',
       description: 'Rows per page',
-      schema: { type: 'integer', minimum: 1, maximum: perPageMax, default: perPageDefault },
+      schema: { type: 'integer', format: 'int32', minimum: 1, maximum: perPageMax, default: perPageDefault },
     },
     {
       name: 'page',
       description:
         `Number of the page, from 1. \`page\` × \`per_page\` is at most ${depthMax.toLocaleString('en')}. ` +
         'Cannot be combined with `cursor`',
-      schema: { type: 'integer', minimum: 1, maximum: depthMax },
+      schema: { type: 'integer', format: 'int32', minimum: 1, maximum: depthMax },
     },
     {
       name: 'cursor',
@@ -101,5 +104,6 @@ export function listParameters(spec: ListSpec): ParameterDoc[] {
         '`total` null',
       schema: { type: 'string', enum: ['estimated', 'exact', 'none'], default: 'estimated' },
     },
+    ...filterParameters(spec.filter),
   ];
 }

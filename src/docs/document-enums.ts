@@ -1,0 +1,120 @@
+import { type Components, refTo, type Schema } from './document-types';
+
+/**
+ * Names, descriptions and values of all enums.
+ * Generated clients have one type per name, instead of one per field.
+ */
+const enums: Record<string, { description: string; values: readonly string[]; default?: string }> = {
+  UserType: { description: 'Kind of user', values: ['system', 'carrier'] },
+  UserStatus: {
+    description: 'State of a user: without a password, able to log in, or barred from logging in',
+    values: ['invited', 'active', 'disabled'],
+  },
+  ActorType: { description: 'Kind of actor: a user, an API key or the service', values: ['user', 'key', 'system'] },
+  OperationActorType: { description: 'Kind of actor of an operation', values: ['user', 'key'] },
+  OperationKind: { description: 'Kind of operation', values: ['change', 'delete', 'undo', 'import'] },
+  OperationStatus: {
+    description: 'State of an operation',
+    values: ['receiving', 'waiting', 'running', 'done', 'canceled', 'failed'],
+  },
+  SessionEndReason: {
+    description: 'Why a session ended',
+    values: [
+      'revoked',
+      'logout',
+      'expired',
+      'replaced',
+      'token_reuse',
+      'password_changed',
+      'ip_not_allowed',
+      'user_disabled',
+      'user_deleted',
+    ],
+  },
+  CountRelation: { description: 'Whether a total is exact or an estimate', values: ['eq', 'approx'] },
+  CountMode: { description: 'How a total is counted', values: ['estimated', 'exact', 'none'], default: 'estimated' },
+  SortDirection: { description: 'Direction of a sort', values: ['asc', 'desc'], default: 'desc' },
+  UserSort: {
+    description: 'Sort fields of users',
+    values: [
+      'created_at',
+      'updated_at',
+      'name',
+      'email',
+      'last_name',
+      'last_login_at',
+      'last_seen_at',
+      'status',
+      'carrier_id',
+    ],
+    default: 'created_at',
+  },
+  SessionSort: {
+    description: 'Sort fields of sessions',
+    values: ['created_at', 'last_seen_at', 'expires_at'],
+    default: 'created_at',
+  },
+  ApiKeySort: {
+    description: 'Sort fields of API keys',
+    values: ['created_at', 'name', 'expires_at', 'last_used_at'],
+    default: 'created_at',
+  },
+  OperationSort: { description: 'Sort fields of operations', values: ['created_at'], default: 'created_at' },
+  EventSort: { description: 'Sort fields of events', values: ['occurred_at'], default: 'occurred_at' },
+  ExportFormat: { description: 'Format of an export', values: ['csv', 'ndjson'], default: 'csv' },
+  ConflictRule: {
+    description: 'Outcome of a row that conflicts with an existing user',
+    values: ['fail', 'skip'],
+    default: 'fail',
+  },
+};
+
+const key = (values: readonly unknown[]) => JSON.stringify([...values].sort());
+const names = new Map(Object.entries(enums).map(([name, { values }]) => [key(values), name]));
+
+/** Returns an example for a reference to an enum, or undefined for other references. */
+export function exampleOfEnum(ref: string): unknown {
+  const found = enums[ref.split('/').at(-1) ?? ''];
+  return found?.default ?? found?.values[0];
+}
+
+/**
+ * Replaces each enum by a reference to a named schema, and an enum of one value without a name by
+ * `const`.
+ */
+export function nameEnums(components: Components, root: unknown): void {
+  replaceEnums(root);
+  for (const [name, { values, ...rest }] of Object.entries(enums))
+    components.schemas[name] = { type: 'string', enum: [...values], example: exampleOfEnum(name), ...rest };
+}
+
+function replaceEnums(node: unknown): void {
+  if (typeof node !== 'object' || node === null) return;
+  for (const [name, child] of Object.entries(node)) {
+    if (name === 'example' || name === 'examples') continue;
+    if (isEnum(child)) Object.assign(node, { [name]: named(child) });
+    else replaceEnums(child);
+  }
+}
+
+function isEnum(node: unknown): node is Schema & { enum: unknown[] } {
+  const { type, enum: values } = (node ?? {}) as Schema;
+  return Array.isArray(values) && [type].flat().includes('string');
+}
+
+function named(schema: Schema & { enum: unknown[] }): Schema {
+  const values = schema.enum.filter((value) => value !== null);
+  const name = names.get(key(values));
+  const {
+    enum: _enum,
+    type,
+    maxLength: _max,
+    default: _default,
+    ...rest
+  } = schema as Schema & { enum: unknown[] } & {
+    maxLength?: number;
+  };
+  if (name === undefined) return values.length === 1 ? { type, const: values[0], ...rest } : schema;
+  const ref = refTo('schemas', name);
+  return [type].flat().includes('null') ? { anyOf: [ref, { type: 'null' }], ...rest } : { ...ref, ...rest };
+}

@@ -1,0 +1,113 @@
+import { type ErrorCode, errorKind } from '../common/errors/error-codes';
+import { bodyExamples, exampleOf, fileExamples } from './document-examples';
+import type { ProblemResponses } from './document-problems';
+import { makeIntegers } from './document-schemas';
+import {
+  type Components,
+  type Operation,
+  type Parameter,
+  pascalCase,
+  type PlacedOperation,
+  refTo,
+  type Response,
+} from './document-types';
+
+/** Descriptions of path parameters. A parameter has the same meaning in every path. */
+const pathParameters: Record<string, string> = {
+  user_id: 'Id of the user, a UUID. Other text returns 404.',
+  operation_id: 'Id of the operation, a UUID. Other text returns 404.',
+  key_id: 'Id of the API key, a UUID. Other text returns 404.',
+  session_id: 'Id of the session, a UUID. Other text returns 404.',
+  role: 'Name of the role, case-sensitive',
+  token: 'Token of the mailed link',
+};
+
+/** Completes an operation: its parameters, examples, error responses and texts. */
+export function completeOperation(placed: PlacedOperation, problems: ProblemResponses): void {
+  const { operation, method } = placed;
+  operation.security ??= [];
+  const parameters = (operation.parameters ?? []) as Parameter[];
+  parameters.forEach(completeParameter);
+  // Stable: paging and options come before the filters.
+  parameters.sort((a, b) => Number(a['x-filter'] !== undefined) - Number(b['x-filter'] !== undefined));
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codesOf(placed, parameters))
+    byStatus.set(errorKind(code).status, [...(byStatus.get(errorKind(code).status) ?? []), code]);
+  for (const [status, codes] of [...byStatus].sort(([a], [b]) => a - b))
+    operation.responses[String(status)] = problems.refFor(placed, codes);
+  const permission = operation['x-permission'];
+  const keysNote = operation['x-keys'] === true ? '' : '; not available to API keys';
+  if (permission !== undefined && permission !== 'none')
+    operation.description = `${operation.description ?? ''}\n\nPermission: \`${permission}\`${keysNote}`.trim();
+  if (method === 'get' || method === 'delete') delete operation.requestBody;
+  addBodyExamples(operation);
+}
+
+function completeParameter(parameter: Parameter): void {
+  const isPath = parameter.in === 'path';
+  if (isPath) parameter.description ??= pathParameters[parameter.name] ?? '';
+  if (isPath && parameter.name.endsWith('_id')) parameter.schema.format = 'uuid';
+  makeIntegers(parameter.schema);
+  parameter.example ??= exampleOf(parameter.name, parameter.schema);
+}
+
+/** Returns all error codes of an operation: its own, and those of every operation of its kind. */
+function codesOf({ operation, method }: PlacedOperation, parameters: Parameter[]): Set<ErrorCode> {
+  const codes: ErrorCode[] = [
+    ...(operation['x-error-codes'] ?? []),
+    'request.rate_limited',
+    // A list of 500 long values does not fit into a request.
+    'request.headers_too_large',
+    'service.internal_error',
+    'service.database_unavailable',
+  ];
+  if (parameters.some(({ name }) => name === 'Idempotency-Key'))
+    codes.push('idempotency.in_progress', 'idempotency.key_reused');
+  if (operation['x-permission'] !== 'none')
+    codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', 'auth.password_change_required');
+  codes.push('request.invalid');
+  // A body is parsed even if the operation takes none.
+  if (method !== 'get') codes.push('request.malformed_json', 'request.too_large', 'request.unsupported_media_type');
+  return new Set(codes);
+}
+
+function addBodyExamples({ requestBody }: Operation): void {
+  for (const [type, content] of Object.entries(requestBody?.content ?? {})) {
+    const example = fileExamples[type] ?? bodyExamples[content.schema?.$ref?.split('/').at(-1) ?? ''];
+    if (example !== undefined) content.example = example;
+  }
+}
+
+/** Moves the parameters that several operations share to the components. */
+export function shareParameters(operations: PlacedOperation[], components: Components): void {
+  const parametersOf = ({ operation }: PlacedOperation) => (operation.parameters ?? []) as Parameter[];
+  const all = operations.flatMap(parametersOf).map((parameter) => JSON.stringify(parameter));
+  const shared = new Set(all.filter((text, index) => all.indexOf(text) !== index));
+  for (const placed of operations)
+    placed.operation.parameters = parametersOf(placed).map((parameter) => {
+      const name = componentName(parameter);
+      const known = components.parameters[name] ?? parameter;
+      const text = JSON.stringify(parameter);
+      if (!shared.has(text) || JSON.stringify(known) !== text) return parameter;
+      components.parameters[name] = parameter;
+      return refTo('parameters', name);
+    });
+}
+
+/** A filter is named after what it selects: lists of users and of sessions both have `carrier_id`. */
+function componentName({ name, in: place, 'x-filter': filter }: Parameter): string {
+  if (filter !== undefined) return pascalCase(`${filter}_filter_${name}`);
+  return pascalCase(place === 'path' ? `${name}_path` : name);
+}
+
+/** Moves the schema of each response with alternatives to the components, under its title. */
+export function shareUnions(operations: PlacedOperation[], components: Components): void {
+  for (const { operation } of operations)
+    for (const response of Object.values(operation.responses) as Response[])
+      for (const content of Object.values(response.content ?? {})) {
+        const { title, ...union } = content.schema ?? {};
+        if (title === undefined || union.oneOf === undefined) continue;
+        components.schemas[title] = union;
+        content.schema = refTo('schemas', title);
+      }
+}

@@ -1,0 +1,105 @@
+import { type ErrorCode, errorKind } from '../common/errors/error-codes';
+import { type Components, pascalCase, type PlacedOperation, refTo, type Response, type Schema } from './document-types';
+
+/** Codes that most operations share. They do not appear in the names of problems. */
+const commonCodes: ErrorCode[] = [
+  'request.invalid',
+  'request.malformed_json',
+  'auth.token_missing',
+  'auth.token_invalid',
+  'access.denied',
+  'auth.password_change_required',
+  'request.rate_limited',
+  'service.database_unavailable',
+];
+/** Names of problems whose codes are all common. */
+const commonNames: Record<number, string> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+};
+const requestId = 'a3c1f6de-52b8-4f0e-9d27-6b8e1c0f4a95';
+
+/** Collects the error responses. Operations with the same codes share a response. */
+export class ProblemResponses {
+  /** codes of each response by its name */
+  private readonly known = new Map<string, string>();
+
+  constructor(private readonly components: Components) {
+    components.headers['RetryAfter'] = {
+      description: 'Seconds to wait before the next request',
+      schema: { type: 'integer', format: 'int32', minimum: 0, example: 2 },
+    };
+  }
+
+  /** Returns a reference to the response with these codes of one status. */
+  refFor({ path, operation }: PlacedOperation, codes: ErrorCode[]): { $ref: string } {
+    const sorted = [...codes].sort();
+    const plain = nameOf(sorted);
+    // Two sets can have the same name if they differ in common codes only.
+    const isTaken = (this.known.get(plain) ?? sorted.join()) !== sorted.join();
+    const name = isTaken ? pascalCase(operation.operationId) + plain : plain;
+    if (!this.known.has(name)) {
+      this.known.set(name, sorted.join());
+      this.components.schemas[`${name}Problem`] = schemaOf(sorted);
+      this.components.responses[name] = responseOf(`${name}Problem`, sorted, path);
+    }
+    return refTo('responses', name);
+  }
+}
+
+function nameOf(codes: ErrorCode[]): string {
+  const [first] = codes;
+  if (codes.length === 1 && first !== undefined) return pascalCase(first);
+  const special = codes.filter((code) => !commonCodes.includes(code));
+  const status = errorKind(first ?? 'request.invalid').status;
+  if (special.length === 0) return commonNames[status] ?? codes.map(pascalCase).join('Or');
+  return special.map(pascalCase).join('Or');
+}
+
+/** Narrows `code` to the codes of the response. */
+function schemaOf(codes: ErrorCode[]): Schema {
+  const code: Schema = { type: 'string', enum: codes, description: 'stable code of the error', example: codes[0] };
+  return {
+    description: `Problem with the code ${codes.map((one) => `\`${one}\``).join(' or ')}`,
+    allOf: [refTo('schemas', 'ProblemResponse'), { type: 'object', properties: { code } }],
+  };
+}
+
+function responseOf(schema: string, codes: ErrorCode[], path: string): Response {
+  const retries = codes.some((code) => errorKind(code).retry_after_seconds !== undefined);
+  return {
+    description: codes.map((code) => `\`${code}\`: ${errorKind(code).title}`).join('; '),
+    content: {
+      'application/problem+json': {
+        schema: refTo('schemas', schema),
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { summary: errorKind(code).title, value: exampleOf(code, path) }]),
+        ),
+      },
+    },
+    ...(retries ? { headers: { 'Retry-After': refTo('headers', 'RetryAfter') } } : {}),
+  };
+}
+
+function exampleOf(code: ErrorCode, path: string): object {
+  const { status, title, meaning } = errorKind(code);
+  const fields = code === 'request.invalid' ? { errors: [invalidFieldOf(path)] } : {};
+  return {
+    type: `https://identity.example.net/docs/errors/${code}`,
+    title,
+    status,
+    detail: meaning,
+    instance: path,
+    code,
+    request_id: requestId,
+    ...fields,
+  };
+}
+
+function invalidFieldOf(path: string): object {
+  const detail = 'is not a parameter of this operation';
+  return path.endsWith('/list')
+    ? { parameter: 'per_page', code: 'parameter.malformed', detail: 'must be an integer from 1 to 500' }
+    : { parameter: 'verbose', code: 'parameter.unknown', detail };
+}

@@ -1,0 +1,58 @@
+import { exampleOf } from './document-examples';
+import type { Components, Schema } from './document-types';
+
+/** Rejects `others` beside `name`. Generators of clients make classes of `not`, but not of this. */
+const excludes = (name: string, ...others: string[]) => ({
+  [name]: { properties: Object.fromEntries(others.map((other) => [other, { not: {} }])) },
+});
+/**
+ * Rules between the fields of a body, which field decorators cannot express.
+ * Services enforce them.
+ */
+const betweenFields: Record<string, object> = {
+  CheckTokenRequest: { dependentSchemas: excludes('token', 'refresh_token') },
+  ChangeFoundUsersRequest: { minProperties: 1, dependentSchemas: excludes('roles', 'roles_add', 'roles_remove') },
+  CreateUserRequest: {
+    if: { properties: { user_type: { const: 'carrier' } } },
+    then: { required: ['carrier_id'], properties: { carrier_id: { type: 'string' }, carrier_scope: { type: 'null' } } },
+    else: { properties: { carrier_id: { type: 'null' } } },
+  },
+};
+/** Bodies that are forms. openapi-generator cannot read forms that are closed to further fields. */
+const forms = ['IntrospectionRequest'];
+/** Names of fields that contain a UUID, besides those that end in `_id`. */
+const uuidFields = ['created_by', 'ended_by', 'revoked_by', 'undo_of', 'undone_by', 'sub', 'sid', 'jti'];
+/** Names that end in `_id` without being a UUID. */
+const textIds = ['carrier_id', 'client_id', 'request_id'];
+
+/** Completes the schemas of the DTO classes. */
+export function completeSchemas({ schemas }: Components, docstrings: Map<string, string>): void {
+  for (const [name, schema] of Object.entries(schemas)) {
+    const description = docstrings.get(name);
+    if (description !== undefined) schema.description ??= description;
+    // Responses stay open: clients must accept fields that a later version adds.
+    if (name.endsWith('Request') && !forms.includes(name)) schema.additionalProperties ??= false;
+    for (const [field, property] of Object.entries(schema.properties ?? {})) completeProperty(name, field, property);
+    Object.assign(schema, betweenFields[name]);
+  }
+}
+
+function completeProperty(schema: string, field: string, property: Schema): void {
+  makeIntegers(property);
+  const types = [property.type].flat();
+  const isId = uuidFields.includes(field) || (field.endsWith('_id') && !textIds.includes(field));
+  if (isId && types.includes('string')) property.format ??= 'uuid';
+  property.example ??= exampleOf(field, property, schema);
+}
+
+/** Declares every number as an integer: the API has no fractions. */
+export function makeIntegers(schema: Schema): void {
+  const types = [schema.type].flat();
+  if (types.includes('number')) {
+    const integers = types.map((type) => (type === 'number' ? 'integer' : type)) as string[];
+    Object.assign(schema, { type: integers.length === 1 ? integers[0] : integers, format: 'int64' });
+  }
+  if (schema.items !== undefined) makeIntegers(schema.items);
+  if (typeof schema.additionalProperties === 'object' && schema.additionalProperties !== null)
+    makeIntegers(schema.additionalProperties as Schema);
+}
