@@ -270,7 +270,13 @@ export default defineConfig(
   },
   { files: SCRIPTS, languageOptions: { globals: nodeGlobals } },
   { files: ['**/*.js'], languageOptions: { sourceType: 'commonjs' } },
-  { files: BROWSER_SCRIPTS, languageOptions: { sourceType: 'script', globals: { document: 'readonly' } } },
+  {
+    files: BROWSER_SCRIPTS,
+    languageOptions: {
+      sourceType: 'script',
+      globals: { document: 'readonly', fetch: 'readonly', MutationObserver: 'readonly' },
+    },
+  },
   ...limits,
   ...shape,
   ...borders,

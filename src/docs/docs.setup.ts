@@ -1,6 +1,16 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import type { FastifyInstance } from 'fastify';
+import { compileTemplate } from '../common/http/html-template';
 import { readProjectFile } from '../common/project';
+
+const compress = promisify(gzip);
+const acceptsGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/;
 
 /**
  * Content security policy of the explorer.
@@ -10,16 +20,54 @@ export const docsPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
 
+/** A file that the service serves compressed. */
+interface ServedFile {
+  type: string;
+  content: () => string | Buffer;
+}
+
 /** Serves the OpenAPI explorer at `/docs` and the document at `/docs/openapi.json`. */
 export function setupDocs(app: NestFastifyApplication, basePath: string): void {
   // The committed document. The build generates it, and CI checks it for drift.
   const document = JSON.parse(readProjectFile('openapi.json')) as OpenAPIObject;
   document.servers = [{ url: basePath === '' ? '/' : basePath, description: 'This service' }];
+  const page = compileTemplate<{ base: string }>(join(__dirname, 'templates', 'explorer.hbs'))({ base: basePath });
+  const html = { type: 'text/html; charset=utf-8', content: () => page };
+  const files: Record<string, ServedFile> = {
+    '': html,
+    '/': html,
+    '/openapi.json': { type: 'application/json; charset=utf-8', content: () => JSON.stringify(document) },
+    '/explorer.js': asset('text/javascript; charset=utf-8', join(__dirname, 'templates', 'explorer.js')),
+    '/explorer.css': asset('text/css; charset=utf-8', join(__dirname, 'templates', 'explorer.css')),
+    '/swagger-ui-bundle.js': asset('text/javascript; charset=utf-8', swaggerUi('swagger-ui-bundle.js')),
+    '/swagger-ui.css': asset('text/css; charset=utf-8', swaggerUi('swagger-ui.css')),
+    '/favicon.png': asset('image/png', swaggerUi('favicon-32x32.png')),
+  };
+  const fastify = app.getHttpAdapter().getInstance();
+  for (const [name, file] of Object.entries(files)) serve(fastify, `${basePath}/docs${name}`, file);
   SwaggerModule.setup('docs', app, document, {
     useGlobalPrefix: true,
-    jsonDocumentUrl: 'docs/openapi.json',
+    ui: false,
+    raw: ['yaml'],
     yamlDocumentUrl: 'docs/openapi.yaml',
-    customSiteTitle: 'carrier-identity API',
-    swaggerOptions: { persistAuthorization: false, displayRequestDuration: true, docExpansion: 'list', filter: true },
+  });
+}
+
+function swaggerUi(name: string): string {
+  return createRequire(__filename).resolve(`swagger-ui-dist/${name}`);
+}
+
+function asset(type: string, file: string): ServedFile {
+  return { type, content: () => readFileSync(file) };
+}
+
+/** Reads and compresses the file on the first request, and keeps it. */
+function serve(fastify: FastifyInstance, path: string, { type, content }: ServedFile): void {
+  let compressed: Promise<Buffer> | null = null;
+  fastify.get(path, async ({ headers }, reply) => {
+    void reply.headers({ 'content-type': type, 'cache-control': 'public, max-age=300', vary: 'Accept-Encoding' });
+    if (!acceptsGzip.test(headers['accept-encoding'] ?? '')) return content();
+    compressed ??= compress(content(), { level: 9 });
+    return reply.header('content-encoding', 'gzip').send(await compressed);
   });
 }

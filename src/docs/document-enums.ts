@@ -105,16 +105,9 @@ function isEnum(node: unknown): node is Schema & { enum: unknown[] } {
 function named(schema: Schema & { enum: unknown[] }): Schema {
   const values = schema.enum.filter((value) => value !== null);
   const name = names.get(key(values));
-  const {
-    enum: _enum,
-    type,
-    maxLength: _max,
-    default: _default,
-    ...rest
-  } = schema as Schema & { enum: unknown[] } & {
-    maxLength?: number;
-  };
-  if (name === undefined) return values.length === 1 ? { type, const: values[0], ...rest } : schema;
+  const { description, type } = schema;
+  const texts = description === undefined ? {} : { description };
+  if (name === undefined) return values.length === 1 ? { type, const: values[0], ...texts } : schema;
   const ref = refTo('schemas', name);
-  return [type].flat().includes('null') ? { anyOf: [ref, { type: 'null' }], ...rest } : { ...ref, ...rest };
+  return [type].flat().includes('null') ? { anyOf: [ref, { type: 'null' }], ...texts } : { ...ref, ...texts };
 }

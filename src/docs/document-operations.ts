@@ -94,7 +94,7 @@ export function shareParameters(operations: PlacedOperation[], components: Compo
     });
 }
 
-/** A filter is named after what it selects: lists of users and of sessions both have `carrier_id`. */
+/** Names a filter after what it selects: lists of users and of sessions both have `carrier_id`. */
 function componentName({ name, in: place, 'x-filter': filter }: Parameter): string {
   if (filter !== undefined) return pascalCase(`${filter}_filter_${name}`);
   return pascalCase(place === 'path' ? `${name}_path` : name);

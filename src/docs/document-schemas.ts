@@ -54,5 +54,5 @@ export function makeIntegers(schema: Schema): void {
   }
   if (schema.items !== undefined) makeIntegers(schema.items);
   if (typeof schema.additionalProperties === 'object' && schema.additionalProperties !== null)
-    makeIntegers(schema.additionalProperties as Schema);
+    makeIntegers(schema.additionalProperties);
 }

@@ -55,7 +55,7 @@ const document = committedDocument as unknown as Document;
 const { schemas } = document.components;
 const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods));
 const resolve = <Node extends { $ref?: string }>(node: Node): Node =>
-  node.$ref === undefined ? node : ({ ...(componentAt(node.$ref) as Node), ...node, $ref: undefined } as Node);
+  node.$ref === undefined ? node : { ...(componentAt(node.$ref) as Node), ...node, $ref: undefined };
 const parametersOf = ({ parameters = [] }: Operation) => parameters.map(resolve);
 const properties = Object.entries(schemas).flatMap(([name, { properties: fields = {} }]) =>
   Object.entries(fields).map(([field, schema]) => ({ name: `${name}.${field}`, owner: name, field, schema })),

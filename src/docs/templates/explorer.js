@@ -1,0 +1,99 @@
+/* global SwaggerUIBundle */
+
+/**
+ * Folds the filters of an operation into one group, after the other parameters.
+ * Lists have up to a hundred filters, which would hide the response.
+ */
+function foldFilters({ React }) {
+  const { createElement, createContext, useContext, useState } = React;
+  const Group = createContext(null);
+
+  /** Returns the row that opens and closes the group. */
+  function heading({ count, open, toggle }) {
+    const label = open ? `Hide the ${count} filters` : `Show the ${count} filters`;
+    const text = 'All filters are optional, and all filters that you set must match.';
+    const button = createElement(
+      'button',
+      { type: 'button', className: 'btn', 'aria-expanded': open, onClick: toggle },
+      label,
+    );
+    return createElement(
+      'tr',
+      { key: 'heading', className: 'filters' },
+      createElement(
+        'td',
+        { colSpan: 2 },
+        createElement('strong', null, 'Filters '),
+        button,
+        createElement('p', null, text),
+      ),
+    );
+  }
+
+  return {
+    wrapComponents: {
+      parameters: (Original) =>
+        function Parameters(props) {
+          const [open, setOpen] = useState(false);
+          const filters = props.parameters.filter((parameter) => parameter.has('x-filter'));
+          const group = { first: filters.first(), count: filters.size, open, toggle: () => setOpen(!open) };
+          return createElement(Group.Provider, { value: group }, createElement(Original, props));
+        },
+      parameterRow: (Original) =>
+        function ParameterRow(props) {
+          const group = useContext(Group);
+          if (group === null || !props.rawParam.has('x-filter')) return createElement(Original, props);
+          const isFirst = props.rawParam.get('name') === group.first.get('name');
+          const row = group.open ? createElement(Original, { key: 'row', ...props }) : null;
+          return createElement(React.Fragment, null, isFirst ? heading(group) : null, row);
+        },
+    },
+  };
+}
+
+/**
+ * Moves the examples of optional parameters into their descriptions.
+ * Swagger UI would fill them in, so that a trial would send a hundred filters.
+ */
+function keepOptionalParametersEmpty(document) {
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  const parameters = [...Object.values(document.components.parameters), ...operations.flatMap((one) => one.parameters)];
+  for (const parameter of parameters) {
+    if (parameter.required === true || parameter.example === undefined) continue;
+    const text = [parameter.example].flat().join(',');
+    parameter.description = `${parameter.description}. Example: \`${text}\``.replace('..', '.');
+    delete parameter.example;
+  }
+  return document;
+}
+
+/** Names the buttons and fields of Swagger UI that have no text of their own. */
+function nameControls(root) {
+  for (const button of root.querySelectorAll('.close-modal:not([aria-label])'))
+    button.setAttribute('aria-label', 'Close');
+  for (const field of root.querySelectorAll(':is(select, input, textarea):not([aria-label])')) {
+    if ([...(field.labels ?? [])].some((label) => !label.contains(field))) continue;
+    const row = field.closest('[data-param-name]');
+    field.setAttribute('aria-label', row?.dataset.paramName ?? (field.placeholder || field.id || 'Value'));
+  }
+}
+
+async function start() {
+  const root = document.getElementById('explorer');
+  const response = await fetch(root.dataset.document);
+  SwaggerUIBundle({
+    domNode: root,
+    spec: keepOptionalParametersEmpty(await response.json()),
+    plugins: [foldFilters],
+    deepLinking: true,
+    // Keeps the token in the local storage of this origin, for a reload.
+    persistAuthorization: true,
+    displayRequestDuration: true,
+    filter: true,
+    defaultModelsExpandDepth: 0,
+    validatorUrl: null,
+  });
+  new MutationObserver(() => nameControls(root)).observe(root, { childList: true, subtree: true });
+}
+
+void start();
