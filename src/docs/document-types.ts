@@ -52,6 +52,7 @@ export interface Operation {
   'x-error-codes'?: ErrorCode[];
   'x-permission'?: string;
   'x-keys'?: boolean;
+  'x-group-parameters'?: boolean;
 }
 
 /** The components that operations share. */
