@@ -17,6 +17,7 @@ const pathParameters: Record<string, string> = {
   user_id: 'Id of the user, a UUID. Other text returns 404.',
   operation_id: 'Id of the operation, a UUID. Other text returns 404.',
   key_id: 'Id of the API key, a UUID. Other text returns 404.',
+  mail_id: 'Id of the mail, a UUID. Other text returns 404.',
   session_id: 'Id of the session, a UUID. Other text returns 404.',
   role: 'Name of the role, case-sensitive',
   token: 'Token of the mailed link',
@@ -41,7 +42,7 @@ export function completeOperation(placed: PlacedOperation, problems: ProblemResp
   const keysNote = operation['x-keys'] === true ? '' : '; not available to API keys';
   if (permission !== undefined && permission !== 'none')
     operation.description = `${operation.description ?? ''}\n\nPermission: \`${permission}\`${keysNote}`.trim();
-  if (method === 'get' || method === 'delete') delete operation.requestBody;
+  if (['get', 'head', 'delete'].includes(method)) delete operation.requestBody;
   addBodyExamples(operation);
 }
 
@@ -69,7 +70,8 @@ function codesOf({ operation, method }: PlacedOperation, parameters: Parameter[]
     codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', 'auth.password_change_required');
   codes.push('request.invalid');
   // A body is parsed even if the operation takes none.
-  if (method !== 'get') codes.push('request.malformed_json', 'request.too_large', 'request.unsupported_media_type');
+  if (method !== 'get' && method !== 'head')
+    codes.push('request.malformed_json', 'request.too_large', 'request.unsupported_media_type');
   return new Set(codes);
 }
 

@@ -25,8 +25,8 @@ export class HealthController {
   @Head('live')
   @Public('none')
   @Endpoint({ answer: { status: 200, description: 'The process is running' } })
-  liveHead(): HealthResponse {
-    return this.live();
+  headLiveness(): HealthResponse {
+    return this.getLiveness();
   }
 
   /** Check whether the service can handle requests */
@@ -49,7 +49,7 @@ export class HealthController {
     answer: { status: 200, description: 'The service can handle requests' },
     errors: ['service.stopping'],
   })
-  readyHead(): Promise<HealthResponse> {
-    return this.ready();
+  headReadiness(): Promise<HealthResponse> {
+    return this.getReadiness();
   }
 }

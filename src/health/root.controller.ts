@@ -28,7 +28,7 @@ export class RootController {
   @Get()
   @Public('none')
   @Endpoint({ answer: { status: 200, type: ServiceResponse, description: 'The service' } })
-  show(): ServiceResponse {
+  getService(): ServiceResponse {
     return this.response;
   }
 }

@@ -165,9 +165,3 @@ export class MailService {
     return file;
   }
 }
-
-/** Returns the first line of an error without its response, which may contain the recipient. */
-function detailOf(error: unknown): string {
-  const { message = '', response = '' } = error as { message?: string; response?: string };
-  return (message.replace(response, '').split('\n')[0] ?? '').trim();
-}

@@ -29,7 +29,7 @@ export class MailsController {
     query: listParameters(mailList),
     grammar: true,
   })
-  list(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<MailResponse>> {
+  listMails(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<MailResponse>> {
     return this.mails.list(actor, query);
   }
 
@@ -46,7 +46,7 @@ export class MailsController {
     errors: ['mail.not_found', 'mail.being_sent'],
     withoutBody: true,
   })
-  retry(
+  retryMail(
     @CurrentActor() actor: Actor,
     @Param('mail_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) mail_id: string,
   ): Promise<MailResponse> {

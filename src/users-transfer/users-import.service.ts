@@ -132,7 +132,7 @@ export class UsersImportService {
       conflicts: { after: conflictCount },
     };
     await this.events.record(actor, 'user.import_previewed', { type: 'user', carrier_id: actor.carrier_id }, counts);
-    return { ...result, ...summary };
+    return { kind: 'preview', ...result, ...summary };
   }
 }
 

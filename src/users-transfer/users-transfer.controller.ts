@@ -107,6 +107,14 @@ const skippedDescription = [
     'The audit log records each download. A download counts as an export: a caller has one at a time.',
 ].join('\n');
 
+// The operation has the kind `import`; generated clients know one type for all successes.
+const importResponse = {
+  name: 'ImportResponse',
+  description: 'The operation of an import, or its preview. `kind` tells which',
+  discriminator: 'kind',
+  types: { preview: ImportPreviewResponse, import: OperationResponse },
+};
+
 /** Routes to import and export users. */
 @ApiTags('Import and export')
 @Controller('user')
@@ -152,9 +160,9 @@ export class UsersTransferController {
     description: importDescription,
     answer: {
       status: 200,
-      type: [OperationResponse, ImportPreviewResponse],
+      type: importResponse,
       description: 'The operation, which has ended, or with `dry_run` the result that the import would have',
-      accepted: { type: OperationResponse, description: 'The operation, which continues in the background' },
+      accepted: { type: importResponse, description: 'The operation, which continues in the background' },
     },
     query: importParameters,
   })
@@ -188,7 +196,7 @@ export class UsersTransferController {
     query: listParameters(skippedRowList),
     grammar: true,
   })
-  async skipped(
+  async listSkippedRows(
     @CurrentActor() actor: Actor,
     @Param('operation_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) operation_id: string,
     @Query() query: RawQuery,

@@ -51,6 +51,8 @@ export class ImportRow extends IntersectionType(OmitType(CreateUserRequest, ['pa
 
 /** Result that an import would have. A dry run creates no users. */
 export class ImportPreviewResponse {
+  /** tells a preview from an operation */
+  kind!: 'preview';
   /** number of rows of the file */
   matched!: number;
   /** number of users that would be created */
