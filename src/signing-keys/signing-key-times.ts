@@ -7,8 +7,9 @@ export const reloadEverySeconds = 30;
 /**
  * Minimum seconds between the publication of a key and its first signature.
  * Covers the next load of every instance (30 s), a rotation that waits for its lock and a load that
- * waits for a connection (5 s each), and a reserve of 5 s. External verifiers that know no `kid` fetch
- * the JWKS again; a HTTP cache between them and the service can delay that by 5 minutes.
+ * waits for a connection (5 s each), and a reserve of 5 s. External verifiers that do not know a
+ * `kid` fetch the JWKS again; an HTTP cache between them and the service can delay that by 5
+ * minutes.
  */
 export const publishedBeforeSeconds = reloadEverySeconds + 15;
 
