@@ -1,3 +1,5 @@
+import { mailNames } from '../mail/mail-name';
+import { mailStates } from '../user-mails/mail-list';
 import { type Components, refTo, type Schema } from './document-types';
 
 /**
@@ -61,6 +63,13 @@ const enums: Record<string, { description: string; values: readonly string[]; de
   },
   OperationSort: { description: 'Sort fields of operations', values: ['created_at'], default: 'created_at' },
   EventSort: { description: 'Sort fields of events', values: ['occurred_at'], default: 'occurred_at' },
+  MailSort: {
+    description: 'Sort fields of mails',
+    values: ['created_at', 'next_attempt_at'],
+    default: 'created_at',
+  },
+  MailKind: { description: 'Kind of mail', values: mailNames },
+  MailState: { description: 'State of a mail that is not sent yet', values: mailStates },
   ExportFormat: { description: 'Format of an export', values: ['csv', 'ndjson'], default: 'csv' },
   ConflictRule: {
     description: 'Outcome of a row that conflicts with an existing user',
