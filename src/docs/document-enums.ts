@@ -1,5 +1,3 @@
-import { mailNames } from '../mail/mail-name';
-import { mailStates } from '../user-mails/mail-list';
 import { type Components, refTo, type Schema } from './document-types';
 
 /**
@@ -68,8 +66,14 @@ const enums: Record<string, { description: string; values: readonly string[]; de
     values: ['created_at', 'next_attempt_at'],
     default: 'created_at',
   },
-  MailKind: { description: 'Kind of mail', values: mailNames },
-  MailState: { description: 'State of a mail that is not sent yet', values: mailStates },
+  MailKind: {
+    description: 'Kind of mail',
+    values: ['invitation', 'reset', 'password-changed', 'email-confirmation', 'email-change-notice', 'token-reuse'],
+  },
+  MailState: {
+    description: 'State of a mail that is not sent yet',
+    values: ['waiting', 'retrying', 'sending', 'failed'],
+  },
   ExportFormat: { description: 'Format of an export', values: ['csv', 'ndjson'], default: 'csv' },
   ConflictRule: {
     description: 'Outcome of a row that conflicts with an existing user',

@@ -108,8 +108,6 @@ const examples: Record<string, unknown> = {
   parameter: 'per_page',
   'FieldErrorResponse.code': 'field.malformed',
   'FieldErrorResponse.detail': 'must be an e-mail address',
-  'FailedRowResponse.code': 'field.malformed',
-  'FailedRowResponse.detail': 'must be an e-mail address',
   'SkippedResponse.detail': 'must be an e-mail address',
   'RoleResponse.name': 'support',
   'KeyResponse.name': 'billing',
