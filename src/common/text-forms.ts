@@ -29,7 +29,8 @@ const hidden = [
   range(0x2800),
   range(0x3164),
   range(0xfe00, 0xfe0f),
-  range(0xfeff),
+  // The byte order mark with its unassigned neighbours: Go rejects a source file that contains it.
+  range(0xfefd, 0xff00),
   range(0xffa0),
   range(0xfff0, 0xfffb),
   range(0x1bca0, 0x1bca3),

@@ -1,17 +1,34 @@
 import { type Components, refTo, type Schema } from './document-types';
 
+/** An enum of the document. */
+interface NamedEnum {
+  description: string;
+  values: readonly string[];
+  default?: string;
+  /** distinguishes the constants of the enum: in Go, all enums of a package share one namespace */
+  constants?: string;
+}
+
 /**
  * Names, descriptions and values of all enums.
  * Generated clients have one type per name, instead of one per field.
  */
-const enums: Record<string, { description: string; values: readonly string[]; default?: string }> = {
+const enums: Record<string, NamedEnum> = {
   UserType: { description: 'Kind of user', values: ['system', 'carrier'] },
   UserStatus: {
     description: 'State of a user: without a password, able to log in, or barred from logging in',
     values: ['invited', 'active', 'disabled'],
   },
-  ActorType: { description: 'Kind of actor: a user, an API key or the service', values: ['user', 'key', 'system'] },
-  OperationActorType: { description: 'Kind of actor of an operation', values: ['user', 'key'] },
+  ActorType: {
+    description: 'Kind of actor: a user, an API key or the service',
+    values: ['user', 'key', 'system'],
+    constants: 'ACTOR',
+  },
+  OperationActorType: {
+    description: 'Kind of actor of an operation',
+    values: ['user', 'key'],
+    constants: 'REQUESTED_BY',
+  },
   OperationKind: { description: 'Kind of operation', values: ['change', 'delete', 'undo', 'import'] },
   OperationStatus: {
     description: 'State of an operation',
@@ -48,17 +65,33 @@ const enums: Record<string, { description: string; values: readonly string[]; de
       'carrier_id',
     ],
     default: 'created_at',
+    constants: 'USERS_BY',
   },
   SessionSort: {
     description: 'Sort fields of sessions',
     values: ['created_at', 'last_seen_at', 'expires_at'],
     default: 'created_at',
+    constants: 'SESSIONS_BY',
   },
   ApiKeySort: {
     description: 'Sort fields of API keys',
     values: ['created_at', 'name', 'expires_at', 'last_used_at'],
     default: 'created_at',
+    constants: 'API_KEYS_BY',
   },
+  OperationSort: {
+    description: 'Sort fields of operations',
+    values: ['created_at'],
+    default: 'created_at',
+    constants: 'OPERATIONS_BY',
+  },
+  EventSort: {
+    description: 'Sort fields of events',
+    values: ['occurred_at'],
+    default: 'occurred_at',
+    constants: 'EVENTS_BY',
+  },
+<<<<<<< HEAD
   OperationSort: { description: 'Sort fields of operations', values: ['created_at'], default: 'created_at' },
   EventSort: { description: 'Sort fields of events', values: ['occurred_at'], default: 'occurred_at' },
   MailSort: {
@@ -74,6 +107,8 @@ const enums: Record<string, { description: string; values: readonly string[]; de
     description: 'State of a mail that is not sent yet',
     values: ['waiting', 'retrying', 'sending', 'failed'],
   },
+=======
+>>>>>>> b671751 (test(clients): generate, compile and run clients of six generators)
   ExportFormat: { description: 'Format of an export', values: ['csv', 'ndjson'], default: 'csv' },
   ConflictRule: {
     description: 'Outcome of a row that conflicts with an existing user',
@@ -97,8 +132,13 @@ export function exampleOfEnum(ref: string): unknown {
  */
 export function nameEnums(components: Components, root: unknown): void {
   replaceEnums(root);
-  for (const [name, { values, ...rest }] of Object.entries(enums))
-    components.schemas[name] = { type: 'string', enum: [...values], example: exampleOfEnum(name), ...rest };
+  for (const [name, { values, constants, ...rest }] of Object.entries(enums))
+    components.schemas[name] = {
+      ...{ type: 'string', enum: [...values], example: exampleOfEnum(name), ...rest },
+      ...(constants === undefined
+        ? {}
+        : { 'x-enum-varnames': values.map((value) => `${constants}_${value.toUpperCase()}`) }),
+    };
 }
 
 function replaceEnums(node: unknown): void {

@@ -31,8 +31,6 @@ export function completeOperation(placed: PlacedOperation, problems: ProblemResp
   parameters.forEach(completeParameter);
   // Stable: paging and options come before the filters.
   parameters.sort((a, b) => Number(a['x-filter'] !== undefined) - Number(b['x-filter'] !== undefined));
-  // Java clients of openapi-generator get a builder instead of a method with a hundred parameters.
-  if (parameters.some((parameter) => parameter['x-filter'] !== undefined)) operation['x-group-parameters'] = true;
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codesOf(placed, parameters))
     byStatus.set(errorKind(code).status, [...(byStatus.get(errorKind(code).status) ?? []), code]);

@@ -18,6 +18,7 @@ export interface Schema {
   oneOf?: Schema[];
   minLength?: number;
   $ref?: string;
+  'x-enum-varnames'?: string[];
 }
 
 /** A parameter, or a reference to one. */
@@ -52,7 +53,6 @@ export interface Operation {
   'x-error-codes'?: ErrorCode[];
   'x-permission'?: string;
   'x-keys'?: boolean;
-  'x-group-parameters'?: boolean;
 }
 
 /** The components that operations share. */

@@ -16,8 +16,9 @@ export class OperationHeadersInterceptor implements NestInterceptor {
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     return next.handle().pipe(
       map((body: unknown) => {
-        const { operation_id, kind, status } = (body ?? {}) as Partial<OperationResponse>;
-        if (operation_id === undefined || kind === undefined) return body;
+        const { operation_id, status } = (body ?? {}) as Partial<OperationResponse>;
+        // The result of a bulk change has no status.
+        if (operation_id === undefined || status === undefined) return body;
         if (status !== 'done') reply.status(202);
         void reply.header('location', `${this.config.BASE_PATH}/user/operation/${operation_id}`);
         return body;

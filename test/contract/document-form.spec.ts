@@ -20,6 +20,7 @@ interface Schema {
   oneOf?: Schema[];
   discriminator?: { propertyName: string; mapping: Record<string, string> };
   'x-nullable'?: boolean;
+  'x-enum-varnames'?: string[];
 }
 interface Parameter {
   $ref?: string;
@@ -162,6 +163,9 @@ describe('the OpenAPI document, as generators of clients read it', () => {
   it('names every enum, so that clients have one type for it', () => {
     const named = Object.keys(schemas).filter((name) => schemas[name]?.enum !== undefined);
     expect(named).toEqual(expect.arrayContaining(['UserType', 'UserStatus', 'OperationStatus', 'SortDirection']));
+    // In Go, the constants of all enums share one namespace.
+    const constants = named.flatMap((name) => schemas[name]?.['x-enum-varnames'] ?? schemas[name]?.enum ?? []);
+    expect(constants.filter((constant, index) => constants.indexOf(constant) !== index)).toEqual([]);
     const inline = schemasIn(document)
       .filter(([path, schema]) => schema.type !== undefined && schema.enum !== undefined && !isComponent(path))
       .map(([path]) => path);

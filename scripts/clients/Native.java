@@ -1,0 +1,68 @@
+import identity.*;
+import identity.api.*;
+import identity.model.*;
+import java.util.*;
+
+/** Uses the client of openapi-generator for Java, with the library `native`. */
+public class Native {
+  public static void main(String[] arguments) throws Exception {
+    String suffix = arguments[3];
+    var client = new ApiClient();
+    client.updateBaseUri(arguments[0]);
+    var authentication = new AuthenticationApi(client);
+    var credentials = new LoginRequest().login(arguments[1]).password(arguments[2]);
+    String token = authentication.login(credentials).getAccessToken();
+    client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + token));
+
+    var users = new UsersApi(client);
+    var wanted = new CreateUserRequest().userType(UserType.CARRIER).carrierId("java-native").name("jn-" + suffix)
+        .email("jn-" + suffix + "@example.com").phone("+4312345678").roles(Set.of("carrier_user"))
+        .allowedIps(Set.of("203.0.113.0/24")).attributes(Map.of("tier", "gold"));
+    UserResponse created = users.createUser(wanted, null);
+    users.createUser(wanted.name("jn2-" + suffix).email("jn2-" + suffix + "@example.com"), null);
+
+    String cursor = null;
+    int found = 0;
+    do {
+      UserListResponse page = users.listUsers(UsersApi.APIListUsersRequest.newBuilder()
+          .carrierIdIn(List.of("java-native", "other")).perPage(1).cursor(cursor).orderBy(UserSort.USERS_BY_NAME).build());
+      found += page.getItems().size();
+      cursor = page.getNextCursor();
+    } while (cursor != null);
+    check(found == 2, "listed " + found);
+
+    UserResponse changed = users.changeUser(created.getUserId(), new ChangeUserRequest().locale("en"), null);
+    check("en".equals(changed.getLocale()), "the locale is " + changed.getLocale());
+    check(changed.getRoles().equals(created.getRoles()) && !changed.getRoles().isEmpty(), "the roles changed");
+    check(changed.getAllowedIps().equals(created.getAllowedIps()) && !changed.getAllowedIps().isEmpty(), "the addresses changed");
+    check(changed.getAttributes().equals(created.getAttributes()), "the attributes changed");
+    check(changed.getPhone().equals(created.getPhone()), "the phone changed");
+
+    var bulk = new BulkChangesApi(client);
+    var change = new ChangeFoundUsersRequest().timezone("Europe/Vienna");
+    var request = BulkChangesApi.APIChangeUsersRequest.newBuilder().changeFoundUsersRequest(change).carrierId("java-native");
+    BulkPreviewResponse preview = bulk.changeUsers(request.dryRun(true).build()).getBulkPreviewResponse();
+    BulkResultResponse result = bulk.changeUsers(request.dryRun(null).confirmToken(preview.getConfirmToken()).build())
+        .getBulkResultResponse();
+    check(result.getChanged() == 2, "bulk: changed " + result.getChanged());
+
+    UUID other = authentication.login(credentials).getSessionId();
+    var sessions = new SessionsApi(client);
+    sessions.endSession(other);
+    SessionListResponse ended = sessions.listSessions(SessionsApi.APIListSessionsRequest.newBuilder().sessionId(other).build());
+    check(ended.getItems().get(0).getEndedReason() == SessionEndReason.REVOKED, "the session was not revoked");
+
+    try {
+      users.createUser(wanted, null);
+      check(false, "created twice");
+    } catch (ApiException error) {
+      var problem = ApiClient.createDefaultObjectMapper().readValue(error.getResponseBody(), ProblemResponse.class);
+      check(problem.getCode().endsWith("_taken"), "the code is " + problem.getCode());
+    }
+    System.out.println("ok");
+  }
+
+  static void check(boolean holds, String message) {
+    if (!holds) throw new IllegalStateException(message);
+  }
+}

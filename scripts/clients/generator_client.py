@@ -1,0 +1,61 @@
+"""Uses the client of openapi-generator for Python."""
+import json
+import sys
+
+import identity
+from identity.models import (
+    ChangeFoundUsersRequest, ChangeUserRequest, CreateUserRequest, LoginRequest, SessionEndReason, UserSort, UserType,
+)
+
+url, login, password, suffix = sys.argv[1:]
+configuration = identity.Configuration(host=url)
+client = identity.ApiClient(configuration)
+authentication = identity.AuthenticationApi(client)
+credentials = LoginRequest(login=login, password=password)
+configuration.access_token = authentication.login(credentials).access_token
+
+users = identity.UsersApi(client)
+wanted = CreateUserRequest(
+    user_type=UserType.CARRIER, carrier_id="python-generator", name=f"pg-{suffix}", email=f"pg-{suffix}@example.com",
+    phone="+4312345678", roles=["carrier_user"], allowed_ips=["203.0.113.0/24"], attributes={"tier": "gold"},
+)
+created = users.create_user(wanted)
+second = wanted.model_copy(update={"name": f"pg2-{suffix}", "email": f"pg2-{suffix}@example.com"})
+users.create_user(second)
+
+found, cursor = [], None
+while True:
+    page = users.list_users(
+        carrier_id_in=["python-generator", "other"], per_page=1, cursor=cursor, order_by=UserSort.USERS_BY_NAME
+    )
+    found += page.items
+    cursor = page.next_cursor
+    if cursor is None:
+        break
+assert len(found) == 2, found
+
+changed = users.change_user(created.user_id, ChangeUserRequest(locale="en"))
+assert changed.locale == "en"
+for field in ("roles", "allowed_ips", "attributes", "phone", "name", "email"):
+    assert getattr(changed, field) == getattr(created, field), field
+assert changed.roles and changed.allowed_ips
+
+bulk = identity.BulkChangesApi(client)
+change = ChangeFoundUsersRequest(timezone="Europe/Vienna")
+preview = bulk.change_users(change, carrier_id="python-generator", dry_run=True).actual_instance
+result = bulk.change_users(change, carrier_id="python-generator", confirm_token=preview.confirm_token).actual_instance
+assert result.changed == 2, result
+
+other = authentication.login(credentials).session_id
+sessions = identity.SessionsApi(client)
+sessions.end_session(other)
+ended = sessions.list_sessions(session_id=other).items[0]
+assert ended.ended_reason == SessionEndReason.REVOKED, ended
+
+try:
+    users.create_user(wanted)
+    raise AssertionError("created twice")
+except identity.exceptions.ConflictException as error:
+    assert json.loads(error.body)["code"].endswith("_taken"), error.body
+    assert error.data.code.endswith("_taken"), error.data
+print("ok")

@@ -1,0 +1,95 @@
+// Uses the client of openapi-generator for Go.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+
+	identity "github.com/GIT_USER_ID/GIT_REPO_ID"
+)
+
+func must[T any](value T, _ any, err error) T {
+	if err != nil {
+		var failed *identity.GenericOpenAPIError
+		if errors.As(err, &failed) {
+			panic(string(failed.Body()))
+		}
+		panic(err)
+	}
+	return value
+}
+
+func check(holds bool, message string) {
+	if !holds {
+		panic(message)
+	}
+}
+
+func main() {
+	url, login, password, suffix := os.Args[1], os.Args[2], os.Args[3], os.Args[4]
+	configuration := identity.NewConfiguration()
+	configuration.Servers = identity.ServerConfigurations{{URL: url}}
+	client := identity.NewAPIClient(configuration)
+	credentials := *identity.NewLoginRequest(login, password)
+	session := must(client.AuthenticationAPI.Login(context.Background()).LoginRequest(credentials).Execute())
+	ctx := context.WithValue(context.Background(), identity.ContextAccessToken, session.AccessToken)
+
+	wanted := *identity.NewCreateUserRequest(identity.CARRIER, "go-"+suffix, "go-"+suffix+"@example.com")
+	wanted.SetCarrierId("go")
+	wanted.SetPhone("+4312345678")
+	wanted.SetRoles([]string{"carrier_user"})
+	wanted.SetAllowedIps([]string{"203.0.113.0/24"})
+	wanted.SetAttributes(map[string]any{"tier": "gold"})
+	created := must(client.UsersAPI.CreateUser(ctx).CreateUserRequest(wanted).Execute())
+	wanted.SetName("go2-" + suffix)
+	wanted.SetEmail("go2-" + suffix + "@example.com")
+	must(client.UsersAPI.CreateUser(ctx).CreateUserRequest(wanted).Execute())
+
+	found := 0
+	for cursor := ""; ; {
+		request := client.UsersAPI.ListUsers(ctx).CarrierIdIn([]string{"go", "other"}).PerPage(1).OrderBy(identity.USERS_BY_NAME)
+		if cursor != "" {
+			request = request.Cursor(cursor)
+		}
+		page := must(request.Execute())
+		found += len(page.Items)
+		if cursor = page.GetNextCursor(); cursor == "" {
+			break
+		}
+	}
+	check(found == 2, fmt.Sprint("listed ", found))
+
+	change := *identity.NewChangeUserRequest()
+	change.SetLocale("en")
+	changed := must(client.UsersAPI.ChangeUser(ctx, created.UserId).ChangeUserRequest(change).Execute())
+	check(changed.GetLocale() == "en", "the locale did not change")
+	check(len(changed.Roles) == 1 && reflect.DeepEqual(changed.Roles, created.Roles), "the roles changed")
+	check(len(changed.AllowedIps) == 1 && reflect.DeepEqual(changed.AllowedIps, created.AllowedIps), "the addresses changed")
+	check(reflect.DeepEqual(changed.Attributes, created.Attributes), "the attributes changed")
+	check(changed.GetPhone() == created.GetPhone(), "the phone changed")
+
+	bulk := *identity.NewChangeFoundUsersRequest()
+	bulk.SetTimezone("Europe/Vienna")
+	request := client.BulkChangesAPI.ChangeUsers(ctx).ChangeFoundUsersRequest(bulk).CarrierId("go")
+	preview := must(request.DryRun(true).Execute()).BulkPreviewResponse
+	result := must(request.ConfirmToken(preview.ConfirmToken).Execute()).BulkResultResponse
+	check(result.Changed == 2, fmt.Sprint("bulk: changed ", result.Changed))
+
+	other := must(client.AuthenticationAPI.Login(ctx).LoginRequest(credentials).Execute()).SessionId
+	if _, err := client.SessionsAPI.EndSession(ctx, other).Execute(); err != nil {
+		panic(err)
+	}
+	ended := must(client.SessionsAPI.ListSessions(ctx).SessionId(other).Execute()).Items[0]
+	check(ended.GetEndedReason() == identity.REVOKED, "the session was not revoked")
+
+	_, _, err := client.UsersAPI.CreateUser(ctx).CreateUserRequest(wanted).Execute()
+	var failed *identity.GenericOpenAPIError
+	check(errors.As(err, &failed), "created twice")
+	problem := failed.Model().(identity.IdempotencyInProgressOrUserEmailTakenOrUserNameTakenProblem)
+	check(strings.HasSuffix(problem.Code, "_taken"), "the code is "+problem.Code)
+	fmt.Println("ok")
+}
