@@ -129,6 +129,6 @@ version_of() { has "$1" && "$@" 2>&1 | head -1; }
   const [page, results] = process.argv.slice(1);
   const text = fs.readFileSync(page, "utf8");
   const table = fs.readFileSync(results, "utf8");
-  fs.writeFileSync(page, text.replace(/(<!-- results -->\n)[^]*(\n<!-- end -->)/, (_, start, end) => `${start}\n${table}${end}`));
+  fs.writeFileSync(page, text.replace(/(<!-- results -->\n)[^]*(<!-- end -->)/, (_, start, end) => `${start}\n${table}\n${end}`));
 ' "$root/docs/clients.md" "$work/results.md"
 exit "$failed"

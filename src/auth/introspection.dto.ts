@@ -7,9 +7,7 @@ export class IntrospectionRequest {
   @TextField({ min: 1, max: 65_000, raw: true }) token!: string;
   /** accepted and ignored */
   @TextField({ optional: true, max: 256, raw: true, example: 'access_token' }) token_type_hint?: string;
-  /**
-   * id of the API key in `client_secret`; otherwise not needed, and must be the id of the caller
-   */
+  /** id of the API key in `client_secret`; otherwise absent, or the id of the caller */
   @TextField({ optional: true, min: 1, max: 256, raw: true }) client_id?: string;
   /** API key that authenticates the request, instead of a header (`client_secret_post`) */
   @TextField({ optional: true, min: 1, max: 256, raw: true, format: 'password' }) client_secret?: string;

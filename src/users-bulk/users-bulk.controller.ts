@@ -41,7 +41,7 @@ const parameters: ParameterDoc[] = [
   },
   ...filterParameters(userFilter),
 ];
-// The operation is one of the types: many generated clients know one type for all successes.
+// Includes the operation, because many generated clients know one type for all successes.
 const type = {
   name: 'BulkResponse',
   description: 'The result of a bulk change, its preview, or the operation that continues it. `kind` tells which',

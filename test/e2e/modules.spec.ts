@@ -22,7 +22,7 @@ const typescript = [
 ];
 const compiled = (file: string) => `${process.execPath} ${tsc} ${typescript.join(' ')} ${file}`;
 
-/** How to prepare and run each example. Node is always present, other languages may be. */
+/** How each example is prepared and run, where its language is installed. */
 const programs = [
   { file: 'online.mts', tool: process.execPath, prepare: compiled('online.mts'), run: 'online.mjs' },
   { file: 'offline.mts', tool: process.execPath, prepare: compiled('offline.mts'), run: 'offline.mjs' },
