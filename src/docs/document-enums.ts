@@ -91,13 +91,11 @@ const enums: Record<string, NamedEnum> = {
     default: 'occurred_at',
     constants: 'EVENTS_BY',
   },
-<<<<<<< HEAD
-  OperationSort: { description: 'Sort fields of operations', values: ['created_at'], default: 'created_at' },
-  EventSort: { description: 'Sort fields of events', values: ['occurred_at'], default: 'occurred_at' },
   MailSort: {
     description: 'Sort fields of mails',
     values: ['created_at', 'next_attempt_at'],
     default: 'created_at',
+    constants: 'MAILS_BY',
   },
   MailKind: {
     description: 'Kind of mail',
@@ -107,8 +105,6 @@ const enums: Record<string, NamedEnum> = {
     description: 'State of a mail that is not sent yet',
     values: ['waiting', 'retrying', 'sending', 'failed'],
   },
-=======
->>>>>>> b671751 (test(clients): generate, compile and run clients of six generators)
   ExportFormat: { description: 'Format of an export', values: ['csv', 'ndjson'], default: 'csv' },
   ConflictRule: {
     description: 'Outcome of a row that conflicts with an existing user',

@@ -77,7 +77,7 @@ describe('roles that are granted and changed at the same time', () => {
     'creating a user': rejected,
     'changing a user': rejected,
     'changing found users': { status: 200, body: { changed: 0, skipped_reasons: { 'request.invalid': 1 } } },
-    'importing a user': { status: 200, body: { created: 0, failed: [{ pointer: '/roles' }] } },
+    'importing a user': { status: 200, body: { changed: 0, skipped: [{ errors: [{ pointer: '/roles' }] }] } },
     'restoring a user': { status: 200, body: { roles: [] } },
     'undoing a deletion': { status: 202, body: { changed: 0, skipped_reasons: { 'request.invalid': 1 } } },
     'undoing a change': { status: 202, body: { changed: 0, skipped_reasons: { 'request.invalid': 1 } } },
