@@ -104,6 +104,7 @@ const enums: Record<string, NamedEnum> = {
   MailState: {
     description: 'State of a mail that is not sent yet',
     values: ['waiting', 'retrying', 'sending', 'failed'],
+    constants: 'MAIL',
   },
   ExportFormat: { description: 'Format of an export', values: ['csv', 'ndjson'], default: 'csv' },
   ConflictRule: {
