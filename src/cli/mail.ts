@@ -7,7 +7,7 @@ import { ConfigModule } from '../config/config.module';
 import { MailModule } from '../mail/mail.module';
 import { MailService, type SentMail } from '../mail/mail.service';
 
-/** Only what sends a mail: the command works without a database. */
+/** Contains only the modules that send mails, because the command needs no database. */
 @Module({})
 class MailOnlyModule {
   static forRoot(config: Config): DynamicModule {
@@ -15,7 +15,7 @@ class MailOnlyModule {
   }
 }
 
-/** Sends a test mail (`mail test <address>`) and prints what became of it. */
+/** Sends a test mail (`mail test <address>`) and prints the result. */
 export async function mail(args: string[]): Promise<void> {
   const [action, address = '', ...more] = parseArgs({ args, allowPositionals: true }).positionals;
   const to = canonicalEmail(address);
@@ -39,7 +39,7 @@ function describe(to: string, { file, response }: SentMail): string {
   return `The mail server accepted the mail to ${to}: ${response ?? 'no response'}`;
 }
 
-/** Operators may see hosts and ports. */
+/** Adds the original error, with hosts and ports: operators may see them. */
 function withCause(error: unknown): unknown {
   if (!(error instanceof Error) || !(error.cause instanceof Error)) return error;
   return new Error(`The mail was not sent (${error.message}): ${error.cause.message}`);

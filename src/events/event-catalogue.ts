@@ -82,7 +82,7 @@ export const eventCatalogue = {
   },
   'mail.retried': {
     target: 'user',
-    meaning: 'A waiting or failed mail to a user was sent again.',
+    meaning: 'A retry of a waiting or failed mail to a user was requested.',
     personal: [],
     impersonal: ['mail_id', 'kind'],
   },

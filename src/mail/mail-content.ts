@@ -9,7 +9,7 @@ interface MailDetail {
   value: string;
   /**
    * whether mail programs could turn the value into a link; the HTML part then links it to `home`,
-   * because a link contains no other link
+   * because mail programs do not change text within a link
    */
   linkable: boolean;
 }
@@ -66,8 +66,8 @@ export function shortLink(page: string): string {
 }
 
 /**
- * Breaks names that programs turn into a link in plain text: those with `www.` or `ftp.`. Other
- * names stay as they are, so that a copied name works at the login.
+ * Breaks names that mail programs turn into a link in plain text: names with `www.` or `ftp.`.
+ * Other names stay unchanged, so that users can copy their login name.
  */
 function unlinked(value: string): string {
   return /(www|ftp)\d*\./i.test(value) ? value.replaceAll('.', `.${zeroWidthNonJoiner}`) : value;

@@ -1,7 +1,7 @@
 import { LoggedError } from '../common/log';
 import { createKeyedHash } from '../common/random';
 
-/** Begins the messages that callers of the API may see. */
+/** Prefix of the messages that callers of the API may see. */
 const prefix = 'mail server: ';
 const shownMax = 200;
 const unreachable = /^(ECONN|ETIMEDOUT|ESOCKET|EDNS|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EPIPE)/;
@@ -16,11 +16,10 @@ export interface FailedMail {
 }
 
 /**
- * Converts the error of a mail. The message is the response of the mail server, or says that the
- * server cannot be reached; see `shownMailError`. The log gets the original text in addition.
- * Mail servers repeat the address of the recipient in their responses, and spam filters the links,
- * so both are removed. A keyed hash of the recipient tells the failures of one recipient from those
- * of others.
+ * Converts the error of a mail. The message is the response of the mail server, or states why there
+ * was no response; see `shownMailError`. The log also contains the original text.
+ * Removes addresses and links, because mail servers repeat the address of the recipient in their
+ * responses, and spam filters repeat links. A keyed hash in the log identifies the recipient.
  */
 export function mailError(error: unknown, { name, recipient, key }: FailedMail): LoggedError {
   const address = recipient.toLowerCase();
@@ -44,7 +43,7 @@ export function shownMailError(message: string): string {
   return 'The service failed to prepare the mail. The log contains the error.';
 }
 
-/** Returns what the mail server responded, or null for an error that it did not cause. */
+/** Returns the response of the mail server, or null for an error that the server did not cause. */
 function responseOf(error: unknown): string | null {
   const { code, response } = error as { code?: unknown; response?: unknown };
   if (typeof response === 'string' && response !== '') return response;

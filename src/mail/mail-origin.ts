@@ -26,7 +26,7 @@ export function originOf({ ip, user_agent }: Pick<Caller, 'ip' | 'user_agent'>):
 
 /**
  * Returns the origin of a change that another user or an API key made.
- * The address of an administrator is none of the recipient's business.
+ * Omits address and device: users must not see the address of an administrator.
  */
 export function originOfOther(): MailOrigin {
   return { at: currentTimeText(), ip: null, device: null, by_other: true };

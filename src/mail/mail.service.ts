@@ -35,7 +35,7 @@ interface MailLink {
   ttl_seconds: number;
 }
 
-/** What became of a sent mail. */
+/** Result of sending a mail. Empty for a mail that was skipped. */
 export interface SentMail {
   /** response of the mail server */
   response?: string;
@@ -112,7 +112,7 @@ export class MailService {
 
   /**
    * Skips addresses under `.invalid` (RFC 6761): the first administrator has one until it changes.
-   * @throws an error whose message `shownMailError` shows, if the mail server caused it
+   * @throws LoggedError of `mailError`
    */
   private async send(
     name: MailName | 'test',

@@ -18,7 +18,7 @@ export interface LinkPage {
   login: string;
 }
 
-/** The values of the template. `null` leaves a part out. */
+/** The values of the template. The page omits a part whose value is null. */
 interface PageValues {
   language: Language;
   title: string;

@@ -74,7 +74,7 @@ export class MailJobsService implements OnModuleInit {
     }
   }
 
-  /** Drops the invitation if the address is no longer the user's. */
+  /** Sends an invitation that was delayed. Skips it if the user has another address by now. */
   @Transactional()
   private async inviteDelayed(user: UserResponse, email: string): Promise<void> {
     if (user.email === email) await this.mails.invite(user);

@@ -17,7 +17,7 @@ export interface PageTexts {
   /** feedback while a password is typed; `{count}` is the number of missing characters */
   feedback: { short: string; simple: string; identity: string; good: string };
   confirm: { text: string; button: string };
-  /** below the title of a finished page */
+  /** text of a page after success */
   done: string;
   /** link to the portal; `{product}` is its name */
   portal: string;

@@ -4,15 +4,15 @@ import type { MailName, MailOrigin } from '../mail/mail.service';
 export const mailJob = 'send-mail';
 
 /**
- * Payload of the job that sends a mail. The job mints the token of the link when it sends the mail,
- * so that the queue contains no link.
+ * Payload of the job that sends a mail. The job creates the token of the link when it sends the
+ * mail, so that the queue contains no link.
  */
 export interface MailJob {
   user_id: string;
   mail: MailName;
   /** recipient, if it is not the current address */
   email?: string;
-  /** true if the mail was beyond its limit when it was requested; the job counts it again */
+  /** true if the mail exceeded the limit of its address; the job checks the limit again */
   delayed?: boolean;
   /** origin of the change that the mail reports */
   origin?: MailOrigin;

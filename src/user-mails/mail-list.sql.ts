@@ -4,7 +4,7 @@ import { jobsSql } from '../jobs/jobs.sql';
 import { mailList } from './mail-list';
 import { mailJob } from './mail-job';
 
-/** Renders the mails that are not sent yet. Mails to deleted users are missing: none is sent. */
+/** Renders the mails that are not sent yet. Omits mails to deleted users, which are never sent. */
 const mailsSql = sql`(
     select
       jobs.job_id as mail_id,

@@ -22,8 +22,8 @@ export class MailsController {
   @Allow('mail:manage')
   @Endpoint({
     description:
-      'Lists the mails to users within the scope that are not sent yet. A failed attempt is repeated with growing ' +
-      'pauses, up to 25 times in about four days. `state_in=retrying,failed` finds the mails that cannot be delivered.',
+      'Lists the mails to users within the scope that are not sent yet. Failed mails are retried with back-off, ' +
+      'in at most 25 attempts in about four days. `state_in=retrying,failed` returns the mails with a failed attempt.',
     answer: { status: 200, type: MailListResponse, description: 'One page of mails' },
     errors: ['page.too_deep', 'page.cursor_invalid'],
     query: listParameters(mailList),
@@ -39,9 +39,9 @@ export class MailsController {
   @Allow('mail:manage')
   @Endpoint({
     description:
-      'Starts the next attempt within seconds; all attempts are available again. A link in the mail is new. ' +
-      'An invitation or confirmation that waits because its address has received three in an hour waits on. ' +
-      'A mail that has become pointless, such as an invitation of an active user, is dropped instead.',
+      'Starts the next attempt within seconds, and resets the number of attempts. If the mail contains a link, the ' +
+      'link is new. An invitation or confirmation is delayed again if its address has received three in the last ' +
+      'hour. A mail that is no longer needed, such as an invitation of an active user, is dropped.',
     answer: { status: 202, type: MailResponse, description: 'The mail, which is sent in the background' },
     errors: ['mail.not_found', 'mail.being_sent'],
     withoutBody: true,

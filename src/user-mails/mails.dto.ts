@@ -13,17 +13,17 @@ export class MailResponse {
    * runs; `failed` after the last attempt, about four days after the first
    */
   state!: (typeof mailStates)[number];
-  /** user to whom the mail belongs */
+  /** id of the user who receives the mail */
   user_id!: string;
   /** login name of the user */
   name!: string;
   /** carrier of a Carrier User */
   carrier_id!: string | null;
-  /** address that the mail goes to */
+  /** address of the recipient */
   recipient!: string;
-  /** number of attempts so far, at most 25; a retry starts again from 0 */
+  /** number of attempts so far, at most 25; `POST /mail/{mail_id}/retry` resets it to 0 */
   attempts!: number;
-  /** response of the mail server to the last failed attempt, or why there was none */
+  /** response of the mail server to the last failed attempt, or the reason why there was none */
   last_error!: string | null;
   /** when the mail was requested */
   created_at!: Date;

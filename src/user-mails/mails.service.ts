@@ -25,8 +25,8 @@ export class MailsService {
   }
 
   /**
-   * Sends a waiting or failed mail now. A mail that waits for the limit of its address is counted
-   * again, so it may wait once more (E13).
+   * Sends a waiting or failed mail now. If the limit of its address delayed the mail, the job
+   * checks the limit again and may delay the mail again (E13).
    * @throws mail.not_found, mail.being_sent
    */
   @Transactional()

@@ -59,7 +59,7 @@ describe('the service with its embedded database', () => {
     return service;
   }
 
-  /** Returns the link that a command printed, on a line of its own. */
+  /** Returns the link that a command printed on a separate line. */
   const linkOf = ({ stdout }: Ended) => new RegExp(`^  (${linkForm.source})$`, 'm').exec(stdout)?.[1] ?? '';
 
   /** Checks that no process of this server is left and that the service does not respond. */
@@ -100,7 +100,7 @@ describe('the service with its embedded database', () => {
     expect(await page.title()).toBe('Set your password');
     const input = page.getByLabel('New password');
     await input.fill('too short');
-    expect(await page.locator('#feedback').innerText()).toBe('Too short. Characters missing: 6');
+    expect(await page.locator('#feedback').innerText()).toBe('Too short. Missing characters: 6');
     await page.getByRole('button', { name: 'Set the password' }).click();
     expect(await page.getByRole('alert').innerText()).toContain('15 characters');
     await input.fill('my administrator phrase');
@@ -204,7 +204,7 @@ describe('the service with its embedded database', () => {
     ]);
     expect([sent.code, sent.stderr]).toEqual([0, '']);
     expect(sent.stdout).toMatch(/^The mail server accepted the mail to ada@example.com: 250 /);
-    expect((await mailbox.take('ada@example.com')).source).toContain('This mail tests the mail server.');
+    expect((await mailbox.take('ada@example.com')).source).toContain('This e-mail tests the mail server.');
     expect([wrong.code, wrong.stdout, wrong.stderr]).toEqual([
       1,
       '',
@@ -215,7 +215,7 @@ describe('the service with its embedded database', () => {
     expect([refused.code, refused.stdout]).toEqual([1, '']);
     expect(refused.stderr).toContain('rejected by the test');
     const file = /is in (\S+\.eml)\n$/.exec(written.stdout)?.[1] ?? '';
-    expect(readFileSync(file, 'utf8')).toContain('This mail tests the mail server.');
+    expect(readFileSync(file, 'utf8')).toContain('This e-mail tests the mail server.');
   });
 
   it('takes over after kill -9 with every acknowledged write (F4)', async () => {

@@ -62,9 +62,9 @@ export const de: MailTexts = {
     ],
   },
   test: {
-    subject: 'Testnachricht',
+    subject: 'Test-E-Mail',
     paragraphs: [
-      'Diese E-Mail prüft den Mailserver. Wenn Sie sie lesen können, erreichen Sie die E-Mails dieses Dienstes.',
+      'Diese E-Mail prüft den Mailserver. Wenn Sie sie lesen können, kommen E-Mails dieses Dienstes bei Ihnen an.',
     ],
   },
 };

@@ -10,7 +10,7 @@ export const en: MailTexts = {
     device: 'Device',
     changed_by: 'Changed by',
     unknown: 'unknown',
-    administration: 'your administration',
+    administration: 'an administrator',
   },
   invitation: {
     subject: 'Your invitation',
@@ -60,7 +60,7 @@ export const en: MailTexts = {
     ],
   },
   test: {
-    subject: 'Test mail',
-    paragraphs: ['This mail tests the mail server. If you can read it, mails of this service reach you.'],
+    subject: 'Test e-mail',
+    paragraphs: ['This e-mail tests the mail server. If you can read it, you receive the e-mails of this service.'],
   },
 };

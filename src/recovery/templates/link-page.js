@@ -1,5 +1,5 @@
-// Shows the typed password on request, and what it still lacks. The form works without this script:
-// the service checks every password.
+// Shows the typed password on request, and the first rule that the password breaks. The form works
+// without this script: the service checks every password.
 const input = document.getElementById('password');
 const toggle = document.getElementById('toggle');
 const feedback = document.getElementById('feedback');
@@ -30,5 +30,5 @@ input.addEventListener('input', () => {
   feedback.textContent = textFor(input.value);
   feedback.className = feedback.textContent === good ? 'good' : '';
 });
-// A password manager recognises the password only in a password field.
+// A password manager recognizes the password only in a password field.
 input.form.addEventListener('submit', () => show(false));

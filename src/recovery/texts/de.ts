@@ -17,12 +17,12 @@ export const de: PageTexts = {
   },
   feedback: {
     short: 'Zu kurz. Fehlende Zeichen: {count}',
-    simple: 'Zu einfach. Verwenden Sie mehr verschiedene Zeichen.',
+    simple: 'Zu einfach. Verwenden Sie mehr unterschiedliche Zeichen.',
     identity: 'Darf Ihren Anmeldenamen nicht enthalten.',
     good: 'Lang genug.',
   },
   confirm: {
-    text: 'Drücken Sie die Schaltfläche, um diese E-Mail-Adresse zu verwenden.',
+    text: 'Klicken Sie auf die Schaltfläche, um diese E-Mail-Adresse zu verwenden.',
     button: 'Adresse bestätigen',
   },
   done: 'Sie können diese Seite schließen und sich anmelden.',
@@ -44,7 +44,7 @@ export const de: PageTexts = {
   faults: {
     'password.too_short': 'Das Passwort muss mindestens {min} Zeichen lang sein.',
     'password.too_long': 'Das Passwort darf höchstens 256 Zeichen lang sein.',
-    'password.common': 'Das Passwort ist zu verbreitet.',
+    'password.common': 'Das Passwort wird zu häufig verwendet.',
     'password.contains_identity':
       'Das Passwort darf weder den Namen noch die E-Mail-Adresse, den Carrier oder den Produktnamen enthalten.',
     'field.required': 'Geben Sie ein Passwort ein.',

@@ -4,7 +4,7 @@ import { until } from '../../support/until';
 
 const anHour = `now() + interval '1 hour'`;
 
-describe('mails that are not sent yet', () => {
+describe('the queue of mails', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -40,7 +40,7 @@ describe('mails that are not sent yet', () => {
   const retriesOf = async (user_id: string) =>
     (await service.get(`/audit/list?event_type=mail.retried&target_id=${user_id}`, service.admin)).body.items;
 
-  it('are listed without links or tokens, and a retry sends them and is recorded (R21)', async () => {
+  it('lists a mail without its link and token; a retry sends the mail and is recorded (R21)', async () => {
     const { user_id, email, mail_id } = await undelivered();
     const listed = await service.get(`/mail/list?recipient=${email.toUpperCase()}`, service.admin);
     expect(listed.body.items).toEqual([
@@ -76,7 +76,7 @@ describe('mails that are not sent yet', () => {
     ]);
   });
 
-  it('start again after the last attempt', async () => {
+  it('retries a mail after the last attempt', async () => {
     const { user_id, email, mail_id } = await undelivered();
     await setJob(user_id, 'attempts = max_attempts');
     expect(await list(`user_id=${user_id}&state=failed`)).toMatchObject([{ state: 'failed', next_attempt_at: null }]);
@@ -86,7 +86,7 @@ describe('mails that are not sent yet', () => {
     expect((await service.mailbox.take(email)).token).not.toBeNull();
   });
 
-  it('are not retried while they are being sent', async () => {
+  it('rejects a retry of a mail that is being sent', async () => {
     const { user_id, mail_id } = await undelivered();
     await setJob(user_id, `locked_at = now(), locked_by = 'another worker'`);
     expect(await list(`mail_id=${mail_id}`)).toMatchObject([{ state: 'sending', next_attempt_at: null }]);
@@ -95,7 +95,7 @@ describe('mails that are not sent yet', () => {
     await setJob(user_id, 'locked_at = null, locked_by = null');
   });
 
-  it('are visible and can be retried only within the scope of the caller (Z3, Z4)', async () => {
+  it('lists and retries only mails to users within the scope of the caller (Z3, Z4)', async () => {
     const mine = await undelivered({ carrier_id: 'c2' });
     const other = await undelivered({ carrier_id: 'c1' });
     const system = await undelivered({ user_type: 'system' });
@@ -120,7 +120,7 @@ describe('mails that are not sent yet', () => {
     expect((await retry(mine.mail_id, auditor.token)).status).toBe(403);
   });
 
-  it('are listed page by page', async () => {
+  it('lists mails page by page', async () => {
     const made = [await undelivered(), await undelivered(), await undelivered()];
     const ids = made.map(({ mail_id }) => mail_id);
     for (const order_by of ['created_at', 'next_attempt_at']) {
@@ -136,14 +136,14 @@ describe('mails that are not sent yet', () => {
     }
   });
 
-  it('show nothing of an error that is not a response of the mail server (O6)', async () => {
+  it('shows no text of an error that is not a response of the mail server (O6)', async () => {
     const { user_id } = await undelivered();
     await setJob(user_id, `last_error = 'relation "users" does not exist at /src/x.ts'`);
     const [{ last_error }] = await list(`user_id=${user_id}`);
     expect(last_error).toBe('The service failed to prepare the mail. The log contains the error.');
   });
 
-  it('do not exceed the limit of their address when they are retried (E13)', async () => {
+  it('applies the limit of an address to retries (E13)', async () => {
     service.mailbox.rejects = false;
     const email = 'retried@example.com';
     for (let round = 0; round < 3; round++) {
@@ -163,7 +163,7 @@ describe('mails that are not sent yet', () => {
     expect(new Date(next_attempt_at as string).getTime()).toBeGreaterThan(Date.now() + 3_000_000);
   });
 
-  it('keep no address after the user was purged (Z19)', async () => {
+  it('contains no address of a purged user (Z19)', async () => {
     const user = await service.createUser({ email: 'erased@example.com' });
     await service.patch(`/user/${user.user_id}`, {
       token: service.admin.token,
@@ -178,7 +178,7 @@ describe('mails that are not sent yet', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('contain no link after another password has been set (R12)', async () => {
+  it('sends no link after another password has been set (R12)', async () => {
     const user = await service.loginAs({ roles: ['carrier_user'] });
     expect((await service.post('/auth/reset_email', { body: { email: user.email } })).status).toBe(202);
     await until(async () => (await waiting(`reset:${user.user_id}`)).length > 0);
