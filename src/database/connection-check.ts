@@ -8,13 +8,13 @@ import { DatabaseFault } from './database-fault';
 export type DatabaseUrls = Pick<Config, 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>;
 
 const needsSessions = 'Migrations, jobs and notifications need connections to PostgreSQL itself.';
-/** Any key, the same for all instances: two changes of a role at once would fail. */
+/** Arbitrary key, the same for all instances: concurrent changes of a role would fail. */
 const roleLock = 7_263_005;
 
 /**
  * Checks that `DATABASE_DIRECT_URL` bypasses any pooler and leads to the database of
- * `DATABASE_URL`. Takes no lock that belongs to a session. Behind a pooler, it also makes the
- * timeouts of requests hold, see `limitPooledRequests`.
+ * `DATABASE_URL`. Uses no session-level lock. Behind a pooler, also sets the timeouts of requests
+ * (`limitPooledRequests`).
  * @throws DatabaseFault naming the variable to change
  */
 export async function checkConnections({ DATABASE_URL, DATABASE_DIRECT_URL }: DatabaseUrls): Promise<void> {
@@ -65,23 +65,23 @@ async function withClient(variable: string, url: string, work: (client: Client) 
   }
 }
 
-/** A host with several addresses fails once for each. */
+/** Returns the message of an error. A host with several addresses has one error per address. */
 function reasonOf(error: unknown): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   return first instanceof Error ? first.message : String(first);
 }
 
 /**
- * Returns whether a pooler passes statements on to changing server connections.
- * A server announces its process id for cancel requests. A pooler announces its own number, since
- * it must find out itself which server connection a cancel request is for.
+ * Returns whether a connection leads to a pooler instead of PostgreSQL.
+ * PostgreSQL announces the process id of the connection, for cancel requests. A pooler announces
+ * another number, because it assigns cancel requests to server connections itself.
  */
 async function isPooled(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   return rows[0]?.pid !== (client as Client & { processID: number }).processID;
 }
 
-/** A lock that one connection holds is visible to the other if they share a database. */
+/** Returns whether a lock of one connection blocks the other: only if they share a database. */
 async function haveOneDatabase(direct: Client, requests: Client): Promise<boolean> {
   const key = [newRequestId()];
   await direct.query('begin');
@@ -95,8 +95,8 @@ async function haveOneDatabase(direct: Client, requests: Client): Promise<boolea
 }
 
 /**
- * Makes the timeouts of requests hold behind a pooler, which rejects them as connection parameters.
- * Sets them for the role of `DATABASE_URL` in its database, unless the role has shorter ones.
+ * Sets the timeouts of requests for the role of `DATABASE_URL` in its database, because a pooler
+ * rejects timeouts as connection parameters. Keeps shorter timeouts of the role.
  */
 async function limitPooledRequests(direct: Client, requests: Client): Promise<void> {
   const missing = await missingTimeouts(requests);
@@ -109,12 +109,12 @@ async function limitPooledRequests(direct: Client, requests: Client): Promise<vo
     await direct.query(`begin; select pg_advisory_xact_lock(${roleLock}); ${changes.join('; ')}; commit`);
   } catch (error) {
     throw new DatabaseFault(
-      `The role of DATABASE_URL has no timeouts for requests, and DATABASE_DIRECT_URL must not set them: ` +
+      `The role of DATABASE_URL has no timeouts for requests, and the role of DATABASE_DIRECT_URL may not set them: ` +
         `${reasonOf(error)}. Run as a superuser: ${changes.join('; ')}`,
       { cause: error },
     );
   }
-  // The pooler keeps this connection to the server, which began before the change.
+  // The pooler keeps this server connection, which was opened before the change.
   for (const [name, ms] of missing) await requests.query('select set_config($1, $2, false)', [name, `${ms}ms`]);
 }
 

@@ -18,7 +18,7 @@ export interface ConnectionSettings {
 }
 
 /**
- * Limits for requests in ms, so that a slow database leads to 503 responses instead of a pile-up.
+ * Limits for requests in ms, so that a slow database leads to 503 responses, not to a long queue.
  */
 export const requestTimeouts = {
   statement_timeout: 15_000,
@@ -27,8 +27,9 @@ export const requestTimeouts = {
 };
 
 /**
- * Connection settings for migrations. A statement may take any time, also if the role has a limit.
- * The lock timeout is shorter than that of requests: they queue behind a waiting `ALTER TABLE`.
+ * Connection settings for migrations. Statements have no timeout, even if the role has one.
+ * The lock timeout is shorter than the lock timeout of requests, because requests queue behind a
+ * waiting `ALTER TABLE`.
  */
 export const migrationSettings = {
   application_name: 'carrier-identity migrations',

@@ -1,2 +1,2 @@
-/** Reports a database that the service cannot run on. The message tells the operator what to do. */
+/** Reports a database that the service cannot use. The message states what the operator must do. */
 export class DatabaseFault extends Error {}

@@ -34,7 +34,7 @@ export async function migrateDatabase(url: string, log: StartLog = silent): Prom
     const ignore = () => undefined;
     pgPool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
     try {
-      await untilUnlocked('the migrations of the job queue', log, () => migrateJobs({ pgPool }));
+      await untilUnlocked('the migration of the job queue', log, () => migrateJobs({ pgPool }));
     } finally {
       await pgPool.end();
     }
@@ -71,7 +71,7 @@ function inOrder(pending: Migration[], { migrations }: DataSource): Migration[] 
   return [...pending.filter(isFirst), ...pending.filter((migration) => !isFirst(migration))];
 }
 
-/** Retries work that another transaction blocked with its locks. */
+/** Retries work that fails with a lock timeout. */
 async function untilUnlocked(name: string, log: StartLog, work: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { monotonicMs } from '../common/clock';
 import { DatabaseFault } from './database-fault';
 
-/** Receives what the start of the service and the commands do to the database. */
+/** Receives log lines about the preparation of the database. */
 export interface StartLog {
   log(line: string): void;
   warn(line: string): void;
@@ -19,7 +19,8 @@ const giveUpMs = 5 * 60_000;
 
 /**
  * Runs work while no other instance migrates the database.
- * The lock belongs to a connection, so it is released however the work or the process ends.
+ * The lock belongs to a connection: PostgreSQL releases it when the connection ends, even after a
+ * crash.
  * @param url direct connection, not through a pooler
  * @param patienceMs time to wait for another instance
  * @throws DatabaseFault naming the holder of the lock
@@ -46,7 +47,7 @@ export async function withMigrationLock<Result>(
   }
 }
 
-/** Polls instead of waiting in PostgreSQL, so that the wait can be reported and ends. */
+/** Polls instead of waiting in PostgreSQL, so that the wait can be logged and limited. */
 async function waitForLock(client: Client, log: StartLog, patienceMs: number): Promise<void> {
   const beganAt = monotonicMs();
   let reportAt = reportAfterMs;
@@ -59,7 +60,7 @@ async function waitForLock(client: Client, log: StartLog, patienceMs: number): P
     if (waitedMs >= patienceMs)
       throw new DatabaseFault(
         `Another session has held the lock for migrations for more than ${Math.round(patienceMs / 1_000)} s: ` +
-          `${await describeHolder(client)}. If it is no running instance, end it with pg_terminate_backend(pid).`,
+          `${await describeHolder(client)}. If it is not a running instance, end it with pg_terminate_backend(pid).`,
       );
     if (waitedMs >= reportAt) {
       log.warn(`waiting for the lock for migrations, held by ${await describeHolder(client)}`);
@@ -76,7 +77,10 @@ interface Holder {
   connected_at: Date | null;
 }
 
-/** PostgreSQL shows the address and the time only to the same role and to monitoring roles. */
+/**
+ * Describes the session that holds the lock. PostgreSQL shows its address and time only to the same
+ * role and to monitoring roles.
+ */
 async function describeHolder(client: Client): Promise<string> {
   const { rows } = await client.query<Holder>(
     `select pid, application_name, host(client_addr) as address, backend_start as connected_at

@@ -141,7 +141,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     this.logger.warn(`database: lost the connection: ${reason}`);
   }
 
-  /** At level `warn` like the loss, so that the end of an outage is visible at `LOG_LEVEL=warn`. */
+  /** Logs at level `warn`, so that `LOG_LEVEL=warn` shows the end of an outage, too. */
   private logReturn(): void {
     if (this.outage === null) return;
     const seconds = Math.ceil((monotonicMs() - this.outage.since) / 1_000);

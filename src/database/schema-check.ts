@@ -12,8 +12,8 @@ const listedMax = 20;
 /**
  * Compares the schema with `expected-schema.json`, which `npm run generate` writes. Ignores
  * additional objects. Takes a few milliseconds.
- * A newer release may have changed the schema and still serve this one, so that a rolling upgrade
- * and a return are possible: then differences are logged only.
+ * If a newer release has migrated the database, only logs the differences: this release must work
+ * with the newer schema during a rolling upgrade and after going back.
  * @throws DatabaseFault listing what is missing or different
  */
 export async function checkSchema(url: string, log: StartLog): Promise<void> {
@@ -26,11 +26,13 @@ export async function checkSchema(url: string, log: StartLog): Promise<void> {
   const list = [...faults.slice(0, listedMax), ...more].join('\n');
   const newer = Object.keys(found).filter((name) => name.startsWith('migration ') && !(name in expected));
   if (newer.length === 0)
-    throw new DatabaseFault(`The schema of the database is not that of this release (docs/upgrade.md):\n${list}`);
+    throw new DatabaseFault(
+      `The schema of the database differs from the schema of this release (docs/upgrade.md):\n${list}`,
+    );
   log.warn(`the schema was changed by a newer release (${newer.join(', ')}):\n${list}`);
 }
 
-/** Returns what the comparison reads of a database. */
+/** Returns the objects of a database that the check compares. */
 export async function readSchema(url: string): Promise<SchemaObjects> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);

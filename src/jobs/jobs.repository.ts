@@ -47,8 +47,9 @@ export class JobsRepository {
   }
 
   /**
-   * Makes a job run now, with all attempts again. Returns false if it is running or has ended.
-   * @param job_id id of `jobsSql`
+   * Schedules a job to run now and resets its attempts. Returns false if the job is running or has
+   * ended.
+   * @param job_id column `job_id` of `jobsSql`
    */
   async runNow(job_id: string): Promise<boolean> {
     const rows = await this.database.run(sql`

@@ -86,8 +86,8 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   }
 
   /**
-   * Makes a waiting or failed job run now, with all attempts again. Returns false if it is running
-   * or has ended.
+   * Schedules a waiting or failed job to run now and resets its attempts. Returns false if the job
+   * is running or has ended.
    */
   runNow(job_id: string): Promise<boolean> {
     return this.jobs.runNow(job_id);

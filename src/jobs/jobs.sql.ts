@@ -1,11 +1,12 @@
 import { sql, type SqlFragment } from '../common/query/sql';
 
 /**
- * Renders the FROM item `jobs`: the jobs of a name, failed ones too. A finished job is deleted.
+ * Renders the FROM item `jobs`: the jobs with a name, including failed jobs. Finished jobs are
+ * deleted.
  * Reads private tables of Graphile Worker, because its public view lacks the payload.
- * Columns: `job_id`, a UUID (version 8) of the number of the job, which stays the same when the job
- * is retried; `payload`; `state`: `waiting` for the first attempt, `retrying` after a failed
- * attempt, `running`, `failed` after the last attempt; `attempts`; `last_error`;
+ * Columns: `job_id`, a UUID (version 8) derived from the number of the job, which stays the same
+ * when the job is retried; `payload`; `state`: `waiting` for the first attempt, `retrying` after a
+ * failed attempt, `running`, `failed` after the last attempt; `attempts`; `last_error`;
  * `created_at`; `next_attempt_at`.
  */
 export function jobsSql(name: string): SqlFragment {

@@ -36,7 +36,7 @@ describe('the check of the schema', () => {
       create or replace function search_text(value text) returns text language sql as 'select value'`);
     const error = await checkSchema(database.url, lines).catch((fault: Error) => fault.message.split('\n'));
     expect(error).toEqual([
-      'The schema of the database is not that of this release (docs/upgrade.md):',
+      'The schema of the database differs from the schema of this release (docs/upgrade.md):',
       '  - column rate_limits.ends_at: missing',
       '  - column rate_limits.hits: missing',
       '  - column rate_limits.key: missing',
