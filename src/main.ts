@@ -17,7 +17,7 @@ import { prepareDatabase } from './database/prepare';
 import { storeAddress } from './config/running-address';
 import { explainStartFault } from './start-fault';
 
-/** Milliseconds to stop after `SHUTDOWN_DELAY_SECONDS`: running requests, then the database. */
+/** Maximum time to stop after `SHUTDOWN_DELAY_SECONDS`: first the requests, then the database. */
 const stopWithinMs = drainMs + 3_000;
 /**
  * Maximum number of connections that wait to be accepted. A client that finds the queue full
@@ -117,8 +117,8 @@ function stop(code: number, reason?: NodeJS.Signals): Promise<void> {
 }
 
 /**
- * Tells load balancers that the service is not ready, and closes the listener after the delay in
- * which they notice.
+ * Makes the service not ready, waits for `SHUTDOWN_DELAY_SECONDS`, so that load balancers remove
+ * the instance, and closes the listener.
  */
 async function leave(running: NestFastifyApplication): Promise<void> {
   const drain = running.get(Drain);

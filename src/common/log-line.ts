@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { currentTimeText } from './clock';
 import { version } from './project';
 
-/** Fields of each line that name its writer. */
+/** Fields of each line that identify the instance. */
 export const writer = { version, instance: `${hostname()}:${process.pid}` };
 
 const writerText = JSON.stringify(writer).slice(1, -1);
@@ -10,7 +10,7 @@ const writerText = JSON.stringify(writer).slice(1, -1);
 /** Levels of lines that are written without a logger. */
 export type LineLevel = 'info' | 'warn' | 'error' | 'fatal';
 
-/** Returns the first fields of a line as JSON, for lines that are assembled by hand. */
+/** Returns the first fields of a line as JSON, without braces. */
 export function lineHead(level: LineLevel): string {
   return `"level":"${level}","time":"${currentTimeText()}",${writerText}`;
 }

@@ -74,7 +74,8 @@ export interface LogEntry {
 }
 
 /**
- * An error with further fields for its log line. Neither they nor the message may contain a secret.
+ * An error with further fields for its log line. Neither the message nor a field may contain a
+ * secret.
  */
 export class LoggedError extends Error {
   constructor(

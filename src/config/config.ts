@@ -17,7 +17,7 @@ export type Config = Omit<Settings, 'PUBLIC_URL' | 'DATABASE_URL' | 'DATABASE_DI
   APP_SECRET: string;
   /** true if the service runs the embedded PostgreSQL */
   embedded: boolean;
-  /** what an operator should know about the environment, for the log */
+  /** warnings about the environment, for the log */
   warnings: string[];
 };
 

@@ -41,8 +41,8 @@ function unreadable(path: string): string | null {
 }
 
 /**
- * Writes `prefer`, `require` and `verify-ca` as `verify-full`. The driver treats them alike, but
- * prints a warning, because pg 9 will verify less.
+ * Replaces `prefer`, `require` and `verify-ca` by `verify-full`. The driver treats them the same,
+ * but prints a warning, because pg 9 will verify less in the first three modes.
  */
 function verifyFully(text: string): string {
   if (new URL(text).searchParams.get('uselibpqcompat') === 'true') return text;

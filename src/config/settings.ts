@@ -43,8 +43,8 @@ const secret = () =>
     )
     .optional();
 /**
- * Accepts one sender, with or without a display name. Mail catchers accept `localhost` as domain,
- * which `isEmailAddress` rejects.
+ * Returns whether a text is one sender, with or without a display name. Allows the domain
+ * `localhost` for mail catchers, although `isEmailAddress` rejects it.
  */
 function isSender(text: string): boolean {
   const [sender, ...others] = addressparser(text);
@@ -127,7 +127,7 @@ export const settings = z.object({
   PRODUCT_NAME: z
     .string()
     .max(64)
-    .refine((text) => visibleText.test(text) && text.trim() !== '', 'must be visible text')
+    .refine((text) => visibleText.test(text) && text.trim() !== '', 'must contain visible characters only')
     .default('Carrier Identity')
     .describe('Name of the platform in mails and on the pages behind mailed links'),
   ADMIN_EMAIL: z

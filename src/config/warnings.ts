@@ -2,11 +2,12 @@ import { distance } from 'fastest-levenshtein';
 import { secretSettings, settings, type Settings } from './settings';
 
 const known = [...Object.keys(settings.shape), ...secretSettings.map((name) => `${name}_FILE`)];
-/** Maximum number of changed characters in a misspelled name. Shorter names are alike by chance. */
+/** Maximum number of changed characters in a misspelled name. */
 const typosMax = 2;
+/** Shorter names resemble other names by chance. */
 const misspelledLengthMin = 7;
 
-/** Returns what an operator should know about a valid environment, one text per line of the log. */
+/** Returns warnings about a valid environment, one text per log line. */
 export function warningsOf(environment: NodeJS.ProcessEnv, values: Settings): string[] {
   const unknown = Object.keys(environment).filter((name) => !known.includes(name));
   return [
@@ -26,7 +27,7 @@ function mailWarnings({ SMTP_URL, MAIL_FROM }: Settings): string[] {
   return [];
 }
 
-/** Returns the setting that a variable was probably meant to be. */
+/** Returns the most similar setting, or undefined if no name is similar. */
 function closest(name: string): string | undefined {
   const [meant] = known
     .filter((setting) => isSimilar(name, setting))
@@ -35,9 +36,9 @@ function closest(name: string): string | undefined {
 }
 
 /**
- * Returns whether two names differ by typos only, or one is a part of the other, such as
- * `ACCESS_TOKEN_TTL` and `ACCESS_TOKEN_TTL_SECONDS`. A longer name must begin like the setting: a
- * prefix such as `TEST_` belongs to other programs.
+ * Returns whether two names differ by typos only, or one name is part of the other, such as
+ * `ACCESS_TOKEN_TTL` and `ACCESS_TOKEN_TTL_SECONDS`. A name that is longer than the setting must
+ * begin with the setting, because variables with a prefix such as `TEST_` belong to other programs.
  */
 function isSimilar(name: string, setting: string): boolean {
   if (setting.length >= misspelledLengthMin && distance(name, setting) <= typosMax) return true;

@@ -20,7 +20,7 @@ export class ServiceLinks {
   ready!: string;
 }
 
-/** Name and version of the service, and where to find its parts. */
+/** Name, version and links of the service. */
 export class ServiceResponse {
   /** name of the service */
   name!: string;

@@ -6,7 +6,7 @@ import { name, version } from '../common/project';
 import { CONFIG, type Config, serviceUrl } from '../config/config';
 import { ServiceResponse } from './health.dto';
 
-/** Describes the service to visitors of its address. */
+/** Responds at the root with the name, the version and the links of the service. */
 @ApiTags('Health')
 @Controller()
 export class RootController {

@@ -8,7 +8,7 @@ export const reloadEverySeconds = 30;
  * Minimum seconds between the publication of a key and its first signature.
  * Covers the next load of every instance (30 s), a rotation that waits for its lock and a load that
  * waits for a connection (5 s each), and a reserve of 5 s. External verifiers fetch the JWKS again
- * for an unknown `kid`; an HTTP cache on the way can delay that by 5 minutes.
+ * for an unknown `kid`, but an HTTP cache may return the old JWKS for up to 5 minutes.
  */
 export const publishedBeforeSeconds = reloadEverySeconds + 15;
 

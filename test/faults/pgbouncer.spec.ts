@@ -37,7 +37,7 @@ withPgBouncer('the service behind PgBouncer in transaction mode', () => {
     expect(await cluster.rows(locks)).toEqual([]);
   });
 
-  it('refuses a DATABASE_DIRECT_URL of a pooler or of no server (F28)', async () => {
+  it('rejects a DATABASE_DIRECT_URL of a pooler or of no server (F28)', async () => {
     const [pooled, unreachable] = await Promise.all([
       refusalOf({ DATABASE_DIRECT_URL: `${bouncer.url}?application_name=direct` }),
       refusalOf({ DATABASE_DIRECT_URL: 'postgres://nobody:hidden@127.0.0.1:1/x' }),
@@ -84,7 +84,7 @@ withPgBouncer('the service behind PgBouncer in transaction mode', () => {
       await holder.end();
     });
 
-    it('has set the timeouts that the role did not have', async () => {
+    it('sets the timeouts that the role does not have', async () => {
       const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
       const client = new Client({ connectionString: bouncer.url });
       await client.connect();

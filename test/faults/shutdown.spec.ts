@@ -143,7 +143,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
 });
 
 describe.each(Array.from({ length: shutdowns }, (_, index) => index + 1))('shutdown %i under load', () => {
-  it('cuts no request of 64 keep-alive clients (F17)', async () => {
+  it('drops no request of 64 keep-alive clients (F17)', async () => {
     await start();
     let stopping = false;
     const answers: number[] = [];

@@ -17,8 +17,8 @@ const sweepMs = 100;
 type HttpServer = FastifyInstance['server'];
 
 /**
- * Stops the HTTP server without cutting requests. A connection must not be closed while a request
- * may be on its way, unless the last response announced it.
+ * Stops the HTTP server without dropping requests. A connection must not be closed while a request
+ * may be on its way, unless the last response had the header `Connection: close`.
  */
 @Injectable()
 export class Drain {
@@ -59,9 +59,10 @@ export class Drain {
   }
 
   /**
-   * Closes the listener. From then on, connections are closed: running requests have 10 s, and
-   * connections that stay idle half a second. `close` of Fastify waits for them.
-   * Call it before that `close`, which closes connections while clients can still reconnect.
+   * Closes the listener, and then the connections: running requests have 10 s, idle connections
+   * half a second. `close` of Fastify waits until all connections are closed.
+   * Call this method before `close` of Fastify, which alone would close idle connections while
+   * clients can still reconnect.
    */
   closeListener(): Promise<void> {
     this.stopping = true;
@@ -78,7 +79,7 @@ export class Drain {
     Server.prototype.close.call(server);
     this.closesConnections = true;
     const graceUntil = monotonicMs() + graceMs;
-    // A turn of the event loop first, which reads what has arrived on idle connections.
+    // One turn of the event loop first, to read requests that have arrived on idle connections.
     const sweep = setInterval(() => void turn().then(() => this.closeIdle(server, graceUntil)), sweepMs);
     this.connectionsClosed = closed.then(() => {
       clearTimeout(cut);
@@ -98,8 +99,8 @@ export class Drain {
 }
 
 /**
- * Waits until the connections that clients have opened are accepted: closing the listener would
- * reset the others. Node accepts one connection in each turn of the event loop.
+ * Waits until the pending connections are accepted, because closing the listener would reset them.
+ * Node accepts one connection in each turn of the event loop.
  */
 async function acceptPending(server: HttpServer): Promise<void> {
   const until = monotonicMs() + acceptMs;

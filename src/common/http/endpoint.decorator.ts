@@ -11,12 +11,12 @@ import {
 import type { ErrorCode } from '../errors/error-codes';
 import type { ParameterDoc } from '../query/parameters';
 
-/** A body that is one of several classes. A field of every class tells which one it is. */
+/** A response body of one of several classes. The value of a common field identifies the class. */
 export interface Union {
   /** name of the schema in the OpenAPI document */
   name: string;
   description: string;
-  /** the field that tells the classes apart */
+  /** name of the field that identifies the class */
   discriminator: string;
   /** the class for each value of the field */
   types: Record<string, Type>;

@@ -50,7 +50,7 @@ export function TextField(options: TextOptions): PropertyDecorator {
 export function TextListField(options: TextOptions & { minItems?: number; maxItems: number }): PropertyDecorator {
   const { minItems = 0, maxItems, optional = false } = options;
   const limits = { ...(minItems === 0 ? {} : { minItems }), maxItems, uniqueItems: true };
-  // Without it, Java clients of openapi-generator send `[]` for a list that was never set.
+  // Without `x-nullable`, Java clients of openapi-generator send `[]` for a list that was not set.
   const omitted = optional ? { 'x-nullable': true } : {};
   const schema: ApiPropertyOptions = { type: 'array', items: textSchema(options) as never, ...limits, ...omitted };
   const list = (check: (items: unknown[]) => boolean) => (value: unknown) => Array.isArray(value) && check(value);
