@@ -27,8 +27,8 @@ export class IntrospectionController {
       'scope. The response contains only `active: false` for invalid, expired and revoked tokens, ' +
       'refresh tokens, API keys, users outside the scope, and users who must change their password. ' +
       'The response has no `client_id`, because sessions belong to users. An API key needs the permission. ' +
-      'Its id (`key_id`) is the `client_id` of OAuth 2.0 and the API key the `client_secret`: they can also be sent ' +
-      'by HTTP Basic (`client_secret_basic`) or in the form (`client_secret_post`).',
+      'It can also be sent as OAuth 2.0 client credentials, with its id (`key_id`) as `client_id` and the API key as ' +
+      '`client_secret`: by HTTP Basic (`client_secret_basic`) or in the form (`client_secret_post`).',
     answer: { status: 200, type: IntrospectionResponse, description: 'The state of the token' },
   })
   introspectToken(@CurrentActor() actor: Actor, @Body() request: IntrospectionRequest): Promise<IntrospectionResponse> {

@@ -61,7 +61,7 @@ function asset(type: string, file: string): ServedFile {
   return { type, content: () => readFileSync(file) };
 }
 
-/** Reads and compresses the file on the first request, and keeps it. */
+/** Serves a file. Compresses it on the first request, and keeps the result. */
 function serve(fastify: FastifyInstance, path: string, { type, content }: ServedFile): void {
   let compressed: Promise<Buffer> | null = null;
   fastify.get(path, async ({ headers }, reply) => {

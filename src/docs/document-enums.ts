@@ -16,7 +16,7 @@ interface NamedEnum {
 const enums: Record<string, NamedEnum> = {
   UserType: { description: 'Kind of user', values: ['system', 'carrier'] },
   UserStatus: {
-    description: 'State of a user: without a password, able to log in, or barred from logging in',
+    description: 'State of a user: `invited` users have no password yet, `disabled` users cannot log in',
     values: ['invited', 'active', 'disabled'],
   },
   ActorType: {

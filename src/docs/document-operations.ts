@@ -29,7 +29,7 @@ export function completeOperation(placed: PlacedOperation, problems: ProblemResp
   operation.security ??= [];
   const parameters = (operation.parameters ?? []) as Parameter[];
   parameters.forEach(completeParameter);
-  // Stable: paging and options come before the filters.
+  // Moves the filters to the end. The sort is stable, so the other parameters keep their order.
   parameters.sort((a, b) => Number(a['x-filter'] !== undefined) - Number(b['x-filter'] !== undefined));
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codesOf(placed, parameters))

@@ -1,7 +1,10 @@
 import { exampleOf } from './document-examples';
 import type { Components, Schema } from './document-types';
 
-/** Rejects `others` beside `name`. Generators of clients make classes of `not`, but not of this. */
+/**
+ * Rejects the fields `others` in an object with the field `name`. Uses `dependentSchemas`, because
+ * client generators create extra classes for a `not` of the object.
+ */
 const excludes = (name: string, ...others: string[]) => ({
   [name]: { properties: Object.fromEntries(others.map((other) => [other, { not: {} }])) },
 });
@@ -18,7 +21,7 @@ const betweenFields: Record<string, object> = {
     else: { properties: { carrier_id: { type: 'null' } } },
   },
 };
-/** Bodies that are forms. openapi-generator cannot read forms that are closed to further fields. */
+/** Form bodies. openapi-generator does not support `additionalProperties: false` for forms. */
 const forms = ['IntrospectionRequest'];
 /** Names of fields that contain a UUID, besides those that end in `_id`. */
 const uuidFields = ['created_by', 'ended_by', 'revoked_by', 'undo_of', 'undone_by', 'sub', 'sid', 'jti'];

@@ -47,7 +47,7 @@ const introduction = [
 const howToGetToken =
   'Log in with `POST /auth/login` and copy `access_token` from the response. The token is valid for ' +
   '`expires_in` seconds (10 minutes by default); afterwards, refresh it with `POST /auth/check-token` or log in ' +
-  'again. An API key works in the same place, and is valid for longer.';
+  'again. An API key can be used instead of an access token.';
 const claims =
   'An access token is a JWT with the `aud` `carrier-platform`. Its `iss` is the public URL of the service.';
 const methods = ['get', 'head', 'post', 'patch', 'delete'] as const;
@@ -95,7 +95,7 @@ function builder(): DocumentBuilder {
         type: 'apiKey',
         in: 'header',
         name: 'X-Auth-Token',
-        description: `The same token or API key in another header. Fill in only one of both. ${howToGetToken}`,
+        description: `The same token or API key in \`X-Auth-Token\`. Set only one of the two headers. ${howToGetToken}`,
       },
       'x-auth-token',
     )

@@ -5,8 +5,8 @@ import { CONFIG, type Config } from '../config/config';
 import type { OperationResponse } from './operations.dto';
 
 /**
- * Sets the header `Location` if the response is an operation, and the status 202 unless it has
- * succeeded.
+ * Sets the header `Location` if the response is an operation, and the status 202 unless the
+ * operation is done.
  */
 @Injectable()
 export class OperationHeadersInterceptor implements NestInterceptor {

@@ -30,8 +30,8 @@ export class SkippedRowResponse {
   /** all errors of the row */
   errors!: FieldErrorResponse[];
   /**
-   * texts by column, as in a CSV file; `(removed)` replaces `password_hash`, unknown fields are
-   * left out; null if the row could not be read, or if a user in it was purged
+   * texts by column, as in a CSV file; `password_hash` is replaced by `(removed)`, unknown fields
+   * are omitted; null if the row could not be read, or if a user in the row was purged
    */
   cells!: Record<string, string> | null;
 }
@@ -76,7 +76,7 @@ export class OperationResponse {
    * rows that an import skipped
    */
   skipped!: SkippedResponse[];
-  /** until when the skipped rows of an import can be read; null before its end and without them */
+  /** time at which the skipped rows of an import expire; null before its end and without them */
   skipped_until!: Date | null;
   /** users or rows per second so far; null before the first batch is done */
   rate_per_second!: number | null;

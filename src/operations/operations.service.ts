@@ -156,14 +156,14 @@ export class OperationsService {
   }
 
   /**
-   * Checks that the actor sees an operation and that its skipped rows are kept.
+   * Checks that the actor may see an operation and that its skipped rows are still kept.
    * @throws access.denied, operation.not_found
    */
   async assertSkippedKept(actor: Actor, operation_id: string): Promise<void> {
     const { kind, skipped_until } = await this.get(actor, operation_id);
     if (kind !== 'import')
       throw new AppError('operation.not_found', {
-        detail: 'The operation is no import. Its first 100 skipped users are in `skipped`.',
+        detail: 'The operation is not an import. Its first 100 skipped users are in `skipped`.',
       });
     if (skipped_until !== null && skipped_until <= currentTime())
       throw new AppError('operation.not_found', {

@@ -3,10 +3,10 @@ import { JobsService } from '../jobs/jobs.service';
 import { skippedDays } from './operation-queues';
 import { SkippedRowsRepository } from './skipped-rows.repository';
 
-/** Operations per run. The job ends long before it is considered abandoned. */
+/** Maximum number of operations per run, so that the job ends before it counts as abandoned. */
 const operationsMax = 100;
 
-/** Removes the kept rows of old operations every hour, because they contain personal values. */
+/** Removes the skipped rows of old operations every hour, because they contain personal values. */
 @Injectable()
 export class SkippedRowRetention implements OnModuleInit {
   constructor(

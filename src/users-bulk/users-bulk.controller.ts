@@ -41,10 +41,10 @@ const parameters: ParameterDoc[] = [
   },
   ...filterParameters(userFilter),
 ];
-// Includes the operation, because many generated clients know one type for all successes.
+// Includes the operation, because many generated clients have one type for all success codes.
 const type = {
   name: 'BulkResponse',
-  description: 'The result of a bulk change, its preview, or the operation that continues it. `kind` tells which',
+  description: 'The result of a bulk change, its preview, or the operation that continues it, by `kind`',
   discriminator: 'kind',
   types: {
     preview: BulkPreviewResponse,

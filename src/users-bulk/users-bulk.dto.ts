@@ -18,7 +18,7 @@ export class BulkCounts {
 
 /** What a bulk change would do. A preview changes nothing. */
 export class BulkPreviewResponse extends BulkCounts {
-  /** tells a preview from a result and from an operation */
+  /** always `preview`; results and operations have other values */
   kind!: 'preview';
   /** users that would change */
   would_change!: number;
@@ -35,7 +35,7 @@ export class BulkPreviewResponse extends BulkCounts {
 
 /** What a bulk change did. */
 export class BulkResultResponse extends BulkCounts {
-  /** tells a result from a preview and from an operation */
+  /** always `result`; previews and operations have other values */
   kind!: 'result';
   /** id of the operation, for an undo and for the events in the audit log */
   operation_id!: string;

@@ -9,9 +9,9 @@ import { transferColumns } from './transfer-columns';
 export type FailedRow = SkippedRow;
 
 /**
- * Text that replaces a password hash in the file of failed rows. It is no valid hash, so the row
- * fails again until the hash or an empty cell replaces it, instead of creating a user without a
- * password.
+ * Text that replaces a password hash in the file of failed rows. The text is not a valid hash: the
+ * row fails again until the cell contains the hash or is empty, so that no user loses a password
+ * unnoticed.
  */
 const removedHash = '(removed)';
 /** Columns by which a purge finds the rows of its user. */

@@ -14,7 +14,7 @@ const fields = fieldsOf(ImportRow);
 const times = ['created_at', 'email_verified_at', 'last_login_at', 'last_seen_at', 'password_changed_at'] as const;
 const clockSkewMs = 60_000;
 const pointerMax = 256;
-/** Maximum number of faults of a row, which may have any number of unknown fields. */
+/** Maximum number of faults of a row. A row can have any number of unknown fields. */
 const faultsMax = 20;
 
 /** The user of a row. Null stands for no value. */
@@ -39,9 +39,9 @@ export interface ImportContext {
 }
 
 /**
- * Returns the faults of a row that neither the database nor the caller is needed to find: those of
- * the reader, and those in its fields, its times and the form of its hash. One fault per field.
- * Changes the values to their canonical form.
+ * Returns the faults of a row that can be found without the database and the caller: those from
+ * reading the file, and those in the fields, the times and the form of the hash. Returns at most
+ * one fault per field, and at most 20. Changes the values to their canonical form.
  */
 export function faultsOf({ values, faults = [] }: ImportLine, now: Date): FieldError[] {
   const found = [...faults];

@@ -107,10 +107,11 @@ const skippedDescription = [
     'The audit log records each download. A download counts as an export: a caller has one at a time.',
 ].join('\n');
 
-// The operation has the kind `import`; generated clients know one type for all successes.
+// One type for both responses, because many generated clients have one type for all success
+// responses. The operation has the kind `import`.
 const importResponse = {
   name: 'ImportResponse',
-  description: 'The operation of an import, or its preview. `kind` tells which',
+  description: 'The operation of an import, or its preview, by `kind`',
   discriminator: 'kind',
   types: { preview: ImportPreviewResponse, import: OperationResponse },
 };

@@ -51,9 +51,9 @@ export class ImportRow extends IntersectionType(OmitType(CreateUserRequest, ['pa
 
 /** Result that an import would have. A dry run creates no users. */
 export class ImportPreviewResponse {
-  /** tells a preview from an operation */
+  /** always `preview`; operations have other values */
   kind!: 'preview';
-  /** number of rows of the file */
+  /** number of rows in the file */
   matched!: number;
   /** number of users that would be created */
   would_create!: number;
@@ -61,7 +61,7 @@ export class ImportPreviewResponse {
   unchanged!: number;
   /** number of rows that would fail */
   skipped_count!: number;
-  /** number of rows that would fail by the code of their first error */
+  /** number of rows that would fail, by the code of their first error */
   skipped_reasons!: Record<string, number>;
   /** the first 10,000 rows that would fail */
   skipped!: SkippedResponse[];

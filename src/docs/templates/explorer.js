@@ -11,7 +11,7 @@ function foldFilters({ React }) {
   /** Returns the row that opens and closes the group. */
   function heading({ count, open, toggle }) {
     const label = open ? `Hide the ${count} filters` : `Show the ${count} filters`;
-    const text = 'All filters are optional, and all filters that you set must match.';
+    const text = 'All filters are optional. An item must match all filters that you set.';
     const button = createElement(
       'button',
       { type: 'button', className: 'btn', 'aria-expanded': open, onClick: toggle },
@@ -53,7 +53,7 @@ function foldFilters({ React }) {
 
 /**
  * Moves the examples of optional parameters into their descriptions.
- * Swagger UI would fill them in, so that a trial would send a hundred filters.
+ * Swagger UI would fill the examples in, and a request would send a hundred filters.
  */
 function keepOptionalParametersEmpty(document) {
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
@@ -67,7 +67,7 @@ function keepOptionalParametersEmpty(document) {
   return document;
 }
 
-/** Names the buttons and fields of Swagger UI that have no text of their own. */
+/** Adds `aria-label` to the buttons and fields of Swagger UI that have no label. */
 function nameControls(root) {
   for (const button of root.querySelectorAll('.close-modal:not([aria-label])'))
     button.setAttribute('aria-label', 'Close');
