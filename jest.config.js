@@ -29,7 +29,7 @@ module.exports = {
   globalSetup: './test/support/global-setup.ts',
   globalTeardown: './test/support/global-teardown.ts',
   testTimeout: 60_000,
-  // More than two cores: a third of the files mostly wait.
+  // More workers than cores, because a third of the files mostly wait.
   maxWorkers: 4,
   // Module registries of finished files stay in memory, and collecting them takes time.
   workerIdleMemoryLimit: '1GB',

@@ -4,8 +4,8 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 const waiting = ['/test/faults/operations.', '/test/security/tokens/key-rotation.', '/test/faults/', '/test/e2e/'];
 
 /**
- * Starts the waiting files first, in turn with files that need the processor, even in a fresh
- * clone, where Jest has only the sizes of files. A long file that starts last would extend the run.
+ * Starts the waiting files first, alternating with files that need the processor. A long file that
+ * starts last would extend the run. Jest alone knows no durations in a fresh clone.
  */
 module.exports = class extends Sequencer {
   /** @param {Parameters<InstanceType<typeof Sequencer>['sort']>[0]} tests */

@@ -1,8 +1,8 @@
 // `node scripts/migration-fixture.js COMMIT…` writes a dump of a database of each commit to
 // test/migrations/fixtures: the schema of its migrations, with sample rows.
-// `COMMIT+` takes each migration as it was first committed, as a database has it that was upgraded
-// with each commit. TEST_DATABASE_URL must be a server of PostgreSQL 15, the oldest version that
-// reads the dumps.
+// `COMMIT+` uses the first committed version of each migration, as in a database that was upgraded
+// at each commit. TEST_DATABASE_URL must be a server of PostgreSQL 15, the oldest version that must
+// read the dumps.
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
 const Module = require('node:module');
@@ -26,7 +26,7 @@ const swc = {
   module: { type: 'commonjs' },
 };
 
-/** Each is inserted if the commit has its table, in this order. */
+/** Sample rows by table, inserted in this order if the commit has the table. */
 const rows = {
   users: `insert into users (user_id, user_type, carrier_id, name, email, first_name, last_name, phone, status, roles)
     values
@@ -104,7 +104,7 @@ async function dumpOf(directory) {
   const options = ['--no-owner', '--no-privileges', '--no-comments', '--inserts', `--dbname=${url}`];
   const dump = execFileSync('pg_dump', options, { encoding: 'utf8' });
   await run(server, [`drop database ${name}`]);
-  // Some versions write commands that only psql reads.
+  // Some versions of pg_dump write commands that only psql reads.
   return dump.replace(/^\\.*\n/gm, '');
 }
 

@@ -41,7 +41,7 @@ function isInstalled(command: string, ...args: string[]): boolean {
 // The first build of a Go program also builds the standard library.
 jest.setTimeout(180_000);
 
-describe('the examples of docs/modules.md', () => {
+describe('the program in docs/modules.md', () => {
   let service: TestService;
   let directory: string;
   let env: NodeJS.ProcessEnv;
@@ -62,7 +62,7 @@ describe('the examples of docs/modules.md', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('cover four languages, online and offline', () => {
+  it('exists in four languages, online and offline', () => {
     expect([...moduleExamples().keys()].sort()).toEqual([
       'Offline.java',
       'Online.java',
@@ -75,7 +75,7 @@ describe('the examples of docs/modules.md', () => {
     ]);
   });
 
-  it.each(programs)('show the user of a token, and reject the token after logout: $file', async (program) => {
+  it.each(programs)('prints the user of a token, and rejects the token after logout: $file', async (program) => {
     const options = { cwd: directory, env };
     const [preparer = '', ...args] = program.prepare?.split(' ') ?? [];
     if (preparer !== '') await run(preparer, args, options);

@@ -148,7 +148,7 @@ describe('the pages behind mailed links', () => {
     expect(again.text).not.toContain('<form');
   });
 
-  it('speaks the language of the user, or else the one that the browser prefers', async () => {
+  it('is in the language of the user, or else in the language that the browser prefers', async () => {
     const german = await service.createUser({ locale: 'de-AT' });
     const link = `/auth/reset/${await mailedResetToken(service, german.email)}`;
     const page = await service.get(link, { headers: { ...html, 'accept-language': 'en' } });
@@ -158,13 +158,13 @@ describe('the pages behind mailed links', () => {
     expect(weak.text).toContain('role="alert">Das Passwort muss mindestens 16 Zeichen lang sein.</p>');
     const done = await service.post(link, { headers: form, body: 'password=ein+ganz+neuer+langer+Satz' });
     expect(done.text).toMatch(/Ihr Passwort ist festgelegt[^]*Weiter zu Acme &amp; Co<\/a>/);
-    // The link is used, so nothing of the user decides the language any more.
+    // The link is used up, so the page no longer knows the language of the user.
     const used = await service.get(link, { headers: { ...html, 'accept-language': 'fr, de;q=0.5' } });
     expect(used.text).toContain('Dieser Link ist nicht mehr gültig');
     expect((await service.get(link, { headers: html })).text).toContain('<html lang="en">');
   });
 
-  it('tells password managers the login name, on the page of a valid link only (R17)', async () => {
+  it('contains the login name for password managers, on the page of a valid link only (R17)', async () => {
     const field = `autocomplete="username" value="${user.name}"`;
     const page = await service.get(`/auth/reset/${token}`, { headers: html });
     expect(page.text).toContain(field);
