@@ -74,8 +74,8 @@ const wrong: [string, Record<string, string>, string[]][] = [
   ['a sender whose address has no domain', { MAIL_FROM: 'Carrier Identity <no-reply>' }, ['MAIL_FROM']],
   ['two senders', { MAIL_FROM: 'no-reply@example.net, other@example.net' }, ['MAIL_FROM']],
   ['a lockout that is shorter at its end', { LOCKOUT_MAX_SECONDS: '10' }, ['LOCKOUT_MAX_SECONDS']],
-  ['a lockout that ends before it begins', { LOCKOUT_PERMANENT_FAILURES: '4' }, ['LOCKOUT_PERMANENT_FAILURES']],
-  ['more guesses than NIST allows', { LOCKOUT_PERMANENT_FAILURES: '101' }, ['LOCKOUT_PERMANENT_FAILURES']],
+  ['a lockout that ends before it begins', { LOCKOUT_HARD_LIMIT: '4' }, ['LOCKOUT_HARD_LIMIT']],
+  ['more guesses than NIST allows', { LOCKOUT_HARD_LIMIT: '101' }, ['LOCKOUT_HARD_LIMIT']],
   ['a secret file that does not exist', { APP_SECRET_FILE: '/nowhere/not-to-be-shown' }, ['APP_SECRET_FILE']],
   ['an empty secret file', { ADMIN_PASSWORD_FILE: '/dev/null' }, ['ADMIN_PASSWORD_FILE']],
   [

@@ -96,8 +96,8 @@ function crossFaults(values: Settings): string[] {
     faults.push('ADMIN_EMAIL: must be set together with ADMIN_PASSWORD');
   if (values.LOCKOUT_MAX_SECONDS < values.LOCKOUT_FIRST_SECONDS)
     faults.push('LOCKOUT_MAX_SECONDS: must be at least LOCKOUT_FIRST_SECONDS');
-  if (values.LOCKOUT_PERMANENT_FAILURES < values.LOCKOUT_FAILURES)
-    faults.push('LOCKOUT_PERMANENT_FAILURES: must be at least LOCKOUT_FAILURES');
+  if (values.LOCKOUT_HARD_LIMIT < values.LOCKOUT_THRESHOLD)
+    faults.push('LOCKOUT_HARD_LIMIT: must be at least LOCKOUT_THRESHOLD');
   if (values.PORT === 0 && values.PUBLIC_URL === undefined) faults.push('PUBLIC_URL: must be set when PORT is 0');
   return faults;
 }

@@ -128,7 +128,7 @@ export const settings = z.object({
     .string()
     .max(64)
     .refine((text) => visibleText.test(text) && text.trim() !== '', 'must contain visible characters only')
-    .default('Carrier Identity')
+    .default('carrier-identity')
     .describe('Name of the platform in mails and on the pages behind mailed links'),
   ADMIN_EMAIL: z
     .string()
@@ -167,7 +167,7 @@ export const settings = z.object({
   LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: perMinute(30).describe(
     'Maximum number of logins and password resets per address and minute; 0 = no limit',
   ),
-  LOCKOUT_FAILURES: integer(1, lockoutFailuresMax)
+  LOCKOUT_THRESHOLD: integer(1, lockoutFailuresMax)
     .default(5)
     .describe('Number of wrong passwords in a row after which an account is locked'),
   LOCKOUT_FIRST_SECONDS: seconds(30, lockoutMaxSeconds).describe(
@@ -176,7 +176,7 @@ export const settings = z.object({
   LOCKOUT_MAX_SECONDS: seconds(3_600, lockoutMaxSeconds).describe(
     'Maximum duration of an account lockout, at most one day',
   ),
-  LOCKOUT_PERMANENT_FAILURES: integer(1, lockoutFailuresMax)
+  LOCKOUT_HARD_LIMIT: integer(1, lockoutFailuresMax)
     .default(100)
     .describe(
       'Number of wrong passwords in a row after which only a password reset unlocks the account, ' +

@@ -11,7 +11,7 @@ const keptDays = 30;
 /** Settings of the account lockout. */
 type Lockout = Pick<
   Config,
-  'LOCKOUT_FAILURES' | 'LOCKOUT_FIRST_SECONDS' | 'LOCKOUT_MAX_SECONDS' | 'LOCKOUT_PERMANENT_FAILURES'
+  'LOCKOUT_THRESHOLD' | 'LOCKOUT_FIRST_SECONDS' | 'LOCKOUT_MAX_SECONDS' | 'LOCKOUT_HARD_LIMIT'
 >;
 
 /** An open attempt. */
@@ -86,7 +86,7 @@ export class LoginAttemptsRepository {
           case
             when coalesce(settled.locked_until <= settled.moment, true)
               and (select count(*) from jsonb_object_keys(settled.pending))
-                < greatest(1, ${this.lockout.LOCKOUT_FAILURES}::integer - settled.failures)
+                < greatest(1, ${this.lockout.LOCKOUT_THRESHOLD}::integer - settled.failures)
             then settled.pending || ${began}
             else settled.pending
           end,
@@ -251,12 +251,12 @@ function settledSql(pending: SqlFragment, lockout: Lockout): SqlFragment {
  * finally permanent.
  */
 function lockSql(failures: SqlFragment, moment: SqlFragment, lockout: Lockout): SqlFragment {
-  const doublings = sql`${failures} - ${lockout.LOCKOUT_FAILURES}::integer`;
+  const doublings = sql`${failures} - ${lockout.LOCKOUT_THRESHOLD}::integer`;
   const seconds = sql`${lockout.LOCKOUT_FIRST_SECONDS}::integer * power(2, ${doublings})`;
   return sql`case
-            when ${failures} >= ${lockout.LOCKOUT_PERMANENT_FAILURES}::integer
+            when ${failures} >= ${lockout.LOCKOUT_HARD_LIMIT}::integer
               then timestamptz '9999-12-31 23:59:59.999Z'
-            when ${failures} >= ${lockout.LOCKOUT_FAILURES}::integer
+            when ${failures} >= ${lockout.LOCKOUT_THRESHOLD}::integer
               then ${moment} + least(${lockout.LOCKOUT_MAX_SECONDS}::integer, ${seconds}) * interval '1 second'
           end`;
 }

@@ -87,7 +87,7 @@ export class LoginAttemptsService implements OnModuleInit {
 function lockedError({ failures, locked_seconds }: AttemptState, config: Config): AppError {
   const isForever = locked_seconds > foreverSeconds;
   const seconds = isForever ? foreverSeconds : locked_seconds;
-  const doublings = Math.max(0, failures - config.LOCKOUT_FAILURES);
+  const doublings = Math.max(0, failures - config.LOCKOUT_THRESHOLD);
   const lock = Math.min(config.LOCKOUT_MAX_SECONDS, config.LOCKOUT_FIRST_SECONDS * 2 ** doublings);
   const window = isForever ? foreverSeconds : lock;
   return new AppError('auth.too_many_attempts', {

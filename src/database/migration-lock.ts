@@ -96,5 +96,5 @@ async function describeHolder(client: Client): Promise<string> {
   if (holder === undefined) return 'a session that has just released it';
   const name = JSON.stringify(holder.application_name ?? '');
   const since = holder.connected_at?.toISOString() ?? 'an unknown time';
-  return `pid ${holder.pid} (${name} from ${holder.address ?? 'a local socket'}, connected since ${since})`;
+  return `pid ${holder.pid} (${name} from ${holder.address ?? 'an unknown address'}, connected since ${since})`;
 }

@@ -3,6 +3,7 @@ import { type Components, refTo, type Schema } from './document-types';
 /** An enum of the document. */
 interface NamedEnum {
   description: string;
+  /** the first value is the example */
   values: readonly string[];
   default?: string;
   /** distinguishes the constants of the enum: in Go, all enums of a package share one namespace */
@@ -14,10 +15,10 @@ interface NamedEnum {
  * Generated clients have one type per name, instead of one per field.
  */
 const enums: Record<string, NamedEnum> = {
-  UserType: { description: 'Kind of user', values: ['system', 'carrier'] },
+  UserType: { description: 'Kind of user', values: ['carrier', 'system'] },
   UserStatus: {
     description: 'State of a user: `invited` users have no password yet, `disabled` users cannot log in',
-    values: ['invited', 'active', 'disabled'],
+    values: ['active', 'invited', 'disabled'],
   },
   ActorType: {
     description: 'Kind of actor: a user, an API key or the service',

@@ -22,8 +22,8 @@ describe('the README', () => {
   it('contains a tour that works as written on another port, shows each response and leaves no file', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-tour-'));
     const database = await createTestDatabase();
-    // Four digits, so that mailed links are as long as those in the README.
-    const port = await freePort(4_000 + (process.pid % 50) * 100);
+    // Five digits: the line of a mailed link is longer than 76 characters, and the mail breaks it.
+    const port = await freePort();
     const env = { PATH: process.env['PATH'], PORT: String(port), DATABASE_URL: database.url, APP_SECRET: appSecret };
     const service = spawn(process.execPath, [resolve('dist/src/main.js')], { cwd: directory, env });
     try {

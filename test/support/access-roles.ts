@@ -17,7 +17,7 @@ export interface Role {
 
 /**
  * The common permissions of `operator` and `carrier_administrator`; operators also import and
- * export users and manage mails.
+ * export.
  */
 const manages = [
   'user:read',
@@ -28,7 +28,7 @@ const manages = [
   'session:revoke',
   'role:read',
 ];
-const transfers = [...manages, 'user:import', 'user:export', 'mail:manage'];
+const transfers = [...manages, 'user:import', 'user:export'];
 const everyUser: Relation[] = ['own', 'same carrier', 'other carrier', 'system user'];
 const ownCarrier: Relation[] = ['own', 'same carrier'];
 const system = { user_type: 'system' };

@@ -90,13 +90,13 @@ describe('guessing passwords', () => {
 
   it('applies the configured threshold, durations and hard stop (L5)', async () => {
     const user = await service.createUser();
-    const { LOCKOUT_FAILURES, LOCKOUT_FIRST_SECONDS, LOCKOUT_MAX_SECONDS, LOCKOUT_PERMANENT_FAILURES } = service.config;
-    const usual = { LOCKOUT_FAILURES, LOCKOUT_FIRST_SECONDS, LOCKOUT_MAX_SECONDS, LOCKOUT_PERMANENT_FAILURES };
+    const { LOCKOUT_THRESHOLD, LOCKOUT_FIRST_SECONDS, LOCKOUT_MAX_SECONDS, LOCKOUT_HARD_LIMIT } = service.config;
+    const usual = { LOCKOUT_THRESHOLD, LOCKOUT_FIRST_SECONDS, LOCKOUT_MAX_SECONDS, LOCKOUT_HARD_LIMIT };
     Object.assign(service.config, {
-      LOCKOUT_FAILURES: 2,
+      LOCKOUT_THRESHOLD: 2,
       LOCKOUT_FIRST_SECONDS: 100,
       LOCKOUT_MAX_SECONDS: 150,
-      LOCKOUT_PERMANENT_FAILURES: 4,
+      LOCKOUT_HARD_LIMIT: 4,
     });
     try {
       const rounds: unknown[] = [];

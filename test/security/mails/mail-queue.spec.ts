@@ -99,7 +99,10 @@ describe('the queue of mails', () => {
     const mine = await undelivered({ carrier_id: 'c2' });
     const other = await undelivered({ carrier_id: 'c1' });
     const system = await undelivered({ user_type: 'system' });
-    const operator = await service.loginAs({ user_type: 'system', roles: ['operator'], carrier_scope: ['c2'] });
+    await service.rows(
+      `insert into roles (name, user_types, permissions) values ('postmaster', '{system}', '{mail:manage}')`,
+    );
+    const operator = await service.loginAs({ user_type: 'system', roles: ['postmaster'], carrier_scope: ['c2'] });
     const expires_at = new Date(Date.now() + 86_400_000).toISOString();
     const made = await service.post('/auth/key/create', {
       token: service.admin.token,
