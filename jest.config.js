@@ -30,7 +30,7 @@ module.exports = {
   globalTeardown: './test/support/global-teardown.ts',
   testTimeout: 60_000,
   // More workers than cores, because a third of the files mostly wait.
-  maxWorkers: 4,
+  maxWorkers: 3,
   // Module registries of finished files stay in memory, and collecting them takes time.
   workerIdleMemoryLimit: '1GB',
   testSequencer: './jest.sequencer.js',
