@@ -5,6 +5,7 @@ import { type Components, pascalCase, type PlacedOperation, refTo, type Response
 const commonCodes: ErrorCode[] = [
   'request.invalid',
   'request.malformed_json',
+  'request.not_found',
   'auth.token_missing',
   'auth.token_invalid',
   'access.denied',
