@@ -23,8 +23,17 @@ describe('languages', () => {
     ['de;q=0', 'en'],
     ['de;q=x', 'en'],
     ['fr,*', 'en'],
-    [`${'fr,'.repeat(20_000)}de`, 'en'],
   ])('prefers the best language of %s', (header, language) => {
     expect(acceptedLanguage(header)).toBe(language);
+  });
+
+  it('ignores a header of more than 256 characters', () => {
+    expect([254, 255].map((spaces) => acceptedLanguage(`de${' '.repeat(spaces)}`))).toEqual(['de', 'en']);
+  });
+
+  it('does not block the event loop on a header of 60,000 spaces', () => {
+    const before = performance.now();
+    expect(acceptedLanguage(`de${' '.repeat(60_000)}x`)).toBe('en');
+    expect(performance.now() - before).toBeLessThan(100);
   });
 });
