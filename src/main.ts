@@ -15,7 +15,7 @@ import { type Config, loadConfig, serviceUrl, withDatabase } from './config/conf
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/embedded-postgres';
 import { prepareDatabase } from './database/prepare';
 import { storeAddress } from './config/running-address';
-import { explainStartFault } from './start-fault';
+import { explainStartFault, withoutInput } from './start-fault';
 
 /** Maximum time to stop after `SHUTDOWN_DELAY_SECONDS`: first the requests, then the database. */
 const stopWithinMs = drainMs + 3_000;
@@ -110,7 +110,7 @@ function stop(code: number, reason?: NodeJS.Signals): Promise<void> {
     clearTimeout(deadline);
     process.exit(code);
   })().catch((error: unknown) => {
-    console.error(error);
+    console.error(withoutInput(error));
     process.exit(1);
   });
   return stopping;
@@ -132,7 +132,9 @@ async function leave(running: NestFastifyApplication): Promise<void> {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stop(0, signal));
 process.on('unhandledRejection', (error) => logFault('error', 'unhandled rejection', error));
 // Node then prints the error to stderr and ends the process.
-process.on('uncaughtExceptionMonitor', (error) => logFault('fatal', `${name} exits: uncaught exception`, error));
+process.on('uncaughtExceptionMonitor', (error) =>
+  logFault('fatal', `${name} exits: uncaught exception`, withoutInput(error)),
+);
 
 function logFault(level: 'error' | 'fatal', msg: string, error: unknown): void {
   writeNow(logLine(level, msg, { error: String(error), stack: (error as Error).stack }));
@@ -140,6 +142,6 @@ function logFault(level: 'error' | 'fatal', msg: string, error: unknown): void {
 
 const started = start();
 started.catch((error: unknown) => {
-  console.error(explainStartFault(error) ?? error);
+  console.error(explainStartFault(error) ?? withoutInput(error));
   return stop(1);
 });

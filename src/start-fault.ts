@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { AppError } from './common/errors/app-error';
 import { fromDatabaseError, markDriverFault } from './common/errors/database-error';
 import { ConfigError } from './config/config';
@@ -44,6 +45,16 @@ export function explainStartFault(error: unknown): string | null {
       ? '. See docs/operations.md, "The database role".'
       : '';
   return `The database of DATABASE_URL cannot be used: ${message}${hint}`;
+}
+
+/**
+ * Removes `input` from an error and its cause, and returns the error. An error about an invalid URL
+ * contains the URL there, which may contain a password.
+ */
+export function withoutInput(error: unknown): unknown {
+  for (const fault of [error, (error as Error | null | undefined)?.cause])
+    if (isNativeError(fault)) delete (fault as { input?: unknown }).input;
+  return error;
 }
 
 const variables: Record<string, string> = { '/email': 'ADMIN_EMAIL', '/password': 'ADMIN_PASSWORD' };

@@ -69,6 +69,32 @@ const wrong: [string, Record<string, string>, string[]][] = [
   ['a wildcard origin', { CORS_ORIGINS: '*' }, ['CORS_ORIGINS']],
   ['a minimum password length below 8', { PASSWORD_MIN_LENGTH: '4' }, ['PASSWORD_MIN_LENGTH']],
   ['an SMTP address that is not a URL', { SMTP_URL: 'localhost:25' }, ['SMTP_URL']],
+  [
+    'an SMTP password with a slash, without showing it',
+    { SMTP_URL: 'smtp://user:not-to-be-shown/x@mail.example.com:25' },
+    ['SMTP_URL'],
+  ],
+  [
+    'an SMTP password with a number sign, without showing it',
+    { SMTP_URL: 'smtp://user:not-to-be-shown#x@mail.example.com' },
+    ['SMTP_URL'],
+  ],
+  [
+    'an SMTP password that would be read as port and path',
+    { SMTP_URL: 'smtp://user:25/not-to-be-shown@mail.example.com' },
+    ['SMTP_URL'],
+  ],
+  [
+    'an SMTP password that would be read as port and query',
+    { SMTP_URL: 'smtp://user:25?not-to-be-shown@mail.example.com' },
+    ['SMTP_URL'],
+  ],
+  [
+    'an SMTP port out of range, without showing the password',
+    { SMTP_URL: 'smtp://user:not-to-be-shown@mail.example.com:999999' },
+    ['SMTP_URL'],
+  ],
+  ['an SMTP URL without a host', { SMTP_URL: 'smtp://' }, ['SMTP_URL']],
   ['a fraction of a second', { ACCESS_TOKEN_TTL_SECONDS: '0.5' }, ['ACCESS_TOKEN_TTL_SECONDS']],
   ['a sender without an address', { MAIL_FROM: 'Carrier Identity' }, ['MAIL_FROM']],
   ['a sender whose address has no domain', { MAIL_FROM: 'Carrier Identity <no-reply>' }, ['MAIL_FROM']],
@@ -150,6 +176,14 @@ it('reads numbers, zero included', () => {
 it.each(['Carrier <no-reply@example.net>', 'no-reply@example.net', 'no-reply@localhost', '"A, B" <a@b.example>'])(
   'accepts the sender %s',
   (MAIL_FROM) => expect(loadConfig({ APP_SECRET: appSecret, MAIL_FROM })).toMatchObject({ MAIL_FROM }),
+);
+
+it.each([
+  'smtp://mail.example.net',
+  'smtps://user%40example.net:s3cr%2Fet%23@mail.example.net:465/',
+  'smtp://[::1]:25?requireTLS=true&tls.rejectUnauthorized=false',
+])('accepts the mail server %s', (SMTP_URL) =>
+  expect(loadConfig({ APP_SECRET: appSecret, SMTP_URL })).toMatchObject({ SMTP_URL }),
 );
 
 it('reads a secret from a file without the line break at its end', () => {

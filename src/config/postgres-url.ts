@@ -4,12 +4,15 @@ import { z } from 'zod';
 const sslModes = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 const sslFiles = ['sslrootcert', 'sslcert', 'sslkey'];
 
+/** Tells how to write a password in a URL. Fault messages never repeat the URL itself. */
+export const encodingHint = 'write `@ : / ? #` in a password as %40 %3A %2F %3F %23';
+
 /** Accepts the URL of a PostgreSQL database with valid TLS parameters and readable files. */
 export const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, { error: 'must begin with postgres://', abort: true })
   .refine((text) => URL.canParse(text) && new URL(text).hash === '', {
-    error: 'must be a URL: write `@ : / ? #` in a password as %40 %3A %2F %3F %23',
+    error: `must be a URL: ${encodingHint}`,
     abort: true,
   })
   .superRefine((text, context) => {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
 import { isAddressOrCidr } from '../common/ip';
 import { postgresUrl } from './postgres-url';
+import { smtpUrl } from './smtp-url';
 import { visibleText } from '../common/text-forms';
 
 /** Accepts digits only. `Number` would also accept blanks, `1e3` and `0x10`. */
@@ -109,14 +110,10 @@ export const settings = z.object({
   APP_SECRET_PREVIOUS: secret().describe(
     'The other secret while `APP_SECRET` is being changed: data protected with it stays valid (docs/operations.md)',
   ),
-  SMTP_URL: z
-    .string()
-    .regex(/^smtps?:\/\//, 'must begin with smtp:// or smtps://')
-    .optional()
-    .describe(
-      'Mail server as `smtp://` or `smtps://` URL, with user and password if it requires them; ' +
-        'unset: mails are written to `DATA_DIR/outbox/*.eml`',
-    ),
+  SMTP_URL: smtpUrl.describe(
+    'Mail server as `smtp://` or `smtps://` URL, with user and password if it requires them; ' +
+      'unset: mails are written to `DATA_DIR/outbox/*.eml`',
+  ),
   MAIL_FROM: z
     .string()
     .max(320)
