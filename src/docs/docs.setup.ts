@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
+import { dump } from 'js-yaml';
 import { compileTemplate } from '../common/http/html-template';
 import { readProjectFile } from '../common/project';
 
@@ -20,13 +21,13 @@ export const docsPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/** A file that the service serves compressed. */
+/** A file that the service serves, compressed if the client accepts it. */
 interface ServedFile {
   type: string;
   content: () => string | Buffer;
 }
 
-/** Serves the OpenAPI explorer at `/docs` and the document at `/docs/openapi.json`. */
+/** Serves the OpenAPI explorer at `/docs`, and the document as `/docs/openapi.json` and `.yaml`. */
 export function setupDocs(app: NestFastifyApplication, basePath: string): void {
   // The committed document. The build generates it, and CI checks it for drift.
   const document = JSON.parse(readProjectFile('openapi.json')) as OpenAPIObject;
@@ -37,6 +38,7 @@ export function setupDocs(app: NestFastifyApplication, basePath: string): void {
     '': html,
     '/': html,
     '/openapi.json': { type: 'application/json; charset=utf-8', content: () => JSON.stringify(document) },
+    '/openapi.yaml': { type: 'text/yaml; charset=utf-8', content: () => dump(document, { noRefs: true }) },
     '/explorer.js': asset('text/javascript; charset=utf-8', join(__dirname, 'templates', 'explorer.js')),
     '/explorer.css': asset('text/css; charset=utf-8', join(__dirname, 'templates', 'explorer.css')),
     '/swagger-ui-bundle.js': asset('text/javascript; charset=utf-8', swaggerUi('swagger-ui-bundle.js')),
@@ -45,12 +47,6 @@ export function setupDocs(app: NestFastifyApplication, basePath: string): void {
   };
   const fastify = app.getHttpAdapter().getInstance();
   for (const [name, file] of Object.entries(files)) serve(fastify, `${basePath}/docs${name}`, file);
-  SwaggerModule.setup('docs', app, document, {
-    useGlobalPrefix: true,
-    ui: false,
-    raw: ['yaml'],
-    yamlDocumentUrl: 'docs/openapi.yaml',
-  });
 }
 
 function swaggerUi(name: string): string {
@@ -61,13 +57,19 @@ function asset(type: string, file: string): ServedFile {
   return { type, content: () => readFileSync(file) };
 }
 
-/** Serves a file. Compresses it on the first request, and keeps the result. */
+/** Serves a file. Reads and compresses it on the first request, and keeps both forms. */
 function serve(fastify: FastifyInstance, path: string, { type, content }: ServedFile): void {
-  let compressed: Promise<Buffer> | null = null;
+  const plain = computedOnce(content);
+  const compressed = computedOnce(() => compress(plain(), { level: 9 }));
   fastify.get(path, async ({ headers }, reply) => {
     void reply.headers({ 'content-type': type, 'cache-control': 'public, max-age=300', vary: 'Accept-Encoding' });
-    if (!acceptsGzip.test(headers['accept-encoding'] ?? '')) return content();
-    compressed ??= compress(content(), { level: 9 });
-    return reply.header('content-encoding', 'gzip').send(await compressed);
+    if (!acceptsGzip.test(headers['accept-encoding'] ?? '')) return plain();
+    return reply.header('content-encoding', 'gzip').send(await compressed());
   });
+}
+
+/** Returns a function that computes a value on its first call, and then returns this value. */
+function computedOnce<T>(compute: () => T): () => T {
+  let result: { value: T } | null = null;
+  return () => (result ??= { value: compute() }).value;
 }
