@@ -228,6 +228,11 @@ it('does not warn about variables of other programs', () => {
   expect(warningsOf(Object.fromEntries(others.map((name) => [name, 'x'])))).toEqual([]);
 });
 
+it.each(['SMTP_URL_\u001b[2K', 'SMTP_URL_\n{"level":"info"}', 'SMTP_URL_s3cr/et', 'SMTP_URL_\n'])(
+  'does not log the variable name %j verbatim',
+  (name) => expect(warningsOf({ [name]: 'x' })).toEqual([]),
+);
+
 it('warns in production if users receive no mail', () => {
   const [SMTP_URL, MAIL_FROM] = ['smtp://mail.example.net', 'no-reply@example.net'];
   expect(warningsOf({})).toEqual([]);

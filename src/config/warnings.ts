@@ -4,12 +4,14 @@ import { secretSettings, settings, type Settings } from './settings';
 const known = [...Object.keys(settings.shape), ...secretSettings.map((name) => `${name}_FILE`)];
 /** Maximum number of changed characters in a misspelled name. */
 const typosMax = 2;
+/** Other names are not repeated in the log: they may contain control characters or a secret. */
+const shownName = /^[A-Z0-9_]+$/;
 /** Shorter names resemble other names by chance. */
 const misspelledLengthMin = 7;
 
 /** Returns warnings about a valid environment, one text per log line. */
 export function warningsOf(environment: NodeJS.ProcessEnv, values: Settings): string[] {
-  const unknown = Object.keys(environment).filter((name) => !known.includes(name));
+  const unknown = Object.keys(environment).filter((name) => !known.includes(name) && shownName.test(name));
   return [
     ...unknown.flatMap((name) => {
       const meant = closest(name);
