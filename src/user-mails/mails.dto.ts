@@ -4,7 +4,10 @@ import type { mailStates } from './mail-list';
 
 /** A mail that is not sent yet. Contains neither its text nor its link. */
 export class MailResponse {
-  /** stays the same when the mail is retried */
+  /**
+   * stays the same when the mail is retried; a delayed mail gets a new id when it is due or
+   * retried
+   */
   mail_id!: string;
   /** kind of mail */
   kind!: MailName;
