@@ -17,8 +17,11 @@ import { prepareDatabase } from './database/prepare';
 import { storeAddress } from './config/running-address';
 import { explainStartFault, withoutInput } from './start-fault';
 
-/** Maximum time to stop after `SHUTDOWN_DELAY_SECONDS`: first the requests, then the database. */
-const stopWithinMs = drainMs + 3_000;
+/**
+ * Maximum time to stop after `SHUTDOWN_DELAY_SECONDS`: first the requests, then the database. The
+ * embedded PostgreSQL can take seconds to stop.
+ */
+const stopWithinMs = drainMs + 5_000;
 /**
  * Maximum number of connections that wait to be accepted. A client that finds the queue full
  * retries after a second. 4,096 is the default limit of Linux.
@@ -91,7 +94,7 @@ function shownLine(text: string, fields?: Record<string, unknown>): string {
 }
 
 /**
- * Stops the service once running requests have finished, and exits at the latest 13 s after
+ * Stops the service once running requests have finished, and exits at the latest 15 s after
  * `SHUTDOWN_DELAY_SECONDS`.
  * Waits for a start that is still running, so that everything that it started can be stopped.
  * @param reason signal, or undefined if the service could not start
