@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import type { AxeResults } from 'axe-core';
+import { load } from 'js-yaml';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { openBrowser } from '../support/browser';
 import { committedDocument } from '../support/document';
@@ -88,6 +89,19 @@ describe('the API explorer', () => {
     expect(plain.body.toString()).toBe(JSON.stringify({ ...committedDocument, servers }));
   });
 
+  it('serializes openapi.yaml once, not on each anonymous request', async () => {
+    const url = `${base}/docs/openapi.yaml`;
+    const sent = await fetchRaw(url, { 'accept-encoding': 'gzip' });
+    expect(sent.headers).toMatchObject({ 'content-type': 'text/yaml; charset=utf-8', 'content-encoding': 'gzip' });
+    const plain = await fetchRaw(url, {});
+    expect(gunzipSync(sent.body).equals(plain.body)).toBe(true);
+    const servers = [{ url: '/', description: 'This service' }];
+    expect(load(plain.body.toString())).toEqual({ ...committedDocument, servers });
+    const before = performance.now();
+    for (let request = 0; request < 30; request++) await fetchRaw(url, {});
+    expect(performance.now() - before).toBeLessThan(1_000);
+  });
+
   it('shows paging before a folded group of filters, and fills in no filter', async () => {
     const block = await open('listUsers');
     const rows = block.locator('tr[data-param-name]');
@@ -103,9 +117,11 @@ describe('the API explorer', () => {
     expect(await block.locator('tr[data-param-name="status"]').innerText()).toContain('Example');
   });
 
-  it('keeps the token over a reload, and creates a user and imports a file as they are filled in', async () => {
+  it('keeps the token over a reload, in its tab only, and creates a user and imports a file as filled in', async () => {
     await authorize(service.admin.token);
+    expect(await page.evaluate('localStorage.length')).toBe(0);
     await page.reload();
+    expect(await page.evaluate('[localStorage.length, sessionStorage.length]')).toEqual([0, 1]);
     expect(await execute(await open('createUser'))).toBe('201');
     const importing = await open('importUsers');
     expect(await execute(importing)).toBe('200');

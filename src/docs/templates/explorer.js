@@ -1,4 +1,4 @@
-/* global SwaggerUIBundle */
+/* global SwaggerUIBundle, localStorage, sessionStorage */
 
 /**
  * Folds the filters of an operation into one group, after the other parameters.
@@ -52,6 +52,33 @@ function foldFilters({ React }) {
 }
 
 /**
+ * Keeps the token or API key for a reload in the session storage, which ends with the tab. Swagger
+ * UI would keep it in the local storage, also for later visitors of the browser.
+ */
+function keepTokenInTab() {
+  const key = 'authorized';
+  // Earlier versions of this page left the token there.
+  localStorage.removeItem(key);
+  const persistAuthorizationIfNeeded =
+    (_original, { authSelectors }) =>
+    () =>
+      sessionStorage.setItem(key, JSON.stringify(authSelectors.authorized().toJS()));
+  const loaded =
+    (original, { authActions }) =>
+    () => {
+      original();
+      const kept = sessionStorage.getItem(key);
+      if (kept !== null) authActions.restoreAuthorization({ authorized: JSON.parse(kept) });
+    };
+  return {
+    statePlugins: {
+      auth: { wrapActions: { persistAuthorizationIfNeeded } },
+      configs: { wrapActions: { loaded } },
+    },
+  };
+}
+
+/**
  * Moves the examples of optional parameters into their descriptions.
  * Swagger UI would fill the examples in, and a request would send a hundred filters.
  */
@@ -84,10 +111,8 @@ async function start() {
   SwaggerUIBundle({
     domNode: root,
     spec: keepOptionalParametersEmpty(await response.json()),
-    plugins: [foldFilters],
+    plugins: [foldFilters, keepTokenInTab],
     deepLinking: true,
-    // Keeps the token in the local storage of this origin, for a reload.
-    persistAuthorization: true,
     displayRequestDuration: true,
     filter: true,
     defaultModelsExpandDepth: 0,
