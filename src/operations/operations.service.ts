@@ -156,11 +156,14 @@ export class OperationsService {
   }
 
   /**
-   * Checks that the actor may see an operation and that its skipped rows are still kept.
+   * Checks that the actor may see the skipped rows of an operation, and that the rows are kept.
+   * @param needed permission to see rows of other actors, because the rows contain personal values
    * @throws access.denied, operation.not_found
    */
-  async assertSkippedKept(actor: Actor, operation_id: string): Promise<void> {
-    const { kind, skipped_until } = await this.get(actor, operation_id);
+  async assertSkippedKept(actor: Actor, operation_id: string, needed: 'user:read' | 'user:export'): Promise<void> {
+    const { kind, actor_type, actor_id, skipped_until } = await this.get(actor, operation_id);
+    const isOwn = actor_type === actor.actor_type && actor_id === actor.user_id;
+    if (!isOwn && !holds(actor.permissions, needed)) throw new AppError('operation.not_found');
     if (kind !== 'import')
       throw new AppError('operation.not_found', {
         detail: 'The operation is not an import. Its first 100 skipped users are in `skipped`.',
@@ -176,7 +179,7 @@ export class OperationsService {
    * @throws access.denied, operation.not_found, page.cursor_invalid, request.invalid
    */
   async listSkipped(actor: Actor, operation_id: string, query: RawQuery): Promise<SkippedRowListResponse> {
-    await this.assertSkippedKept(actor, operation_id);
+    await this.assertSkippedKept(actor, operation_id, 'user:read');
     const page = await this.skippedRows.list(operation_id, identityOf(actor), query);
     return { ...page, items: page.items.map(toSkippedRowResponse) };
   }

@@ -82,7 +82,7 @@ export class UsersExportService {
    * @throws access.denied, operation.not_found, request.rate_limited, service.overloaded
    */
   async exportSkipped(actor: Actor, operation_id: string, gone: AbortSignal): Promise<ExportedFile> {
-    await this.operations.assertSkippedKept(actor, operation_id);
+    await this.operations.assertSkippedKept(actor, operation_id, 'user:export');
     const open = await this.users.openSkipped(identityOf(actor), operation_id, gone);
     return this.send(open, 'skipped', 'csv', [...ignoredColumns, ...Object.keys(importColumns)], () => {
       const target = { type: 'operation' as const, id: operation_id, operation_id };

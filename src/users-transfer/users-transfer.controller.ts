@@ -104,6 +104,8 @@ const skippedDescription = [
     'The cells are empty if the row could not be read, and after a purge of a user in the row.',
   'Requires the same permission as the import. Callers see the rows of their own imports; ' +
     'System Users without a carrier scope see the rows of all imports. ' +
+    'Rows of an import of another caller also require `user:read`, and the file `user:export`; ' +
+    'without it, the response is 404. ' +
     'The audit log records each download. A download counts as an export: a caller has one at a time.',
 ].join('\n');
 

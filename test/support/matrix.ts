@@ -55,11 +55,12 @@ function operationRows(service: () => TestService): Record<string, MatrixRow> {
     );
     return service().send(method, `/user/operation/${id}${action}`, login);
   };
+  const notFound = '404 operation.not_found';
   const expected =
     (then: string, permission = 'user:update') =>
     (cell: Cell) => {
       if (!['user:update', 'user:delete', 'user:import'].some(cell.holds)) return '403 access.denied';
-      return cell.holds(permission) && (cell.seesAll || cell.relation === 'own') ? then : '404 operation.not_found';
+      return cell.holds(permission) && (cell.seesAll || cell.relation === 'own') ? then : notFound;
     };
   const row = (method: string, action: string, then: string): MatrixRow => ({
     permission: null,
@@ -73,7 +74,11 @@ function operationRows(service: () => TestService): Record<string, MatrixRow> {
       permission: null,
       related: relations,
       send: (cell) => about('GET', '/skipped', cell, 'user:import'),
-      expected: expected('200', 'user:import'),
+      expected: (cell) => {
+        const answer = expected('200', 'user:import')(cell);
+        // Rows of other actors contain personal values.
+        return cell.relation === 'own' || cell.holds('user:read') ? answer : answer.replace('200', notFound);
+      },
     },
     'POST /user/operation/{operation_id}/cancel': row('POST', '/cancel', '202'),
     'POST /user/operation/{operation_id}/undo': row('POST', '/undo', '409 operation.not_undoable'),
@@ -85,7 +90,7 @@ function operationRows(service: () => TestService): Record<string, MatrixRow> {
         await about('GET', '', cell);
         return service().get(`/user/operation/list?actor_id=${cell.target.user_id}`, cell.login);
       },
-      expected: (cell) => expected('200 found 1')(cell).replace('404 operation.not_found', '200 found 0'),
+      expected: (cell) => expected('200 found 1')(cell).replace(notFound, '200 found 0'),
       detailOf: ({ body }) => ` found ${body.items?.length}`,
     },
   };

@@ -196,7 +196,7 @@ describe('users in files', () => {
         expect(text).not.toContain('mine');
       }
     expect((await service.get(`/user/operation/${operation_id}/skipped`)).status).toBe(401);
-    for (const login of [importer, await service.loginAs({ user_type: 'system', roles: ['importer'] }), service.admin])
+    for (const login of [importer, service.admin])
       expect((await skipped(operation_id, login)).text).toContain('mine-2');
     const cursor = (await service.get(`/user/operation/${operation_id}/skipped?per_page=1`, importer)).body.next_cursor;
     const foreign = `/user/operation/${await failing(importer, 'more')}/skipped?cursor=${cursor}`;
@@ -209,6 +209,32 @@ describe('users in files', () => {
       400,
       [{ parameter: 'per_page', code: 'parameter.conflict' }],
     ]);
+  });
+
+  it('shows failed rows of other callers only with user:read, and the file only with user:export (Z25)', async () => {
+    await service.rows(`insert into roles (name, user_types, permissions) values
+      ('import_reader', '{system}', '{user:import,user:read}'),
+      ('import_exporter', '{system}', '{user:import,user:export}')`);
+    const operation_id = await failing(service.admin, 'others');
+    for (const [role, page, file] of [
+      ['importer', 404, 404],
+      ['import_reader', 200, 404],
+      ['import_exporter', 404, 200],
+    ] as const) {
+      const login = await service.loginAs({ user_type: 'system', roles: [role] });
+      expect((await service.get(`/user/operation/${operation_id}`, login)).status).toBe(200);
+      for (const [accept, status] of [
+        ['application/json', page],
+        ['text/csv', file],
+      ] as const) {
+        const answer = await skipped(operation_id, login, accept);
+        expect([role, accept, answer.status]).toEqual([role, accept, status]);
+        expect(answer.text.includes('others-2')).toBe(status === 200);
+        if (status === 404) expect(answer.body.code).toBe('operation.not_found');
+        const own = await failing(login, `own-${role.replace('_', '-')}-${accept.length}`);
+        expect((await skipped(own, login, accept)).status).toBe(200);
+      }
+    }
   });
 
   it('shows no skipped rows of other operations, which keep none', async () => {
