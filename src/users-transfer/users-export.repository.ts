@@ -90,7 +90,8 @@ function csvLines(condition: SqlFragment): SqlFragment {
       when array_to_string(${column}, ';') ~ '${numeric}' then csv_quoted(to_json(${column})::text)
       else csv_cell(array_to_string(${column}, ';'))
     end`,
-    json: (column) => `coalesce(csv_quoted(to_json(${column})::text), '')`,
+    // Without `;`, at which a spreadsheet may split the cell. JSON escapes tabs and line breaks.
+    json: (column) => `coalesce(csv_quoted(replace(to_json(${column})::text, ';', '\\u003b')), '')`,
     code: (column) => `coalesce(${column}::text, '')`,
     boolean: (column) => `${column}::text`,
     time: (column) => `coalesce(rfc3339(${column}), '')`,

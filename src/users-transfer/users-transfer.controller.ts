@@ -60,7 +60,8 @@ const exportDescription = [
     'Lists are plain text with `;` between the items; a list that is empty, or that a spreadsheet would change to a ' +
     'number or date, is JSON. ' +
     'A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) ' +
-    'gets one more apostrophe, which an import removes.',
+    'gets one more apostrophe, which an import removes. The same applies to each part of a cell after `;`, tab or ' +
+    'line break, where spreadsheets of some languages split cells. `attributes` has `\\u003b` instead of `;`.',
   'A caller has one export at a time; a second export returns 429. ' +
     'A client that reads nothing for a minute, or less than 16 KiB per second for long, is disconnected.',
   'The audit log records each export. If an export fails midway, the connection closes before the end of the body.',

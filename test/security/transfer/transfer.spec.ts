@@ -45,8 +45,46 @@ describe('users in files', () => {
       const shown = row?.[0] ?? '';
       expect(shown).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/);
       expect([cell, unguarded(shown)]).toEqual([cell, texts[index]]);
+      // A spreadsheet with another list separator splits the line elsewhere.
+      expect([cell, formulasIn(`x,${cell},end`)]).toEqual([cell, []]);
     });
   });
+
+  /** Returns the parts of a file that another list separator or a broken quote makes formulas. */
+  const formulasIn = (text: string) => text.split(/[;\t\r\n]/).filter((part) => /^["]*[=+\-@＝＋－＠]/.test(part));
+
+  it.each(["a;=cmd|' /C calc'!A0;b", 'a\t=1+1\tb', 'a;"=1+1";b', "a;'=1;b"])(
+    'guards %j within a cell of an export and of failed rows, and imports it unchanged (O10)',
+    async (text) => {
+      const attributes = { note: text };
+      const { user_id, name } = await service.createUser({ attributes });
+      const file = (await service.get(`/user/export?user_id=${user_id}`, service.admin)).text;
+      const [exported] = rowsOf(file);
+      expect([exported?.['name'], formulasIn(file.slice(file.indexOf('\n') + 1))]).toEqual([name, []]);
+      expect(JSON.parse(exported?.['attributes'] ?? '')).toEqual(attributes);
+      const again = rowsOf(file).map((one) => ({ ...one, attributes: JSON.parse(one['attributes'] ?? '') as object }));
+      expect(again[0]?.attributes).toEqual(attributes);
+
+      const { body } = await importRows(
+        [{ user_type: 'carrier', name: text, last_name: text, attributes }],
+        service.admin,
+      );
+      const kept = (await skipped(body.operation_id, service.admin)).text;
+      expect(formulasIn(kept.slice(kept.indexOf('\n') + 1))).toEqual([]);
+      const { body: page } = await service.post('/user/import', {
+        token: service.admin.token,
+        body: kept,
+        headers: { 'content-type': 'text/csv' },
+      });
+      const items = await Promise.all(
+        [body, page].map(
+          async ({ operation_id }) => (await skipped(operation_id, service.admin, 'application/json')).body.items,
+        ),
+      );
+      expect(items[0][0].cells).toMatchObject({ name: text, last_name: text, attributes: JSON.stringify(attributes) });
+      expect(items[1][0].cells).toEqual(items[0][0].cells);
+    },
+  );
 
   it('exports no hash by default, even with user:purge (P10)', async () => {
     for (const format of ['csv', 'ndjson']) {
