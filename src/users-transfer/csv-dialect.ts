@@ -21,11 +21,15 @@ export async function detectDialect(
   texts: AsyncGenerator<string>,
   lineMax: number,
 ): Promise<CsvDialect & { texts: AsyncGenerator<string> }> {
-  let head = '';
-  while (head.length <= lineMax && (head.match(lineBreak)?.length ?? 0) < 2) {
+  let [head, breaks, held] = ['', 0, ''];
+  while (head.length <= lineMax && breaks < 2) {
     const next = await texts.next();
     if (next.done === true) break;
     head += next.value;
+    // Counts in the new text only: an upload may arrive in very small pieces.
+    const text = held + next.value;
+    breaks += text.match(lineBreak)?.length ?? 0;
+    held = text.endsWith('\r') ? '\r' : '';
   }
   const [line = '', named] = separatorLine.exec(head) ?? [];
   const rest = head.slice(line.length);

@@ -1,0 +1,30 @@
+import { detectDialect } from './csv-dialect';
+
+describe('the dialect of a CSV file', () => {
+  const lineMax = 131_072;
+
+  async function* inPieces(text: string, length: number): AsyncGenerator<string> {
+    for (let at = 0; at < text.length; at += length) yield await Promise.resolve(text.slice(at, at + length));
+  }
+
+  it('is detected in linear time if a long header arrives in pieces of one character', async () => {
+    const started = performance.now();
+    const { delimiter } = await detectDialect(inPieces(`a;${'b'.repeat(lineMax)}`, 1), lineMax);
+    expect(delimiter).toBe(';');
+    expect(performance.now() - started).toBeLessThan(10_000);
+  });
+
+  it.each([
+    ['sep=;\r\na,b;c\r\n1;2\r\n', { delimiter: ';', record_delimiter: ['\r\n', '\n'], header_line: 2 }],
+    ['a\tb\r1\t2\r', { delimiter: '\t', record_delimiter: ['\r'], header_line: 1 }],
+    ['a,b\n1,2\n', { delimiter: ',', record_delimiter: ['\r\n', '\n'], header_line: 1 }],
+  ])('of %j does not depend on the pieces', async (text, dialect) => {
+    for (const length of [1, 2, 3, text.length]) {
+      const { texts, ...found } = await detectDialect(inPieces(text, length), lineMax);
+      expect(found).toEqual(dialect);
+      let rest = '';
+      for await (const piece of texts) rest += piece;
+      expect(text.endsWith(rest) && rest.startsWith('a')).toBe(true);
+    }
+  });
+});
