@@ -29,7 +29,7 @@ end || ',' || coalesce(users.status::text, '') || ',' || case
   when users.allowed_ips is null then ''
   when array_to_string(users.allowed_ips, ';') ~ '^[-+0-9.,eE]*$' then csv_quoted(to_json(users.allowed_ips)::text)
   else csv_cell(array_to_string(users.allowed_ips, ';'))
-end || ',' || coalesce(csv_quoted(replace(to_json(users.attributes)::text, ';', '\u003b')), '') || ',' || users.must_change_password::text || ',' || coalesce(rfc3339(users.created_at), '') || ',' || coalesce(rfc3339(users.last_login_at), '') || ',' || coalesce(host(users.last_login_ip), '') || ',' || coalesce(rfc3339(users.last_seen_at), '') || ',' || coalesce(rfc3339(users.password_changed_at), '')
+end || ',' || coalesce(csv_quoted(regexp_replace(to_json(users.attributes)::text, ';(?=[''"]*[-=+@＝＋－＠])', '\\u003b', 'g')), '') || ',' || users.must_change_password::text || ',' || coalesce(rfc3339(users.created_at), '') || ',' || coalesce(rfc3339(users.last_login_at), '') || ',' || coalesce(host(users.last_login_ip), '') || ',' || coalesce(rfc3339(users.last_seen_at), '') || ',' || coalesce(rfc3339(users.password_changed_at), '')
 from users
 where users.deleted_at is null
   and (

@@ -11,6 +11,8 @@ import { ignoredColumns, importColumns, transferColumns, type TransferFormat } f
 
 /** Texts that a spreadsheet would change to a number or a date, as in `csv-cells.ts`. */
 const numeric = '^[-+0-9.,eE]*$';
+/** A `;` after which a spreadsheet may start a formula, as in `csv_cell`. */
+const guardedPart = `;(?=[''"]*[-=+@＝＋－＠])`;
 /** Rows per round trip: enough to hide its latency, few enough to keep the memory small. */
 const rowsPerFetch = 100;
 
@@ -90,8 +92,9 @@ function csvLines(condition: SqlFragment): SqlFragment {
       when array_to_string(${column}, ';') ~ '${numeric}' then csv_quoted(to_json(${column})::text)
       else csv_cell(array_to_string(${column}, ';'))
     end`,
-    // Without `;`, at which a spreadsheet may split the cell. JSON escapes tabs and line breaks.
-    json: (column) => `coalesce(csv_quoted(replace(to_json(${column})::text, ';', '\\u003b')), '')`,
+    // Escapes each `;` that `csv_cell` would guard. JSON escapes tabs and line breaks itself.
+    json: (column) =>
+      `coalesce(csv_quoted(regexp_replace(to_json(${column})::text, '${guardedPart}', '\\\\u003b', 'g')), '')`,
     code: (column) => `coalesce(${column}::text, '')`,
     boolean: (column) => `${column}::text`,
     time: (column) => `coalesce(rfc3339(${column}), '')`,

@@ -156,29 +156,33 @@ describe('the export of users', () => {
   });
 
   it.each([
-    ['csv', 'text/csv'],
-    ['ndjson', 'application/x-ndjson'],
-  ])('holds the longest possible user in one row, which can be imported again: %s', async (format, type) => {
-    const carriers = (from: number) => Array.from({ length: 500 }, (_, i) => `carrier-${from + i}-`.padEnd(64, 'x'));
-    const longest = { user_type: 'system', carrier_id: undefined, attributes: { quotes: '"'.repeat(8_150) } };
-    const { user_id } = await service.createUser(longest);
-    // More than one request body can contain.
-    await service.rows('update users set carrier_scope = $2 where user_id = $1', [
-      user_id,
-      [...carriers(0), ...carriers(500)],
-    ]);
-    const state = () => service.rows('select carrier_scope, attributes from users where user_id = $1', [user_id]);
-    const before = await state();
-    const { text } = await csv(`user_id=${user_id}&format=${format}`);
-    await service.rows('delete from users where user_id = $1', [user_id]);
-    // As in another installation, where this id does not exist.
-    await service.rows('delete from user_tombstones');
-    const { body } = await service.post('/user/import', {
-      ...service.admin,
-      body: text,
-      headers: { 'content-type': type },
-    });
-    expect([body.changed, body.skipped]).toEqual([1, []]);
-    expect(await state()).toEqual(before);
-  });
+    ['csv', 'text/csv', '"'],
+    ['csv', 'text/csv', ';='],
+    ['ndjson', 'application/x-ndjson', '"'],
+  ])(
+    'holds the longest possible user in one row, which can be imported again: %s (%s) of %s',
+    async (format, type, filler) => {
+      const carriers = (from: number) => Array.from({ length: 500 }, (_, i) => `carrier-${from + i}-`.padEnd(64, 'x'));
+      const longest = { user_type: 'system', carrier_id: undefined, attributes: { filler: filler.repeat(8_150) } };
+      const { user_id } = await service.createUser(longest);
+      // More than one request body can contain.
+      await service.rows('update users set carrier_scope = $2 where user_id = $1', [
+        user_id,
+        [...carriers(0), ...carriers(500)],
+      ]);
+      const state = () => service.rows('select carrier_scope, attributes from users where user_id = $1', [user_id]);
+      const before = await state();
+      const { text } = await csv(`user_id=${user_id}&format=${format}`);
+      await service.rows('delete from users where user_id = $1', [user_id]);
+      // As in another installation, where this id does not exist.
+      await service.rows('delete from user_tombstones');
+      const { body } = await service.post('/user/import', {
+        ...service.admin,
+        body: text,
+        headers: { 'content-type': type },
+      });
+      expect([body.changed, body.skipped]).toEqual([1, []]);
+      expect(await state()).toEqual(before);
+    },
+  );
 });
