@@ -30,8 +30,9 @@ export class SkippedRowResponse {
   /** all errors of the row */
   errors!: FieldErrorResponse[];
   /**
-   * texts by column, as in a CSV file; `password_hash` is replaced by `(removed)`, unknown fields
-   * are omitted; null if the row could not be read, or if a user in the row was purged
+   * texts by column, as in a CSV file; `password_hash` and a hash in any other column are replaced
+   * by `(removed)`, except within `attributes` or longer texts; unknown fields are omitted; null if
+   * the row could not be read, or if a user in the row was purged
    */
   cells!: Record<string, string> | null;
 }

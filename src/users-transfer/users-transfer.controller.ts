@@ -61,7 +61,7 @@ const exportDescription = [
     'number or date, is JSON. ' +
     'A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) ' +
     'gets one more apostrophe, which an import removes. The same applies to each part of a cell after `;`, tab or ' +
-    'line break, where spreadsheets of some languages split cells. `attributes` has `\\u003b` instead of `;`.',
+    'line break, where spreadsheets of some languages split cells; in `attributes`, the `;` becomes `\\u003b`.',
   'A caller has one export at a time; a second export returns 429. ' +
     'A client that reads nothing for a minute, or less than 16 KiB per second for long, is disconnected.',
   'The audit log records each export. If an export fails midway, the connection closes before the end of the body.',
@@ -101,7 +101,8 @@ const skippedDescription = [
     'The rows are removed 30 days after the end of the import (`skipped_until`). While the import is running, the ' +
     'response has the rows that have failed so far.',
   'Password hashes are not kept. In a row that had one, `password_hash` is `(removed)`: ' +
-    'insert the hash again, or clear the cell to invite the user. Unknown fields are not kept either. ' +
+    'insert the hash again, or clear the cell to invite the user. Hashes in other columns are also replaced; ' +
+    'only hashes within longer texts, such as `attributes`, are not recognized. Unknown fields are not kept either. ' +
     'The cells are empty if the row could not be read, and after a purge of a user in the row.',
   'Requires the same permission as the import. Callers see the rows of their own imports; ' +
     'System Users without a carrier scope see the rows of all imports. ' +
