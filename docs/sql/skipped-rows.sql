@@ -24,7 +24,16 @@ where rows <= $4::integer
 
 -- list(operation_id, user_id, { per_page: '100' })
 select
-  operation_skipped.operation_id, operation_skipped.line, operation_skipped.errors, operation_skipped.cells,
+  operation_skipped.operation_id,
+  operation_skipped.line,
+  operation_skipped.errors,
+  case when operation_skipped.cells is not null then (
+    select coalesce(jsonb_object_agg(
+      key,
+      case when length(value) > 1000 then left(value, 1000) || '…' else value end
+    ), '{}')
+    from jsonb_each_text(operation_skipped.cells)
+  ) end as cells,
   (operation_skipped.line)::text as cursor_value
 from operation_skipped
 where operation_skipped.operation_id = $1::uuid

@@ -31,8 +31,9 @@ export class SkippedRowResponse {
   errors!: FieldErrorResponse[];
   /**
    * texts by column, as in a CSV file; `password_hash` and a hash in any other column are replaced
-   * by `(removed)`, except within `attributes` or longer texts; unknown fields are omitted; null if
-   * the row could not be read, or if a user in the row was purged
+   * by `(removed)`, except within `attributes` or longer texts; unknown fields are omitted; a cell
+   * of more than 1,000 characters is shortened and ends with `…`, the file contains it whole; null
+   * if the row could not be read, or if a user in the row was purged
    */
   cells!: Record<string, string> | null;
 }

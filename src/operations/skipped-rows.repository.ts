@@ -9,6 +9,9 @@ import type { SkippedLimits } from './operation-queues';
 import type { SkippedRow } from './operation-skipped.entity';
 import { skippedRowList } from './skipped-row-list';
 
+/** Maximum number of characters of a cell in a page, which may have 500 rows. */
+const cellMax = 1_000;
+
 /** SQL of the rows that operations skipped. */
 @Injectable()
 export class SkippedRowsRepository {
@@ -44,7 +47,7 @@ export class SkippedRowsRepository {
         and bytes <= ${limits.bytes}::integer`);
   }
 
-  /** Returns one page of the rows of an operation, in the order of the file. */
+  /** Returns one page of the rows of an operation, in the order of the file. Shortens long cells. */
   async list(operation_id: string, caller_id: string, query: RawQuery): Promise<Page<SkippedRow>> {
     const parsed = parseListQuery(query, skippedRowList, `${caller_id} ${operation_id}`, this.cursors);
     const source = {
@@ -52,9 +55,16 @@ export class SkippedRowsRepository {
       filter: { spec: skippedRowList.filter, table: 'operation_skipped' },
       from: rawSql('operation_skipped'),
       id: 'operation_skipped.operation_id',
-      columns: rawSql(
-        'operation_skipped.operation_id, operation_skipped.line, operation_skipped.errors, operation_skipped.cells',
-      ),
+      columns: rawSql(`operation_skipped.operation_id,
+        operation_skipped.line,
+        operation_skipped.errors,
+        case when operation_skipped.cells is not null then (
+          select coalesce(jsonb_object_agg(
+            key,
+            case when length(value) > ${cellMax} then left(value, ${cellMax}) || '…' else value end
+          ), '{}')
+          from jsonb_each_text(operation_skipped.cells)
+        ) end as cells`),
       visible: sql`operation_skipped.operation_id = ${operation_id}::uuid`,
     };
     return readPage<SkippedRow>(this.database, source, parsed, this.cursors);

@@ -275,6 +275,19 @@ describe('users in files', () => {
     }
   });
 
+  it('shortens long cells in a page of failed rows, and keeps them whole in the file', async () => {
+    const last_name = 'é'.repeat(100_000);
+    const { body } = await importRows(
+      [row('long 1', { last_name }), row('long 2', { last_name: 'short' })],
+      service.admin,
+    );
+    const page = await skipped(body.operation_id, service.admin, 'application/json');
+    const cells = (page.body.items as { cells: Record<string, string> }[]).map((item) => item.cells['last_name']);
+    expect(cells).toEqual([`${'é'.repeat(1_000)}…`, 'short']);
+    expect(page.text.length).toBeLessThan(10_000);
+    expect(rowsOf((await skipped(body.operation_id, service.admin)).text)[0]?.['last_name']).toBe(last_name);
+  });
+
   it('shows no skipped rows of other operations, which keep none', async () => {
     const { body } = await service.patch('/user/all?carrier_id=nowhere', { ...service.admin, body: { locale: 'de' } });
     const { status, body: problem } = await skipped(body.operation_id, service.admin);
