@@ -3,6 +3,9 @@ import { type OperationKind, operationKinds } from './operation.entity';
 /** Name of the job that runs operations. */
 export const operationJob = 'run-operations';
 
+/** Number of skipped users or rows that an operation lists. */
+export const listedMax = 100;
+
 /** Limits of the skipped rows that an operation keeps. The first limit reached applies. */
 export interface SkippedLimits {
   rows: number;

@@ -13,10 +13,11 @@ import { errorKind } from '../common/errors/error-codes';
 import { JobsService } from '../jobs/jobs.service';
 import type { OperationKind } from './operation.entity';
 import { OperationBatchesRepository } from './operation-batches.repository';
-import { kindsOf, operationJob, type OperationQueue, queueOf, skippedLimits } from './operation-queues';
+import { kindsOf, listedMax, operationJob, type OperationQueue, queueOf, skippedLimits } from './operation-queues';
 import { type BatchOutcome, type OperationRecord, OperationsRepository } from './operations.repository';
 import { SkippedRowsRepository } from './skipped-rows.repository';
 
+export { listedMax } from './operation-queues';
 export type { BatchOutcome, OperationRecord } from './operations.repository';
 
 /**
@@ -46,8 +47,6 @@ const sweepMs = 5_000;
 const stalledAfterSeconds = 5;
 /** An upload without progress for this time will not continue. */
 const abandonedAfterSeconds = 600;
-/** Number of skipped users or rows that an operation lists. */
-const skippedMax = 100;
 
 /**
  * Runs operations batch by batch, each batch in one transaction with its progress. Any number of
@@ -175,7 +174,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     const handler = this.handlers.get(operation.kind);
     if (handler === undefined) throw new Error(`no handler for operations of kind ${operation.kind}`);
     const outcome = await handler.run(operation, number, prepared);
-    await this.batches.finish(operation_id, number, outcome, skippedMax);
+    await this.batches.finish(operation_id, number, outcome, listedMax);
     const { skipped_rows = [] } = outcome;
     // `skipped_count` is the count before this batch, because the operation is locked.
     if (skipped_rows.length > 0 && operation.skipped_count < skippedLimits.rows)

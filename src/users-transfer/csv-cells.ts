@@ -2,8 +2,8 @@ import { readJson } from '../common/http/body-parsers';
 import type { CellForm } from '../users/user-fields';
 import { unguarded } from './csv-formula';
 
-/** Texts that a spreadsheet would change to a number or a date, as in the SQL of exports. */
-const numeric = /^[-+0-9.,eE]*$/;
+/** Texts that a spreadsheet would change to a number or a date. PostgreSQL reads the same pattern. */
+export const numeric = /^[-+0-9.,eE]*$/;
 
 /**
  * Reads a cell that is not empty. Returns undefined if the cell must be JSON and is not.

@@ -1,6 +1,11 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { CredentialsService } from '../credentials/credentials.service';
-import { type BatchOutcome, type OperationRecord, OperationRunner } from '../operations/operation-runner.service';
+import {
+  type BatchOutcome,
+  listedMax,
+  type OperationRecord,
+  OperationRunner,
+} from '../operations/operation-runner.service';
 import { OperationsService } from '../operations/operations.service';
 import { RememberedActorsService } from '../logins/remembered-actors.service';
 import { addFailed, emptySummary } from './failed-rows';
@@ -45,18 +50,18 @@ export class ImportBatchesService implements OnModuleInit {
 
   private async run(operation: OperationRecord, { lines, wrapped }: Prepared): Promise<BatchOutcome> {
     const options = operation.request as unknown as ImportOptions;
-    const { created, skipped, failed } = await this.rows.create(
+    const { created, unchanged, failed } = await this.rows.create(
       await this.actors.of(operation),
       lines,
       wrapped,
       options,
       operation.operation_id,
     );
-    const { skipped: listed, ...counts } = addFailed(emptySummary(), failed, 100);
+    const { skipped: listed, ...counts } = addFailed(emptySummary(), failed, listedMax);
     return {
       processed: lines.length,
       changed: created,
-      unchanged: skipped,
+      unchanged,
       ...counts,
       skipped: listed.map((row) => ({ ...row })),
       skipped_rows: failed,

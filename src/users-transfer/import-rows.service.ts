@@ -20,7 +20,7 @@ import { type Conflict, UsersImportRepository } from './users-import.repository'
 export interface RowsOutcome {
   created: number;
   /** number of rows whose id, name or address is taken, with `on_conflict=skip` */
-  skipped: number;
+  unchanged: number;
   failed: FailedRow[];
 }
 
@@ -89,7 +89,7 @@ export class ImportRowsService {
     const reported = left.filter((user) => !unnamed.has(user));
     const hidden = [...unnamed].map((user) => toFailed(user, hiddenConflict));
     const taken = this.settle(reported, conflicts, options, toFailed);
-    return { created: created.size, skipped: taken.skipped, failed: inOrder(failed, hidden, taken.failed) };
+    return { created: created.size, unchanged: taken.unchanged, failed: inOrder(failed, hidden, taken.failed) };
   }
 
   /** Returns the users that could be created from rows now. Does not change the rows. */
@@ -135,7 +135,7 @@ export class ImportRowsService {
     return {
       created: checked.length - left.length,
       conflicts: conflicts.length,
-      skipped: taken.skipped,
+      unchanged: taken.unchanged,
       failed: inOrder(failed, hidden, taken.failed),
     };
   }
@@ -165,15 +165,15 @@ export class ImportRowsService {
     conflicts: Conflict[],
     { on_conflict }: ImportOptions,
     toFailed: ReadRows['toFailed'],
-  ): Pick<RowsOutcome, 'skipped' | 'failed'> {
-    if (on_conflict === 'skip') return { skipped: left.length, failed: [] };
+  ): Pick<RowsOutcome, 'unchanged' | 'failed'> {
+    if (on_conflict === 'skip') return { unchanged: left.length, failed: [] };
     const fields = new Map(conflicts.map(({ line, field }) => [line, field]));
     const failed = left.map((user) => {
       // The conflicting user may have been deleted in the meantime. Then report the name.
       const field = fields.get(user.line) ?? 'name';
       return toFailed(user, { pointer: `/${field}`, code: takenCodes[field], detail: 'is taken' });
     });
-    return { skipped: 0, failed };
+    return { unchanged: 0, failed };
   }
 }
 

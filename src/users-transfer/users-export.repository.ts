@@ -7,10 +7,9 @@ import { Database } from '../database/database';
 import type { CellForm } from '../users/user-fields';
 import { userFilterSql } from '../users/user-list.sql';
 import { visibleUsers } from '../users/users.sql';
+import { numeric } from './csv-cells';
 import { ignoredColumns, importColumns, transferColumns, type TransferFormat } from './transfer-columns';
 
-/** Texts that a spreadsheet would change to a number or a date, as in `csv-cells.ts`. */
-const numeric = '^[-+0-9.,eE]*$';
 /** A `;` after which a spreadsheet may start a formula, as in `csv_cell`. */
 const guardedPart = `;(?=[''"]*[-=+@＝＋－＠])`;
 /** Rows per round trip: enough to hide its latency, few enough to keep the memory small. */
@@ -89,7 +88,7 @@ function csvLines(condition: SqlFragment): SqlFragment {
     text: (column) => `csv_cell(${column})`,
     list: (column) => `case
       when ${column} is null then ''
-      when array_to_string(${column}, ';') ~ '${numeric}' then csv_quoted(to_json(${column})::text)
+      when array_to_string(${column}, ';') ~ '${numeric.source}' then csv_quoted(to_json(${column})::text)
       else csv_cell(array_to_string(${column}, ';'))
     end`,
     // Escapes each `;` that `csv_cell` would guard. JSON escapes tabs and line breaks itself.

@@ -120,10 +120,10 @@ export class UsersImportService {
     for await (const lines of batchesOf(file, skippedLimits)) {
       result.matched += lines.length;
       if (result.matched > rowsMax) throw new AppError('request.too_large');
-      const { created, skipped, failed, conflicts } = await this.rows.preview(actor, lines, state, options);
+      const { created, unchanged, failed, conflicts } = await this.rows.preview(actor, lines, state, options);
       conflictCount += conflicts;
       result.would_create += created;
-      result.unchanged += skipped;
+      result.unchanged += unchanged;
       addFailed(summary, failed, previewedMax);
     }
     const counts = {
