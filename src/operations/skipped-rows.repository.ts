@@ -47,7 +47,7 @@ export class SkippedRowsRepository {
         and bytes <= ${limits.bytes}::integer`);
   }
 
-  /** Returns one page of the rows of an operation, in the order of the file. Shortens long cells. */
+  /** Returns one page of the rows of an operation in file order, with long cells shortened. */
   async list(operation_id: string, caller_id: string, query: RawQuery): Promise<Page<SkippedRow>> {
     const parsed = parseListQuery(query, skippedRowList, `${caller_id} ${operation_id}`, this.cursors);
     const source = {

@@ -2,7 +2,7 @@ import { readJson } from '../common/http/body-parsers';
 import type { CellForm } from '../users/user-fields';
 import { unguarded } from './csv-formula';
 
-/** Texts that a spreadsheet would change to a number or a date. PostgreSQL reads the same pattern. */
+/** Texts that a spreadsheet would change to a number or a date. SQL uses the same pattern. */
 export const numeric = /^[-+0-9.,eE]*$/;
 
 /**
