@@ -62,9 +62,8 @@ function codesOf({ operation, method }: PlacedOperation, parameters: Parameter[]
     'service.internal_error',
     'service.database_unavailable',
   ];
-  // Ids that are not UUIDs.
-  if (parameters.some(({ in: place, name }) => place === 'path' && name.endsWith('_id')))
-    codes.push('request.not_found');
+  // Ids that are not UUIDs, and paths with escapes.
+  if (parameters.some(({ in: place }) => place === 'path')) codes.push('request.not_found');
   if (parameters.some(({ name }) => name === 'Idempotency-Key'))
     codes.push('idempotency.in_progress', 'idempotency.key_reused');
   if (operation['x-permission'] !== 'none')
