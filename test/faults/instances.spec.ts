@@ -7,6 +7,8 @@ import { createTestDatabase } from '../support/test-database';
 jest.setTimeout(120_000);
 
 /** Number of rounds, each on an empty database. */
+const migrations = readdirSync('migrations').filter((name) => name.endsWith('.ts'));
+
 describe.each([
   ['with ADMIN_PASSWORD', { ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: password }],
   ['with a one-time link', {}],
@@ -31,8 +33,8 @@ describe.each([
 
       const count = async (table: string) =>
         (await sql.query(`select count(*)::int as count from ${table}`)).rows[0].count as number;
-      expect(await count('migrations')).toBe(readdirSync('migrations').length);
-      expect(await count('(select distinct name from migrations) names')).toBe(readdirSync('migrations').length);
+      expect(await count('migrations')).toBe(migrations.length);
+      expect(await count('(select distinct name from migrations) names')).toBe(migrations.length);
       expect(await count('signing_keys')).toBe(1);
       expect(await count("users where user_type = 'system' and name = 'administrator'")).toBe(1);
       expect(await count('users')).toBe(1);
