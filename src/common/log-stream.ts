@@ -7,7 +7,7 @@ const flushEveryMs = 100;
 /** Maximum size of unwritten lines, about ten thousand lines. Further lines are dropped. */
 const keepAtMost = 4 * 1_024 * 1_024;
 /** Time that an exiting process waits for a reader that reads nothing, and for a slow reader. */
-const exitWaitMs = { silent: 300, slow: 2_000 };
+const exitWaitMs = { silent: 1_000, slow: 2_000 };
 
 let stream: ReturnType<typeof destination> | null = null;
 let dropped = 0;

@@ -6,7 +6,6 @@ import { createTestDatabase } from '../support/test-database';
 
 jest.setTimeout(120_000);
 
-/** Number of rounds, each on an empty database. */
 const migrations = readdirSync('migrations').filter((name) => name.endsWith('.ts'));
 
 describe.each([
