@@ -35,7 +35,7 @@ export class ProblemResponses {
 
   /** Returns a reference to the response with these codes of one status. */
   refFor({ path, operation }: PlacedOperation, codes: ErrorCode[]): { $ref: string } {
-    const sorted = [...codes].sort();
+    const sorted = specificFirst(codes);
     const plain = nameOf(sorted);
     // Two sets can have the same name if they differ in common codes only.
     const isTaken = (this.known.get(plain) ?? sorted.join()) !== sorted.join();
@@ -47,6 +47,12 @@ export class ProblemResponses {
     }
     return refTo('responses', name);
   }
+}
+
+/** The first code is the sample of the explorer. */
+function specificFirst(codes: ErrorCode[]): ErrorCode[] {
+  const rank = (code: ErrorCode) => Number(commonCodes.includes(code));
+  return [...codes].sort().sort((one, other) => rank(one) - rank(other));
 }
 
 function nameOf(codes: ErrorCode[]): string {

@@ -131,7 +131,7 @@ describe('the OpenAPI document, as generators of clients read it', () => {
           expect([operationId, name, accepts(schema, value)]).toEqual([operationId, name, true]);
           expect(accepts(schema, { ...value, code: 'other.code' })).toBe(false);
         }
-        expect([operationId, Object.keys(examples).sort()]).toEqual([operationId, code?.enum]);
+        expect([operationId, Object.keys(examples)]).toEqual([operationId, code?.enum]);
         for (const one of code?.enum ?? []) expect(errorCodes[one as ErrorCode].status).toBe(Number(status));
         return code?.enum ?? [];
       });

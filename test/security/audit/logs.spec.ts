@@ -243,10 +243,11 @@ describe('the log at LOG_LEVEL=debug', () => {
       level: 'warn',
       job_id: expect.stringMatching(/^\d+$/),
       mail: 'invitation',
-      error: expect.stringContaining('ECONNREFUSED'),
+      error: expect.any(String),
       recipient_hash: expect.stringMatching(/^[0-9a-f]{16}$/),
     };
     expect(failed).toEqual(failed.map(() => expect.objectContaining(failure)));
+    expect(failed).toContainEqual(expect.objectContaining({ error: expect.stringContaining('ECONNREFUSED') }));
     for (const name of ['job_id', 'recipient_hash'])
       expect(new Set(failed.map((line) => line[name as 'msg'])).size).toBe(2);
     expect(service.stdout).not.toMatch(/(bob|carl)@example\.com/i);
