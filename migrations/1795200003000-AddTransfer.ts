@@ -17,8 +17,8 @@ export class AddTransfer1795200003000 implements MigrationInterface {
 /**
  * `csv_cell` formats a cell by RFC 4180. A value that a spreadsheet would treat as a formula gets a
  * leading apostrophe, even after other apostrophes, so that an import can remove exactly one (OWASP
- * CSV Injection). The import tests the same characters: src/users-transfer/csv-formula.ts. The
- * first pattern handles most cells with a single match.
+ * CSV Injection). The import has the same characters: src/users-transfer/csv-formula.ts. The first
+ * pattern handles most cells with a single match.
  */
 const functions = String.raw`
   create function csv_quoted(value text) returns text language sql immutable parallel safe as $$

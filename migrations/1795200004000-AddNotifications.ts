@@ -2,8 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Notifies all instances at commit which cached state is outdated (ADR 0010). Triggers cover every
- * change of a user, a session or a role, including manual SQL. The extension of a session sends no
- * notification: an instance reads a session again when its cached expiry has passed.
+ * change of a user, a session or a role, including statements typed by hand. The extension of a
+ * session sends no notification: an instance reads an expired session again.
  */
 export class AddNotifications1795200004000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

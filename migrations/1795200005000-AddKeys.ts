@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Adds API keys. The table stores only the hash of a key; a request finds its key by the hash.
+ * Adds API keys. Only the hash of a key is stored, and a request finds its key by the hash.
  * Triggers notify all instances when a key changes or ends (ADR 0010).
  */
 export class AddKeys1795200005000 implements MigrationInterface {

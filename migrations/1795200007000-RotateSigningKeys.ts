@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Adds the time when a signing key begins to sign, some time after its publication. Existing keys
- * sign from their creation. A trigger notifies all instances (ADR 0010).
+ * signed from the beginning. A trigger notifies all instances (ADR 0010).
  */
 export class RotateSigningKeys1795200007000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -14,8 +14,8 @@ export class KeepSessions1795200008000 implements MigrationInterface {
     await runner.query(
       'create index sessions_ended_reason_idx on sessions (ended_reason, created_at) where ended_reason is not null',
     );
-    // Expired sessions are not marked as ended: `expires_at` in the index tells them apart from
-    // live sessions.
+    // Expired sessions are not marked as ended: `expires_at` in the index tells them from live
+    // ones.
     await runner.query('drop index sessions_live_user_id_idx');
     await runner.query(
       'create index sessions_live_user_id_idx on sessions (user_id, expires_at) where ended_at is null',

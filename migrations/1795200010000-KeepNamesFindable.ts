@@ -4,8 +4,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * Adds an impossible timestamp to the predicate of each unique index, one per index.
  * While stale statistics count almost no undeleted users, all partial indexes have the same cost
  * for the planner: it may look up each of 5,000 names by reading another index completely. A query
- * with the same impossible condition can use only the index that contains it. Other queries can
- * still use the index.
+ * with the same impossible condition can use only the index that contains it. Other queries still
+ * can use the index.
  */
 export class KeepNamesFindable1795200010000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

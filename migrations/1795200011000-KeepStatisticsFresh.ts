@@ -3,8 +3,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 /**
  * Analyzes users and sessions after 2,000 changes.
  * If statistics were taken while all users were deleted or all sessions ended, the planner
- * considers a partial index of the remaining rows empty, and reads it completely for each lookup.
- * By default, autovacuum would analyze a million rows only after 100,000 changes.
+ * considers a partial index of the others empty, and reads it completely for each lookup. By
+ * default, autovacuum would analyze a million rows only after 100,000 changes.
  */
 export class KeepStatisticsFresh1795200011000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

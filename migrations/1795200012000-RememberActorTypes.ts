@@ -2,8 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Stores the kind of an actor beside its id, and keeps the ids of purged users.
- * If only the id identified an actor, an imported user could inherit the operations, responses and
- * permissions of an API key (Z24).
+ * By the id alone, an imported user could inherit the operations, responses and permissions of an
+ * API key (Z24).
  * Triggers serve instances of the previous version during a rolling upgrade, which know neither
  * tombstones nor kinds of actors.
  */
@@ -50,7 +50,9 @@ const actorTypes = `
   alter table idempotency_keys add column actor_scope text;
 `;
 
-/** Adds the tombstones and the actor types that an instance of an older version does not write. */
+/**
+ * A purge by an older version adds a tombstone too, and a missing type of an actor is looked up.
+ */
 const olderInstances = `
   create function users_tombstone() returns trigger language plpgsql as $$
   begin

@@ -1,10 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Stores the costs of password hashes of other systems. The service pads the work of rejected
- * logins to these costs.
- * The index finds these hashes among millions of hashes of the service. `HashCostsRepository`
- * repeats the predicate of the index.
+ * Stores the costs of the hashes of other systems, to which refused logins are padded.
+ * The index finds these hashes among millions of hashes of the service. HashCostsRepository repeats
+ * its predicate.
  * A trigger notifies every instance of changes (ADR 0010).
  */
 export class AddPasswordHashCosts1795200013000 implements MigrationInterface {
