@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Generates a client with each generator, compiles it, and runs a program of scripts/clients/ against the service.
-# Also runs the programs of docs/modules.md that need libraries. Run it before each release: it downloads the
-# generators, takes some minutes, and writes the results to docs/clients.md. A language that is not installed is
-# named there.
+# Generates a client with each generator, compiles it, and runs a program of scripts/clients/ with it.
+# Also runs the programs of docs/modules.md that need libraries. Run it before each release: it
+# downloads the generators, takes some minutes, and writes the results to docs/clients.md, with the
+# languages that are not installed.
 # Usage: scripts/clients.sh [name ...]      CLIENTS_DIR=… keeps the generated clients.
 set -uo pipefail
 cd "$(dirname "$0")/.."
