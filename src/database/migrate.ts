@@ -1,30 +1,39 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { runMigrations as migrateJobs } from 'graphile-worker';
 import { Pool } from 'pg';
-import { DataSource, type Migration, MigrationExecutor } from 'typeorm';
+import { DataSource, type Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { monotonicMs } from '../common/clock';
 import { dataSourceOptions, migrationSettings } from './data-source';
 import { DatabaseFault } from './database-fault';
 import { type StartLog, withMigrationLock } from './migration-lock';
+import { SlowStatementLog } from './slow-statement-log';
 
 /** AddJobTitle changes the table that this migration adds to the oldest databases. */
 const beforeAllOthers = 'AddMissingUserSearch1795200020000';
 /** SQLSTATE of a lock timeout. */
 const lockTimeout = '55P03';
 const attemptsMax = 30;
+/** Duration of a statement that is logged. */
+const slowMs = 500;
 const retryAfterMs = 1_000;
 const silent: StartLog = { log: () => undefined, warn: () => undefined };
 
 /**
- * Applies all pending migrations, each in a transaction.
+ * Applies all pending migrations, each in a transaction, except migrations with
+ * `transaction = false`: after a fault, these start again and skip what is done.
  * Instances that start at the same time wait for each other, so that each migration runs once.
  * A migration waits for table locks for 2 s at a time, because requests queue behind it.
  * @param url direct connection, not through a pooler: the lock belongs to a session
- * @throws DatabaseFault if a migration failed and was rolled back
+ * @throws DatabaseFault if a migration failed
  */
 export async function migrateDatabase(url: string, log: StartLog = silent): Promise<void> {
   await withMigrationLock(url, log, async () => {
-    const dataSource = await new DataSource(dataSourceOptions({ url, poolMax: 2, purpose: 'migrations' })).initialize();
+    const options = dataSourceOptions({ url, poolMax: 2, purpose: 'migrations' });
+    const dataSource = await new DataSource({
+      ...options,
+      logger: new SlowStatementLog(log),
+      maxQueryExecutionTime: slowMs,
+    }).initialize();
     try {
       await runPending(dataSource, log);
     } finally {
@@ -47,20 +56,26 @@ async function runPending(dataSource: DataSource, log: StartLog): Promise<void> 
     const executor = new MigrationExecutor(dataSource, runner);
     for (const migration of inOrder(await executor.getPendingMigrations(), dataSource)) {
       const beganAt = monotonicMs();
-      await untilUnlocked(migration.name, log, async () => {
-        await runner.startTransaction();
-        try {
-          await executor.executeMigration(migration);
-          await runner.commitTransaction();
-        } catch (error) {
-          await runner.rollbackTransaction().catch(() => undefined);
-          throw error;
-        }
-      });
+      await untilUnlocked(migration.name, log, () =>
+        migration.instance?.transaction === false
+          ? executor.executeMigration(migration)
+          : inTransaction(runner, () => executor.executeMigration(migration)),
+      );
       log.log(`applied migration ${migration.name} in ${Math.round(monotonicMs() - beganAt)} ms`);
     }
   } finally {
     await runner.release();
+  }
+}
+
+async function inTransaction(runner: QueryRunner, work: () => Promise<unknown>): Promise<void> {
+  await runner.startTransaction();
+  try {
+    await work();
+    await runner.commitTransaction();
+  } catch (error) {
+    await runner.rollbackTransaction().catch(() => undefined);
+    throw error;
   }
 }
 
@@ -80,7 +95,7 @@ async function untilUnlocked(name: string, log: StartLog, work: () => Promise<un
     } catch (error) {
       const { code, message } = error as Error & { code?: string };
       if (code !== lockTimeout || attempt === attemptsMax)
-        throw new DatabaseFault(`${name} failed and was rolled back: ${message}`, { cause: error });
+        throw new DatabaseFault(`${name} failed: ${message}`, { cause: error });
       log.warn(`${name} waits for a lock of another transaction, attempt ${attempt} of ${attemptsMax}`);
     }
     await delay(retryAfterMs);

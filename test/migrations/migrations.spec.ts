@@ -4,6 +4,7 @@ import { dataSourceOptions } from '../../src/database/data-source';
 import { migrateDatabase } from '../../src/database/migrate';
 import { withMigrationLock } from '../../src/database/migration-lock';
 import { checkSchema } from '../../src/database/schema-check';
+import { SlowStatementLog } from '../../src/database/slow-statement-log';
 import { describeSchema } from '../support/schema';
 import { StartLines } from '../support/start-lines';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
@@ -230,7 +231,7 @@ describe('the migrations', () => {
   it('logs a line for each migration, and none when all are applied', async () => {
     const first = new StartLines();
     await migrateDatabase(database.url, first);
-    expect(first.logged).toEqual(
+    expect(first.logged.filter((line) => !line.startsWith('took '))).toEqual(
       (await migrationRows()).map((row) =>
         expect.stringMatching(new RegExp(`^applied migration ${(row as { name: string }).name} in \\d+ ms$`)),
       ),
@@ -238,6 +239,18 @@ describe('the migrations', () => {
     const second = new StartLines();
     await migrateDatabase(database.url, second);
     expect([first.warned, second.logged, second.warned]).toEqual([[], [], []]);
+  });
+
+  it('logs the duration of each slow statement', async () => {
+    const lines = new StartLines();
+    const logged = new DataSource({
+      ...dataSource.options,
+      logger: new SlowStatementLog(lines),
+      maxQueryExecutionTime: 20,
+    });
+    await logged.initialize();
+    await logged.query('select\n  pg_sleep(0.05)').finally(() => logged.destroy());
+    expect(lines.logged).toEqual([expect.stringMatching(/^took \d+ ms: select pg_sleep\(0\.05\)$/)]);
   });
 
   it('waits for another instance, logs who holds the lock, and gives up without keeping it (F15)', async () => {
