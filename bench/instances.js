@@ -27,23 +27,26 @@ function environmentFor(databaseUrl, directory) {
   };
 }
 
-/** Starts an instance and waits until it is ready. */
-async function startInstance(environment, { measured, pinned, profile }) {
+/**
+ * Starts an instance and waits until it is ready.
+ * @param options.dist compiled service, by default of this tree
+ * @param options.withinMs time to wait, by default 30 s
+ */
+async function startInstance(environment, options) {
+  const { measured, pinned, profile, dist = DIST, stdout = 'ignore', withinMs = READY_WITHIN_MS } = options;
   const port = await freePort();
   const profiling = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${path.resolve(profile)}`];
-  const options = {
+  const start = performance.now();
+  const child = startNode([...profiling, path.join(dist, 'main.js')], {
     measured,
     pinned,
     env: { ...environment, PORT: String(port) },
     cwd: environment.DATA_DIR,
-    stdout: 'ignore',
-  };
-  const start = performance.now();
-  const child = startNode([...profiling, path.join(DIST, 'main.js')], options);
+    stdout,
+  });
   const url = `http://127.0.0.1:${port}`;
   while (!(await fetch(`${url}/health/ready`).catch(() => ({ ok: false }))).ok) {
-    if (child.exitCode !== null || performance.now() - start > READY_WITHIN_MS)
-      throw new Error('the service does not start');
+    if (child.exitCode !== null || performance.now() - start > withinMs) throw new Error('the service does not start');
     await delay(20);
   }
   return { child, url, readyMs: Math.round(performance.now() - start) };

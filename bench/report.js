@@ -140,4 +140,4 @@ async function machine(client, { pinned, embedded, users }) {
   ].join('\n');
 }
 
-module.exports = { comparison, count, machine, quantile, sample, table, target };
+module.exports = { comparison, count, grid, machine, median, quantile, sample, table, target };

@@ -18,7 +18,12 @@ let finishing = null;
 
 function finish() {
   finishing ??= (async () => {
-    for (const step of undo.reverse()) await step().catch((error) => console.error(error));
+    for (const step of undo.reverse())
+      try {
+        await step();
+      } catch (error) {
+        console.error(error);
+      }
   })();
   return finishing;
 }
@@ -27,8 +32,13 @@ function tell(text) {
   if (finishing === null) console.error(text);
 }
 
-/** Creates a migrated, empty database. */
-async function startDatabase(directory) {
+/** Adds a cleanup step. */
+function atEnd(step) {
+  undo.push(step);
+}
+
+/** Creates a database without tables. */
+async function createDatabase(directory) {
   let server = process.env.BENCH_DATABASE_URL;
   const embedded = server === undefined;
   if (embedded) {
@@ -49,13 +59,19 @@ async function startDatabase(directory) {
   undo.push(() => run(`drop database if exists ${name} with (force)`));
   const url = new URL(server);
   url.pathname = `/${name}`;
+  return { url: url.href, embedded };
+}
+
+/** Creates a migrated, empty database. */
+async function startDatabase(directory) {
+  const { url, embedded } = await createDatabase(directory);
   const { migrateDatabase } = require(path.join(DIST, 'database', 'migrate.js'));
-  await migrateDatabase(url.href);
-  const client = new Client({ connectionString: url.href });
+  await migrateDatabase(url);
+  const client = new Client({ connectionString: url });
   client.on('error', () => undefined);
   await client.connect();
   undo.push(() => client.end());
-  return { url: url.href, client, embedded };
+  return { url, client, embedded };
 }
 
 /** Measures one round of a load, with the CPU time of its process. */
@@ -135,4 +151,4 @@ function run(main) {
   );
 }
 
-module.exports = { chosen, measure, measureRounds, prepare, run, tell };
+module.exports = { atEnd, chosen, createDatabase, measure, measureRounds, prepare, run, tell };
