@@ -6,7 +6,7 @@
 const LAYERS = [
   ['common'],
   ['config'],
-  ['embedded-postgres'],
+  ['embedded-postgres', 'metrics'],
   ['database', 'access'],
   ['events', 'jobs', 'mail', 'idempotency'],
   ['roles', 'api-keys', 'rate-limits', 'operations', 'credentials'],
@@ -22,7 +22,7 @@ const LAYERS = [
 const OPEN = ['common', 'config', 'access'];
 /** Access to the database, for repositories. */
 const DATABASE = '^src/database/database\\.ts$';
-const PUBLIC_FILES = String.raw`(\.(module|service|events|dto|decorator|interceptor|sql)|/user-fields)\.ts$`;
+const PUBLIC_FILES = String.raw`(\.(module|service|events|dto|decorator|interceptor|sql|metrics)|/user-fields)\.ts$`;
 
 const folders = (names) => `^src/(${names.join('|')})/`;
 const ROOT_FILES = '^src/[^/]+$';
@@ -55,8 +55,8 @@ module.exports = {
     ),
     rule(
       'features-by-public-files',
-      'Across features, import only *.module, *.service, *.events, *.dto, *.sql, *.decorator, *.interceptor ' +
-        'and user-fields. A repository, entity or controller is private to its feature.',
+      'Across features, import only *.module, *.service, *.events, *.dto, *.sql, *.metrics, *.decorator, ' +
+        '*.interceptor and user-fields. A repository, entity or controller is private to its feature.',
       { path: '^src/([^/]+)/', pathNot: '^src/cli/' },
       { path: '^src/[^/]+/', pathNot: ['^src/$1/', folders(OPEN), PUBLIC_FILES, DATABASE] },
     ),

@@ -14,6 +14,7 @@ import { HealthModule } from './health/health.module';
 import { JobsModule } from './jobs/jobs.module';
 import { ApiKeysModule } from './api-keys/api-keys.module';
 import { MailModule } from './mail/mail.module';
+import { MetricsModule } from './metrics/metrics.module';
 import { OperationsModule } from './operations/operations.module';
 import { RateLimitsModule } from './rate-limits/rate-limits.module';
 import { RecoveryModule } from './recovery/recovery.module';
@@ -35,6 +36,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         ConfigModule.forRoot(config),
+        MetricsModule,
         DatabaseModule,
         EventsModule,
         JobsModule,

@@ -15,6 +15,7 @@ import { registerBodyParsers } from './common/http/body-parsers';
 import { destroyLater, limitReceiving, type ReceivingLimits } from './common/http/receiving';
 import { uploadMaxBytes } from './common/http/upload';
 import { problemHeaders, toProblem } from './common/http/problem';
+import { createRequestCounter } from './common/http/http.metrics';
 import { Drain } from './common/http/drain';
 import { traceIdOf } from './common/http/trace-id';
 import { createAccessLog, createLogger, NestLog } from './common/log';
@@ -23,6 +24,8 @@ import { type Config, serviceUrl } from './config/config';
 import { Notifications } from './database/notifications.service';
 import { awaitOwnChanges } from './database/own-changes';
 import { docsPolicy, setupDocs } from './docs/docs.setup';
+import { serveMetrics } from './metrics/metrics-route';
+import { MetricsService } from './metrics/metrics.service';
 
 /**
  * Headers of every response.
@@ -99,6 +102,8 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
     });
   app.setGlobalPrefix(config.BASE_PATH);
   setupDocs(app, config.BASE_PATH);
+  if (config.METRICS_TOKEN !== undefined)
+    serveMetrics(fastify, `${config.BASE_PATH}/metrics`, config.METRICS_TOKEN, app.get(MetricsService));
   await app.init();
   allowed.register();
   await fastify.ready();
@@ -153,21 +158,25 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
   const headers = securityHeadersOf(config);
   const docs = `${config.BASE_PATH}/docs`;
   const accessLog = createAccessLog(config.LOG_LEVEL);
+  const countRequest = createRequestCounter(config.BASE_PATH);
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id);
     if (request.url.startsWith(docs)) void reply.header('content-security-policy', docsPolicy);
     done();
   });
   fastify.addHook('onResponse', (request, reply, done) => {
-    const { actor, errorCode: code } = request;
+    const { actor, errorCode: code, method } = request;
+    const { url: route } = request.routeOptions;
+    const ms = reply.elapsedTime;
+    countRequest(method, route, reply.statusCode, ms);
     accessLog({
       reqId: request.id,
       trace_id: traceIdOf(request.headers),
-      method: request.method,
-      route: request.routeOptions.url,
+      method,
+      route,
       status: reply.statusCode,
       code,
-      ms: Math.round(reply.elapsedTime),
+      ms: Math.round(ms),
       ip: request.ip,
       ...(actor?.actor_type === 'key' ? { key_id: actor.user_id } : { user_id: actor?.user_id }),
     });

@@ -11,10 +11,12 @@ import { logLine } from './common/log-line';
 import { writeNow } from './common/log-stream';
 import { lowerPoolPriority } from './common/pool-priority';
 import { name, version } from './common/project';
-import { type Config, loadConfig, serviceUrl, withDatabase } from './config/config';
+import { type Config, ConfigError, loadConfig, serviceUrl, withDatabase } from './config/config';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/embedded-postgres';
 import { prepareDatabase } from './database/prepare';
 import { storeAddress } from './config/running-address';
+import { startMetricsServer } from './metrics/metrics-server';
+import { MetricsService } from './metrics/metrics.service';
 import { explainStartFault, withoutInput } from './start-fault';
 
 /**
@@ -62,9 +64,18 @@ async function serve(config: Config): Promise<void> {
   app = await createApp(config);
   const administrators = app.get(FirstAdministrator);
   if (config.ADMIN_PASSWORD !== undefined) await administrators.ensure();
+  await serveMetrics(config, app.get(MetricsService));
   await app.listen({ port: config.PORT, host: config.HOST, backlog });
   if (config.embedded) storeAddress(config);
   announce(config, await administrators.ensure());
+}
+
+/** Serves the metrics on `METRICS_PORT`, if set, until the process exits. */
+async function serveMetrics({ METRICS_PORT: port, HOST: host }: Config, metrics: MetricsService): Promise<void> {
+  if (port === undefined) return;
+  await startMetricsServer({ port, host }, () => metrics.render()).catch((error: Error) => {
+    throw new ConfigError([`METRICS_PORT: ${error.message}`]);
+  });
 }
 
 /**

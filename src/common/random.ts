@@ -1,4 +1,4 @@
-import { createHash, createHmac, type Hmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, createHmac, type Hmac, hkdfSync, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { v7 } from 'uuid';
 
 /**
@@ -22,6 +22,14 @@ export function mintToken(): string {
 /** Returns the SHA-256 of a random token, for storage. Not for passwords, which need Argon2id. */
 export function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
+}
+
+/**
+ * Returns whether two random secrets are the same. Takes the same time wherever they differ, and
+ * for any length of the expected secret (CWE-208).
+ */
+export function isSameSecret(given: string, expected: string): boolean {
+  return timingSafeEqual(hashToken(given), hashToken(expected));
 }
 
 /** Derives a 256-bit key for one purpose from `APP_SECRET` (HKDF-SHA256, RFC 5869). */

@@ -112,6 +112,15 @@ const wrong: [string, Record<string, string>, string[]][] = [
   ['a page without a token', { RESET_PAGE_URL: 'https://portal.example.net/reset' }, ['RESET_PAGE_URL']],
   ['a portal that is not a URL', { PORTAL_URL: 'portal.example.net' }, ['PORTAL_URL']],
   ['a shutdown delay above five minutes', { SHUTDOWN_DELAY_SECONDS: '301' }, ['SHUTDOWN_DELAY_SECONDS']],
+  ['metrics on the port of the service', { PORT: '8080', METRICS_PORT: '8080' }, ['METRICS_PORT']],
+  ['metrics on any free port', { METRICS_PORT: '0' }, ['METRICS_PORT']],
+  ['a weak metrics token', { METRICS_TOKEN: 'prometheus' }, ['METRICS_TOKEN', 'METRICS_TOKEN']],
+  ['the secret as metrics token', { APP_SECRET: appSecret, METRICS_TOKEN: appSecret }, ['METRICS_TOKEN']],
+  [
+    'a metrics token and its file',
+    { METRICS_TOKEN: `${appSecret}-2`, METRICS_TOKEN_FILE: '/nowhere/not-to-be-shown' },
+    ['METRICS_TOKEN_FILE'],
+  ],
   ['a free port without a public URL', { PORT: '0' }, ['PUBLIC_URL']],
   [
     'many faults at once',

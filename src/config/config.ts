@@ -99,7 +99,15 @@ function crossFaults(values: Settings): string[] {
   if (values.LOCKOUT_HARD_LIMIT < values.LOCKOUT_THRESHOLD)
     faults.push('LOCKOUT_HARD_LIMIT: must be at least LOCKOUT_THRESHOLD');
   if (values.PORT === 0 && values.PUBLIC_URL === undefined) faults.push('PUBLIC_URL: must be set when PORT is 0');
+  if (values.METRICS_PORT !== undefined && values.METRICS_PORT === values.PORT)
+    faults.push('METRICS_PORT: must differ from PORT');
+  if (values.METRICS_TOKEN !== undefined && secretsOf(values).includes(values.METRICS_TOKEN))
+    faults.push('METRICS_TOKEN: must differ from APP_SECRET, because monitoring systems store it');
   return faults;
+}
+
+function secretsOf({ APP_SECRET, APP_SECRET_PREVIOUS }: Settings): (string | undefined)[] {
+  return [APP_SECRET, APP_SECRET_PREVIOUS];
 }
 
 /**

@@ -205,6 +205,13 @@ export const settings = z.object({
       'Time from SIGTERM until the listener closes: the service is not ready, but still handles requests ' +
         '(5 in the image, docs/operations.md)',
     ),
+  METRICS_PORT: integer(1, 65_535)
+    .optional()
+    .describe('Port that serves `/metrics` for Prometheus to everyone who reaches it; unset: no such port'),
+  METRICS_TOKEN: secret().describe(
+    'Secret of at least 32 bytes with which `/metrics` on `PORT` can be read as `Authorization: Bearer …`; ' +
+      'unset: no such path',
+  ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
@@ -227,4 +234,5 @@ export const secretSettings = [
   'APP_SECRET_PREVIOUS',
   'SMTP_URL',
   'ADMIN_PASSWORD',
+  'METRICS_TOKEN',
 ] as const satisfies (keyof Settings)[];

@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { metricsType } from './metrics.service';
+
+const limits = { headersTimeout: 5_000, requestTimeout: 5_000, maxHeaderSize: 16_384 };
+const connectionsMax = 50;
+const methods = ['GET', 'HEAD'];
+const headers = { 'content-type': metricsType, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+
+/**
+ * Serves `/metrics` on a port of its own, without authentication.
+ * The server is independent of the requests of the service, so it also responds while the service
+ * stops.
+ * @param render renders the metrics
+ * @throws if the port is taken
+ */
+export async function startMetricsServer(
+  { port, host }: { port: number; host: string },
+  render: () => Promise<string>,
+): Promise<void> {
+  const server = createServer(limits, (request, response) => void respond(request, response, render));
+  server.maxConnections = connectionsMax;
+  server.listen({ port, host });
+  await once(server, 'listening');
+}
+
+async function respond(
+  { method = '', url = '' }: IncomingMessage,
+  response: ServerResponse,
+  render: () => Promise<string>,
+): Promise<void> {
+  if (url.split('?')[0] !== '/metrics') return void response.writeHead(404).end();
+  if (!methods.includes(method)) return void response.writeHead(405, { allow: methods.join(', ') }).end();
+  try {
+    response.writeHead(200, headers).end(await render());
+  } catch {
+    response.writeHead(500).end();
+  }
+}
