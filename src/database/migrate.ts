@@ -16,6 +16,8 @@ const attemptsMax = 30;
 /** Duration of a statement that is logged. */
 const slowMs = 500;
 const retryAfterMs = 1_000;
+/** Months for which partitions of the audit log exist in advance. */
+const monthsAhead = 3;
 const silent: StartLog = { log: () => undefined, warn: () => undefined };
 
 /**
@@ -23,6 +25,7 @@ const silent: StartLog = { log: () => undefined, warn: () => undefined };
  * `transaction = false`: after a fault, these start again and skip what is done.
  * Instances that start at the same time wait for each other, so that each migration runs once.
  * A migration waits for table locks for 2 s at a time, because requests queue behind it.
+ * Then adds the partitions of the coming months, so that the service can record events.
  * @param url direct connection, not through a pooler: the lock belongs to a session
  * @throws DatabaseFault if a migration failed
  */
@@ -36,6 +39,9 @@ export async function migrateDatabase(url: string, log: StartLog = silent): Prom
     }).initialize();
     try {
       await runPending(dataSource, log);
+      await untilUnlocked('the creation of partitions', log, () =>
+        dataSource.query('select events_add_months($1)', [monthsAhead]),
+      );
     } finally {
       await dataSource.destroy();
     }

@@ -13,9 +13,17 @@ const columnsOf = (catalogue: string, row: string) => `(
         and refobjsubid > 0
     )`;
 
+/** The enabled triggers of a partition. */
+const triggersOf = (partition: string) => `(
+      select string_agg(tgname, ', ' order by tgname)
+      from pg_trigger
+      where tgrelid = ${partition} and tgenabled in ('O', 'A')
+    )`;
+
 /**
  * Reads tables, columns, indexes, constraints, triggers and functions of the current schema, and
  * the applied migrations. An invalid index and a disabled trigger count as missing.
+ * Partitions differ by month: of each, only the triggers are compared.
  * Reads properties from the catalogue instead of definitions as SQL, because other versions of
  * PostgreSQL may write definitions differently.
  */
@@ -23,7 +31,8 @@ export const schemaObjects = `
   with tables as (
     select oid as table_id, relname as table_name
     from pg_class
-    where relnamespace = current_schema()::regnamespace and relkind = 'r' and ${isOwn('pg_class', 'oid')}
+    where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
+      and ${isOwn('pg_class', 'oid')}
   )
   select format('table %s', table_name) as name, '' as properties
   from tables
@@ -73,6 +82,13 @@ export const schemaObjects = `
   from tables
   join pg_trigger on tgrelid = table_id
   where not tgisinternal and tgenabled in ('O', 'A')
+  union all
+  select
+    format('partitions of %s', table_name),
+    string_agg(distinct coalesce(${triggersOf('inhrelid')}, 'no triggers'), '; ')
+  from tables
+  join pg_inherits on inhparent = table_id
+  group by table_name
   union all
   select format('function %s', p.oid::regprocedure), format('%s, body %s', prorettype::regtype, md5(prosrc))
   from pg_proc p

@@ -34,6 +34,7 @@ export type UserStatus = (typeof userStatuses)[number];
 @Index('users_roles_idx', { synchronize: false })
 @Index('users_attributes_idx', { synchronize: false })
 @Index('users_deleted_at_idx', { synchronize: false })
+@Index('users_purge_idx', { synchronize: false })
 export class UserEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'users_pkey' }) user_id!: string;
   @Column('text') user_type!: UserType;

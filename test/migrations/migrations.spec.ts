@@ -152,7 +152,7 @@ describe('the migrations', () => {
     expect(drift.upQueries.map(({ query }) => query)).toEqual([]);
     expect(drift.downQueries).toHaveLength(0);
     // Control: the same comparison finds a difference, so it does read this database.
-    await client.query('drop index events_target_id_idx; alter table users alter column phone set not null');
+    await client.query('drop index keys_created_at_idx; alter table users alter column phone set not null');
     expect((await dataSource.driver.createSchemaBuilder().log()).upQueries.length).toBeGreaterThan(1);
   });
 

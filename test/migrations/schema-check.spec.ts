@@ -32,6 +32,7 @@ describe('the check of the schema', () => {
       create unique index users_name_key on users (name);
       drop table rate_limits;
       alter table events disable trigger events_no_truncate;
+      alter table events_first disable trigger events_append_only;
       alter table users alter column phone set not null;
       create or replace function search_text(value text) returns text language sql as 'select value'`);
     const error = await checkSchema(database.url, lines).catch((fault: Error) => fault.message.split('\n'));
@@ -46,6 +47,7 @@ describe('the check of the schema', () => {
       '  - index events_target_id_idx on events: missing',
       '  - index rate_limits_ends_at_idx on rate_limits: missing',
       '  - index users_name_key on users: differs',
+      '  - partitions of events: differs',
       '  - table rate_limits: missing',
       '  - trigger events_no_truncate on events: missing',
     ]);
