@@ -21,7 +21,7 @@ export class PartitionEvents1795200032000 implements MigrationInterface {
       `alter table events add constraint events_first_range check (occurred_at < '${boundary}') not valid`,
     ]);
     await runner.query('alter table events validate constraint events_first_range');
-    await briefly(runner, [appendOnly, addMonths, removeExpired, ...swap(boundary), 'select events_add_months(3)']);
+    await briefly(runner, [appendOnly, addMonths, removeExpired, ...swap(boundary), 'select events_add_months()']);
   }
 
   /** Copies all events into one table. Writers wait. */
@@ -118,7 +118,7 @@ const merge = [
  * changes of its schema.
  */
 const addMonths = `
-  create or replace function events_add_months(ahead integer) returns integer language plpgsql as $$
+  create or replace function events_add_months(ahead integer default 3) returns integer language plpgsql as $$
   declare
     -- Months without a time zone are months in UTC.
     month timestamp := date_trunc('month', (now() - interval '1 day') at time zone 'UTC');

@@ -18,6 +18,24 @@ from (
     null::integer as version
 ) target;
 
+-- insertMany(eventBase, [ { id: user_id, carrier_id: 'c1' } ])
+insert into events (
+  event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
+  target_id, carrier_id, changes, target_version
+)
+select
+  $1, $2::uuid, $3, $4, $5::uuid, $6::uuid,
+  $7::inet, $8,
+  target.id, target.carrier_id, target.changes, target.version
+from (
+  select
+    id,
+    carrier_id,
+    '{}'::jsonb as changes,
+    null::integer as version
+  from jsonb_to_recordset($9::jsonb) as row (id uuid, carrier_id text)
+) target;
+
 -- list(administrator, {})
 select
   events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type,
@@ -26,6 +44,7 @@ select
   (events.occurred_at)::text as cursor_value
 from events
 where true
+  and events.occurred_at > now() - interval '9600 hours'
 order by events.occurred_at desc, events.event_id desc
 limit 51;
 
@@ -70,6 +89,7 @@ from (
   from events raw
 ) events
 where ('carrier' = 'carrier' and events.carrier_id = $5::text)
+  and events.occurred_at > now() - interval '9600 hours'
   and (events.event_type = $6::text)
 order by events.occurred_at asc, events.event_id asc
 limit $7;
@@ -130,10 +150,25 @@ where (
   ('carrier' = 'carrier' and events.carrier_id = any($9::text[]))
   or (events.target_id = $10::uuid and events.target_type in ('user', 'login'))
 )
+  and events.occurred_at > now() - interval '9600 hours'
   and (events.ip <<= $11::inet)
   and events.occurred_at > $12::timestamptz
 order by events.occurred_at desc, events.event_id desc
 limit $13;
+
+-- list(administrator, { event_id: '01a2035f-8a2f-7897-9812-3de3119431c7', count: 'none' })
+select
+  events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type,
+  events.target_type, events.target_id, events.carrier_id, events.operation_id, events.session_id,
+  host(events.ip) as ip, events.request_id, events.changes,
+  (events.occurred_at)::text as cursor_value
+from events
+where true
+  and events.occurred_at > now() - interval '9600 hours'
+  and (events.event_id = $1::uuid
+    and events.occurred_at between $2::timestamptz and $3::timestamptz)
+order by events.occurred_at desc, events.event_id desc
+limit $4;
 
 -- eraseUsers([ user_id ])
 select set_config('carrier_identity.erasing', 'on', true);
@@ -179,3 +214,9 @@ where target_id = any($2::uuid[] || array(
     else target_type in ('user', 'login') and target_id = any($5::uuid[])
   end;
 select set_config('carrier_identity.erasing', 'off', true);
+
+-- addMonths()
+select events_add_months();
+
+-- removeOld(400, 5000)
+select events_remove_expired($1::integer, $2::integer) as removed;

@@ -20,8 +20,9 @@ where job.delay_seconds is null
       and waiting.run_at <= now() + job.delay_seconds * interval '1 second'
   );
 
--- remove('example')
-select graphile_worker.remove_job($1);
+-- remove([ 'example' ])
+select count(graphile_worker.remove_job(key))
+from unnest($1::text[]) key;
 
 -- runNow('00000000-0000-8000-8000-0000000000ff')
 select id

@@ -193,14 +193,43 @@ where undo_of = $1::uuid;
 -- remove(operation_id)
 DELETE FROM "operations" WHERE "operation_id" = $1;
 
+-- findTimes(operation_id)
+select created_at as began_at, finished_at as ended_at
+from operations
+where operation_id = $1::uuid
+  and finished_at is not null;
+
+-- removeOld(90, 100)
+delete from operations
+where operation_id in (
+  select operation_id
+  from operations
+  where finished_at <= now() - make_interval(hours => 24 * $1::integer)
+    and created_at <= now() - make_interval(hours => 24 * $2::integer)
+    and not exists (
+      select
+      from operations undo
+      where undo.operation_id = operations.undone_by
+        and undo.finished_at is null
+    )
+  order by created_at, operation_id
+  limit $3::integer
+  for update skip locked
+)
+returning 1;
+
 -- eraseValues([ 'name', 'email' ], [ 'user@example.com' ])
+with erased as materialized (
+  select ' ' || regexp_replace(lower(value), '[^[:alnum:]]+', ' ', 'g') || ' ' as words
+  from unnest($1::text[]) as value
+)
 update operations
 set request = jsonb_set(request, '{filters}', (
-  select jsonb_object_agg(filter.key, case when filter.key ~ $1::text
+  select jsonb_object_agg(filter.key, case when filter.key ~ $2::text
     and exists (
       select 1
-      from unnest($2::text[]) as value
-      where strpos(' ' || regexp_replace(lower(filter.value), '[^[:alnum:]]+', ' ', 'g') || ' ', ' ' || regexp_replace(lower(value), '[^[:alnum:]]+', ' ', 'g') || ' ') > 0
+      from (select ' ' || regexp_replace(lower(filter.value), '[^[:alnum:]]+', ' ', 'g') || ' ' as words offset 0) shown
+      join erased on strpos(shown.words, erased.words) > 0
     ) then '(erased)' else filter.value end)
   from jsonb_each_text(request -> 'filters') filter
 ))
@@ -210,7 +239,7 @@ where exists (
   where filter.key ~ $3::text
     and exists (
       select 1
-      from unnest($4::text[]) as value
-      where strpos(' ' || regexp_replace(lower(filter.value), '[^[:alnum:]]+', ' ', 'g') || ' ', ' ' || regexp_replace(lower(value), '[^[:alnum:]]+', ' ', 'g') || ' ') > 0
+      from (select ' ' || regexp_replace(lower(filter.value), '[^[:alnum:]]+', ' ', 'g') || ' ' as words offset 0) shown
+      join erased on strpos(shown.words, erased.words) > 0
     )
 );

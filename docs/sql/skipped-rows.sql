@@ -61,5 +61,7 @@ with old as (
     delete from operation_skipped
       using old
     where operation_skipped.operation_id = old.operation_id
+    returning 1
   )
-select operation_id from old;
+select count(*)::integer as removed
+from removed;

@@ -30,30 +30,33 @@ select
   coalesce(array_agg(user_id), '{}') as user_ids
 from fixed;
 
--- fix({ undo_of: operation_id, undos: [ other_id ] }, 'seed', 1000)
+-- fix({ undo_of: operation_id, times: times, undos: [ other_id ] }, 'seed', 1000)
 with
   matching as materialized (
     select target_id as user_id
     from events
     where operation_id = $1::uuid
       and event_type in ('user.changed', 'user.deleted')
+      and events.occurred_at >= $2::timestamptz
+      and events.occurred_at <= $3::timestamptz
     except
     select target_id
     from events
-    where operation_id = any($2::uuid[])
+    where operation_id = any($4::uuid[])
       and event_type in ('user.changed', 'user.restored')
+      and events.occurred_at >= $5::timestamptz
   ),
   fixed as materialized (
     select user_id
     from matching
-    limit $3::integer
+    limit $6::integer
   )
 select
   count(*)::integer as count,
   coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($4::text, $5::bigint)
+    user_id, hashtextextended($7::text, $8::bigint)
   )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($6::text, $7::bigint)
+    user_id, hashtextextended($9::text, $10::bigint)
   )), 0)::text as digest,
   now() as fixed_at,
   coalesce(array_agg(user_id), '{}') as user_ids

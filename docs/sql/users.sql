@@ -1046,7 +1046,7 @@ select
   array(select id from changed where shut_out) as shut_out_ids,
   (select changes from changed limit 1) as changes;
 
--- apply(administrator, { action: { kind: 'undo', operation_id: operation_id, restores: true }, g...
+-- apply(administrator, { action: { kind: 'undo', operation_id: operation_id, times: times, resto...
 with
   -- found: the users, each with the code of the rule that forbids the action, and whether the
   -- action would change the user.
@@ -1160,13 +1160,15 @@ with
         where operation_id = $12::uuid
           and target_id = users.user_id
           and event_type in ('user.changed', 'user.deleted')
+          and events.occurred_at >= $13::timestamptz
+          and events.occurred_at <= $14::timestamptz
         offset 0
       ) before
       cross join lateral jsonb_populate_record(
         users,
         (select jsonb_object_agg(key, value -> 'before') from jsonb_each(before.changes))
       ) restored
-      where users.user_id = any($13::uuid[])
+      where users.user_id = any($15::uuid[])
         and true
       order by users.user_id for update of users
     ) users
@@ -1262,8 +1264,8 @@ with
       target_id, carrier_id, changes, target_version
     )
     select
-      $14, $15::uuid, $16, $17, $18::uuid, $19::uuid,
-      $20::inet, $21,
+      $16, $17::uuid, $18, $19, $20::uuid, $21::uuid,
+      $22::inet, $23,
       target.id, target.carrier_id, target.changes, target.version
     from changed target
   ),
@@ -1274,7 +1276,7 @@ with
     where verdict is not null
     union all
     select user_id, 'user.not_found'
-    from unnest($22::uuid[]) wanted (user_id)
+    from unnest($24::uuid[]) wanted (user_id)
     where user_id not in (select user_id from judged)
   )
 select
@@ -1286,7 +1288,7 @@ select
   ) as skipped_reasons,
   (
     select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
-    from (select * from skipped order by user_id limit $23::integer) first_skipped
+    from (select * from skipped order by user_id limit $25::integer) first_skipped
   ) as skipped,
   array(select id from changed) as changed_ids,
   array(select id from changed where shut_out) as shut_out_ids,
@@ -1496,6 +1498,14 @@ returning
 
 -- isEmpty()
 select 1 from users limit 1;
+
+-- lockDeleted(90, 100)
+select user_id
+from users
+where deleted_at <= now() - make_interval(hours => 24 * $1::integer)
+order by deleted_at, user_id
+limit $2::integer
+for update skip locked;
 
 -- purge([ user_id ])
 delete from users where user_id = any($1::uuid[]);

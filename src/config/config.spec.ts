@@ -102,6 +102,10 @@ const wrong: [string, Record<string, string>, string[]][] = [
   ['a lockout that is shorter at its end', { LOCKOUT_MAX_SECONDS: '10' }, ['LOCKOUT_MAX_SECONDS']],
   ['a lockout that ends before it begins', { LOCKOUT_HARD_LIMIT: '4' }, ['LOCKOUT_HARD_LIMIT']],
   ['more guesses than NIST allows', { LOCKOUT_HARD_LIMIT: '101' }, ['LOCKOUT_HARD_LIMIT']],
+  ['an audit log that is shorter than the undo', { AUDIT_DAYS: '29' }, ['AUDIT_DAYS']],
+  ['an audit log of a day', { AUDIT_DAYS: '1' }, ['AUDIT_DAYS']],
+  ['operations that end before their undo', { OPERATION_DAYS: '29' }, ['OPERATION_DAYS']],
+  ['a negative number of days', { DELETED_USER_DAYS: '-1' }, ['DELETED_USER_DAYS']],
   ['a secret file that does not exist', { APP_SECRET_FILE: '/nowhere/not-to-be-shown' }, ['APP_SECRET_FILE']],
   ['an empty secret file', { ADMIN_PASSWORD_FILE: '/dev/null' }, ['ADMIN_PASSWORD_FILE']],
   [

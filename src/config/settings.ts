@@ -14,6 +14,11 @@ const integer = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 const seconds = (fallback: number, max = 31_536_000) => integer(1, max).default(fallback);
+/** Accepts 0, for ever, or a number of days. */
+const days = (fallback: number, min = 1) =>
+  integer(0, 36_500)
+    .refine((count) => count === 0 || count >= min, `must be 0 or at least ${min}`)
+    .default(fallback);
 const perMinute = (fallback: number) => integer(0, 1_000_000).default(fallback);
 const list = (test: (item: string) => boolean, wants: string) =>
   z
@@ -64,6 +69,9 @@ const pageUrl = z
  * verifies tokens at least this long.
  */
 export const accessTokenLifeMaxSeconds = 3_600;
+
+/** Days for which an operation can be undone. An undo reads the operation and its events. */
+export const undoDays = 30;
 
 /** Maximum number of wrong passwords in a row (NIST SP 800-63B §3.2.2). */
 const lockoutFailuresMax = 100;
@@ -181,6 +189,16 @@ export const settings = z.object({
     ),
   REQUESTS_PER_ADDRESS_PER_MINUTE: perMinute(600).describe(
     'Maximum number of requests without a valid token per address and minute; 0 = no limit',
+  ),
+  DELETED_USER_DAYS: days(90).describe(
+    'Days after which deleted users are purged, with their values in the audit log; 0 = never',
+  ),
+  AUDIT_DAYS: days(400, undoDays).describe(
+    'Days after which events of the audit log are no longer listed, and removed; ' +
+      `0 = never, otherwise at least ${undoDays}, because an undo reads them`,
+  ),
+  OPERATION_DAYS: days(90, undoDays).describe(
+    `Days after which finished operations are removed; 0 = never, otherwise at least ${undoDays}, for the undo`,
   ),
   RESET_PAGE_URL: pageUrl.describe(
     'Page of a portal for setting a password, with `{token}`; unset: the page of the service',

@@ -16,8 +16,6 @@ const attemptsMax = 30;
 /** Duration of a statement that is logged. */
 const slowMs = 500;
 const retryAfterMs = 1_000;
-/** Months for which partitions of the audit log exist in advance. */
-const monthsAhead = 3;
 const silent: StartLog = { log: () => undefined, warn: () => undefined };
 
 /**
@@ -40,7 +38,7 @@ export async function migrateDatabase(url: string, log: StartLog = silent): Prom
     try {
       await runPending(dataSource, log);
       await untilUnlocked('the creation of partitions', log, () =>
-        dataSource.query('select events_add_months($1)', [monthsAhead]),
+        dataSource.query('select events_add_months()'),
       );
     } finally {
       await dataSource.destroy();

@@ -1,8 +1,15 @@
 import { Module } from '@nestjs/common';
+import { JobsModule } from '../jobs/jobs.module';
 import { AuditController } from './audit.controller';
+import { EventPartitions } from './event-partitions.service';
 import { EventsRepository } from './events.repository';
 import { EventsService } from './events.service';
 
 /** The append-only audit log. */
-@Module({ controllers: [AuditController], providers: [EventsService, EventsRepository], exports: [EventsService] })
+@Module({
+  imports: [JobsModule],
+  controllers: [AuditController],
+  providers: [EventsService, EventPartitions, EventsRepository],
+  exports: [EventsService],
+})
 export class EventsModule {}

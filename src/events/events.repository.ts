@@ -1,18 +1,20 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type Actor, identityOf } from '../access/actor';
 import { CursorCodec } from '../common/query/cursor';
 import type { RawQuery } from '../common/query/filter';
 import { parseListQuery } from '../common/query/list-query';
-import { type ListSource, type Page, readPage } from '../common/query/page';
-import { rawSql, sql } from '../common/query/sql';
+import { type Page, readPage } from '../common/query/page';
+import { joinSql, rawSql, sql } from '../common/query/sql';
 import type { Answered } from '../common/times';
+import { CONFIG, type Config } from '../config/config';
 import { Database } from '../database/database';
 import { auditList } from './audit-list';
+import { auditListSql } from './audit-list.sql';
 import type { EventBase } from './event-base';
 import { type Change, impersonalKeys } from './event-catalogue';
 import type { EventEntity } from './event.entity';
 import { recordEventsSql } from './events.sql';
-import { eventsFor, visibleEvents } from './visible-events.sql';
+import { eventsFor, listedEvents, visibleEvents } from './visible-events.sql';
 
 const columns = rawSql(`
   events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type,
@@ -32,6 +34,7 @@ export class EventsRepository {
   constructor(
     private readonly database: Database,
     private readonly cursors: CursorCodec,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** Adds one event. */
@@ -46,17 +49,24 @@ export class EventsRepository {
     await this.database.runPrepared(recordEventsSql(common, target));
   }
 
+  /** Adds one event without changes for each target. */
+  async insertMany(common: EventBase, targets: Omit<NewEventTarget, 'changes'>[]): Promise<void> {
+    const rows = sql`(
+      select
+        id,
+        carrier_id,
+        '{}'::jsonb as changes,
+        null::integer as version
+      from jsonb_to_recordset(${JSON.stringify(targets)}::jsonb) as row (id uuid, carrier_id text)
+    ) target`;
+    await this.database.run(recordEventsSql(common, rows));
+  }
+
   /** Returns one page of the events that the reader may see and the query matches. */
   async list(reader: Actor, query: RawQuery): Promise<Page<Answered<EventEntity>>> {
     const parsed = parseListQuery(query, auditList, identityOf(reader), this.cursors);
-    const source: ListSource = {
-      list: auditList,
-      filter: { spec: auditList.filter, table: 'events' },
-      from: eventsFor(reader),
-      id: 'events.event_id',
-      columns,
-      visible: visibleEvents(reader),
-    };
+    const visible = joinSql([visibleEvents(reader), listedEvents(this.config.AUDIT_DAYS)], '\nand ');
+    const source = { ...auditListSql, from: eventsFor(reader), columns, visible };
     return readPage<Answered<EventEntity>>(this.database.answers, source, parsed, this.cursors);
   }
 
@@ -100,5 +110,25 @@ export class EventsRepository {
         target_version = null
       where ${isAboutUsers}`);
     await run(sql`select set_config('carrier_identity.erasing', 'off', true)`);
+  }
+
+  /**
+   * Adds the partitions of the current and the next three months that are missing. Several
+   * instances may do this at once.
+   */
+  async addMonths(): Promise<void> {
+    await this.database.run(sql`select events_add_months()`);
+  }
+
+  /**
+   * Removes one batch of the events that are older than `days` days, and returns their number, or
+   * null if none is left: a partition that is wholly older, or else up to `max` events of the first
+   * partition. Waits for the lock of the table for at most 200 ms, because writers queue behind it.
+   */
+  async removeOld(days: number, max: number): Promise<number | null> {
+    const [row] = await this.database.run<{ removed: string | null }>(sql`
+      select events_remove_expired(${days}::integer, ${max}::integer) as removed`);
+    const removed = row?.removed ?? null;
+    return removed === null ? null : Number(removed);
   }
 }

@@ -41,6 +41,18 @@ export class EventsService {
     await this.events.insert(eventBase(actor, event_type, { operation_id }), { id, carrier_id, changes });
   }
 
+  /** Records one event without changes for each target. */
+  async recordMany<Type extends EventType>(
+    actor: Actor,
+    event_type: Type,
+    targets: { id: string; carrier_id: string | null }[],
+  ): Promise<void> {
+    await this.events.insertMany(
+      eventBase(actor, event_type),
+      targets.map(({ id, carrier_id }) => ({ id, carrier_id })),
+    );
+  }
+
   /** Returns one page of the events that the actor may see. */
   async list(actor: Actor, query: RawQuery): Promise<Page<Answered<EventResponse>>> {
     const page = await this.events.list(actor, query);

@@ -1,6 +1,21 @@
 import { sql, type SqlFragment } from '../common/query/sql';
 import type { EventBase } from './event-base';
 
+/** Largest expected correction of the database's clock. */
+const clockMarginMs = 3_600_000;
+
+/**
+ * Renders the condition that an event was recorded between two times, so that the partitions of
+ * other months are not read.
+ * @param until null = until now
+ */
+export function recordedBetween(from: Date, until: Date | null): SqlFragment {
+  const isAfter = sql`events.occurred_at >= ${new Date(from.getTime() - clockMarginMs)}::timestamptz`;
+  if (until === null) return isAfter;
+  return sql`${isAfter}
+    and events.occurred_at <= ${new Date(until.getTime() + clockMarginMs)}::timestamptz`;
+}
+
 /**
  * Renders the INSERT that records one event per target.
  * Use it as a data-modifying CTE, so that a change and its events are one statement.

@@ -16,6 +16,13 @@ export function visibleEvents(scope: Scope): SqlFragment {
   });
 }
 
+/** Renders the condition that an event is younger than a number of days; 0 = any age. */
+export function listedEvents(days: number): SqlFragment {
+  if (days === 0) return rawSql('true');
+  // Hours, because days may be longer or shorter in the time zone of the session.
+  return rawSql(`events.occurred_at > now() - interval '${24 * days} hours'`);
+}
+
 /**
  * Renders the table of events as a scope shows it. Address and session are null if the actor of the
  * event is outside the scope. Filters see these nulls too (OWASP ASVS 8.2.3).

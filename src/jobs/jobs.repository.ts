@@ -41,9 +41,11 @@ export class JobsRepository {
         )`);
   }
 
-  /** Removes the waiting job with a key. */
-  async remove(key: string): Promise<void> {
-    await this.database.run(sql`select graphile_worker.remove_job(${key})`);
+  /** Removes the waiting jobs with these keys. */
+  async remove(keys: string[]): Promise<void> {
+    await this.database.run(sql`
+      select count(graphile_worker.remove_job(key))
+      from unnest(${keys}::text[]) key`);
   }
 
   /**

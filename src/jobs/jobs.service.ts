@@ -80,9 +80,9 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     await this.jobs.add(name, jobs);
   }
 
-  /** Cancels the waiting job with a key. */
-  async cancel(key: string): Promise<void> {
-    await this.jobs.remove(key);
+  /** Cancels the waiting jobs with these keys. */
+  async cancel(keys: string[]): Promise<void> {
+    await this.jobs.remove(keys);
   }
 
   /**

@@ -19,9 +19,6 @@ export const skippedLimits: SkippedLimits = { rows: 100_000, bytes: 67_108_864 }
 /** Days for which the skipped rows of a file are kept after the end of the operation. */
 export const skippedDays = 30;
 
-/** Days within which changes and deletions can be undone. */
-export const undoDays = 30;
-
 /**
  * A queue of operations that run one after the other, so that no two operations on the same users
  * interleave. Imports only add users.

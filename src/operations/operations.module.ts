@@ -2,11 +2,11 @@ import { Module } from '@nestjs/common';
 import { EventsModule } from '../events/events.module';
 import { JobsModule } from '../jobs/jobs.module';
 import { OperationBatchesRepository } from './operation-batches.repository';
+import { OperationRetention } from './operation-retention.service';
 import { OperationRunner } from './operation-runner.service';
 import { OperationsController } from './operations.controller';
 import { OperationsRepository } from './operations.repository';
 import { OperationsService } from './operations.service';
-import { SkippedRowRetention } from './skipped-row-retention.service';
 import { SkippedRowsRepository } from './skipped-rows.repository';
 
 /** Provides durable background work on many users. */
@@ -16,7 +16,7 @@ import { SkippedRowsRepository } from './skipped-rows.repository';
   providers: [
     OperationsService,
     OperationRunner,
-    SkippedRowRetention,
+    OperationRetention,
     OperationsRepository,
     OperationBatchesRepository,
     SkippedRowsRepository,

@@ -5,12 +5,12 @@ import type { RawQuery } from '../common/query/filter';
 import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { undoDays } from '../config/settings';
 import { Database } from '../database/database';
 import { OperationBatchEntity } from './operation-batch.entity';
 import { OperationEntity } from './operation.entity';
 import { operationList } from './operation-list';
 import { operationColumns, operationListSql, type OperationReader, visibleOperations } from './operation-list.sql';
-import { undoDays } from './operation-queues';
 import type { SkippedRow } from './operation-skipped.entity';
 
 /** An operation as read from the database. */
@@ -46,6 +46,12 @@ export interface BatchOutcome {
   skipped: Record<string, unknown>[];
   /** skipped rows of a file, to be kept for correction */
   skipped_rows?: SkippedRow[];
+}
+
+/** Beginning and end of an operation. */
+export interface OperationTimes {
+  began_at: Date;
+  ended_at: Date;
 }
 
 /** Renders until when an operation that ends now can be undone; null if it cannot be undone. */
@@ -237,18 +243,62 @@ export class OperationsRepository {
   }
 
   /**
+   * Returns when the events of a finished operation were recorded, or null if the operation is gone
+   * or unfinished.
+   */
+  async findTimes(operation_id: string): Promise<OperationTimes | null> {
+    const [row] = await this.database.run<OperationTimes>(sql`
+      select created_at as began_at, finished_at as ended_at
+      from operations
+      where operation_id = ${operation_id}::uuid
+        and finished_at is not null`);
+    return row ?? null;
+  }
+
+  /**
+   * Removes up to `max` operations that ended at least `days` days ago, with their skipped rows.
+   * Returns their number, or null if there are none. Keeps operations that are being undone.
+   */
+  async removeOld(days: number, max: number): Promise<number | null> {
+    const rows = await this.database.run(sql`
+      delete from operations
+      where operation_id in (
+        select operation_id
+        from operations
+        where finished_at <= now() - make_interval(hours => 24 * ${days}::integer)
+          and created_at <= now() - make_interval(hours => 24 * ${days}::integer)
+          and not exists (
+            select
+            from operations undo
+            where undo.operation_id = operations.undone_by
+              and undo.finished_at is null
+          )
+        order by created_at, operation_id
+        limit ${max}::integer
+        for update skip locked
+      )
+      returning 1`);
+    return rows.length === 0 ? null : rows.length;
+  }
+
+  /**
    * Removes values of purged users from the filters of operations, where a filter contains them as
    * words, without regard to case.
    */
   async eraseValues(fields: readonly string[], values: string[]): Promise<void> {
     const words = (text: SqlFragment) => sql`' ' || regexp_replace(lower(${text}), '[^[:alnum:]]+', ' ', 'g') || ' '`;
+    // OFFSET 0 makes PostgreSQL compute the words of a filter once, not once for each value.
     const isPersonal = sql`filter.key ~ ${`^(q|attributes|${fields.join('|')})([_.]|$)`}::text
           and exists (
             select 1
-            from unnest(${values}::text[]) as value
-            where strpos(${words(rawSql('filter.value'))}, ${words(rawSql('value'))}) > 0
+            from (select ${words(rawSql('filter.value'))} as words offset 0) shown
+            join erased on strpos(shown.words, erased.words) > 0
           )`;
     await this.database.run(sql`
+      with erased as materialized (
+        select ${words(rawSql('value'))} as words
+        from unnest(${values}::text[]) as value
+      )
       update operations
       set request = jsonb_set(request, '{filters}', (
         select jsonb_object_agg(filter.key, case when ${isPersonal} then '(erased)' else filter.value end)

@@ -19,9 +19,10 @@ import {
   toOperationResponse,
   toSkippedRowResponse,
 } from './operations.dto';
-import { type BatchOutcome, OperationsRepository } from './operations.repository';
+import { type BatchOutcome, type OperationTimes, OperationsRepository } from './operations.repository';
 import { SkippedRowsRepository } from './skipped-rows.repository';
 
+export type { OperationTimes } from './operations.repository';
 export { type SkippedLimits, skippedLimits } from './operation-queues';
 export type { SkippedRow } from './operation-skipped.entity';
 export { skippedRowList } from './skipped-row-list';
@@ -217,6 +218,16 @@ export class OperationsService {
   /** Returns the ids of all undos of an operation. Each of them may have restored some users. */
   undosOf(operation_id: string): Promise<string[]> {
     return this.operations.undosOf(operation_id);
+  }
+
+  /**
+   * Returns the beginning and the end of an operation, which limit the search for its events.
+   * @throws operation.not_undoable if the operation is gone or unfinished
+   */
+  async timesOf(operation_id: string): Promise<OperationTimes> {
+    const times = await this.operations.findTimes(operation_id);
+    if (times === null) throw new AppError('operation.not_undoable');
+    return times;
   }
 
   /** Removes values of purged users from the filters of operations. */

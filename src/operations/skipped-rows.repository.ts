@@ -79,11 +79,11 @@ export class SkippedRowsRepository {
   }
 
   /**
-   * Removes the rows of one operation that ended more than `days` days ago. Returns false if no
-   * operation has such rows.
+   * Removes the rows of one operation that ended more than `days` days ago. Returns their number,
+   * or null if no operation has such rows.
    */
-  async removeOld(days: number): Promise<boolean> {
-    const removed = await this.database.run(sql`
+  async removeOld(days: number): Promise<number | null> {
+    const [row] = await this.database.run<{ removed: number }>(sql`
       with old as (
         select operation_id
         from operations
@@ -99,8 +99,10 @@ export class SkippedRowsRepository {
         delete from operation_skipped
         using old
         where operation_skipped.operation_id = old.operation_id
+        returning 1
       )
-      select operation_id from old`);
-    return removed.length > 0;
+      select count(*)::integer as removed
+      from removed`);
+    return row === undefined || row.removed === 0 ? null : row.removed;
   }
 }

@@ -3,7 +3,7 @@ import { type Actor, type Caller, isOneself } from '../access/actor';
 import { CredentialsService } from '../credentials/credentials.service';
 import type { Changes } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
-import { mailNames, originOf, originOfOther } from '../mail/mail.service';
+import { type MailName, mailNames, originOf, originOfOther } from '../mail/mail.service';
 import { type RateLimit, RateLimitsService } from '../rate-limits/rate-limits.service';
 import { mailJob, type MailJob } from './mail-job';
 
@@ -99,8 +99,7 @@ export class UserMailsService {
     if (!isRepeated) {
       await this.credentials.voidTokens([user_id]);
       // A waiting mail was counted for the older address.
-      for (const mail of ['invitation', 'email-confirmation'] as const)
-        await this.jobs.cancel(keyOf({ user_id, mail }));
+      await this.cancel([user_id], ['invitation', 'email-confirmation']);
     }
     if (changes.email !== undefined) await this.invite(user);
     if (email_pending === null) return;
@@ -137,13 +136,16 @@ export class UserMailsService {
 
   /** Cancels the mails whose links a new password voids. */
   async cancelLinks(user_id: string): Promise<void> {
-    for (const mail of ['reset', 'invitation', 'email-confirmation'] as const)
-      await this.jobs.cancel(keyOf({ user_id, mail }));
+    await this.cancel([user_id], ['reset', 'invitation', 'email-confirmation']);
   }
 
-  /** Cancels all mails to a user. */
-  async cancelAll(user_id: string): Promise<void> {
-    for (const mail of mailNames) await this.jobs.cancel(keyOf({ user_id, mail }));
+  /** Cancels all mails to users. */
+  async cancelAll(user_ids: string[]): Promise<void> {
+    await this.cancel(user_ids, mailNames);
+  }
+
+  private async cancel(user_ids: string[], mails: readonly MailName[]): Promise<void> {
+    await this.jobs.cancel(user_ids.flatMap((user_id) => mails.map((mail) => keyOf({ user_id, mail }))));
   }
 
   private async enqueue(job: MailJob): Promise<void> {

@@ -38,9 +38,17 @@ export class BulkChangesService implements OnModuleInit {
 
   private async runBatch(operation: OperationRecord, number: number): Promise<BatchOutcome> {
     const actor = await this.actors.of(operation);
-    const checked = await this.changes.check(actor, actionOf(operation));
+    const checked = await this.changes.check(actor, await this.actionOf(operation));
     const user_ids = await this.operations.userIdsOf(operation.operation_id, number);
     return this.apply(actor, checked, user_ids, operation.operation_id);
+  }
+
+  private async actionOf({ kind, request, undo_of }: OperationRecord): Promise<UserAction> {
+    if (kind === 'change') return { kind, change: request['change'] as object };
+    if (kind === 'delete') return { kind };
+    const operation_id = undo_of ?? '';
+    const times = await this.operations.timesOf(operation_id);
+    return { kind: 'undo', operation_id, times, restores: request['undoes'] === 'delete' };
   }
 
   /** Applies an action to the users of an operation, in the current transaction. */
@@ -74,8 +82,3 @@ export class BulkChangesService implements OnModuleInit {
   }
 }
 
-function actionOf({ kind, request, undo_of }: OperationRecord): UserAction {
-  if (kind === 'change') return { kind, change: request['change'] as object };
-  if (kind === 'delete') return { kind };
-  return { kind: 'undo', operation_id: undo_of ?? '', restores: request['undoes'] === 'delete' };
-}

@@ -5,7 +5,9 @@ import type { Condition } from '../common/query/filter';
 import { filterSql } from '../common/query/filter.sql';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
+import { recordedBetween } from '../events/events.sql';
 import { storeBatchesSql } from '../operations/operation-batches.sql';
+import type { OperationTimes } from '../operations/operations.service';
 import { userFilterSql } from '../users/user-list.sql';
 import { visibleUsers } from '../users/users.sql';
 
@@ -18,6 +20,7 @@ interface MatchingUsers {
 /** The users that an operation changed and that none of its undos restored. */
 interface UndoableUsers {
   undo_of: string;
+  times: OperationTimes;
   undos: string[];
 }
 
@@ -95,15 +98,17 @@ function matchingSql({ scope, conditions }: MatchingUsers): SqlFragment {
           and ${filterSql(conditions, userFilterSql)}`;
 }
 
-function undoableSql({ undo_of, undos }: UndoableUsers): SqlFragment {
+function undoableSql({ undo_of, times, undos }: UndoableUsers): SqlFragment {
   return sql`
         select target_id as user_id
         from events
         where operation_id = ${undo_of}::uuid
           and event_type in ('user.changed', 'user.deleted')
+          and ${recordedBetween(times.began_at, times.ended_at)}
         except
         select target_id
         from events
         where operation_id = any(${undos}::uuid[])
-          and event_type in ('user.changed', 'user.restored')`;
+          and event_type in ('user.changed', 'user.restored')
+          and ${recordedBetween(times.ended_at, null)}`;
 }

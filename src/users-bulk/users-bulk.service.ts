@@ -88,7 +88,8 @@ export class UsersBulkService {
   async undo(actor: Actor, operation_id: string): Promise<OperationResponse> {
     const { kind, finished_at } = await this.operations.get(actor, operation_id);
     if (finished_at === null || kind === 'undo' || kind === 'import') throw new AppError('operation.not_undoable');
-    const checked = await this.changes.check(actor, { kind: 'undo', operation_id, restores: kind === 'delete' });
+    const times = await this.operations.timesOf(operation_id);
+    const checked = await this.changes.check(actor, { kind: 'undo', operation_id, times, restores: kind === 'delete' });
     const operation: OperationRequest = {
       kind: 'undo',
       permission: kind === 'delete' ? 'user:delete' : 'user:update',
@@ -97,7 +98,7 @@ export class UsersBulkService {
     };
     const undo_id = await this.operations.open(actor, operation);
     await this.operations.noteUndone(operation_id, undo_id);
-    const source = { undo_of: operation_id, undos: await this.operations.undosOf(operation_id) };
+    const source = { undo_of: operation_id, times, undos: await this.operations.undosOf(operation_id) };
     const { count, user_ids } = await this.fix(source, undo_id, undo_id);
     if (user_ids === null) return this.operations.accept(actor, undo_id, count);
     return this.applyAtOnce(actor, undo_id, operation, checked, user_ids);

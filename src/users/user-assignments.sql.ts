@@ -1,5 +1,6 @@
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
-import type { UserAction, UserChange } from './user-change';
+import { recordedBetween } from '../events/events.sql';
+import type { UndoAction, UserAction, UserChange } from './user-change';
 import { storedValue, userFields, userFieldsWith } from './user-fields';
 import type { UserEntity } from './user.entity';
 
@@ -97,7 +98,7 @@ function emailAssignments(email: string): Assignment[] {
  * `offset 0` makes the planner look up the event of each user. On stale statistics, the planner
  * would read all events of the operation for each batch (ADR 8).
  */
-export function beforeOperationJoins(operation_id: string): SqlFragment {
+export function beforeOperationJoins({ operation_id, times }: UndoAction): SqlFragment {
   return sql`
         cross join lateral (
           select changes, target_version
@@ -105,6 +106,7 @@ export function beforeOperationJoins(operation_id: string): SqlFragment {
           where operation_id = ${operation_id}::uuid
             and target_id = users.user_id
             and event_type in ('user.changed', 'user.deleted')
+            and ${recordedBetween(times.began_at, times.ended_at)}
           offset 0
         ) before
         cross join lateral jsonb_populate_record(

@@ -1,4 +1,5 @@
 import type { Changes } from '../events/events.service';
+import type { OperationTimes } from '../operations/operations.service';
 import type { Grants } from '../roles/roles.service';
 import type { ChangeFoundUsersRequest, ChangeUserRequest } from './users.dto';
 
@@ -31,6 +32,8 @@ export interface DeleteAction {
 export interface UndoAction {
   kind: 'undo';
   operation_id: string;
+  /** when the operation recorded the values */
+  times: OperationTimes;
   restores: boolean;
 }
 

@@ -138,7 +138,7 @@ function foundSql(actor: Actor, checked: CheckedAction, target: SqlFragment, mod
   const assignments = assignmentsOf(action);
   const undo =
     action.kind === 'undo'
-      ? { columns: rawSql(', before.target_version as version_left'), joins: beforeOperationJoins(action.operation_id) }
+      ? { columns: rawSql(', before.target_version as version_left'), joins: beforeOperationJoins(action) }
       : { columns: sql``, joins: sql`` };
   return sql`-- found: the users, each with the code of the rule that forbids the action, and whether the
     -- action would change the user.

@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../access/actor';
+import { Transactional } from '@nestjs-cls/transactional';
+import { type Actor, systemActor } from '../access/actor';
 import { LoginAttemptsService } from '../credentials/login-attempts.service';
 import { EventsService } from '../events/events.service';
 import { IdempotencyService } from '../idempotency/idempotency.service';
 import { OperationsService } from '../operations/operations.service';
 import { userFieldsWith } from './user-fields';
 import { UserMailsService } from '../user-mails/user-mails.service';
+import type { UserRecord } from './users.dto';
 import { UsersRepository } from './users.repository';
 
 const identifyingFields = userFieldsWith('identifying');
@@ -26,22 +28,43 @@ export class UserPurgeService {
   ) {}
 
   /**
-   * Removes a user, and the personal values in the audit log, the stored responses, and the filters
+   * Removes users, and their personal values in the audit log, the stored responses, and the filters
    * and skipped rows of operations. Requires a transaction.
    */
-  async purge(actor: Actor, user_id: string): Promise<void> {
-    const user = await this.users.findWithDeleted(user_id, actor);
-    if (user === null) return;
-    const localParts = [user.email, user.email_pending].map((address) => address?.split('@')[0] ?? null);
-    const values = identifyingFields.map((field) => user[field]);
-    await this.events.eraseUsers([user_id]);
-    await this.idempotency.eraseUsers([user_id]);
-    await this.operations.eraseValues(identifyingFields, [...values, ...localParts]);
-    await this.operations.eraseRows([user_id, user.name, user.email, user.email_pending, user.phone]);
-    await this.users.purge([user_id]);
-    await this.attempts.remove([user_id]);
+  async purge(actor: Actor, user_ids: string[]): Promise<void> {
+    const users = await this.users.listByIds(user_ids, actor);
+    if (users.length === 0) return;
+    const found = users.map(({ user_id }) => user_id);
+    await this.events.eraseUsers(found);
+    await this.idempotency.eraseUsers(found);
+    await this.operations.eraseValues(identifyingFields, users.flatMap(valuesOf));
+    await this.operations.eraseRows(users.flatMap(identitiesOf));
+    await this.users.purge(found);
+    await this.attempts.remove(found);
     // Queued mails contain addresses.
-    await this.mails.cancelAll(user_id);
-    await this.events.record(actor, 'user.purged', { type: 'user', id: user_id, carrier_id: user.carrier_id });
+    await this.mails.cancelAll(found);
+    const targets = users.map(({ user_id, carrier_id }) => ({ id: user_id, carrier_id }));
+    await this.events.recordMany(actor, 'user.purged', targets);
   }
+
+  /**
+   * Purges up to `max` users who were deleted more than `days` days ago, the first deleted first.
+   * Returns their number, or null if there are none. Skips users that another transaction changes.
+   */
+  @Transactional()
+  async purgeOld(days: number, max: number): Promise<number | null> {
+    const user_ids = await this.users.lockDeleted(days, max);
+    if (user_ids.length === 0) return null;
+    await this.purge(systemActor, user_ids);
+    return user_ids.length;
+  }
+}
+
+function valuesOf(user: UserRecord): (string | null)[] {
+  const localParts = [user.email, user.email_pending].map((address) => address?.split('@')[0] ?? null);
+  return [...identifyingFields.map((field) => user[field]), ...localParts];
+}
+
+function identitiesOf({ user_id, name, email, email_pending, phone }: UserRecord): (string | null)[] {
+  return [user_id, name, email, email_pending, phone];
 }

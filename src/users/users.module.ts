@@ -13,6 +13,7 @@ import { UserChangesService } from './user-changes.service';
 import { UserCreationService } from './user-creation.service';
 import { UserPasswordsService } from './user-passwords.service';
 import { UserPurgeService } from './user-purge.service';
+import { UserRetention } from './user-retention.service';
 import { UsersController } from './users.controller';
 import { UsersRepository } from './users.repository';
 import { UsersService } from './users.service';
@@ -39,6 +40,7 @@ import { UsersService } from './users.service';
     UserChangesService,
     UserPasswordsService,
     UserPurgeService,
+    UserRetention,
   ],
   exports: [UsersService, UserChangesService, UserCreationService, UserPasswordsService, UserPurgeService],
 })

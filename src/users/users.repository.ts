@@ -250,6 +250,21 @@ export class UsersRepository {
     return !(await found());
   }
 
+  /**
+   * Locks up to `max` users who were deleted at least `days` days ago, and returns their ids. Skips
+   * users that another transaction has locked, such as a restore.
+   */
+  async lockDeleted(days: number, max: number): Promise<string[]> {
+    const rows = await this.database.run<{ user_id: string }>(sql`
+      select user_id
+      from users
+      where deleted_at <= now() - make_interval(hours => 24 * ${days}::integer)
+      order by deleted_at, user_id
+      limit ${max}::integer
+      for update skip locked`);
+    return rows.map(({ user_id }) => user_id);
+  }
+
   /** Deletes users with their data. A trigger keeps their ids in `user_tombstones`. */
   async purge(user_ids: string[]): Promise<void> {
     await this.database.run(sql`delete from users where user_id = any(${user_ids}::uuid[])`);

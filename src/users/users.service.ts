@@ -93,7 +93,7 @@ export class UsersService {
   async delete(actor: Actor, user_id: string, versions: number[] | null, purge: boolean): Promise<void> {
     if (purge && !holds(actor.permissions, 'user:purge')) throw new AppError('access.denied');
     await this.apply(actor, user_id, { kind: 'delete', purge, versions });
-    if (purge) await this.purges.purge(actor, user_id);
+    if (purge) await this.purges.purge(actor, [user_id]);
   }
 
   /**

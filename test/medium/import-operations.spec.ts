@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { SkippedRowRetention } from '../../src/operations/skipped-row-retention.service';
+import { OperationRetention } from '../../src/operations/operation-retention.service';
 import { errorsIn } from '../support/imports';
 import { type TestAnswer, TestService } from '../support/service';
 import { ended } from '../support/many-users';
@@ -172,9 +172,9 @@ describe('imports as operations', () => {
         body.operation_id,
         days,
       ]);
-    const retention = service.app.get(SkippedRowRetention, { strict: false });
+    const retention = service.app.get(OperationRetention, { strict: false });
     await age(29);
-    await retention.removeOld();
+    await retention.removeOldRows();
     expect([(await rows()).length, (await download(body.operation_id)).status]).toEqual([1, 200]);
     const { body: audit } = await service.get(
       `/audit/list?operation_id=${body.operation_id}&event_type=operation.skipped_exported`,
@@ -190,7 +190,7 @@ describe('imports as operations', () => {
         'The skipped rows were removed 30 days after the end of the import.',
       ]);
     }
-    await retention.removeOld();
+    await retention.removeOldRows();
     expect(await rows()).toEqual([]);
     expect((await service.get(`/user/operation/${body.operation_id}`, service.admin)).body.skipped).toHaveLength(1);
   });

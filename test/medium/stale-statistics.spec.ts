@@ -107,7 +107,9 @@ describe('plans on statistics from before most users were restored', () => {
     const ids = await someIds();
     const unknown = '018f0000-0000-7000-8000-000000000004';
     await add(unknown, many);
-    const query = sql`select restored.locale from users ${beforeOperationJoins(unknown)}
+    const times = { began_at: new Date(), ended_at: new Date() };
+    const undo = { kind: 'undo' as const, operation_id: unknown, times, restores: false };
+    const query = sql`select restored.locale from users ${beforeOperationJoins(undo)}
       where users.user_id = any(${ids}::uuid[])`;
     expect(await ask(query)).toEqual(Array<object>(many / 100).fill({ locale: 'fr' }));
     expect(await readFor(query, 'events')).toBeLessThan(many / 50);

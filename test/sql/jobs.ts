@@ -3,7 +3,7 @@ import { sqlExamples } from '../support/sql-examples';
 
 export const jobs = sqlExamples(JobsRepository, {
   add: [['mail', [{ payload: { mail: 'password-changed' }, key: 'example', delay_seconds: 60 }]]],
-  remove: [['example']],
+  remove: [[['example']]],
   runNow: [['00000000-0000-8000-8000-0000000000ff']],
   releaseAbandoned: [[600]],
 });

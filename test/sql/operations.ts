@@ -49,5 +49,7 @@ export const operations = sqlExamples(OperationsRepository, {
   noteUndone: [[operation_id, other_id]],
   undosOf: [[operation_id]],
   remove: [[operation_id]],
+  findTimes: [[operation_id]],
+  removeOld: [[90, 100]],
   eraseValues: [[['name', 'email'], ['user@example.com']]],
 });

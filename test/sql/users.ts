@@ -11,6 +11,7 @@ import {
   operation_id,
   other_id,
   sqlExamples,
+  times,
   user_id,
 } from '../support/sql-examples';
 
@@ -21,7 +22,7 @@ const user = named('user', { ...newUserValues(values), user_id: other_id });
 
 const changeOne: UserAction = { kind: 'change', change: { email: 'new@example.com', phone: null }, versions: [1] };
 const changeMany: UserAction = { kind: 'change', change: { status: 'disabled', roles_add: ['dispatcher'] } };
-const undo: UserAction = { kind: 'undo', operation_id, restores: true };
+const undo: UserAction = { kind: 'undo', operation_id, times, restores: true };
 
 export const users = sqlExamples(UsersRepository, {
   find: [
@@ -58,5 +59,6 @@ export const users = sqlExamples(UsersRepository, {
   confirmEmail: [[user_id, 'new@example.com']],
   restore: [[user_id, ['dispatcher']]],
   isEmpty: [[]],
+  lockDeleted: [[90, 100]],
   purge: [[[user_id]]],
 });

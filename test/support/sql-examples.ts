@@ -29,6 +29,12 @@ export const lastNameLike: Condition = named('lastNameLike', {
   value: 'doe',
 });
 
+/** Beginning and end of an operation. */
+export const times = named('times', {
+  began_at: new Date('2026-11-01T12:00:00Z'),
+  ended_at: new Date('2026-11-01T13:00:00Z'),
+});
+
 /** The result of an operation that changed one user and skipped another. */
 export const outcome = named('outcome', {
   processed: 2,

@@ -33,6 +33,8 @@ export interface PageTotal {
 export interface SortSql {
   /** SQL expression, by default the column with the name of the field */
   column?: string;
+  /** set when the table is partitioned by `column` */
+  partitions?: true;
   /**
    * set when `column` belongs to another table: the join, and the copy of the id in that table, so
    * that one index holds both
@@ -197,7 +199,10 @@ function afterSql(source: ListSource, query: ListQuery): SqlFragment[] {
   const beyond = rawSql(descending ? '<' : '>');
   const cast = rawSql(cursorCasts[sort.type]);
   if (after.value === null) return [sql`${id} ${beyond} ${after.id}::uuid`];
-  return [sql`(${rawSql(sort.column)}, ${id}) ${beyond} (${after.value}::${cast}, ${after.id}::uuid)`];
+  const column = rawSql(sort.column);
+  const position = sql`(${column}, ${id}) ${beyond} (${after.value}::${cast}, ${after.id}::uuid)`;
+  // PostgreSQL prunes no partition by a comparison of rows.
+  return sort.partitions === true ? [position, sql`${column} ${beyond}= ${after.value}::${cast}`] : [position];
 }
 
 /**

@@ -1,0 +1,30 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { CONFIG, type Config } from '../config/config';
+import { JobsService } from '../jobs/jobs.service';
+import { RetentionService } from '../jobs/retention.service';
+import { UserPurgeService } from './user-purge.service';
+
+/** Number of users that one short transaction purges. */
+const batchMax = 100;
+
+/** Purges the users who were deleted `DELETED_USER_DAYS` ago, every hour. */
+@Injectable()
+export class UserRetention implements OnModuleInit {
+  constructor(
+    private readonly jobs: JobsService,
+    private readonly retention: RetentionService,
+    private readonly purges: UserPurgeService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  onModuleInit(): void {
+    this.jobs.every('27 * * * *', 'purge-deleted-users', () => this.removeOld());
+  }
+
+  /** Purges deleted users. Until then, they are listed and can be restored. */
+  async removeOld(): Promise<void> {
+    const { DELETED_USER_DAYS } = this.config;
+    if (DELETED_USER_DAYS === 0) return;
+    await this.retention.remove('users', () => this.purges.purgeOld(DELETED_USER_DAYS, batchMax));
+  }
+}
