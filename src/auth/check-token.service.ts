@@ -4,7 +4,7 @@ import { secondsUntil } from '../common/clock';
 import { AppError, invalid } from '../common/errors/app-error';
 import { readFields } from '../common/http/field-rules';
 import { CONFIG, type Config } from '../config/config';
-import { type LiveLogin, LiveLoginsService } from '../logins/live-logins.service';
+import { type LiveLogin, LiveLoginsService, permissionsOf } from '../logins/live-logins.service';
 import { type AccessTokenClaims, AccessTokens } from './access-tokens';
 import { AddressLimitsService } from '../rate-limits/address-limits.service';
 import { CheckTokenRequest, type CheckTokenResponse } from './auth.dto';
@@ -104,7 +104,7 @@ export class CheckTokenService {
     let described = this.described.get(login);
     if (described === undefined) {
       const { user, session } = login;
-      const permissions = user.must_change_password ? [] : login.permissions;
+      const permissions = permissionsOf(login);
       described = JSON.stringify({ user, session, permissions } satisfies Partial<CheckTokenResponse>).slice(1);
       this.described.set(login, described);
     }

@@ -11,7 +11,7 @@ import { toUserResponse, type UserResponse } from '../users/users.dto';
 export interface LiveLogin {
   readonly user: UserResponse;
   readonly session: SessionResponse;
-  /** union of all roles, sorted */
+  /** union of all roles, sorted; see `permissionsOf` */
   readonly permissions: string[];
   readonly may_grant: string[];
   /** whether the last login or refresh was less than an hour ago when the login was read */
@@ -117,6 +117,11 @@ export class LiveLoginsService {
     for (const user_id of this.readsOf.keys()) this.forget(user_id);
     this.bySession.clear();
   }
+}
+
+/** Returns the permissions of a login: none while the user must change the password. */
+export function permissionsOf({ user, permissions }: LiveLogin): string[] {
+  return user.must_change_password ? [] : permissions;
 }
 
 function addTo<Item>(sets: Map<string, Set<Item>>, key: string, item: Item): void {

@@ -5,6 +5,8 @@ import { EventsModule } from '../events/events.module';
 import { SessionsModule } from '../sessions/sessions.module';
 import { UsersModule } from '../users/users.module';
 import { ActivityNotes } from './activity-notes.service';
+import { CurrentUserController } from './current-user.controller';
+import { CurrentUserService } from './current-user.service';
 import { LiveLoginsRepository } from './live-logins.repository';
 import { LiveLoginsService } from './live-logins.service';
 import { LoginsRepository } from './logins.repository';
@@ -14,8 +16,10 @@ import { RememberedActorsService } from './remembered-actors.service';
 /** Logs users in, and keeps live logins in memory. */
 @Module({
   imports: [ApiKeysModule, CredentialsModule, EventsModule, SessionsModule, UsersModule],
+  controllers: [CurrentUserController],
   providers: [
     ActivityNotes,
+    CurrentUserService,
     LiveLoginsService,
     LiveLoginsRepository,
     LoginsService,

@@ -27,7 +27,7 @@ import { ConflictLimitInterceptor } from '../rate-limits/conflict-limit.intercep
 import { UserCreationService } from './user-creation.service';
 import { userFieldsWith } from './user-fields';
 import { userList } from './user-list';
-import { ChangeUserRequest, CreateUserRequest, CurrentUserResponse, UserListResponse, UserResponse } from './users.dto';
+import { ChangeUserRequest, CreateUserRequest, UserListResponse, UserResponse } from './users.dto';
 import { UsersService } from './users.service';
 
 const selfFields = userFieldsWith('self_changeable')
@@ -83,16 +83,6 @@ export class UsersController {
   })
   createUser(@CurrentActor() actor: Actor, @Body() request: CreateUserRequest): Promise<UserResponse> {
     return this.creation.create(actor, request);
-  }
-
-  /** Get the current user */
-  @Get()
-  @Allow(undefined, { duringPasswordChange: true })
-  @Endpoint({
-    answer: { status: 200, type: CurrentUserResponse, description: 'The user, with permissions', headers: etag },
-  })
-  getCurrentUser(@CurrentActor() actor: Actor): Promise<CurrentUserResponse> {
-    return this.users.current(actor);
   }
 
   /** List the users that match a filter */

@@ -14,7 +14,7 @@ import { type AppliedAction, type UserAction, UserChangesService } from './user-
 import { userFieldsWith } from './user-fields';
 import { UserMailsService } from '../user-mails/user-mails.service';
 import { UserPurgeService } from './user-purge.service';
-import { type ChangeUserRequest, type CurrentUserResponse, toUserResponse, type UserResponse } from './users.dto';
+import { type ChangeUserRequest, toUserResponse, type UserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';
 
 export { userFilter } from './user-list';
@@ -38,11 +38,6 @@ export class UsersService {
     const user = await this.users.find(user_id, actor);
     if (user === null) throw new AppError('user.not_found');
     return toUserResponse(user);
-  }
-
-  /** Returns the user of the actor, with the actor's current permissions. */
-  async current(actor: Actor): Promise<CurrentUserResponse> {
-    return { ...(await this.get(actor, actor.user_id)), permissions: actor.permissions };
   }
 
   /** Returns one page of the users within the actor's scope. @throws access.denied */
