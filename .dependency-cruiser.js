@@ -16,7 +16,7 @@ const LAYERS = [
   ['signing-keys', 'users-bulk', 'users-transfer'],
   ['auth'],
   ['recovery', 'docs', 'health'],
-  ['cli'],
+  ['cli', 'cluster'],
 ];
 /** Folders whose files are all public. Of other folders, only PUBLIC_FILES are. */
 const OPEN = ['common', 'config', 'access'];
@@ -104,7 +104,7 @@ module.exports = {
       {
         orphan: true,
         path: '^src/',
-        pathNot: [String.raw`\.(entity|spec)\.ts$`, '^src/(main|cli/.+)\\.ts$', '^src/.+/templates/'],
+        pathNot: [String.raw`\.(entity|spec)\.ts$`, '^src/(main|cluster/worker|cli/.+)\\.ts$', '^src/.+/templates/'],
       },
       {},
     ),

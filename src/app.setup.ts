@@ -215,8 +215,3 @@ function respondToClientError(config: Config, error: Error & { code?: string }, 
   socket.end(`HTTP/1.1 ${problem.status} ${problem.title}\r\n${lines.join('')}\r\n${body}`);
   destroyLater(socket);
 }
-
-/** Returns the URL of the API explorer. */
-export function docsUrl(config: Config): string {
-  return `${serviceUrl(config)}/docs`;
-}

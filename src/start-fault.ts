@@ -1,6 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { AppError } from './common/errors/app-error';
 import { fromDatabaseError, markDriverFault } from './common/errors/database-error';
+import { WorkerFault } from './cluster/worker-fault';
 import { ConfigError } from './config/config';
 import { DatabaseFault } from './database/database-fault';
 import { EmbeddedPostgresError } from './embedded-postgres/embedded-postgres';
@@ -20,7 +21,7 @@ const withoutTls = 'The server does not support SSL connections';
  * @returns null for an unexpected error, which should be printed with its stack
  */
 export function explainStartFault(error: unknown): string | null {
-  if ([ConfigError, EmbeddedPostgresError, DatabaseFault].some((known) => error instanceof known))
+  if ([ConfigError, EmbeddedPostgresError, DatabaseFault, WorkerFault].some((known) => error instanceof known))
     return (error as Error).message;
   if (error instanceof AppError && error.extras.errors !== undefined) {
     const faults = error.extras.errors.map(
@@ -29,7 +30,8 @@ export function explainStartFault(error: unknown): string | null {
     return `The first administrator cannot be created:\n${faults.join('\n')}`;
   }
   const { code = '', syscall, message } = firstOf(error);
-  if (syscall === 'listen') return `The service cannot listen on HOST and PORT: ${message}`;
+  // A worker asks the primary process to bind the port.
+  if (syscall === 'listen' || syscall === 'bind') return `The service cannot listen on HOST and PORT: ${message}`;
   // During the start the service connects only to the database.
   const isTlsFault = tlsCodes.test(code) || message === withoutTls;
   if (

@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { ActiveApiKey } from '../access/actor';
 import { monotonicMs } from '../common/clock';
+import { shareOf } from '../common/instance';
 import { Notifications } from '../database/notifications.service';
 import { type ActiveApiKeyRecord, ApiKeysRepository } from './api-keys.repository';
 
-const keysMax = 1_000;
+const keysMax = shareOf(1_000);
 /** Lifetime of an entry, the same as for cached logins. The next read also records the use. */
 const lifetimeMs = 60_000;
 

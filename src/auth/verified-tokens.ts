@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { currentTime } from '../common/clock';
+import { shareOf } from '../common/instance';
 import { type AccessTokenClaims, AccessTokens } from './access-tokens';
 import { SigningKeysService } from '../signing-keys/signing-keys.service';
 
 /** Maximum number of cached tokens; about 1.5 kB each. */
-const tokensMax = 20_000;
+const tokensMax = shareOf(20_000);
 
 /**
  * Caches access tokens whose signature, form and claims are verified.

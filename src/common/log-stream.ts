@@ -50,7 +50,7 @@ function open(): ReturnType<typeof destination> {
   // reader.
   opened.removeAllListeners('error');
   opened.on('error', (error: NodeJS.ErrnoException) => (fault = error.code ?? error.message));
-  opened.on('drop', () => dropped++);
+  opened.on('drop', (lines: string) => (dropped += lines.split('\n').length - 1));
   opened.on('write', (bytes: number) => (written += bytes));
   opened.on('drain', reportDropped);
   setInterval(flush, flushEveryMs).unref();

@@ -68,6 +68,11 @@ export function serviceUrl(config: Config): string {
   return `${config.PUBLIC_URL}${config.BASE_PATH}`;
 }
 
+/** Returns the URL of the API explorer. */
+export function docsUrl(config: Config): string {
+  return `${serviceUrl(config)}/docs`;
+}
+
 /** Returns the address that mails and pages link to: the portal, or the root of the service. */
 export function homeUrl(config: Config): string {
   return config.PORTAL_URL ?? `${serviceUrl(config)}/`;

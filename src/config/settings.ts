@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import addressparser from 'nodemailer/lib/addressparser';
 import { z } from 'zod';
 import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
@@ -76,6 +77,8 @@ export const undoDays = 30;
 /** Maximum number of wrong passwords in a row (NIST SP 800-63B §3.2.2). */
 const lockoutFailuresMax = 100;
 const lockoutMaxSeconds = 86_400;
+const workersMax = 64;
+const workersForm = `must be a whole number from 1 to ${workersMax}, or auto`;
 
 /**
  * All settings with name, format, default and description. `docs/config.md` and `.env.example` are
@@ -105,7 +108,19 @@ export const settings = z.object({
     'URL of the same database that bypasses the pooler, for migrations, jobs and notifications; ' +
       'required behind a pooler such as PgBouncer; default: `DATABASE_URL`',
   ),
-  DATABASE_POOL_MAX: integer(2, 1_000).default(10).describe('Maximum size of the connection pool of an instance'),
+  DATABASE_POOL_MAX: integer(2, 1_000)
+    .default(10)
+    .describe('Maximum size of the connection pool of an instance; its workers share it, at least 2 each'),
+  WORKERS: z
+    .string()
+    .regex(/^(auto|\d{1,2})$/, { error: workersForm, abort: true })
+    .transform((text) => (text === 'auto' ? Math.min(availableParallelism(), workersMax) : Number(text)))
+    .refine((count) => count >= 1 && count <= workersMax, workersForm)
+    .default(1)
+    .describe(
+      'Number of processes that handle requests on one port, at most 64; `auto` = number of cores ' +
+        '(docs/operations.md)',
+    ),
   DATA_DIR: z
     .string()
     .min(1)

@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
+import { runsJobs } from '../common/instance';
 import { Notifications } from '../database/notifications.service';
 import { JobsService } from '../jobs/jobs.service';
 import { HashCostsRepository } from './hash-costs.repository';
@@ -37,7 +38,7 @@ export class HashCostsService implements OnModuleInit, OnApplicationBootstrap {
 
   /** Recounts at start: an older version may have stored hashes without their costs. */
   async onApplicationBootstrap(): Promise<void> {
-    await this.jobs.enqueue(recountJob, {}, recountJob);
+    if (runsJobs) await this.jobs.enqueue(recountJob, {}, recountJob);
   }
 
   /**

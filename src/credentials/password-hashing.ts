@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { hash, type Options } from '@node-rs/argon2';
+import { shareOf } from '../common/instance';
 import { HashQueue } from './hash-queue';
 import { workOf } from './hash-work';
 import { type HashCost, md5Mark, readHash } from './stored-hash';
@@ -9,14 +10,14 @@ const parameters: Options = { algorithm: 2, memoryCost: 19_456, timeCost: 2, par
 const current = /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/;
 
 /** One core stays free for other requests while passwords are hashed. */
-const runningMax = Math.max(1, availableParallelism() - 1);
+const runningMax = shareOf(availableParallelism() - 1);
 const queue = new HashQueue({
   runningMax,
-  loginsWaitingMax: 64,
+  loginsWaitingMax: shareOf(64),
   loginsInARowMax: 3,
-  newPasswordsMax: 32,
+  newPasswordsMax: shareOf(32),
   patienceMs: 10_000,
-  newPasswordsPerActorMax: 8,
+  newPasswordsPerActorMax: shareOf(8),
 });
 
 /**

@@ -3,6 +3,7 @@ import { Client } from 'pg';
 import { monotonicMs } from '../common/clock';
 import { sql } from '../common/query/sql';
 import { newRequestId } from '../common/random';
+import { SharedRuns } from '../common/shared-runs';
 import { CONFIG, type Config } from '../config/config';
 import { Database } from './database';
 
@@ -33,9 +34,10 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly handlers = new Map<string, ((payload: string) => void)[]>();
   private readonly gapHandlers: (() => void)[] = [];
   private client: Client | null = null;
+  private readonly probes = new SharedRuns(() => this.sendProbe());
   private trustedUntil = 0;
-  private probing: Promise<void> | null = null;
-  private nextProbe: Promise<void> | null = null;
+  /** waits for the other workers of this instance */
+  private others: (() => Promise<void>) | null = null;
   private timer: NodeJS.Timeout | undefined;
   private failures = 0;
   private stopped = false;
@@ -65,15 +67,26 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     return monotonicMs() < this.trustedUntil;
   }
 
+  /** Registers what `caughtUp` also waits for: the other workers of this instance. */
+  alsoAwait(others: () => Promise<void>): void {
+    this.others = others;
+  }
+
   /**
-   * Waits until all committed changes have arrived, or until this instance distrusts its caches.
+   * Waits until all committed changes have arrived in all workers of this instance, or until they
+   * distrust their caches.
    */
   async caughtUp(): Promise<void> {
-    if (!this.isCurrent) return;
-    let timer: NodeJS.Timeout | undefined;
-    const expired = new Promise<void>((resolve) => (timer = setTimeout(resolve, leaseMs)));
-    await Promise.race([this.probe(), expired]);
-    clearTimeout(timer);
+    if (this.others === null) await this.caughtUpHere();
+    else await Promise.all([this.caughtUpHere(), withinLease(this.others())]);
+  }
+
+  /**
+   * Waits until all committed changes have arrived in this process, or until it distrusts its
+   * caches.
+   */
+  async caughtUpHere(): Promise<void> {
+    if (this.isCurrent) await withinLease(this.probes.run());
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -109,7 +122,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
       await this.testDelivery();
       // Entries that were cached before, or are being read now, may have missed a change.
       this.emitGap();
-      await this.probe();
+      await this.probes.run();
       if (this.isCurrent) this.failures = 0;
       if (this.client === client) this.logReturn();
       this.scheduleProbe(client);
@@ -176,22 +189,10 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     if (this.client !== client) return;
     // Counted from the start of the last probe, so that slow probes do not delay the next.
     const pause = this.trustedUntil - leaseMs + probeEveryMs - monotonicMs();
-    this.timer = setTimeout(() => void this.probe().then(() => this.scheduleProbe(client)), Math.max(0, pause)).unref();
-  }
-
-  /**
-   * Runs one probe at a time. Calls during a probe share the next: the current probe may have
-   * started before the changes that they wait for.
-   */
-  private probe(): Promise<void> {
-    if (this.probing !== null) this.nextProbe ??= this.probing.then(() => this.startProbe());
-    return this.nextProbe ?? this.startProbe();
-  }
-
-  private startProbe(): Promise<void> {
-    this.nextProbe = null;
-    this.probing = this.sendProbe().finally(() => (this.probing = null));
-    return this.probing;
+    this.timer = setTimeout(
+      () => void this.probes.run().then(() => this.scheduleProbe(client)),
+      Math.max(0, pause),
+    ).unref();
   }
 
   private async sendProbe(): Promise<void> {
@@ -205,4 +206,12 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
       this.lose(client, error as Error);
     }
   }
+}
+
+/** Waits at most for one lease: caches that were trusted at the call are not trusted any longer. */
+async function withinLease(work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<void>((resolve) => (timer = setTimeout(resolve, leaseMs)));
+  await Promise.race([work, expired]);
+  clearTimeout(timer);
 }

@@ -17,7 +17,7 @@ const changingMethods = new Set(['POST', 'PATCH', 'DELETE']);
 const rejected = new Set([429, 503]);
 
 /**
- * Delays the response to a change until the caches of this instance have received the change.
+ * Delays the response to a change until all caches of this instance have received the change.
  * The next request of the client then sees the change.
  */
 export function awaitOwnChanges(fastify: FastifyInstance, notifications: Notifications): void {

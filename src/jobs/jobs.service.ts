@@ -16,6 +16,7 @@ import {
   Logger as WorkerLogger,
   type WorkerPool,
 } from 'graphile-worker';
+import { runsJobs } from '../common/instance';
 import { LoggedError } from '../common/log';
 import { CONFIG, type Config } from '../config/config';
 import { JobsPool } from './jobs-pool';
@@ -93,7 +94,9 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     return this.jobs.runNow(job_id);
   }
 
+  /** Runs jobs, except in a worker that is not designated. */
   async onApplicationBootstrap(): Promise<void> {
+    if (!runsJobs) return;
     this.pool = new JobsPool({
       connectionString: this.config.DATABASE_DIRECT_URL,
       max: 4,

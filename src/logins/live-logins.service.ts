@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { monotonicMs } from '../common/clock';
+import { shareOf } from '../common/instance';
 import { Notifications } from '../database/notifications.service';
 import { type SessionResponse, toSessionResponse } from '../sessions/sessions.dto';
 import { ActivityNotes } from './activity-notes.service';
@@ -36,7 +37,7 @@ interface Read {
 }
 
 /** Maximum number of cached logins; about 4 kB each. */
-const loginsMax = 20_000;
+const loginsMax = shareOf(20_000);
 /** Maximum age of values that change without a notification, such as the last login. */
 const ageMaxMs = 60_000;
 

@@ -4,6 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, type Caller, systemActorFor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
+import { shareOf } from '../common/instance';
 import { addressKey } from '../common/ip';
 import { deriveKey, newId } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
@@ -30,10 +31,10 @@ export interface CompletedLogin extends OpenedSession {
   ended: number;
 }
 
-const runningPerAccountMax = 5;
-/** 64 waiting places of the hash queue and one running hash: the queue rejects further logins. */
-const runningMax = 65;
-const waitingMax = 128;
+const runningPerAccountMax = shareOf(5);
+/** The waiting places of the hash queue and one running hash: the queue rejects further logins. */
+const runningMax = shareOf(64) + 1;
+const waitingMax = shareOf(128);
 const firstPauseMs = 10;
 const longestPauseMs = 250;
 

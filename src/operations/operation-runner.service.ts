@@ -8,6 +8,7 @@ import {
 import { Transactional } from '@nestjs-cls/transactional';
 import { currentTime } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
+import { runsJobs } from '../common/instance';
 import { fromDatabaseError } from '../common/errors/database-error';
 import { errorKind } from '../common/errors/error-codes';
 import { JobsService } from '../jobs/jobs.service';
@@ -78,6 +79,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   async onApplicationBootstrap(): Promise<void> {
+    if (!runsJobs) return;
     await this.sweep(0);
     this.sweeper = setInterval(() => void this.sweep(stalledAfterSeconds), sweepMs).unref();
   }

@@ -1,20 +1,29 @@
+import cluster from 'node:cluster';
 import { Inject, Injectable } from '@nestjs/common';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { AppError } from '../common/errors/app-error';
 import type { ErrorCode } from '../common/errors/error-codes';
 import { addressKey } from '../common/ip';
 import { CONFIG, type Config } from '../config/config';
 
 const windowSeconds = 60;
+/** Time for the primary process to respond to a worker. */
+const primaryTimeoutMs = 500;
 
 interface Limit {
   name: string;
   points: number;
   code: ErrorCode;
-  limiter: RateLimiterMemory;
+  /** counts in this process */
+  here: RateLimiterMemory;
+  /** counts in the primary process, for all workers of the instance */
+  shared: RateLimiterCluster | null;
 }
 
-/** Limits requests per address, in the memory of this instance. Valid tokens are not limited. */
+/**
+ * Limits requests per address, in the memory of this instance. Valid tokens are not limited.
+ * Workers count in the primary process. While it does not respond, each worker counts alone.
+ */
 @Injectable()
 export class AddressLimitsService {
   private readonly logins: Limit;
@@ -50,11 +59,13 @@ export class AddressLimitsService {
 }
 
 function createLimit(name: string, points: number, code: ErrorCode): Limit {
+  const options = { keyPrefix: name, points: Math.max(points, 1), duration: windowSeconds };
   return {
     name,
     points,
     code,
-    limiter: new RateLimiterMemory({ points: Math.max(points, 1), duration: windowSeconds }),
+    here: new RateLimiterMemory(options),
+    shared: cluster.isWorker ? new RateLimiterCluster({ ...options, timeoutMs: primaryTimeoutMs }) : null,
   };
 }
 
@@ -62,17 +73,29 @@ function createLimit(name: string, points: number, code: ErrorCode): Limit {
  * Adds one hit. A limit of 0 means no limit.
  * @throws the code of the limit, with the headers of draft-ietf-httpapi-ratelimit-headers
  */
-async function count({ name, points, code, limiter }: Limit, ip: string): Promise<void> {
+async function count(limit: Limit, ip: string): Promise<void> {
+  const { name, points, code } = limit;
   if (points === 0) return;
-  try {
-    await limiter.consume(addressKey(ip));
-  } catch (rejection) {
-    if (!(rejection instanceof RateLimiterRes)) throw rejection;
-    const seconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
-    const headers = {
-      'ratelimit-policy': `"${name}";q=${points};w=${windowSeconds}`,
-      ratelimit: `"${name}";r=0;t=${seconds}`,
-    };
-    throw new AppError(code, { retry_after_seconds: seconds, headers });
+  const rejection = await rejectionOf(limit, addressKey(ip));
+  if (rejection === null) return;
+  const seconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
+  const headers = {
+    'ratelimit-policy': `"${name}";q=${points};w=${windowSeconds}`,
+    ratelimit: `"${name}";r=0;t=${seconds}`,
+  };
+  throw new AppError(code, { retry_after_seconds: seconds, headers });
+}
+
+/** Adds one hit, and returns the state of the limit if it was reached before, otherwise null. */
+async function rejectionOf({ here, shared }: Limit, key: string): Promise<RateLimiterRes | null> {
+  for (const limiter of shared === null ? [here] : [shared, here]) {
+    try {
+      await limiter.consume(key);
+      return null;
+    } catch (rejection) {
+      if (rejection instanceof RateLimiterRes) return rejection;
+      if (limiter === here) throw rejection;
+    }
   }
+  return null;
 }

@@ -63,18 +63,20 @@ export class Drain {
    * half a second. `close` of Fastify waits until all connections are closed.
    * Call this method before `close` of Fastify, which alone would close idle connections while
    * clients can still reconnect.
+   * @param settled resolves when the connections that had been opened at the call have arrived; by
+   * default after one turn of the event loop
    */
-  closeListener(): Promise<void> {
+  closeListener(settled: () => Promise<void> = turn): Promise<void> {
     this.stopping = true;
-    this.listenerClosed ??= this.server === null ? Promise.resolve() : this.stopListening(this.server);
+    this.listenerClosed ??= this.server === null ? Promise.resolve() : this.stopListening(this.server, settled);
     return this.listenerClosed;
   }
 
-  private async stopListening(server: HttpServer): Promise<void> {
+  private async stopListening(server: HttpServer, settled: () => Promise<void>): Promise<void> {
     const closed = new Promise((resolve) => server.once('close', resolve));
     const cut = setTimeout(() => server.closeAllConnections(), drainMs);
     this.closesConnections = false;
-    await acceptPending(server);
+    await acceptPending(server, settled);
     // Closes the listener only. `close` of the HTTP server would also close idle connections.
     Server.prototype.close.call(server);
     this.closesConnections = true;
@@ -102,14 +104,14 @@ export class Drain {
  * Waits until the pending connections are accepted, because closing the listener would reset them.
  * Node accepts one connection in each turn of the event loop.
  */
-async function acceptPending(server: HttpServer): Promise<void> {
+async function acceptPending(server: HttpServer, settled: () => Promise<void>): Promise<void> {
   const until = monotonicMs() + acceptMs;
   let quietTurns = 0;
   const reset = () => (quietTurns = 0);
   server.on('connection', reset);
   // Two turns, because the first one may have begun before.
   while (quietTurns < 2 && monotonicMs() < until) {
-    await turn();
+    await settled();
     quietTurns++;
   }
   server.off('connection', reset);

@@ -1,0 +1,34 @@
+import type { Config } from '../config/config';
+import type { Served } from '../serving';
+
+/** Messages of the primary process to a worker. */
+export type ToWorker =
+  /** starts the service */
+  | { kind: 'start'; config: Config; createsAdministrator: boolean }
+  /** see `Serving.leave` */
+  | { kind: 'leave' }
+  /** stops the service and ends the worker */
+  | { kind: 'stop' }
+  /** response to `settle` */
+  | { kind: 'settled' }
+  /** asks to wait until all committed changes have arrived */
+  | { kind: 'catch-up'; id: number }
+  /** response to the worker's own `catch-up` */
+  | { kind: 'all-caught-up'; id: number };
+
+/** Messages of a worker to the primary process. */
+export type ToPrimary =
+  /** the worker will use its caches: ask it to catch up from now on */
+  | { kind: 'joined' }
+  /** the service listens */
+  | { kind: 'listens'; served: Served }
+  /** the service could not start, with an explanation */
+  | { kind: 'failed'; reason: string }
+  /** asks for a response after all accepted connections were handed to the workers */
+  | { kind: 'settle' }
+  /** the listener of this worker is closed */
+  | { kind: 'closed' }
+  /** asks all other workers to catch up; `id` is unique in the worker */
+  | { kind: 'catch-up'; id: number }
+  /** response to a `catch-up` of the primary process */
+  | { kind: 'caught-up'; id: number };

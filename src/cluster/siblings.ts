@@ -1,0 +1,57 @@
+import { SharedRuns } from '../common/shared-runs';
+import type { Notifications } from '../database/notifications.service';
+import type { ToPrimary, ToWorker } from './messages';
+
+/** A worker that has not responded by then distrusts its caches (`Notifications`). */
+const timeoutMs = 1_000;
+
+/** The other workers of this instance, reached through the primary process. */
+export class Siblings {
+  private readonly rounds = new SharedRuns(() => this.ask());
+  private notifications: Notifications | null = null;
+  private asked = 0;
+  private caughtUp: (() => void) | null = null;
+  private settled: (() => void)[] = [];
+
+  /** Joins the other workers. Call it before this worker uses its caches. */
+  join(notifications: Notifications): void {
+    this.notifications = notifications;
+    notifications.alsoAwait(() => this.rounds.run());
+    toPrimary({ kind: 'joined' });
+  }
+
+  /** Waits until the connections that the primary process has accepted are with the workers. */
+  settle(): Promise<void> {
+    return new Promise((resolve) => {
+      this.settled.push(resolve);
+      toPrimary({ kind: 'settle' });
+    });
+  }
+
+  /** Takes a message of the primary process. */
+  receive(message: ToWorker): void {
+    if (message.kind === 'settled') this.settled.shift()?.();
+    if (message.kind === 'all-caught-up' && message.id === this.asked) this.caughtUp?.();
+    if (message.kind === 'catch-up') void this.catchUp(message.id);
+  }
+
+  private async catchUp(id: number): Promise<void> {
+    await this.notifications?.caughtUpHere();
+    toPrimary({ kind: 'caught-up', id });
+  }
+
+  private async ask(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.caughtUp = resolve;
+      timer = setTimeout(resolve, timeoutMs);
+      toPrimary({ kind: 'catch-up', id: ++this.asked });
+    });
+    clearTimeout(timer);
+  }
+}
+
+/** Sends a message to the primary process. */
+export function toPrimary(message: ToPrimary): void {
+  process.send?.(message);
+}

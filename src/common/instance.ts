@@ -1,0 +1,18 @@
+import cluster from 'node:cluster';
+
+/**
+ * Number of processes that share the limits of this instance. The primary process passes it to its
+ * workers as an argument, because some limits are created when a file is loaded.
+ */
+const processes = cluster.isWorker ? Number(process.argv[2]) : 1;
+
+/** Argument of the designated worker. */
+export const designated = 'designated';
+
+/** Whether this process runs jobs. One process of each instance does. */
+export const runsJobs = !cluster.isWorker || process.argv[3] === designated;
+
+/** Returns the share of this process in a limit of the instance, at least `min`. */
+export function shareOf(limit: number, min = 1): number {
+  return Math.max(min, Math.floor(limit / processes));
+}

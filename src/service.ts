@@ -1,0 +1,79 @@
+import 'reflect-metadata';
+import type { AddressInfo } from 'node:net';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { createApp } from './app.setup';
+import { Drain } from './common/http/drain';
+import { type Config, ConfigError } from './config/config';
+import { Notifications } from './database/notifications.service';
+import { startMetricsServer } from './metrics/metrics-server';
+import { MetricsService } from './metrics/metrics.service';
+import { FirstAdministrator } from './recovery/first-administrator.service';
+import type { Served, Serving } from './serving';
+
+/**
+ * Maximum number of connections that wait to be accepted. A client that finds the queue full
+ * retries after a second. 4,096 is the default limit of Linux.
+ */
+const backlog = 4_096;
+
+/** How a worker differs from a process that is the whole instance. */
+export interface ServiceOptions {
+  /** whether to create the first administrator */
+  createsAdministrator?: boolean;
+  /** called before the service listens */
+  beforeListen?: (notifications: Notifications) => void;
+  /** whether to serve the metrics on `METRICS_PORT` */
+  servesMetrics?: boolean;
+  /** see `Drain.closeListener` */
+  settled?: () => Promise<void>;
+}
+
+/** The service in this process. */
+export class Service implements Serving {
+  private app: NestFastifyApplication | null = null;
+
+  constructor(
+    private readonly config: Config,
+    private readonly options: ServiceOptions = {},
+  ) {}
+
+  /**
+   * Starts the service.
+   * With `ADMIN_PASSWORD`, creates the first administrator before the service listens. Without it,
+   * creates the one-time link afterwards: the link would be lost if the port is taken.
+   */
+  async start(): Promise<Served> {
+    const { PORT: port, HOST: host, ADMIN_PASSWORD } = this.config;
+    const { createsAdministrator = true, servesMetrics = true, beforeListen } = this.options;
+    this.app = await createApp(this.config);
+    const administrators = createsAdministrator ? this.app.get(FirstAdministrator) : null;
+    if (ADMIN_PASSWORD !== undefined) await administrators?.ensure();
+    beforeListen?.(this.app.get(Notifications));
+    if (servesMetrics) await serveMetrics(this.config, this.app.get(MetricsService));
+    await this.app.listen({ port, host, backlog });
+    const { port: listened } = this.app.getHttpServer().address() as AddressInfo;
+    return { port: listened, link: (await administrators?.ensure()) ?? null };
+  }
+
+  leave(): void {
+    this.app?.get(Drain).begin();
+  }
+
+  /** Closes the listener only. `stop` does the rest. */
+  async closeListener(): Promise<void> {
+    await this.app?.get(Drain).closeListener(this.options.settled);
+  }
+
+  async stop(): Promise<void> {
+    await this.closeListener();
+    await this.app?.close();
+  }
+}
+
+/** Serves the metrics on `METRICS_PORT`, if set, until the process exits. */
+async function serveMetrics({ METRICS_PORT: port, HOST: host }: Config, metrics: MetricsService): Promise<void> {
+  if (port === undefined) return;
+  await startMetricsServer({ port, host }, () => metrics.render()).catch((error: Error) => {
+    throw new ConfigError([`METRICS_PORT: ${error.message}`]);
+  });
+}

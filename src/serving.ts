@@ -1,0 +1,16 @@
+/** The service once it listens. */
+export interface Served {
+  port: number;
+  /** one-time link with which the first administrator sets a password */
+  link: string | null;
+}
+
+/** What runs the service: this process, or its workers. */
+export interface Serving {
+  /** Starts the service and listens. */
+  start(): Promise<Served>;
+  /** Makes the service not ready, and closes each connection after its next response. */
+  leave(): void;
+  /** Closes the listener, finishes running requests and ends the service. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,195 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
+import { Mailbox } from '../support/mailbox';
+import { until } from '../support/until';
+import { adminEmail, appSecret, password } from '../support/service';
+import { runBuilt, type ServiceProcess, startServiceProcess } from '../support/built-program';
+import { isAlive } from '../support/embedded-postgres-sandbox';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
+
+jest.setTimeout(180_000);
+
+const rounds = 300;
+let database: TestDatabase;
+let mailbox: Mailbox;
+let service: ServiceProcess;
+let agents: Agent[] = [];
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  mailbox = new Mailbox();
+  await mailbox.start();
+});
+
+afterEach(async () => {
+  await service.kill();
+  agents.forEach((agent) => agent.destroy());
+  agents = [];
+  await mailbox.stop();
+  await database.drop();
+});
+
+interface Answer {
+  status: number;
+  code: string;
+  etag: string;
+  body: { access_token?: string; user_id?: string; first_name?: string; code?: string };
+}
+
+const environment = () => ({
+  DATABASE_URL: database.url,
+  APP_SECRET: appSecret,
+  SMTP_URL: mailbox.url,
+  ADMIN_EMAIL: adminEmail,
+  ADMIN_PASSWORD: password,
+  LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0',
+  WORKERS: '2',
+});
+
+/** Starts two workers, with a connection to each. */
+async function start(env: Record<string, string> = {}): Promise<void> {
+  service = await startServiceProcess({ ...environment(), ...env });
+  agents = await connections();
+}
+
+/** Opens connections, which the primary process passes to the workers in turn. */
+async function connections(): Promise<Agent[]> {
+  const opened = [1, 2].map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
+  for (const agent of opened) expect((await send(agent, 'GET', '/health/live')).status).toBe(200);
+  return opened;
+}
+
+async function send(
+  agent: Agent | undefined,
+  method: string,
+  path: string,
+  { token, body, id }: { token?: string; body?: object; id?: string } = {},
+): Promise<Answer> {
+  const headers = {
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    ...(id === undefined ? {} : { 'x-request-id': id }),
+  };
+  const call = request(`${service.url}${path}`, { method, headers, ...(agent === undefined ? {} : { agent }) });
+  call.end(body === undefined ? undefined : JSON.stringify(body));
+  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  let text = '';
+  for await (const chunk of response) text += String(chunk);
+  const parsed = text === '' ? {} : (JSON.parse(text) as Answer['body']);
+  const { statusCode: status = 0, headers: answered } = response;
+  return { status, code: parsed.code ?? '', etag: answered.etag ?? '', body: parsed };
+}
+
+async function login(agent = agents[0], name = 'administrator'): Promise<string> {
+  const { body } = await send(agent, 'POST', '/auth/login', { body: { login: name, password } });
+  return body.access_token as string;
+}
+
+/** Process ids of the workers that have listened, the designated worker first. */
+function workers(): number[] {
+  const lines = service.output().match(/^.*"Server listening at .*$/gm) ?? [];
+  return lines.map((line) => Number(/"instance":"[^"]*:(\d+)"/.exec(line)?.[1]));
+}
+
+/** Kills the worker that listened at this position, and waits for its replacement. */
+async function killWorker(position: number): Promise<void> {
+  const before = workers().length;
+  process.kill(workers()[position]!, 'SIGKILL');
+  await until(() => workers().length > before);
+}
+
+/** Ids of the workers that responded to requests whose id begins with a text. */
+function respondents(id: string): Set<string> {
+  const lines = service.output().matchAll(new RegExp(`"instance":"([^"]+)","reqId":"${id}[^"]*"`, 'g'));
+  return new Set([...lines].map(([, instance]) => instance as string));
+}
+
+describe('two workers', () => {
+  it('show a change on every connection as soon as its response arrives (S16)', async () => {
+    await start();
+    const token = await login();
+    const { user_id } = (await send(agents[0], 'GET', '/user', { token })).body;
+    const stale: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const [changing, reading] = round % 2 === 0 ? agents : [...agents].reverse();
+      const first_name = `Name ${round}`;
+      await send(reading, 'GET', '/user', { token, id: `read-${round}` });
+      const changed = await send(changing, 'PATCH', `/user/${user_id}`, { token, body: { first_name } });
+      expect(changed.status).toBe(200);
+      const read = await send(reading, 'GET', '/user', { token });
+      if (read.body.first_name !== first_name) stale.push(round);
+    }
+    expect(stale).toEqual([]);
+    await until(() => respondents('read-').size === 2);
+  });
+
+  it('reject a session on every connection as soon as it was logged out (S16)', async () => {
+    await start();
+    for (let round = 0; round < 30; round++) {
+      const token = await login();
+      for (const agent of agents) expect((await send(agent, 'GET', '/user', { token })).status).toBe(200);
+      expect((await send(agents[round % 2], 'POST', '/auth/logout', { token })).status).toBe(204);
+      for (const agent of agents) expect((await send(agent, 'GET', '/user', { token })).status).toBe(401);
+    }
+  });
+
+  it('count the limits per address together, and alone while the primary process hangs (L6)', async () => {
+    await start({ LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '20' });
+    const attempt = (index: number) =>
+      send(agents[index % 2], 'POST', '/auth/login', { body: { login: `unknown-${index}`, password } });
+    const answers = await Promise.all(Array.from({ length: 60 }, (_, index) => attempt(index)));
+    expect(answers.filter(({ code }) => code === 'auth.invalid_credentials')).toHaveLength(20);
+    expect(answers.filter(({ code }) => code === 'auth.too_many_attempts')).toHaveLength(40);
+    process.kill(service.pid, 'SIGSTOP');
+    try {
+      expect((await attempt(60)).code).toBe('auth.invalid_credentials');
+    } finally {
+      process.kill(service.pid, 'SIGCONT');
+    }
+    await until(async () => (await attempt(61)).code === 'auth.too_many_attempts');
+  });
+
+  it('are replaced when they are killed, and run jobs again (F14)', async () => {
+    await start();
+    const token = await login();
+    const [designated, other] = workers();
+    const create = (name: string) =>
+      send(undefined, 'POST', '/user/create', {
+        token,
+        body: { user_type: 'carrier', name, email: `${name}@example.com`, carrier_id: 'c1' },
+      });
+    for (const [position, name] of ['ada', 'grace', 'joan'].entries()) {
+      await killWorker(position);
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => send(undefined, 'GET', '/user', { token, id: name })),
+      );
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      expect((await create(name)).status).toBe(201);
+      await mailbox.take(`${name}@example.com`);
+      await until(() => respondents(name).size === 2);
+    }
+    expect([designated, other].filter((pid) => isAlive(pid!))).toEqual([]);
+    expect(service.output()).toContain('worker 1 ended and is replaced in 100 ms: signal SIGKILL');
+    expect(await service.stop()).toBe(0);
+  });
+
+  it('leave signals to the primary process, and end with it', async () => {
+    await start();
+    for (const pid of workers()) for (const signal of ['SIGTERM', 'SIGINT']) process.kill(pid, signal);
+    agents.push(...(await connections()));
+    expect(workers().every((pid) => isAlive(pid))).toBe(true);
+    await service.kill();
+    await until(() => !workers().some((pid) => isAlive(pid)));
+  });
+});
+
+it('ends with an explanation when the port of the workers is in use', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const end = await runBuilt('src/main.js', { ...environment(), PORT: String(port), LOG_LEVEL: 'silent' });
+  taken.close();
+  expect([end.code, end.stdout]).toEqual([1, '']);
+  expect(end.stderr).toMatch(/^The service cannot listen on HOST and PORT: .*EADDRINUSE.*\n$/);
+});
