@@ -37,9 +37,7 @@ export async function migrateDatabase(url: string, log: StartLog = silent): Prom
     }).initialize();
     try {
       await runPending(dataSource, log);
-      await untilUnlocked('the creation of partitions', log, () =>
-        dataSource.query('select events_add_months()'),
-      );
+      await untilUnlocked('the creation of partitions', log, () => dataSource.query('select events_add_months()'));
     } finally {
       await dataSource.destroy();
     }

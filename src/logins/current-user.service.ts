@@ -27,7 +27,7 @@ export class CurrentUserService {
     if (login === null) throw new AppError('auth.token_invalid');
     const known = this.texts.get(login);
     if (known !== undefined) return known;
-    // Permissions of the same login, never of the actor: a login that was demoted meanwhile is newer.
+    // The permissions belong to the same login. Those of the actor may be older.
     const response: CurrentUserResponse = { ...login.user, permissions: permissionsOf(login) };
     const text = { version: login.user.version, json: JSON.stringify(response) };
     this.texts.set(login, text);

@@ -3,7 +3,7 @@ import { CONFIG, type Config } from '../config/config';
 import { JobsService } from '../jobs/jobs.service';
 import { RetentionService } from '../jobs/retention.service';
 import { skippedDays } from './operation-queues';
-import { OperationsRepository } from './operations.repository';
+import { OperationRetentionRepository } from './operation-retention.repository';
 import { SkippedRowsRepository } from './skipped-rows.repository';
 
 /** Number of operations that one short transaction removes. */
@@ -18,7 +18,7 @@ export class OperationRetention implements OnModuleInit {
   constructor(
     private readonly jobs: JobsService,
     private readonly retention: RetentionService,
-    private readonly operations: OperationsRepository,
+    private readonly operations: OperationRetentionRepository,
     private readonly rows: SkippedRowsRepository,
     @Inject(CONFIG) private readonly config: Config,
   ) {}

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { EventsModule } from '../events/events.module';
 import { JobsModule } from '../jobs/jobs.module';
 import { OperationBatchesRepository } from './operation-batches.repository';
+import { OperationRetentionRepository } from './operation-retention.repository';
 import { OperationRetention } from './operation-retention.service';
 import { OperationRunner } from './operation-runner.service';
 import { OperationsController } from './operations.controller';
@@ -17,6 +18,7 @@ import { SkippedRowsRepository } from './skipped-rows.repository';
     OperationsService,
     OperationRunner,
     OperationRetention,
+    OperationRetentionRepository,
     OperationsRepository,
     OperationBatchesRepository,
     SkippedRowsRepository,

@@ -81,4 +81,3 @@ export class BulkChangesService implements OnModuleInit {
     return { skipped: hidden, skipped_reasons: { ...others, 'field.conflict': conflicts } };
   }
 }
-

@@ -28,8 +28,8 @@ export class UserPurgeService {
   ) {}
 
   /**
-   * Removes users, and their personal values in the audit log, the stored responses, and the filters
-   * and skipped rows of operations. Requires a transaction.
+   * Removes users, and their personal values in the audit log, the stored responses, and the
+   * filters and skipped rows of operations. Requires a transaction.
    */
   async purge(actor: Actor, user_ids: string[]): Promise<void> {
     const users = await this.users.listByIds(user_ids, actor);

@@ -24,6 +24,7 @@ import { loginAttempts } from '../sql/login-attempts';
 import { logins } from '../sql/logins';
 import { mails } from '../sql/mails';
 import { operationBatches } from '../sql/operation-batches';
+import { operationRetention } from '../sql/operation-retention';
 import { operations } from '../sql/operations';
 import { rateLimits } from '../sql/rate-limits';
 import { roles } from '../sql/roles';
@@ -50,6 +51,7 @@ const all = [
   logins,
   mails,
   operationBatches,
+  operationRetention,
   operations,
   rateLimits,
   roles,

@@ -50,6 +50,5 @@ export const operations = sqlExamples(OperationsRepository, {
   undosOf: [[operation_id]],
   remove: [[operation_id]],
   findTimes: [[operation_id]],
-  removeOld: [[90, 100]],
   eraseValues: [[['name', 'email'], ['user@example.com']]],
 });
