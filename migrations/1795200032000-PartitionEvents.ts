@@ -166,7 +166,8 @@ const removeExpired = `
     old regclass;
     removed bigint;
   begin
-    perform pg_advisory_xact_lock(7263006);
+    -- Another instance is doing it, or is adding partitions.
+    if not pg_try_advisory_xact_lock(7263006) then return null; end if;
     select partition_id into old
     from (
       select

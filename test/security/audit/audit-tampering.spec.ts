@@ -17,11 +17,14 @@ describe('tampering with the audit log', () => {
   const log = () => service.rows('select * from events order by event_id');
 
   /** Runs a statement as the role of the service during the purge of a user. */
-  async function whileErasing(statement: string): Promise<void> {
+  const whileErasing = (statement: string) => whileAllowed('erasing', statement);
+
+  /** Runs a statement as the role of the service while a setting allows it to change events. */
+  async function whileAllowed(setting: string, statement: string): Promise<void> {
     const client = await service.sql.connect();
     try {
       await client.query('begin');
-      await client.query(`select set_config('carrier_identity.erasing', 'on', true)`);
+      await client.query(`select set_config('carrier_identity.${setting}', 'on', true)`);
       await client.query(statement);
       await client.query('commit');
     } catch (error) {
@@ -65,8 +68,13 @@ describe('tampering with the audit log', () => {
     `truncate events`,
     `truncate events cascade`,
     `with gone as (delete from events returning 1) select count(*) from gone`,
-    `insert into events select * from events on conflict (event_id) do update set event_type = 'forged'`,
+    `insert into events select * from events on conflict (occurred_at, event_id) do update set event_type = 'forged'`,
     `merge into events using (select 1) one on true when matched then delete`,
+    `update events_first set event_type = 'user.created'`,
+    `delete from events_first`,
+    `truncate events_first`,
+    `delete from only events_first`,
+    `truncate only events_first`,
   ])('rejects tampering by the database role of the service: %s (O13)', async (statement) => {
     const before = await log();
     expect(before.length).toBeGreaterThan(3);
@@ -88,6 +96,58 @@ describe('tampering with the audit log', () => {
     const before = await log();
     await expect(whileErasing(statement)).rejects.toThrow(refusal);
     expect(await log()).toEqual(before);
+  });
+
+  it.each(['update %I set ip = null', 'delete from %I', 'truncate %I'])(
+    'rejects tampering with each month, even during a purge or the removal of old events: %s (O13)',
+    async (statement) => {
+      const months = await service.rows<{ statement: string }>(
+        `select format($1, relname) as statement
+         from pg_class
+         join pg_inherits on inhrelid = oid
+         where inhparent = 'events'::regclass and relname <> 'events_first'`,
+        [statement],
+      );
+      expect(months).toHaveLength(2);
+      // Events of the future, because the first partition contains all others.
+      await service.rows(`
+        insert into events (event_type, actor_type, occurred_at)
+        select 'user.invited', 'system', now() + i * interval '31 days'
+        from generate_series(2, 3) i`);
+      const before = await log();
+      for (const month of months)
+        for (const setting of ['none', 'expiring'])
+          await expect(whileAllowed(setting, month.statement)).rejects.toThrow(refusal);
+      expect(await log()).toEqual(before);
+    },
+  );
+
+  it.each([
+    `delete from events`,
+    `delete from events_first`,
+    `delete from events_first where occurred_at > now() - interval '29 days 23 hours'`,
+    `update events set event_type = 'user.created' where occurred_at < now() - interval '40 days'`,
+    `update events set ip = null where occurred_at < now() - interval '40 days'`,
+    `truncate events_first`,
+  ])('rejects tampering even while old events are removed: %s (O13)', async (statement) => {
+    await service.rows(`
+      insert into events (event_type, actor_type, occurred_at)
+      values ('user.invited', 'system', now() - interval '41 days')`);
+    const before = await log();
+    await expect(whileAllowed('expiring', statement)).rejects.toThrow(refusal);
+    expect(await log()).toEqual(before);
+  });
+
+  it('removes no event that is younger than 30 days, whatever number of days is asked for (O13)', async () => {
+    await service.rows(`
+      insert into events (event_type, actor_type, occurred_at)
+      select 'user.exported', 'system', now() - i * interval '1 day'
+      from generate_series(20, 40) i`);
+    for (const days of ['1', '0', '-1000']) await service.rows(`select events_remove_expired(${days}, 1000)`);
+    const left = await service.rows(`select 1 from events where event_type = 'user.exported'`);
+    expect(left).toHaveLength(10);
+    // The permission ends with the function.
+    await expect(service.rows('delete from events')).rejects.toThrow(refusal);
   });
 
   it('keeps each event of a purged user and removes only personal values (O13)', async () => {
