@@ -5,7 +5,7 @@ import { monotonicMs } from '../common/clock';
 const runMaxMs = 60_000;
 
 /** Kinds of rows that are removed after some time. */
-export type RetentionKind = 'users' | 'events' | 'operations' | 'skipped rows';
+export type RetentionKind = 'users' | 'events' | 'operations' | 'skipped_rows';
 
 /** Removes old rows in batches, each in a short transaction. */
 @Injectable()

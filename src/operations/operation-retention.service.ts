@@ -30,7 +30,7 @@ export class OperationRetention implements OnModuleInit {
 
   /** Removes the skipped rows of one operation after the other. */
   async removeOldRows(): Promise<void> {
-    await this.retention.remove('skipped rows', () => this.rows.removeOld(skippedDays));
+    await this.retention.remove('skipped_rows', () => this.rows.removeOld(skippedDays));
   }
 
   /** Removes finished operations. */
