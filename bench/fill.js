@@ -63,7 +63,8 @@ const CREDENTIALS = `
  */
 async function fillUsers(client, count, now) {
   const { rows: indexes } = await client.query(`select indexname, indexdef from pg_indexes
-    where tablename in ('users', 'user_search') and indexname not in (select conname from pg_constraint)`);
+    where tablename in ('users', 'user_search', 'user_logins', 'user_seen')
+      and indexname not in (select conname from pg_constraint)`);
   await client.query(`set maintenance_work_mem = '256MB'`);
   await client.query('select setseed(0.5)');
   await client.query('begin');
@@ -71,7 +72,7 @@ async function fillUsers(client, count, now) {
   await client.query(USERS, [count, FIRST_NAMES.split(' '), LAST_NAMES.split(' '), now]);
   for (const { indexdef } of indexes) await client.query(indexdef);
   await client.query('commit');
-  await client.query('vacuum analyze users, user_search');
+  await client.query('vacuum analyze users, user_search, user_logins, user_seen');
 }
 
 /** Fills a migrated database with users and credentials, ready to be measured. */
@@ -153,7 +154,7 @@ async function storeSessions(client, count) {
      from placed join people using (number)`,
     [count],
   );
-  await client.query('vacuum analyze sessions');
+  await client.query('vacuum analyze sessions, session_search');
   await client.query('checkpoint').catch(() => undefined);
 }
 

@@ -25,13 +25,13 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   sessions.session_id,
   sessions.created_at as session_created_at,
   sessions.last_seen_at as session_last_seen_at,
@@ -50,6 +50,8 @@ select
   sessions.refreshed_at > now() - interval '1 hour' as renewable
 from sessions
 join users on users.user_id = sessions.user_id
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 where sessions.session_id = $1::uuid
   and users.user_id = $2::uuid
   and (sessions.ended_at is null and sessions.expires_at > now())
@@ -80,13 +82,13 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   array(
     select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
   ) as permissions,
@@ -94,6 +96,8 @@ select
     select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)
   ) as may_grant
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 where users.user_id = $1::uuid and users.status = 'active' and users.deleted_at is null;
 
 -- note([ { session_id: other_id, user_id: user_id, ago_ms: 500 } ], { system: 1800, carrier: 360...
@@ -103,10 +107,9 @@ with
     from unnest($1::uuid[], $2::uuid[], $3::float8[])
       as activity (session_id, user_id, ago_ms)
   ),
-  -- Users are locked before sessions, in the order of their ids, as everywhere.
-  unlocked as (
+  locked_seen as (
     select user_id
-    from users
+    from user_seen
     where user_id = any($4::uuid[])
     order by user_id
     for no key update skip locked
@@ -114,29 +117,39 @@ with
   used as (
     select activity.session_id, activity.user_id, activity.seen_at
     from activity
-    join unlocked on unlocked.user_id = activity.user_id
+    join locked_seen on locked_seen.user_id = activity.user_id
+  ),
+  due as (
+    select sessions.session_id, used.seen_at
+    from sessions
+    join used on used.session_id = sessions.session_id and used.user_id = sessions.user_id
+    where sessions.session_id = any($5::uuid[])
+      and (sessions.ended_at is null and sessions.expires_at > now())
+      and sessions.last_seen_at + least(interval '1 minute', (sessions.expires_at - sessions.last_seen_at) / 4) / 2 < used.seen_at
+    order by sessions.session_id
+    for no key update of sessions skip locked
   ),
   noted as (
     update sessions
     set
-      last_seen_at = greatest(sessions.last_seen_at, used.seen_at),
+      last_seen_at = due.seen_at,
       expires_at = greatest(sessions.expires_at, least(
         sessions.absolute_expires_at,
-        used.seen_at + interval '1 second' * case sessions.user_type
-          when 'system' then $5::integer
-          else $6::integer
+        due.seen_at + interval '1 second' * case sessions.user_type
+          when 'system' then $6::integer
+          else $7::integer
         end
       ))
-    from used
-    where sessions.session_id = used.session_id and sessions.user_id = used.user_id and (sessions.ended_at is null and sessions.expires_at > now())
-    returning sessions.user_id, used.seen_at
+    from due
+    where sessions.session_id = due.session_id
+    returning sessions.user_id, due.seen_at
   ),
   seen as (
     select user_id, max(seen_at) as seen_at
     from noted
     group by user_id
   )
-update users
-set last_seen_at = greatest(users.last_seen_at, seen.seen_at)
+update user_seen
+set last_seen_at = greatest(user_seen.last_seen_at, seen.seen_at)
 from seen
-where users.user_id = seen.user_id;
+where user_seen.user_id = seen.user_id;

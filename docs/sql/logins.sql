@@ -25,13 +25,13 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   case
     when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
     then credentials.password_hash
@@ -39,6 +39,8 @@ select
   coalesce(credentials.policy_checked, false) as policy_checked,
   credentials.expires_at is not null as initial
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 left join credentials on credentials.user_id = users.user_id
 where lower(users.email) = $1::text and users.deleted_at is null
 limit 1;
@@ -67,13 +69,13 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   case
     when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
     then credentials.password_hash
@@ -81,6 +83,8 @@ select
   coalesce(credentials.policy_checked, false) as policy_checked,
   credentials.expires_at is not null as initial
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 left join credentials on credentials.user_id = users.user_id
 where lower(users.name) = $1::text and users.deleted_at is null
 limit 1;
@@ -109,13 +113,13 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   case
     when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
     then credentials.password_hash
@@ -123,6 +127,8 @@ select
   coalesce(credentials.policy_checked, false) as policy_checked,
   credentials.expires_at is not null as initial
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 left join credentials on credentials.user_id = users.user_id
 where users.user_id = $1::uuid and users.deleted_at is null
 limit 1;
@@ -147,14 +153,30 @@ where user_id = $1::uuid
 for no key update;
 
 -- noteLogin({ user_id: user_id, ip: '192.0.2.1', unlocks: false })
-update users
-set
-  last_login_at = now(),
-  last_login_ip = $1::inet,
-  last_seen_at = now(),
-  locked_until = case when $2::boolean then null else locked_until end
-where user_id = $3::uuid
-returning
+with
+  unlocked as (
+    update users
+    set locked_until = null
+    where user_id = $1::uuid
+      and locked_until is not null
+      and $2::boolean
+    returning users.*
+  ),
+  logged_in as (
+    update user_logins
+    set last_login_at = now(), last_login_ip = $3::inet
+    where user_id = $4::uuid
+    returning user_id, last_login_at, last_login_ip
+  ),
+  -- Follows from logged_in, because rows of user_logins are locked first.
+  seen as (
+    update user_seen
+    set last_seen_at = greatest(user_seen.last_seen_at, now())
+    from logged_in
+    where user_seen.user_id = logged_in.user_id
+    returning user_seen.user_id, user_seen.last_seen_at
+  )
+select
   users.user_id,
   users.user_type,
   users.name,
@@ -177,13 +199,20 @@ returning
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+from (
+  select * from unlocked
+  union all
+  select * from users where user_id = $5::uuid and not exists (select from unlocked)
+) users
+join logged_in user_logins on user_logins.user_id = users.user_id
+join seen user_seen on user_seen.user_id = users.user_id;
 
 -- demandPasswordChange(user_id, eventBase)
 with demanded as (

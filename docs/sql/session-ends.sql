@@ -7,6 +7,7 @@ with
   found as (
     select sessions.session_id, $1::text as reason
     from sessions
+    join session_search on session_search.session_id = sessions.session_id
     join users on users.user_id = sessions.user_id
     where (sessions.ended_at is null and sessions.expires_at > now())
       and sessions.session_id = $2::uuid
@@ -52,23 +53,24 @@ with
   found as (
     select sessions.session_id, $1::text as reason
     from sessions
+    join session_search on session_search.session_id = sessions.session_id
     join users on users.user_id = sessions.user_id
     where (sessions.ended_at is null and sessions.expires_at > now())
-      and (sessions.user_id = $2::uuid)
+      and (session_search.user_id = $2::uuid and sessions.user_id = $3::uuid)
       and (
-        (sessions.user_type = 'carrier' and sessions.carrier_id = any($3::text[]))
-        or sessions.user_id = $4::uuid
+        (sessions.user_type = 'carrier' and session_search.carrier_id = any($4::text[]))
+        or session_search.user_id = $5::uuid
       ) and users.deleted_at is null
-      and sessions.session_id is distinct from $5::uuid
-      and (sessions.user_id = $6::uuid or not users.roles && $7::text[])
+      and sessions.session_id is distinct from $6::uuid
+      and (sessions.user_id = $7::uuid or not users.roles && $8::text[])
     order by sessions.session_id
-    limit $8::integer
+    limit $9::integer
     for no key update of sessions
   ),
   -- Ends the sessions. A trigger notifies all instances.
   ended as (
     update sessions
-    set ended_at = now(), ended_reason = found.reason, ended_by = $9::uuid
+    set ended_at = now(), ended_reason = found.reason, ended_by = $10::uuid
     from found
     where sessions.session_id = found.session_id
     returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
@@ -79,8 +81,8 @@ with
       target_id, carrier_id, changes, target_version
     )
     select
-      $10, $11::uuid, $12, $13, $14::uuid, $15::uuid,
-      $16::inet, $17,
+      $11, $12::uuid, $13, $14, $15::uuid, $16::uuid,
+      $17::inet, $18,
       target.id, target.carrier_id, target.changes, target.version
     from (
       select
@@ -102,6 +104,7 @@ with
   found as (
     select sessions.session_id, $1::text as reason
     from sessions
+    join session_search on session_search.session_id = sessions.session_id
     join users on users.user_id = sessions.user_id
     where (sessions.ended_at is null and sessions.expires_at > now())
       and sessions.session_id = $2::uuid
@@ -146,6 +149,7 @@ with
   found as (
     select sessions.session_id, $1::text as reason
     from sessions
+    join session_search on session_search.session_id = sessions.session_id
     join users on users.user_id = sessions.user_id
     where (sessions.ended_at is null and sessions.expires_at > now())
       and sessions.user_id = any($2::uuid[])
@@ -195,6 +199,7 @@ with
       else 'ip_not_allowed'
     end as reason
     from sessions
+    join session_search on session_search.session_id = sessions.session_id
     join users on users.user_id = sessions.user_id
     where (sessions.ended_at is null and sessions.expires_at > now())
       and sessions.user_id = any($1::uuid[])
@@ -244,6 +249,7 @@ with
   found as (
     select sessions.session_id, $1::text as reason
     from sessions
+    join session_search on session_search.session_id = sessions.session_id
     join users on users.user_id = sessions.user_id
     where (sessions.ended_at is null and sessions.expires_at > now())
       and sessions.user_id = $2::uuid

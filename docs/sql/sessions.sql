@@ -21,10 +21,12 @@ select
   sessions.created_at, sessions.last_seen_at, sessions.expires_at,
   host(sessions.ip) as ip, sessions.user_agent,
   (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by
-from sessions join users on users.user_id = sessions.user_id
+from sessions
+join session_search on session_search.session_id = sessions.session_id
+join users on users.user_id = sessions.user_id
 where sessions.session_id = $1::uuid and (
-  (sessions.user_type = 'carrier' and sessions.carrier_id = any($2::text[]))
-  or sessions.user_id = $3::uuid
+  (sessions.user_type = 'carrier' and session_search.carrier_id = any($2::text[]))
+  or session_search.user_id = $3::uuid
 ) and users.deleted_at is null;
 
 -- find(other_id, { scope: limited, others: false })
@@ -33,8 +35,10 @@ select
   sessions.created_at, sessions.last_seen_at, sessions.expires_at,
   host(sessions.ip) as ip, sessions.user_agent,
   (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by
-from sessions join users on users.user_id = sessions.user_id
-where sessions.session_id = $1::uuid and sessions.user_id = $2::uuid and users.deleted_at is null;
+from sessions
+join session_search on session_search.session_id = sessions.session_id
+join users on users.user_id = sessions.user_id
+where sessions.session_id = $1::uuid and session_search.user_id = $2::uuid and sessions.user_id = $3::uuid and users.deleted_at is null;
 
 -- list({ scope: administrator, others: true }, {}, user_id)
 select
@@ -42,10 +46,12 @@ select
   sessions.created_at, sessions.last_seen_at, sessions.expires_at,
   host(sessions.ip) as ip, sessions.user_agent,
   (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by,
-  (sessions.created_at)::text as cursor_value
-from sessions join users on users.user_id = sessions.user_id
+  (session_search.created_at)::text as cursor_value
+from sessions
+join session_search on session_search.session_id = sessions.session_id
+join users on users.user_id = sessions.user_id
 where true and users.deleted_at is null
-order by sessions.created_at desc, sessions.session_id desc
+order by session_search.created_at desc, session_search.session_id desc
 limit 51;
 
 -- list({ scope: limited, others: true }, { active: 'true', carrier_id: 'c1' }, user_id)
@@ -55,13 +61,15 @@ select
   sessions.created_at, sessions.last_seen_at, sessions.expires_at,
   host(sessions.ip) as ip, sessions.user_agent,
   (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by
-from sessions join users on users.user_id = sessions.user_id
+from sessions
+join session_search on session_search.session_id = sessions.session_id
+join users on users.user_id = sessions.user_id
 where (
-  (sessions.user_type = 'carrier' and sessions.carrier_id = any($1::text[]))
-  or sessions.user_id = $2::uuid
+  (sessions.user_type = 'carrier' and session_search.carrier_id = any($1::text[]))
+  or session_search.user_id = $2::uuid
 ) and users.deleted_at is null
   and ((sessions.ended_at is null and sessions.expires_at > now()))
-  and (sessions.carrier_id = $3::text);
+  and (session_search.carrier_id = $3::text);
 select *
 from (
   select
@@ -69,16 +77,16 @@ from (
     sessions.created_at, sessions.last_seen_at, sessions.expires_at,
     host(sessions.ip) as ip, sessions.user_agent,
     (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by,
-    (sessions.created_at)::text as cursor_value,
-    sessions.created_at as sort_value,
-    sessions.session_id as sort_id
-  from sessions join users on users.user_id = sessions.user_id
+    (session_search.created_at)::text as cursor_value, session_search.created_at as sort_value, session_search.session_id as sort_id
+  from sessions
+  join session_search on session_search.session_id = sessions.session_id
+  join users on users.user_id = sessions.user_id
   where (
-    (sessions.user_type = 'carrier' and sessions.carrier_id = any($1::text[]))
-    or sessions.user_id = $2::uuid
+    (sessions.user_type = 'carrier' and session_search.carrier_id = any($1::text[]))
+    or session_search.user_id = $2::uuid
   ) and users.deleted_at is null
     and ((sessions.ended_at is null and sessions.expires_at > now()))
-    and (sessions.carrier_id = $3::text)
+    and (session_search.carrier_id = $3::text)
   offset 0
 ) found
 order by sort_value desc, sort_id desc
@@ -88,10 +96,10 @@ limit $4;
 with recursive
   -- Takes one step through the index for each different user agent.
   steps as (
-    (select user_agent from sessions where user_agent is not null order by user_agent limit 1)
+    (select user_agent from session_search where user_agent is not null order by user_agent limit 1)
     union all
     select (
-      select user_agent from sessions where user_agent > steps.user_agent order by user_agent limit 1
+      select user_agent from session_search where user_agent > steps.user_agent order by user_agent limit 1
     )
     from steps
     where user_agent is not null

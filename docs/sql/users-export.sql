@@ -29,8 +29,10 @@ end || ',' || coalesce(users.status::text, '') || ',' || case
   when users.allowed_ips is null then ''
   when array_to_string(users.allowed_ips, ';') ~ '^[-+0-9.,eE]*$' then csv_quoted(to_json(users.allowed_ips)::text)
   else csv_cell(array_to_string(users.allowed_ips, ';'))
-end || ',' || coalesce(csv_quoted(regexp_replace(to_json(users.attributes)::text, ';(?=[''"]*[-=+@＝＋－＠])', '\\u003b', 'g')), '') || ',' || users.must_change_password::text || ',' || coalesce(rfc3339(users.created_at), '') || ',' || coalesce(rfc3339(users.last_login_at), '') || ',' || coalesce(host(users.last_login_ip), '') || ',' || coalesce(rfc3339(users.last_seen_at), '') || ',' || coalesce(rfc3339(users.password_changed_at), '')
+end || ',' || coalesce(csv_quoted(regexp_replace(to_json(users.attributes)::text, ';(?=[''"]*[-=+@＝＋－＠])', '\\u003b', 'g')), '') || ',' || users.must_change_password::text || ',' || coalesce(rfc3339(users.created_at), '') || ',' || coalesce(rfc3339(user_logins.last_login_at), '') || ',' || coalesce(host(user_logins.last_login_ip), '') || ',' || coalesce(rfc3339(user_seen.last_seen_at), '') || ',' || coalesce(rfc3339(users.password_changed_at), '')
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 where users.deleted_at is null
   and (
     (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
@@ -56,7 +58,7 @@ from users where users.deleted_at is null
 declare texts no scroll cursor for
 select row_to_json(line)::text
 from (
-  select users.user_id as user_id, users.user_type as user_type, users.name as name, users.email as email, rfc3339(users.email_verified_at) as email_verified_at, users.first_name as first_name, users.last_name as last_name, users.phone as phone, users.job_title as job_title, users.locale as locale, users.timezone as timezone, users.carrier_id as carrier_id, users.carrier_scope as carrier_scope, users.roles as roles, users.status as status, users.allowed_ips as allowed_ips, users.attributes as attributes, users.must_change_password as must_change_password, rfc3339(users.created_at) as created_at, rfc3339(users.last_login_at) as last_login_at, host(users.last_login_ip) as last_login_ip, rfc3339(users.last_seen_at) as last_seen_at, rfc3339(users.password_changed_at) as password_changed_at, (
+  select users.user_id as user_id, users.user_type as user_type, users.name as name, users.email as email, rfc3339(users.email_verified_at) as email_verified_at, users.first_name as first_name, users.last_name as last_name, users.phone as phone, users.job_title as job_title, users.locale as locale, users.timezone as timezone, users.carrier_id as carrier_id, users.carrier_scope as carrier_scope, users.roles as roles, users.status as status, users.allowed_ips as allowed_ips, users.attributes as attributes, users.must_change_password as must_change_password, rfc3339(users.created_at) as created_at, rfc3339(user_logins.last_login_at) as last_login_at, host(user_logins.last_login_ip) as last_login_ip, rfc3339(user_seen.last_seen_at) as last_seen_at, rfc3339(users.password_changed_at) as password_changed_at, (
     select password_hash
     from credentials
     where credentials.user_id = users.user_id
@@ -64,6 +66,8 @@ from (
       and not users.roles && $1::text[]
   ) as password_hash
   from users
+  join user_logins on user_logins.user_id = users.user_id
+  join user_seen on user_seen.user_id = users.user_id
   where users.deleted_at is null
     and true
     and users.user_id in (select user_search.user_id from user_search where

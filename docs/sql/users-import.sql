@@ -50,9 +50,6 @@ with imported as materialized (
       attributes,
       must_change_password,
       created_at,
-      last_login_at,
-      last_login_ip,
-      last_seen_at,
       password_changed_at,
       created_by
     )
@@ -80,9 +77,6 @@ with imported as materialized (
       attributes,
       must_change_password,
       coalesce(created_at, now()),
-      last_login_at,
-      last_login_ip,
-      last_seen_at,
       coalesce(password_changed_at, case when has_password then now() end),
       $2::uuid
     from imported
@@ -97,7 +91,9 @@ with imported as materialized (
   ),
   made as (
     -- Several rows may have the same id, name and address. The first one is created.
-    select distinct on (user_id) line, user_id, password_hash
+    select distinct on (user_id)
+      line, user_id, password_hash,
+      imported.last_login_at, imported.last_login_ip, imported.last_seen_at
     from created
     join imported using (user_id, name, email)
     order by user_id, line
@@ -106,6 +102,18 @@ with imported as materialized (
     insert into credentials (user_id, password_hash, policy_checked)
     select user_id, password_hash, false
     from made where password_hash is not null
+  ),
+  new_logins as (
+    insert into user_logins (user_id, last_login_at, last_login_ip)
+    select user_id, last_login_at, last_login_ip
+    from made
+    where num_nonnulls(last_login_at, last_login_ip) > 0
+  ),
+  new_seen as (
+    insert into user_seen (user_id, last_seen_at)
+    select user_id, last_seen_at
+    from made
+    where last_seen_at is not null
   ),
   recorded as (
     insert into events (

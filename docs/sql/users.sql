@@ -25,14 +25,16 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 where users.user_id = $1::uuid
   and users.deleted_at is null
   and true;
@@ -61,14 +63,16 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 where users.user_id = $1::uuid
   and users.deleted_at is null
   and (
@@ -100,14 +104,16 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 where users.user_id = $1::uuid
   and users.deleted_at is null
   and (users.user_type = 'carrier' and users.carrier_id = $2::text);
@@ -136,14 +142,16 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 where users.user_id = $1::uuid
   and (
     (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
@@ -174,14 +182,16 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 where lower(users.email) = lower($1::text)
   and users.deleted_at is null
   and (
@@ -213,14 +223,16 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 where lower(users.name) = lower($1::text)
   and users.deleted_at is null
   and (
@@ -252,14 +264,16 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 where users.user_id = $1::uuid
   and users.roles && array(select name from roles where '*' = any(permissions))
   and (
@@ -291,51 +305,30 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.created_at)::text as cursor_value
-from users
-where users.deleted_at is null and true
-order by users.created_at desc, users.user_id desc
-limit 51;
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  cursor_value
+from (
+  select
+    users.*,
+    (users.created_at)::text as cursor_value, users.created_at as sort_value, users.user_id as sort_id
+  from users
+  where users.deleted_at is null and true
+  order by users.created_at desc, users.user_id desc
+  limit 51
+) users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
+order by sort_value desc, sort_id desc;
 
 -- list(limited, { q: 'jane doe', role: 'dispatcher' }, false)
 explain (format json)
-select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+select users.*
 from users
 where users.deleted_at is null and (
   (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
@@ -366,56 +359,35 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.created_at)::text as cursor_value
-from users
-where users.deleted_at is null and (
-  (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
-  or users.user_id = $2::uuid
-)
-  and users.user_id in (select user_search.user_id from user_search where (user_search.names like $3::text || search_text($4) || '%' and user_search.names like $5::text || search_text($6) || '%'))
-  and (users.roles @> array[$7::text])
-order by users.created_at desc, users.user_id desc
-limit $8;
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  cursor_value
+from (
+  select
+    users.*,
+    (users.created_at)::text as cursor_value, users.created_at as sort_value, users.user_id as sort_id
+  from users
+  where users.deleted_at is null and (
+    (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
+    or users.user_id = $2::uuid
+  )
+    and users.user_id in (select user_search.user_id from user_search where (user_search.names like $3::text || search_text($4) || '%' and user_search.names like $5::text || search_text($6) || '%'))
+    and (users.roles @> array[$7::text])
+  order by users.created_at desc, users.user_id desc
+  limit $8
+) users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
+order by sort_value desc, sort_id desc;
 
 -- list(carrierUser, { last_name_like: 'doe', order_by: 'last_name', page: '2' }, true)
 explain (format json)
-select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+select users.*
 from users
 where users.deleted_at is not null and (users.user_type = 'carrier' and users.carrier_id = $1::text)
   and users.user_id in (select user_search.user_id from user_search where
@@ -443,20 +415,28 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online,
-  (lower(user_search.last_name))::text as cursor_value
-from users join user_search on user_search.user_id = users.user_id
-where users.deleted_at is not null and (users.user_type = 'carrier' and users.carrier_id = $1::text)
-  and users.user_id in (select user_search.user_id from user_search where
-    user_search.names like $2::text || search_text($3) || $4::text)
-order by lower(user_search.last_name) desc, user_search.user_id desc
-limit $5 offset $6;
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  cursor_value
+from (
+  select
+    users.*,
+    (lower(user_search.last_name))::text as cursor_value, lower(user_search.last_name) as sort_value, user_search.user_id as sort_id
+  from users join user_search on user_search.user_id = users.user_id
+  where users.deleted_at is not null and (users.user_type = 'carrier' and users.carrier_id = $1::text)
+    and
+    user_search.names like $2::text || search_text($3) || $4::text
+  order by lower(user_search.last_name) desc, user_search.user_id desc
+  limit $5 offset $6
+) users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
+order by sort_value desc, sort_id desc;
 select count(*)::int as value
 from (
   select 1
@@ -491,14 +471,16 @@ select
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
 from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
 where users.user_id = any($1::uuid[])
   and (
     (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
@@ -523,85 +505,82 @@ select case
 end as code;
 
 -- insert(user, user_id, false)
-insert into users (
-  user_id,
-  user_type,
-  name,
-  email,
-  email_verified_at,
-  first_name,
-  last_name,
-  phone,
-  job_title,
-  locale,
-  timezone,
-  carrier_id,
-  carrier_scope,
-  roles,
-  status,
-  allowed_ips,
-  attributes,
-  must_change_password,
-  created_at,
-  last_login_at,
-  last_login_ip,
-  last_seen_at,
-  password_changed_at,
-  created_by
+with written as (
+  insert into users (
+    user_id,
+    user_type,
+    name,
+    email,
+    email_verified_at,
+    first_name,
+    last_name,
+    phone,
+    job_title,
+    locale,
+    timezone,
+    carrier_id,
+    carrier_scope,
+    roles,
+    status,
+    allowed_ips,
+    attributes,
+    must_change_password,
+    created_at,
+    password_changed_at,
+    created_by
+  )
+  select
+    user_id,
+    user_type,
+    name,
+    email,
+    email_verified_at,
+    first_name,
+    last_name,
+    phone,
+    job_title,
+    locale,
+    timezone,
+    carrier_id,
+    carrier_scope,
+    roles,
+    status,
+    array(
+      select distinct network(address::inet)::cidr
+      from unnest(allowed_ips) address
+      order by 1
+    ),
+    attributes,
+    must_change_password,
+    coalesce(created_at, now()),
+    coalesce(password_changed_at, case when has_password then now() end),
+    $1::uuid
+  from jsonb_to_recordset($2::jsonb) as row (has_password boolean, user_id uuid,
+    user_type text,
+    name text,
+    email text,
+    email_verified_at timestamptz,
+    first_name text,
+    last_name text,
+    phone text,
+    job_title text,
+    locale text,
+    timezone text,
+    carrier_id text,
+    carrier_scope text[],
+    roles text[],
+    status text,
+    allowed_ips text[],
+    attributes jsonb,
+    must_change_password boolean,
+    created_at timestamptz,
+    last_login_at timestamptz,
+    last_login_ip inet,
+    last_seen_at timestamptz,
+    password_changed_at timestamptz)
+  returning users.*
 )
 select
-  user_id,
-  user_type,
-  name,
-  email,
-  email_verified_at,
-  first_name,
-  last_name,
-  phone,
-  job_title,
-  locale,
-  timezone,
-  carrier_id,
-  carrier_scope,
-  roles,
-  status,
-  array(
-    select distinct network(address::inet)::cidr
-    from unnest(allowed_ips) address
-    order by 1
-  ),
-  attributes,
-  must_change_password,
-  coalesce(created_at, now()),
-  last_login_at,
-  last_login_ip,
-  last_seen_at,
-  coalesce(password_changed_at, case when has_password then now() end),
-  $1::uuid
-from jsonb_to_recordset($2::jsonb) as row (has_password boolean, user_id uuid,
-  user_type text,
-  name text,
-  email text,
-  email_verified_at timestamptz,
-  first_name text,
-  last_name text,
-  phone text,
-  job_title text,
-  locale text,
-  timezone text,
-  carrier_id text,
-  carrier_scope text[],
-  roles text[],
-  status text,
-  allowed_ips text[],
-  attributes jsonb,
-  must_change_password boolean,
-  created_at timestamptz,
-  last_login_at timestamptz,
-  last_login_ip inet,
-  last_seen_at timestamptz,
-  password_changed_at timestamptz)
-returning
   users.user_id,
   users.user_type,
   users.name,
@@ -624,13 +603,16 @@ returning
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+from written users
+left join user_logins on user_logins.user_id = users.user_id
+left join user_seen on user_seen.user_id = users.user_id;
 
 -- preview(limited, { action: { kind: 'change', change: { status: 'disabled', roles_add: [ 'dispa...
 with
@@ -1316,24 +1298,27 @@ where user_id = any($1::uuid[])
   and email_pending is not null;
 
 -- notePassword(user_id, 'user@example.com', null)
-update users
-set
-  password_changed_at = now(),
-  must_change_password = false,
-  email_pending = null,
-  updated_at = now(),
-  version = version + 1,
-  locked_until = case when $1::text is null then locked_until end,
-  email_verified_at = case
-    when lower(email) = lower($2::text) then now()
-    else email_verified_at
-  end,
-  status = case when status = 'invited' then 'active' else status end
-where user_id = $3::uuid
-  and deleted_at is null
-  and status <> 'disabled'
-  and true
-returning
+with written as (
+  update users
+  set
+    password_changed_at = now(),
+    must_change_password = false,
+    email_pending = null,
+    updated_at = now(),
+    version = version + 1,
+    locked_until = case when $1::text is null then locked_until end,
+    email_verified_at = case
+      when lower(email) = lower($2::text) then now()
+      else email_verified_at
+    end,
+    status = case when status = 'invited' then 'active' else status end
+  where user_id = $3::uuid
+    and deleted_at is null
+    and status <> 'disabled'
+    and true
+  returning users.*
+)
+select
   users.user_id,
   users.user_type,
   users.name,
@@ -1356,33 +1341,39 @@ returning
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+from written users
+left join user_logins on user_logins.user_id = users.user_id
+left join user_seen on user_seen.user_id = users.user_id;
 
 -- notePassword(user_id, null, { password_changed_at: null })
-update users
-set
-  password_changed_at = now(),
-  must_change_password = false,
-  email_pending = null,
-  updated_at = now(),
-  version = version + 1,
-  locked_until = case when $1::text is null then locked_until end,
-  email_verified_at = case
-    when lower(email) = lower($2::text) then now()
-    else email_verified_at
-  end,
-  status = case when status = 'invited' then 'active' else status end
-where user_id = $3::uuid
-  and deleted_at is null
-  and status <> 'disabled'
-  and password_changed_at is not distinct from $4::timestamptz
-returning
+with written as (
+  update users
+  set
+    password_changed_at = now(),
+    must_change_password = false,
+    email_pending = null,
+    updated_at = now(),
+    version = version + 1,
+    locked_until = case when $1::text is null then locked_until end,
+    email_verified_at = case
+      when lower(email) = lower($2::text) then now()
+      else email_verified_at
+    end,
+    status = case when status = 'invited' then 'active' else status end
+  where user_id = $3::uuid
+    and deleted_at is null
+    and status <> 'disabled'
+    and password_changed_at is not distinct from $4::timestamptz
+  returning users.*
+)
+select
   users.user_id,
   users.user_type,
   users.name,
@@ -1405,27 +1396,33 @@ returning
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+from written users
+left join user_logins on user_logins.user_id = users.user_id
+left join user_seen on user_seen.user_id = users.user_id;
 
 -- confirmEmail(user_id, 'new@example.com')
-update users
-set
-  email = email_pending,
-  email_pending = null,
-  email_verified_at = now(),
-  updated_at = now(),
-  version = version + 1
-where user_id = $1::uuid
-  and email_pending = $2
-  and deleted_at is null
-  and status <> 'disabled'
-returning
+with written as (
+  update users
+  set
+    email = email_pending,
+    email_pending = null,
+    email_verified_at = now(),
+    updated_at = now(),
+    version = version + 1
+  where user_id = $1::uuid
+    and email_pending = $2
+    and deleted_at is null
+    and status <> 'disabled'
+  returning users.*
+)
+select
   users.user_id,
   users.user_type,
   users.name,
@@ -1448,24 +1445,30 @@ returning
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+from written users
+left join user_logins on user_logins.user_id = users.user_id
+left join user_seen on user_seen.user_id = users.user_id;
 
 -- restore(user_id, [ 'dispatcher' ])
-update users
-set
-  deleted_at = null,
-  roles = array(select role from unnest(roles) role where role = any($1::text[]) order by role),
-  updated_at = now(),
-  version = version + 1
-where user_id = $2::uuid
-  and deleted_at is not null
-returning
+with written as (
+  update users
+  set
+    deleted_at = null,
+    roles = array(select role from unnest(roles) role where role = any($1::text[]) order by role),
+    updated_at = now(),
+    version = version + 1
+  where user_id = $2::uuid
+    and deleted_at is not null
+  returning users.*
+)
+select
   users.user_id,
   users.user_type,
   users.name,
@@ -1488,13 +1491,16 @@ returning
   users.created_at,
   users.created_by,
   users.updated_at,
-  users.last_login_at,
-  host(users.last_login_ip) as last_login_ip,
-  users.last_seen_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(users.last_seen_at > now() - interval '5 minutes', false) as online;
+  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+from written users
+left join user_logins on user_logins.user_id = users.user_id
+left join user_seen on user_seen.user_id = users.user_id;
 
 -- isEmpty()
 select 1 from users limit 1;

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { rawSql, sql } from '../common/query/sql';
 import { Database } from '../database/database';
-import { noteActivitySql } from '../sessions/session-activity.sql';
+import { noteActivitySql, noteAfter } from '../sessions/session-activity.sql';
 import { liveSession } from '../sessions/session-list.sql';
-import { noteSeenSql, userColumns } from '../users/users.sql';
+import { lockSeenSql, noteSeenSql, userColumns, userJoins } from '../users/users.sql';
 import type { UserRecord } from '../users/users.dto';
 
 /** A user who may act, with the current permissions. */
@@ -39,9 +39,6 @@ export interface Activity {
   ago_ms: number;
 }
 
-/** Activity is noted at most once a minute, and well before the session would expire. */
-const noteAfter = rawSql(`least(interval '1 minute', (sessions.expires_at - sessions.last_seen_at) / 4)`);
-
 const rights = rawSql(`
         array(
           select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
@@ -73,6 +70,7 @@ export class LiveLoginsRepository {
         sessions.refreshed_at > now() - interval '1 hour' as renewable
       from sessions
       join users on users.user_id = sessions.user_id
+      ${userJoins}
       where sessions.session_id = ${session_id}::uuid
         and users.user_id = ${user_id}::uuid
         and ${liveSession}
@@ -88,13 +86,15 @@ export class LiveLoginsRepository {
         ${userColumns},
         ${rights}
       from users
+      ${userJoins}
       where users.user_id = ${user_id}::uuid and users.status = 'active' and users.deleted_at is null`);
     return row ?? null;
   }
 
   /**
    * Persists the activity of sessions and users.
-   * Skips users who are locked by another transaction; their next activity is noted.
+   * Never waits: skips users and sessions that another transaction locks. Their next activity is
+   * noted.
    */
   async note(used: Activity[], idle_seconds: Record<'system' | 'carrier', number>): Promise<void> {
     const session_ids = used.map(({ session_id }) => session_id);
@@ -107,21 +107,13 @@ export class LiveLoginsRepository {
         from unnest(${session_ids}::uuid[], ${user_ids}::uuid[], ${agos}::float8[])
           as activity (session_id, user_id, ago_ms)
       ),
-      -- Users are locked before sessions, in the order of their ids, as everywhere.
-      unlocked as (
-        select user_id
-        from users
-        where user_id = any(${user_ids}::uuid[])
-        order by user_id
-        for no key update skip locked
-      ),
+      ${lockSeenSql(user_ids)},
       used as (
         select activity.session_id, activity.user_id, activity.seen_at
         from activity
-        join unlocked on unlocked.user_id = activity.user_id
+        join locked_seen on locked_seen.user_id = activity.user_id
       ),
-      noted as (${noteActivitySql(rawSql('used'), idle_seconds)}
-      ),
+      ${noteActivitySql(rawSql('used'), session_ids, idle_seconds)},
       seen as (
         select user_id, max(seen_at) as seen_at
         from noted

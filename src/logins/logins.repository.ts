@@ -3,7 +3,14 @@ import { sql, type SqlFragment } from '../common/query/sql';
 import type { StoredPassword } from '../credentials/credentials.service';
 import { Database } from '../database/database';
 import type { EventBase } from '../events/events.service';
-import { demandPasswordChangeSql, type LoginNote, noteLockSql, noteLoginSql, userColumns } from '../users/users.sql';
+import {
+  demandPasswordChangeSql,
+  type LoginNote,
+  noteLockSql,
+  noteLoginSql,
+  userColumns,
+  userJoins,
+} from '../users/users.sql';
 import type { UserRecord } from '../users/users.dto';
 
 /** Identifies the user whose password is verified. A `login` is a name or an e-mail address. */
@@ -35,6 +42,7 @@ export class LoginsRepository {
         coalesce(credentials.policy_checked, false) as policy_checked,
         credentials.expires_at is not null as initial
       from users
+      ${userJoins}
       left join credentials on credentials.user_id = users.user_id
       where ${matches(claim)} and users.deleted_at is null
       limit 1`);

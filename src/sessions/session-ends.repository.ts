@@ -8,7 +8,7 @@ import type { EventBase } from '../events/events.service';
 import { recordEventsSql } from '../events/events.sql';
 import type { EndedReason } from './session.entity';
 import type { SessionReach } from './session-list';
-import { liveSession, reachableSession, sessionFilterSql } from './session-list.sql';
+import { liveSession, reachableSession, sessionFilterSql, sessionListSql } from './session-list.sql';
 
 /** A session that ended. */
 export interface EndedSession {
@@ -17,8 +17,9 @@ export interface EndedSession {
   carrier_id: string | null;
 }
 
-/** Which sessions a statement ends. All conditions may use `sessions` and `users`. */
+/** Which sessions a statement ends. */
 interface Ending {
+  /** condition on `sessions`, `session_search` and `users` */
   matching: SqlFragment;
   /** SQL expression of the `ended_reason` */
   reason: SqlFragment;
@@ -172,8 +173,7 @@ function endSql(event: EventBase, { matching, reason, limit = null, ended_by }: 
       -- Locks in the order of ids, so that two statements with common sessions cannot deadlock.
       found as (
         select sessions.session_id, ${reason} as reason
-        from sessions
-        join users on users.user_id = sessions.user_id
+        from ${sessionListSql.from}
         where ${liveSession}
           and ${matching}
         order by sessions.session_id

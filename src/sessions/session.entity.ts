@@ -23,15 +23,10 @@ export type EndedReason = (typeof endedReasons)[number];
   "ended_reason in ('logout', 'revoked', 'expired', 'replaced', 'token_reuse', 'password_changed', " +
     "'ip_not_allowed', 'user_disabled', 'user_deleted')",
 )
-@Index('sessions_user_id_created_at_idx', ['user_id', 'created_at'])
-@Index('sessions_carrier_id_created_at_idx', ['carrier_id', 'created_at'])
-@Index('sessions_created_at_idx', ['created_at', 'session_id'])
+@Index('sessions_user_id_idx', ['user_id', 'ended_at', 'expires_at'])
 @Index('sessions_last_seen_at_idx', ['last_seen_at', 'session_id'])
 @Index('sessions_expires_at_idx', ['expires_at', 'session_id'])
-@Index('sessions_ip_idx', ['ip'])
-@Index('sessions_user_agent_idx', ['user_agent'])
 @Index('sessions_ended_reason_idx', ['ended_reason', 'created_at'], { where: 'ended_reason is not null' })
-@Index('sessions_live_user_id_idx', ['user_id', 'expires_at'], { where: 'ended_at is null' })
 export class SessionEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'sessions_pkey' }) session_id!: string;
   @ForeignKey('users', 'user_id', { name: 'sessions_user_id_fkey', onDelete: 'CASCADE' })

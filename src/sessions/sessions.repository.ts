@@ -198,10 +198,10 @@ export class SessionsRepository {
       with recursive
       -- Takes one step through the index for each different user agent.
       steps as (
-        (select user_agent from sessions where user_agent is not null order by user_agent limit 1)
+        (select user_agent from session_search where user_agent is not null order by user_agent limit 1)
         union all
         select (
-          select user_agent from sessions where user_agent > steps.user_agent order by user_agent limit 1
+          select user_agent from session_search where user_agent > steps.user_agent order by user_agent limit 1
         )
         from steps
         where user_agent is not null

@@ -6,7 +6,7 @@ import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
 import type { CellForm } from '../users/user-fields';
 import { userFilterSql } from '../users/user-list.sql';
-import { visibleUsers } from '../users/users.sql';
+import { userColumn, userJoins, visibleUsers } from '../users/users.sql';
 import { numeric } from './csv-cells';
 import { ignoredColumns, importColumns, transferColumns, type TransferFormat } from './transfer-columns';
 
@@ -99,10 +99,11 @@ function csvLines(condition: SqlFragment): SqlFragment {
     time: (column) => `coalesce(rfc3339(${column}), '')`,
     address: (column) => `coalesce(host(${column}), '')`,
   };
-  const cells = Object.entries(transferColumns).map(([name, form]) => rawSql(cell[form](`users.${name}`)));
+  const cells = Object.entries(transferColumns).map(([name, form]) => rawSql(cell[form](userColumn(name))));
   return sql`
     select ${joinSql(cells, ` || ',' || `)}
     from users
+    ${userJoins}
     where ${condition}
     order by users.user_id`;
 }
@@ -111,7 +112,7 @@ function jsonLines(condition: SqlFragment, hashes_unless_roles: string[] | null)
   const value = (column: string, form: CellForm) =>
     form === 'time' ? `rfc3339(${column})` : form === 'address' ? `host(${column})` : column;
   const columns = Object.entries(transferColumns).map(([name, form]) =>
-    rawSql(`${value(`users.${name}`, form)} as ${name}`),
+    rawSql(`${value(userColumn(name), form)} as ${name}`),
   );
   const hash = sql`(
         select password_hash
@@ -126,6 +127,7 @@ function jsonLines(condition: SqlFragment, hashes_unless_roles: string[] | null)
     from (
       select ${joinSql(all, ', ')}
       from users
+      ${userJoins}
       where ${condition}
       order by users.user_id
     ) line`;

@@ -6,7 +6,15 @@ import { Database } from '../database/database';
 import { recordEventsSql } from '../events/events.sql';
 import type { EventBase } from '../events/events.service';
 import { userFieldsWith } from '../users/user-fields';
-import { insertUsersSql, isIdTaken, isTaken, newUserColumns, ofHolder, visibleUsers } from '../users/users.sql';
+import {
+  insertActivitySql,
+  insertUsersSql,
+  isIdTaken,
+  isTaken,
+  newUserColumns,
+  ofHolder,
+  visibleUsers,
+} from '../users/users.sql';
 import type { ImportedUser } from './import-rows';
 
 /** A row whose user cannot be created because a value is taken. */
@@ -52,7 +60,9 @@ export class UsersImportRepository {
       ),
       made as (
         -- Several rows may have the same id, name and address. The first one is created.
-        select distinct on (user_id) line, user_id, password_hash
+        select distinct on (user_id)
+          line, user_id, password_hash,
+          imported.last_login_at, imported.last_login_ip, imported.last_seen_at
         from created
         join imported using (user_id, name, email)
         order by user_id, line
@@ -60,6 +70,7 @@ export class UsersImportRepository {
       passwords as (
         ${insertImportedHashesSql(sql`made where password_hash is not null`)}
       ),
+      ${insertActivitySql(rawSql('made'))},
       recorded as (
         ${recordEventsSql(event, createdTargets)}
       )

@@ -25,6 +25,8 @@ export interface UserField {
   self_changeable?: true;
   /** set for fields that a bulk change can contain */
   bulk_changeable?: true;
+  /** table of the column if it is not `users`; only activity writes the field (ADR 12) */
+  table?: 'user_logins' | 'user_seen';
   /** set for fields of import and export files */
   cell?: CellForm;
 }
@@ -129,9 +131,9 @@ export const userFields = {
   created_at: { type: 'timestamptz', cell: 'time' },
   created_by: { type: 'uuid' },
   updated_at: { type: 'timestamptz' },
-  last_login_at: { type: 'timestamptz', personal: true, cell: 'time' },
-  last_login_ip: { type: 'inet', personal: true, cell: 'address' },
-  last_seen_at: { type: 'timestamptz', personal: true, cell: 'time' },
+  last_login_at: { type: 'timestamptz', personal: true, table: 'user_logins', cell: 'time' },
+  last_login_ip: { type: 'inet', personal: true, table: 'user_logins', cell: 'address' },
+  last_seen_at: { type: 'timestamptz', personal: true, table: 'user_seen', cell: 'time' },
   password_changed_at: { type: 'timestamptz', personal: true, cell: 'time' },
   locked_until: { type: 'timestamptz', personal: true },
   deleted_at: { type: 'timestamptz' },

@@ -13,6 +13,17 @@ const onlineWithin = rawSql(`interval '5 minutes'`);
 const inSearch: Reach = (condition) =>
   sql`users.user_id in (select user_search.user_id from user_search where ${condition})`;
 
+/** `user_logins` and `user_seen` hold the columns that activity writes (ADR 12). */
+const inLogins: Reach = (condition) =>
+  sql`users.user_id in (select user_logins.user_id from user_logins where ${condition})`;
+const inSeen: Reach = (condition) => sql`users.user_id in (select user_seen.user_id from user_seen where ${condition})`;
+
+/** Joins of `users` with the tables of its activity. Each user has one row in both. */
+export const activityJoins = {
+  user_logins: 'join user_logins on user_logins.user_id = users.user_id',
+  user_seen: 'join user_seen on user_seen.user_id = users.user_id',
+};
+
 /** Matches text within the part of `names` or `others` that lies between two delimiters. */
 function partLike(column: 'names' | 'others', start: string, end: string): FieldSql['like'] {
   const condition = (value: string) => sql`
@@ -41,7 +52,10 @@ const fields: Record<string, FieldSql> = {
     equals: (value) => sql`users.roles @> array[${value}::text]`,
     equalsAny: (values) => sql`users.roles && ${values}::text[]`,
   },
-  online: { column: 'users.last_seen_at', equals: (value) => onlineSql(value === true) },
+  last_login_at: { column: 'user_logins.last_login_at', reach: inLogins },
+  last_login_ip: { column: 'user_logins.last_login_ip', reach: inLogins },
+  last_seen_at: { column: 'user_seen.last_seen_at', reach: inSeen },
+  online: { column: 'user_seen.last_seen_at', reach: inSeen, equals: (value) => onlineSql(value === true) },
 };
 
 /** Renders the filters of users. */
@@ -57,22 +71,34 @@ export const userListSql: ListSql = {
   list: userList,
   filter: userFilterSql,
   from: rawSql('users'),
+  columnJoins: Object.values(activityJoins),
   id: 'users.user_id',
   sorts: {
     name: { column: 'lower(users.name)' },
     email: { column: 'lower(users.email)' },
     last_name: {
       column: 'lower(user_search.last_name)',
-      join: { sql: 'join user_search on user_search.user_id = users.user_id', id: 'user_search.user_id' },
+      id: 'user_search.user_id',
+      join: { sql: 'join user_search on user_search.user_id = users.user_id', reach: inSearch },
+    },
+    last_login_at: {
+      column: 'user_logins.last_login_at',
+      id: 'user_logins.user_id',
+      join: { sql: activityJoins.user_logins, reach: inLogins },
+    },
+    last_seen_at: {
+      column: 'user_seen.last_seen_at',
+      id: 'user_seen.user_id',
+      join: { sql: activityJoins.user_seen, reach: inSeen },
     },
   },
 };
 
-/** Renders whether a user was seen within 5 minutes, or the opposite. */
+/** Renders whether a user was seen within 5 minutes, or the opposite. Needs `user_seen`. */
 export function onlineSql(online: boolean): SqlFragment {
   return online
-    ? sql`users.last_seen_at > now() - ${onlineWithin}`
-    : sql`(users.last_seen_at is null or users.last_seen_at <= now() - ${onlineWithin})`;
+    ? sql`user_seen.last_seen_at > now() - ${onlineWithin}`
+    : sql`(user_seen.last_seen_at is null or user_seen.last_seen_at <= now() - ${onlineWithin})`;
 }
 
 /**

@@ -23,9 +23,6 @@ export type UserStatus = (typeof userStatuses)[number];
 @Index('users_email_key', { synchronize: false })
 @Index('users_created_at_idx', { synchronize: false })
 @Index('users_updated_at_idx', { synchronize: false })
-@Index('users_last_login_at_idx', { synchronize: false })
-@Index('users_last_login_ip_idx', { synchronize: false })
-@Index('users_last_seen_at_idx', { synchronize: false })
 @Index('users_password_changed_at_idx', { synchronize: false })
 @Index('users_status_idx', { synchronize: false })
 @Index('users_carrier_id_idx', { synchronize: false })
@@ -58,8 +55,11 @@ export class UserEntity {
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;
   @Column('uuid', { nullable: true }) created_by!: string | null;
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) updated_at!: Date;
+  /** @deprecated as a column: older instances write it. Statements read `user_logins` (ADR 12). */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) last_login_at!: Date | null;
+  /** @deprecated as a column: older instances write it. Statements read `user_logins` (ADR 12). */
   @Column('inet', { nullable: true }) last_login_ip!: string | null;
+  /** @deprecated as a column: older instances write it. Statements read `user_seen` (ADR 12). */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) last_seen_at!: Date | null;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) password_changed_at!: Date | null;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) locked_until!: Date | null;

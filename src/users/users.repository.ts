@@ -17,7 +17,15 @@ import type { UserEntity } from './user.entity';
 import { userList } from './user-list';
 import { userListSql } from './user-list.sql';
 import type { UserRecord } from './users.dto';
-import { insertUsersSql, isTaken, newUserColumns, userColumns, visibleUsers } from './users.sql';
+import {
+  insertUsersSql,
+  isTaken,
+  newUserColumns,
+  returningUsers,
+  userColumns,
+  userJoins,
+  visibleUsers,
+} from './users.sql';
 
 /** A new user. */
 export type NewUser = NewUserValues & Pick<UserEntity, 'user_id'>;
@@ -37,6 +45,7 @@ export class UsersRepository {
     const [row] = await this.database.runPrepared<UserRecord>(sql`
       select ${userColumns}
       from users
+      ${userJoins}
       where users.user_id = ${user_id}::uuid
         and users.deleted_at is null
         and ${visibleUsers(scope)}`);
@@ -48,6 +57,7 @@ export class UsersRepository {
     const [row] = await this.database.runPrepared<UserRecord>(sql`
       select ${userColumns}
       from users
+      ${userJoins}
       where users.user_id = ${user_id}::uuid
         and ${visibleUsers(scope)}`);
     return row ?? null;
@@ -62,6 +72,7 @@ export class UsersRepository {
     const [row] = await this.database.runPrepared<UserRecord>(sql`
       select ${userColumns}
       from users
+      ${userJoins}
       where lower(${column}) = lower(${login}::text)
         and users.deleted_at is null
         and ${visibleUsers(scope)}`);
@@ -73,6 +84,7 @@ export class UsersRepository {
     const [row] = await this.database.runPrepared<UserRecord>(sql`
       select ${userColumns}
       from users
+      ${userJoins}
       where users.user_id = ${user_id}::uuid
         and ${permitsAll}
         and ${visibleUsers(scope)}`);
@@ -97,6 +109,7 @@ export class UsersRepository {
     return this.database.run(sql`
       select ${userColumns}
       from users
+      ${userJoins}
       where users.user_id = any(${user_ids}::uuid[])
         and ${visibleUsers(scope)}
       order by users.user_id`);
@@ -116,9 +129,7 @@ export class UsersRepository {
   async insert(user: NewUser, created_by: string | null, has_password: boolean): Promise<UserRecord> {
     const row = JSON.stringify([{ ...user, has_password }]);
     const source = sql`jsonb_to_recordset(${row}::jsonb) as row (has_password boolean, ${newUserColumns})`;
-    const [created] = await this.database.run<UserRecord>(sql`
-      ${insertUsersSql(source, created_by)}
-      returning ${userColumns}`);
+    const [created] = await this.database.run<UserRecord>(returningUsers(insertUsersSql(source, created_by)));
     return created as UserRecord;
   }
 
@@ -177,25 +188,26 @@ export class UsersRepository {
       verified === null
         ? sql`true`
         : sql`password_changed_at is not distinct from ${verified.password_changed_at}::timestamptz`;
-    const [row] = await this.database.run<UserRecord>(sql`
-      update users
-      set
-        password_changed_at = now(),
-        must_change_password = false,
-        email_pending = null,
-        updated_at = now(),
-        version = version + 1,
-        locked_until = case when ${proven_email}::text is null then locked_until end,
-        email_verified_at = case
-          when lower(email) = lower(${proven_email}::text) then now()
-          else email_verified_at
-        end,
-        status = case when status = 'invited' then 'active' else status end
-      where user_id = ${user_id}::uuid
-        and deleted_at is null
-        and status <> 'disabled'
-        and ${unchanged}
-      returning ${userColumns}`);
+    const [row] = await this.database.run<UserRecord>(
+      returningUsers(sql`
+        update users
+        set
+          password_changed_at = now(),
+          must_change_password = false,
+          email_pending = null,
+          updated_at = now(),
+          version = version + 1,
+          locked_until = case when ${proven_email}::text is null then locked_until end,
+          email_verified_at = case
+            when lower(email) = lower(${proven_email}::text) then now()
+            else email_verified_at
+          end,
+          status = case when status = 'invited' then 'active' else status end
+        where user_id = ${user_id}::uuid
+          and deleted_at is null
+          and status <> 'disabled'
+          and ${unchanged}`),
+    );
     return row ?? null;
   }
 
@@ -204,19 +216,20 @@ export class UsersRepository {
    * is proposed by now, or if the user is disabled or deleted.
    */
   async confirmEmail(user_id: string, email: string): Promise<UserRecord | null> {
-    const [row] = await this.database.run<UserRecord>(sql`
-      update users
-      set
-        email = email_pending,
-        email_pending = null,
-        email_verified_at = now(),
-        updated_at = now(),
-        version = version + 1
-      where user_id = ${user_id}::uuid
-        and email_pending = ${email}
-        and deleted_at is null
-        and status <> 'disabled'
-      returning ${userColumns}`);
+    const [row] = await this.database.run<UserRecord>(
+      returningUsers(sql`
+        update users
+        set
+          email = email_pending,
+          email_pending = null,
+          email_verified_at = now(),
+          updated_at = now(),
+          version = version + 1
+        where user_id = ${user_id}::uuid
+          and email_pending = ${email}
+          and deleted_at is null
+          and status <> 'disabled'`),
+    );
     return row ?? null;
   }
 
@@ -225,16 +238,17 @@ export class UsersRepository {
    * whether name and address are free.
    */
   async restore(user_id: string, allowed_roles: string[]): Promise<UserRecord | null> {
-    const [row] = await this.database.run<UserRecord>(sql`
-      update users
-      set
-        deleted_at = null,
-        roles = array(select role from unnest(roles) role where role = any(${allowed_roles}::text[]) order by role),
-        updated_at = now(),
-        version = version + 1
-      where user_id = ${user_id}::uuid
-        and deleted_at is not null
-      returning ${userColumns}`);
+    const [row] = await this.database.run<UserRecord>(
+      returningUsers(sql`
+        update users
+        set
+          deleted_at = null,
+          roles = array(select role from unnest(roles) role where role = any(${allowed_roles}::text[]) order by role),
+          updated_at = now(),
+          version = version + 1
+        where user_id = ${user_id}::uuid
+          and deleted_at is not null`),
+    );
     return row ?? null;
   }
 

@@ -4,15 +4,39 @@ import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { EventBase } from '../events/events.service';
 import { recordEventsSql } from '../events/events.sql';
 import { type UserField, userFields } from './user-fields';
-import { onlineSql } from './user-list.sql';
+import { activityJoins, onlineSql } from './user-list.sql';
+
+/** Returns the column of a user field, such as `users.name` or `user_seen.last_seen_at`. */
+export function userColumn(name: string): string {
+  const { table }: Partial<UserField> = (userFields as Record<string, UserField>)[name] ?? {};
+  return `${table ?? 'users'}.${name}`;
+}
 
 const storedColumns = Object.entries(userFields).map(([name, { type }]) =>
-  rawSql(type === 'inet' ? `host(users.${name}) as ${name}` : `users.${name}`),
+  rawSql(type === 'inet' ? `host(${userColumn(name)}) as ${name}` : userColumn(name)),
 );
 
-/** Renders the columns of a `UserRecord`. */
+/** Renders the columns of a `UserRecord`. Needs `users`, `user_logins` and `user_seen`. */
 export const userColumns = sql`
   ${joinSql(storedColumns, ',\n  ')}, coalesce(${onlineSql(true)}, false) as online`;
+
+/** Joins that `userColumns` needs beside `users`. */
+export const userJoins = rawSql(Object.values(activityJoins).join('\n      '));
+
+/**
+ * Renders an INSERT or UPDATE of users that returns the `UserRecord`s.
+ * New users have no rows of activity before the statement ends.
+ * @param write statement without RETURNING
+ */
+export function returningUsers(write: SqlFragment): SqlFragment {
+  return sql`
+      with written as (${write}
+        returning users.*
+      )
+      select ${userColumns}
+      from written users
+      left ${joinSql(Object.values(activityJoins).map(rawSql), '\n      left ')}`;
+}
 
 /** Aliases under which statements read the table `users`. */
 type UsersAlias = 'users' | 'other';
@@ -69,9 +93,10 @@ export function isIdTaken(user_id: SqlFragment): SqlFragment {
 }
 
 /** Columns of a new user: the columns of files, and those that only `POST /user/create` sets. */
-const insertedColumns = Object.entries<UserField>(userFields)
+const newColumns = Object.entries<UserField>(userFields)
   .filter(([, { creatable, cell }]) => creatable === true || cell !== undefined)
-  .map(([name, { type }]) => ({ name, type: type === 'cidr[]' ? 'text[]' : type }));
+  .map(([name, { type, table }]) => ({ name, type: type === 'cidr[]' ? 'text[]' : type, table }));
+const insertedColumns = newColumns.filter(({ table }) => table === undefined);
 
 /** Values that the INSERT computes instead of copying the column of the source. */
 const computedValues: Record<string, string> = {
@@ -85,7 +110,7 @@ const computedValues: Record<string, string> = {
 };
 
 /** Renders the columns of `jsonb_to_recordset` that read new users from JSON. */
-export const newUserColumns = rawSql(insertedColumns.map(({ name, type }) => `${name} ${type}`).join(',\n'));
+export const newUserColumns = rawSql(newColumns.map(({ name, type }) => `${name} ${type}`).join(',\n'));
 
 /**
  * Renders the INSERT of new users, to be followed by ON CONFLICT or RETURNING.
@@ -112,6 +137,25 @@ export function insertUsersSql(source: SqlFragment, created_by: string | null): 
     from ${source}`;
 }
 
+/**
+ * Renders the CTEs that insert the activity of new users. A trigger inserts the rows of all others.
+ * @param source FROM item with `user_id` and the columns of `user_logins` and `user_seen`
+ */
+export function insertActivitySql(source: SqlFragment): SqlFragment {
+  return sql`new_logins as (
+        insert into user_logins (user_id, last_login_at, last_login_ip)
+        select user_id, last_login_at, last_login_ip
+        from ${source}
+        where num_nonnulls(last_login_at, last_login_ip) > 0
+      ),
+      new_seen as (
+        insert into user_seen (user_id, last_seen_at)
+        select user_id, last_seen_at
+        from ${source}
+        where last_seen_at is not null
+      )`;
+}
+
 /** What a login persists on the user. */
 export interface LoginNote {
   user_id: string;
@@ -121,19 +165,42 @@ export interface LoginNote {
 }
 
 /**
- * Renders the UPDATE that persists a login on the user, and returns the `UserRecord`.
- * Does not change `version`.
+ * Renders the statement that persists a login of a locked user, and returns the `UserRecord`.
+ * Does not change `version`. Writes `users` only if the user shows an account lockout.
  */
 export function noteLoginSql({ user_id, ip, unlocks }: LoginNote): SqlFragment {
   return sql`
-    update users
-    set
-      last_login_at = now(),
-      last_login_ip = ${ip}::inet,
-      last_seen_at = now(),
-      locked_until = case when ${unlocks}::boolean then null else locked_until end
-    where user_id = ${user_id}::uuid
-    returning ${userColumns}`;
+    with
+    unlocked as (
+      update users
+      set locked_until = null
+      where user_id = ${user_id}::uuid
+        and locked_until is not null
+        and ${unlocks}::boolean
+      returning users.*
+    ),
+    logged_in as (
+      update user_logins
+      set last_login_at = now(), last_login_ip = ${ip}::inet
+      where user_id = ${user_id}::uuid
+      returning user_id, last_login_at, last_login_ip
+    ),
+    -- Follows from logged_in, because rows of user_logins are locked first.
+    seen as (
+      update user_seen
+      set last_seen_at = greatest(user_seen.last_seen_at, now())
+      from logged_in
+      where user_seen.user_id = logged_in.user_id
+      returning user_seen.user_id, user_seen.last_seen_at
+    )
+    select ${userColumns}
+    from (
+      select * from unlocked
+      union all
+      select * from users where user_id = ${user_id}::uuid and not exists (select from unlocked)
+    ) users
+    join logged_in user_logins on user_logins.user_id = users.user_id
+    join seen user_seen on user_seen.user_id = users.user_id`;
 }
 
 /**
@@ -175,8 +242,19 @@ export function noteLockSql(user_id: string | null, locked_until: Date): SqlFrag
  */
 export function noteSeenSql(seen: SqlFragment): SqlFragment {
   return sql`
-    update users
-    set last_seen_at = greatest(users.last_seen_at, seen.seen_at)
+    update user_seen
+    set last_seen_at = greatest(user_seen.last_seen_at, seen.seen_at)
     from ${seen}
-    where users.user_id = seen.user_id`;
+    where user_seen.user_id = seen.user_id`;
+}
+
+/** Renders the CTE `locked_seen`, which locks the activity of users. Skips locked rows. */
+export function lockSeenSql(user_ids: string[]): SqlFragment {
+  return sql`locked_seen as (
+        select user_id
+        from user_seen
+        where user_id = any(${user_ids}::uuid[])
+        order by user_id
+        for no key update skip locked
+      )`;
 }

@@ -88,7 +88,7 @@ describe('the SQL of the repositories', () => {
       [operation_id, user_id],
     );
     // Fixes the statistics: the planner's estimates decide how lists with a text filter are read.
-    await service.rows('analyze users, user_search');
+    await service.rows('analyze users, user_search, user_logins, user_seen');
     restoreDriver = observeDriver();
   });
   afterAll(async () => {

@@ -45,7 +45,8 @@ describe.each(['UTC', 'Europe/London', 'America/St_Johns'])('times of lists on a
   it.each(times)('returns the time %s alike in a list and in a single user', async (time, answered) => {
     const { user_id } = await service.createUser();
     await service.rows(
-      'update users set email_verified_at = $2, last_login_at = $2, locked_until = $2 where user_id = $1',
+      `with logged_in as (update user_logins set last_login_at = $2 where user_id = $1)
+      update users set email_verified_at = $2, locked_until = $2 where user_id = $1`,
       [user_id, time],
     );
     const one = await get(`/user/${user_id}`);

@@ -114,9 +114,14 @@ describe('a walk through all pages', () => {
             const change = busy[page % busy.length] as (typeof busy)[number];
             await service.rows(
               `
-                update users
-                set last_name = $2, status = $3, updated_at = $4, last_login_at = $5, last_seen_at = $6
-                where user_id = $1`,
+                with
+                changed as (
+                  update users set last_name = $2, status = $3, updated_at = $4 where user_id = $1
+                ),
+                logged_in as (
+                  update user_logins set last_login_at = $5 where user_id = $1
+                )
+                update user_seen set last_seen_at = $6 where user_id = $1`,
               [
                 moving[page % moving.length],
                 change.last_name,

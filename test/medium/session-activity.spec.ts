@@ -74,14 +74,14 @@ describe('the last use of sessions', () => {
     expect(Date.now() - Number((await rowOf(live))?.['last_seen_at'])).toBeLessThan(60_000);
   });
 
-  it('skips a user whose row is locked, and records all others', async () => {
+  it.each(['user_seen', 'sessions'])('skips a locked row of %s, and records all others', async (table) => {
     const [changed, free] = [await service.loginAs(), await service.loginAs()];
     for (const login of [changed, free]) await age(login, '1 hour');
     const add = () => [changed, free].forEach(({ session_id, user_id }) => notes().add(session_id, user_id, farMs));
     const holder = await service.sql.connect();
     try {
       await holder.query('begin');
-      await holder.query('select 1 from users where user_id = $1 for update', [changed.user_id]);
+      await holder.query(`select 1 from ${table} where user_id = $1 for update`, [changed.user_id]);
       add();
       await flush();
       expect([await noted(changed), await noted(free)]).toEqual([0, 1]);

@@ -211,8 +211,8 @@ describe('query plans of 120,000 sessions', () => {
       [`last_seen_at_lt=${early}`]: 'last_seen_at',
       [`expires_at_lt=${early}`]: 'expires_at',
       [`last_seen_at_gt=${late}&order_dir=asc`]: 'last_seen_at',
-      'active=true&order_dir=asc': 'live_user_id',
-      'active=true&order_by=last_seen_at&order_dir=asc': 'live_user_id',
+      'active=true&order_dir=asc': 'expires_at',
+      'active=true&order_by=last_seen_at&order_dir=asc': 'expires_at',
     };
     for (const [query, index] of Object.entries(far))
       expect((await plansOf(callers.everything, query))[0]).toContain(`sessions_${index}_idx`);
@@ -261,7 +261,7 @@ describe('query plans of 120,000 sessions', () => {
   });
 
   it('detects a sequential scan', async () => {
-    await client.query('begin; drop index sessions_ip_idx, sessions_created_at_idx');
+    await client.query('begin; set local enable_indexscan = off; set local enable_bitmapscan = off');
     const plans = await table(callers.everything, ['ip=198.51.100.0/24']);
     await client.query('rollback');
     expect(wholeTables(plans)).toHaveLength(1);

@@ -59,12 +59,12 @@ export async function fillSessions(client: Client, count: number): Promise<void>
     indexname: string;
     indexdef: string;
   }>(`select indexname, indexdef from pg_indexes
-    where tablename = 'sessions' and indexname not in (select conname from pg_constraint)`);
+    where tablename in ('sessions', 'session_search') and indexname not in (select conname from pg_constraint)`);
   await client.query('begin');
   for (const { indexname } of indexes) await client.query(`drop index ${indexname}`);
   const { rows } = await client.query<{ count: number }>('select count(*)::integer as count from users');
   await client.query(sessions, [count, agents, rows[0]?.count]);
   for (const { indexdef } of indexes) await client.query(indexdef);
   await client.query('commit');
-  await client.query('vacuum analyze sessions');
+  await client.query('vacuum analyze sessions, session_search');
 }

@@ -26,7 +26,7 @@ export async function addManyUsers(
       on conflict do nothing`,
     [carrier],
   );
-  await service.rows('analyze users');
+  await service.rows('analyze users, user_logins, user_seen');
 }
 
 /** Waits until an operation has ended, and returns it. */

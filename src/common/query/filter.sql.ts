@@ -58,15 +58,16 @@ const comparisons: Partial<Record<Operator, string>> = { gt: '>', gte: '>=', lt:
 /**
  * Renders conditions as one expression joined by AND, or `true` without conditions.
  * Conditions on the same other table become one condition.
+ * @param joined reach of a table that the statement joins, so that its conditions need no subquery
  */
-export function filterSql(conditions: readonly Condition[], filter: FilterSql): SqlFragment {
+export function filterSql(conditions: readonly Condition[], filter: FilterSql, joined?: Reach): SqlFragment {
   const reaches = new Set(conditions.map((condition) => reachOf(condition, filter)));
   const groups = [...reaches].map((reach) => {
     const group = conditions
       .filter((condition) => reachOf(condition, filter) === reach)
       .map((condition) => conditionSql(condition, filter));
     const condition = joinSql(group, '\nand ');
-    return reach === undefined ? condition : reach(condition);
+    return reach === undefined || reach === joined ? condition : reach(condition);
   });
   return joinSql(groups, '\nand ');
 }

@@ -1,5 +1,5 @@
 import type { CursorCodec } from './cursor';
-import { filterSql, type FilterSql, isGuess } from './filter.sql';
+import { filterSql, type FilterSql, isGuess, type Reach } from './filter.sql';
 import { type CountMode, type ListQuery, type ListSpec, perPageDefault, type SortField } from './list-query';
 import { joinSql, rawSql, sql, type SqlFragment } from './sql';
 
@@ -36,10 +36,12 @@ export interface SortSql {
   /** set when the table is partitioned by `column` */
   partitions?: true;
   /**
-   * set when `column` belongs to another table: the join, and the copy of the id in that table, so
-   * that one index holds both
+   * set when `column` belongs to another table: the copy of the id in that table, so that one index
+   * holds both
    */
-  join?: { sql: string; id: string };
+  id?: string;
+  /** join with that table unless the list has it anyway, and the reach of filters on that table */
+  join?: { sql: string; reach: Reach };
 }
 
 /** Renders a list as SQL. */
@@ -51,8 +53,10 @@ export interface ListSql {
   /** unique column that breaks ties, such as `users.user_id` */
   id: string;
   sorts?: Record<string, SortSql>;
-  /** joined table; a sequential scan of it says nothing about how the listed rows are found */
-  joined?: string;
+  /** joins that only the columns need; `columns` then refers to them and to the list's table */
+  columnJoins?: readonly string[];
+  /** joined tables; a sequential scan of them says nothing about how the listed rows are found */
+  joined?: readonly string[];
 }
 
 /** A list as one caller sees it. */
@@ -78,13 +82,12 @@ export async function readPage<Row extends object>(
   query: ListQuery,
   cursors: CursorCodec,
 ): Promise<Page<Row>> {
-  const { visible } = source;
-  const where =
-    query.conditions.length === 0 ? visible : joinSql([visible, filterSql(query.conditions, source.filter)], '\nand ');
+  const where = whereSql(source, query);
   const offset = query.page === undefined ? 0 : (query.page - 1) * query.per_page;
   const planned = isGuess(query.conditions, source.filter) ? await planFor(queries, source, where) : undefined;
   const findFirst = planned !== undefined && planned.rows <= countedUpTo && planned.byIndex;
-  const rows = await readRows<Row>(queries, { source, query, where, findFirst }, offset);
+  const sortedWhere = whereSql(source, query, sortOf(source, query).join?.reach);
+  const rows = await readRows<Row>(queries, { source, query, where: sortedWhere, findFirst }, offset);
   const hasMore = rows.length > query.per_page;
   const kept = hasMore ? rows.slice(0, query.per_page) : rows;
   const last = kept.at(-1);
@@ -101,6 +104,10 @@ export async function readPage<Row extends object>(
       ? exactly(offset + kept.length)
       : await countRows(queries, source, where, query.count, planned?.rows);
   return { items: kept, per_page: query.per_page, page: query.page, next_cursor, total };
+}
+
+function whereSql({ visible, filter }: ListSource, { conditions }: ListQuery, joined?: Reach): SqlFragment {
+  return conditions.length === 0 ? visible : joinSql([visible, filterSql(conditions, filter, joined)], '\nand ');
 }
 
 type KeyedRow<Row> = Row & { cursor_value: string | null };
@@ -143,7 +150,8 @@ async function readRows<Row>(
   const values = sql`${where}\nand ${rawSql(sort.column)} is not null`;
   const rows = await read(values, per_page + 1, offset);
   if (rows.length > per_page) return rows;
-  const before = rows.length > 0 || offset === 0 ? offset : await countUpTo(run, source.from, values, offset);
+  const from = fromSql(source, sort.join?.sql);
+  const before = rows.length > 0 || offset === 0 ? offset : await countUpTo(run, from, values, offset);
   const rest = await run<KeyedRow<Row>>(
     pageSql(reading, nulls, windowSql(per_page + 1 - rows.length, offset - before)),
   );
@@ -156,46 +164,65 @@ function sortOf({ list, filter, sorts }: ListSource, { sort }: ListQuery): SortF
   return { column: `${filter.table}.${sort}`, ...field, ...sorts?.[sort] };
 }
 
+function fromSql({ from }: ListSource, join = ''): SqlFragment {
+  return join === '' ? from : sql`${from} ${rawSql(join)}`;
+}
+
 function windowSql(limit: number, offset: number): SqlFragment {
   return offset === 0 ? sql`limit ${limit}` : sql`limit ${limit} offset ${offset}`;
 }
 
-function pageSql({ source, query, findFirst }: Reading, where: SqlFragment, window: SqlFragment): SqlFragment {
-  const { column, join } = sortOf(source, query);
-  const [key, id] = [rawSql(column), rawSql(join?.id ?? source.id)];
+function pageSql(reading: Reading, where: SqlFragment, window: SqlFragment): SqlFragment {
+  const { source, query } = reading;
+  const found = foundSql(reading, where, window);
+  if (source.columnJoins === undefined) return found;
   const direction = rawSql(query.descending ? 'desc' : 'asc');
-  const from = join === undefined ? source.from : sql`${source.from} ${rawSql(join.sql)}`;
-  if (!findFirst)
-    return sql`
+  // The joins come last, for the rows of the page only, so that they do not change how it is found.
+  return sql`
+    select
+      ${source.columns},
+      cursor_value
+    from (${found}
+    ) ${rawSql(source.filter.table)}
+    ${joinSql(source.columnJoins.map(rawSql), '\n    ')}
+    order by sort_value ${direction}, sort_id ${direction}`;
+}
+
+function foundSql({ source, query, findFirst }: Reading, where: SqlFragment, window: SqlFragment): SqlFragment {
+  const { column, id: copiedId, join } = sortOf(source, query);
+  const [key, id] = [rawSql(column), rawSql(copiedId ?? source.id)];
+  const direction = rawSql(query.descending ? 'desc' : 'asc');
+  const from = fromSql(source, join?.sql);
+  const keys = findFirst || source.columnJoins !== undefined ? sql`, ${key} as sort_value, ${id} as sort_id` : sql``;
+  const rows = sql`
       select
-        ${source.columns},
-        (${key})::text as cursor_value
+        ${rowsOf(source)},
+        (${key})::text as cursor_value${keys}
       from ${from}
-      where ${where}
+      where ${where}`;
+  if (!findFirst)
+    return sql`${rows}
       order by ${key} ${direction}, ${id} ${direction}
       ${window}`;
   // OFFSET 0 keeps the planner from walking an index in the order of the sort.
   return sql`
     select *
-    from (
-      select
-        ${source.columns},
-        (${key})::text as cursor_value,
-        ${key} as sort_value,
-        ${id} as sort_id
-      from ${from}
-      where ${where}
+    from (${rows}
       offset 0
     ) found
     order by sort_value ${direction}, sort_id ${direction}
     ${window}`;
 }
 
+function rowsOf({ columns, columnJoins, filter }: ListSource): SqlFragment {
+  return columnJoins === undefined ? columns : rawSql(`${filter.table}.*`);
+}
+
 function afterSql(source: ListSource, query: ListQuery): SqlFragment[] {
   const { after, descending } = query;
   if (after === undefined) return [];
   const sort = sortOf(source, query);
-  const id = rawSql(sort.join?.id ?? source.id);
+  const id = rawSql(sort.id ?? source.id);
   const beyond = rawSql(descending ? '<' : '>');
   const cast = rawSql(cursorCasts[sort.type]);
   if (after.value === null) return [sql`${id} ${beyond} ${after.id}::uuid`];
@@ -240,22 +267,23 @@ async function countUpTo(run: RunQuery, from: SqlFragment, where: SqlFragment, l
 /** Asks the planner how many rows match, and whether it finds them without a sequential scan. */
 async function planFor(
   { run, estimates }: Queries,
-  { columns, from, joined }: ListSource,
+  source: ListSource,
   where: SqlFragment,
 ): Promise<{ rows: number; byIndex: boolean }> {
+  const { from, joined = [] } = source;
   const key = JSON.stringify([from, where]);
   const known = estimates.get(key);
   if (known !== undefined) return { rows: known, byIndex: false };
   const [explained] = await run<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>(sql`
     explain (format json)
-    select ${columns}
+    select ${rowsOf(source)}
     from ${from}
     where ${where}`);
   const plan = explained?.['QUERY PLAN'][0].Plan;
   const rows = plan?.['Plan Rows'] ?? 0;
   if (rows > surelyMore) estimates.set(key, rows);
   const scans = JSON.stringify(plan).matchAll(/"Node Type":"Seq Scan"[^{}]*"Relation Name":"(\w+)"/g);
-  return { rows, byIndex: [...scans].every(([, table]) => table === joined) };
+  return { rows, byIndex: [...scans].every(([, table = '']) => joined.includes(table)) };
 }
 
 function exactly(value: number): PageTotal {

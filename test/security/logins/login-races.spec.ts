@@ -90,7 +90,7 @@ describe('users who change or log in elsewhere while the password is hashed', ()
       const left = `
         select
           last_login_at, (select jsonb_agg(pending) from login_attempts where account = $1::text) as pending
-        from users
+        from user_logins
         where user_id = $1::uuid`;
       expect(await service.rows(left, [user.user_id])).toEqual([{ last_login_at: null, pending: [{}] }]);
     },
@@ -193,14 +193,14 @@ describe('users who change or log in elsewhere while the password is hashed', ()
       const { name, user_id } = await service.createUser();
       const oldest = await service.login(name);
       for (let i = 1; i < max; i++) await service.login(name);
-      const before = await service.rows('select last_login_at from users where user_id = $1', [user_id]);
+      const before = await service.rows('select last_login_at from user_logins where user_id = $1', [user_id]);
       await service.rows(`alter table events add constraint refused check (event_type <> '${event_type}') not valid`);
       const answer = await service.post('/auth/login', { body: { login: name, password } });
       await service.rows('alter table events drop constraint refused');
       expect(answer.status).toBe(500);
       expect(await live(user_id)).toHaveLength(max);
       expect(await endsOf(oldest.session_id)).toEqual([{ ended_reason: null, events: 0 }]);
-      expect(await service.rows('select last_login_at from users where user_id = $1', [user_id])).toEqual(before);
+      expect(await service.rows('select last_login_at from user_logins where user_id = $1', [user_id])).toEqual(before);
       expect(
         await service.rows(`select 1 from login_attempts where account = $1 and (pending <> '{}' or failures > 0)`, [
           user_id,

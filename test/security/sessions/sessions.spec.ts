@@ -271,8 +271,8 @@ describe('sessions', () => {
     expect(user_agent).toMatch(/^\[31mEvil <script>/);
     // eslint-disable-next-line no-control-regex -- looks for control characters
     expect(user_agent).not.toMatch(/[\x00-\x1f\x7f-\x9f]/);
-    const [row] = await service.rows('select host(last_login_ip) as ip from users where user_id = $1', [user.user_id]);
-    expect(row).toEqual({ ip: '192.0.2.7' });
+    const stored = 'select host(last_login_ip) as ip from user_logins where user_id = $1';
+    expect(await service.rows(stored, [user.user_id])).toEqual([{ ip: '192.0.2.7' }]);
   });
 
   it('stores no token in any table, in any encoding (S22)', async () => {
