@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from './app.setup';
-import { Drain } from './common/http/drain';
+import { Drain, type Listener } from './common/http/drain';
 import { type Config, ConfigError } from './config/config';
 import { Notifications } from './database/notifications.service';
 import { startMetricsServer } from './metrics/metrics-server';
@@ -24,8 +24,8 @@ export interface ServiceOptions {
   beforeListen?: (notifications: Notifications) => void;
   /** whether to serve the metrics on `METRICS_PORT` */
   servesMetrics?: boolean;
-  /** see `Drain.closeListener` */
-  settled?: () => Promise<void>;
+  /** listener that this process shares with others */
+  listener?: Listener;
 }
 
 /** The service in this process. */
@@ -59,13 +59,8 @@ export class Service implements Serving {
     this.app?.get(Drain).begin();
   }
 
-  /** Closes the listener only. `stop` does the rest. */
-  async closeListener(): Promise<void> {
-    await this.app?.get(Drain).closeListener(this.options.settled);
-  }
-
   async stop(): Promise<void> {
-    await this.closeListener();
+    await this.app?.get(Drain).closeListener(this.options.listener);
     await this.app?.close();
   }
 }

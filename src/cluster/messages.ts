@@ -11,6 +11,8 @@ export type ToWorker =
   | { kind: 'stop' }
   /** response to `settle` */
   | { kind: 'settled' }
+  /** the listener is closed */
+  | { kind: 'all-closed' }
   /** asks to wait until all committed changes have arrived */
   | { kind: 'catch-up'; id: number }
   /** response to the worker's own `catch-up` */
@@ -26,7 +28,7 @@ export type ToPrimary =
   | { kind: 'failed'; reason: string }
   /** asks for a response after all accepted connections were handed to the workers */
   | { kind: 'settle' }
-  /** the listener of this worker is closed */
+  /** this worker has left the listener */
   | { kind: 'closed' }
   /** asks all other workers to catch up; `id` is unique in the worker */
   | { kind: 'catch-up'; id: number }

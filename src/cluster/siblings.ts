@@ -1,3 +1,4 @@
+import type { Listener } from '../common/http/drain';
 import { SharedRuns } from '../common/shared-runs';
 import type { Notifications } from '../database/notifications.service';
 import type { ToPrimary, ToWorker } from './messages';
@@ -6,12 +7,13 @@ import type { ToPrimary, ToWorker } from './messages';
 const timeoutMs = 1_000;
 
 /** The other workers of this instance, reached through the primary process. */
-export class Siblings {
+export class Siblings implements Listener {
   private readonly rounds = new SharedRuns(() => this.ask());
   private notifications: Notifications | null = null;
   private asked = 0;
   private caughtUp: (() => void) | null = null;
   private settled: (() => void)[] = [];
+  private allClosed: (() => void) | null = null;
 
   /** Joins the other workers. Call it before this worker uses its caches. */
   join(notifications: Notifications): void {
@@ -20,7 +22,6 @@ export class Siblings {
     toPrimary({ kind: 'joined' });
   }
 
-  /** Waits until the connections that the primary process has accepted are with the workers. */
   settle(): Promise<void> {
     return new Promise((resolve) => {
       this.settled.push(resolve);
@@ -28,9 +29,17 @@ export class Siblings {
     });
   }
 
+  closed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.allClosed = resolve;
+      toPrimary({ kind: 'closed' });
+    });
+  }
+
   /** Takes a message of the primary process. */
   receive(message: ToWorker): void {
     if (message.kind === 'settled') this.settled.shift()?.();
+    if (message.kind === 'all-closed') this.allClosed?.();
     if (message.kind === 'all-caught-up' && message.id === this.asked) this.caughtUp?.();
     if (message.kind === 'catch-up') void this.catchUp(message.id);
   }

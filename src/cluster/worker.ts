@@ -16,7 +16,7 @@ async function start({ config, createsAdministrator }: Extract<ToWorker, { kind:
     createsAdministrator,
     servesMetrics: false,
     beforeListen: (notifications) => siblings.join(notifications),
-    settled: () => siblings.settle(),
+    listener: siblings,
   });
   toPrimary({ kind: 'listens', served: await service.start() });
 }
@@ -29,8 +29,6 @@ async function fail(error: unknown): Promise<void> {
 
 async function stop(): Promise<void> {
   await started?.catch(() => undefined);
-  await service?.closeListener();
-  toPrimary({ kind: 'closed' });
   await service?.stop();
   process.exit(0);
 }

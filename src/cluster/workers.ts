@@ -68,14 +68,19 @@ export class Workers implements Serving {
     for (const worker of this.running()) send(worker, { kind: 'leave' });
   }
 
-  /** Stops one worker last: connections that have not reached the others go to this one. */
+  /**
+   * Stops one worker last: connections that do not reach the others any longer go to this one.
+   * The workers close connections only when all have left the listener.
+   */
   async stop(): Promise<void> {
     this.stopping = true;
     for (const { replacement } of this.places) clearTimeout(replacement);
-    const [last, ...others] = this.running();
-    const ended = Promise.all(this.running().map((worker) => once(worker.process, 'close')));
-    await Promise.all(others.map(closeListener));
-    if (last !== undefined) await closeListener(last);
+    const running = this.running();
+    const ended = Promise.all(running.map((worker) => once(worker.process, 'close')));
+    const [last, ...others] = running;
+    await Promise.all(others.map(leaveListener));
+    if (last !== undefined) await leaveListener(last);
+    for (const worker of running) send(worker, { kind: 'all-closed' });
     await ended;
   }
 
@@ -126,6 +131,7 @@ export class Workers implements Serving {
     if (message.kind === 'joined') this.catchUps.join(worker);
     else if (message.kind === 'catch-up') this.catchUps.ask(worker, message.id);
     else if (message.kind === 'caught-up') this.catchUps.answer(worker, message.id);
+    else if (message.kind === 'closed' && !this.stopping) send(worker, { kind: 'all-closed' });
     else if (message.kind === 'settle') void settle().then(() => send(worker, { kind: 'settled' }));
   }
 
@@ -151,11 +157,12 @@ async function settle(): Promise<void> {
   await turn();
 }
 
-/** Tells a worker to stop, and waits until its listener is closed. */
-function closeListener(worker: Worker): Promise<void> {
+/** Tells a worker to stop, and waits until it has left the listener. */
+function leaveListener(worker: Worker): Promise<void> {
   return new Promise((resolve) => {
     worker.on('message', ({ kind }: ToPrimary) => kind === 'closed' && resolve());
     worker.once('disconnect', resolve);
+    if (!worker.isConnected()) resolve();
     send(worker, { kind: 'stop' });
   });
 }

@@ -6,6 +6,9 @@ import cluster from 'node:cluster';
  */
 const processes = cluster.isWorker ? Number(process.argv[2]) : 1;
 
+/** Minimum size of the connection pool of a process. */
+export const poolMinPerWorker = 2;
+
 /** Argument of the designated worker. */
 export const designated = 'designated';
 

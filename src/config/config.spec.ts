@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigError, loadConfig } from './config';
 
@@ -24,6 +24,11 @@ const wrong: [string, Record<string, string>, string[]][] = [
   ['a port that is not a number', { PORT: 'abc' }, ['PORT']],
   ['a port out of range', { PORT: '65536' }, ['PORT']],
   ['a blank port', { PORT: ' ' }, ['PORT']],
+  ...['0', '-1', '1.5', 'abc', '65', ' ', 'AUTO'].map((WORKERS): [string, Record<string, string>, string[]] => [
+    `"${WORKERS}" workers`,
+    { WORKERS },
+    ['WORKERS'],
+  ]),
   ['trusted proxies without addresses', { TRUST_PROXY: 'true' }, ['TRUST_PROXY']],
   ['a proxy that is not a CIDR', { TRUST_PROXY: '10.0.0.0/8,proxy.internal' }, ['TRUST_PROXY']],
   ['a database without a secret', { DATABASE_URL: nowhere }, ['APP_SECRET']],
@@ -245,6 +250,14 @@ it.each(['SMTP_URL_\u001b[2K', 'SMTP_URL_\n{"level":"info"}', 'SMTP_URL_s3cr/et'
   'does not log the variable name %j verbatim',
   (name) => expect(warningsOf({ [name]: 'x' })).toEqual([]),
 );
+
+it('starts a worker per core with `auto`, and warns if the pool is too small for the workers', () => {
+  expect(loadConfig({ APP_SECRET: appSecret, WORKERS: 'auto' }).WORKERS).toBe(Math.min(availableParallelism(), 64));
+  expect(warningsOf({ WORKERS: '64', DATABASE_POOL_MAX: '128' })).toEqual([]);
+  expect(warningsOf({ WORKERS: '8', DATABASE_POOL_MAX: '15' })).toEqual([
+    'DATABASE_POOL_MAX is 15, but 8 workers open up to 16 connections.',
+  ]);
+});
 
 it('warns in production if users receive no mail', () => {
   const [SMTP_URL, MAIL_FROM] = ['smtp://mail.example.net', 'no-reply@example.net'];

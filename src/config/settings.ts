@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import addressparser from 'nodemailer/lib/addressparser';
 import { z } from 'zod';
 import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
+import { poolMinPerWorker } from '../common/instance';
 import { isAddressOrCidr } from '../common/ip';
 import { postgresUrl } from './postgres-url';
 import { smtpUrl } from './smtp-url';
@@ -108,7 +109,7 @@ export const settings = z.object({
     'URL of the same database that bypasses the pooler, for migrations, jobs and notifications; ' +
       'required behind a pooler such as PgBouncer; default: `DATABASE_URL`',
   ),
-  DATABASE_POOL_MAX: integer(2, 1_000)
+  DATABASE_POOL_MAX: integer(poolMinPerWorker, 1_000)
     .default(10)
     .describe('Maximum size of the connection pool of an instance; its workers share it, at least 2 each'),
   WORKERS: z

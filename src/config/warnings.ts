@@ -1,4 +1,5 @@
 import { distance } from 'fastest-levenshtein';
+import { poolMinPerWorker } from '../common/instance';
 import { secretSettings, settings, type Settings } from './settings';
 
 const known = [...Object.keys(settings.shape), ...secretSettings.map((name) => `${name}_FILE`)];
@@ -17,8 +18,15 @@ export function warningsOf(environment: NodeJS.ProcessEnv, values: Settings): st
       const meant = closest(name);
       return meant === undefined ? [] : [`${name} is not a setting and has no effect: did you mean ${meant}?`];
     }),
+    ...poolWarnings(values),
     ...(environment['NODE_ENV'] === 'production' ? mailWarnings(values) : []),
   ];
+}
+
+function poolWarnings({ DATABASE_POOL_MAX, WORKERS }: Settings): string[] {
+  const needed = WORKERS * poolMinPerWorker;
+  if (WORKERS === 1 || DATABASE_POOL_MAX >= needed) return [];
+  return [`DATABASE_POOL_MAX is ${DATABASE_POOL_MAX}, but ${WORKERS} workers open up to ${needed} connections.`];
 }
 
 function mailWarnings({ SMTP_URL, MAIL_FROM }: Settings): string[] {

@@ -2,7 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { ClsPluginTransactional } from '@nestjs-cls/transactional';
 import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
 import { ClsModule } from 'nestjs-cls';
-import { shareOf } from '../common/instance';
+import { poolMinPerWorker, shareOf } from '../common/instance';
 import { CONFIG, type Config } from '../config/config';
 import { retryingTransactions } from './conflicts';
 import { dataSourceOptions } from './data-source';
@@ -14,7 +14,7 @@ const typeOrm = TypeOrmModule.forRootAsync({
   useFactory: (config: Config) => ({
     ...dataSourceOptions({
       url: config.DATABASE_URL,
-      poolMax: shareOf(config.DATABASE_POOL_MAX, 2),
+      poolMax: shareOf(config.DATABASE_POOL_MAX, poolMinPerWorker),
       purpose: config.DATABASE_DIRECT_URL !== config.DATABASE_URL ? 'pooled' : 'requests',
     }),
     retryAttempts: 5,

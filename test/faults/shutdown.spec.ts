@@ -117,9 +117,13 @@ async function timed<T>(work: Promise<T>): Promise<{ result: T; ms: number }> {
   return { result: await work, ms: performance.now() - began };
 }
 
-describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
+describe.each([
+  ['SIGTERM', '1'],
+  ['SIGINT', '1'],
+  ['SIGTERM', '2'],
+] as const)('%s with %s workers', (signal, WORKERS) => {
   it('closes idle connections, finishes running requests and ignores a second signal (F17)', async () => {
-    await start();
+    await start({ WORKERS });
     const idle = await openSockets(100, 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
     const silent = await openSockets(100, '');
     const closed = Promise.all([...idle, ...silent].map((socket) => new Promise((done) => socket.once('close', done))));
@@ -143,8 +147,8 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
 });
 
 describe.each(Array.from({ length: shutdowns }, (_, index) => index + 1))('shutdown %i under load', () => {
-  it('drops no request of 64 keep-alive clients (F17)', async () => {
-    await start();
+  it.each(['1', '2'])('drops no request of 64 keep-alive clients with %s workers (F17)', async (WORKERS) => {
+    await start({ WORKERS });
     let stopping = false;
     const answers: number[] = [];
     const cut: string[] = [];

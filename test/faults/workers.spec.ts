@@ -105,23 +105,76 @@ function respondents(id: string): Set<string> {
   return new Set([...lines].map(([, instance]) => instance as string));
 }
 
+let asked = 0;
+
+/** Returns the process id of the worker behind a connection. */
+async function workerOf(agent: Agent | undefined): Promise<number> {
+  const id = `whose-${++asked}-`;
+  await send(agent, 'GET', '/health/live', { id });
+  await until(() => respondents(id).size === 1);
+  return Number([...respondents(id)][0]?.split(':').at(-1));
+}
+
+/** Logs in, and returns a function that sets the first name of the user over a connection. */
+async function changeable(): Promise<{ token: string; rename: (agent: Agent, name: string) => Promise<Answer> }> {
+  const token = await login();
+  const { user_id } = (await send(agents[0], 'GET', '/user', { token })).body;
+  const rename = (agent: Agent, first_name: string) =>
+    send(agent, 'PATCH', `/user/${user_id}`, { token, body: { first_name } });
+  return { token, rename };
+}
+
 describe('two workers', () => {
   it('show a change on every connection as soon as its response arrives (S16)', async () => {
     await start();
-    const token = await login();
-    const { user_id } = (await send(agents[0], 'GET', '/user', { token })).body;
+    const { token, rename } = await changeable();
     const stale: number[] = [];
     for (let round = 0; round < rounds; round++) {
-      const [changing, reading] = round % 2 === 0 ? agents : [...agents].reverse();
-      const first_name = `Name ${round}`;
-      await send(reading, 'GET', '/user', { token, id: `read-${round}` });
-      const changed = await send(changing, 'PATCH', `/user/${user_id}`, { token, body: { first_name } });
+      const [changing, reading] = (round % 2 === 0 ? agents : [...agents].reverse()) as [Agent, Agent];
+      const before = await send(reading, 'GET', '/user', { token, id: `read-${round}` });
+      const changed = await rename(changing, `Name ${round}`);
       expect(changed.status).toBe(200);
       const read = await send(reading, 'GET', '/user', { token });
-      if (read.body.first_name !== first_name) stale.push(round);
+      if (read.etag === before.etag || read.body.first_name !== `Name ${round}`) stale.push(round);
     }
     expect(stale).toEqual([]);
     await until(() => respondents('read-').size === 2);
+  });
+
+  it('delay the response to a change while the other worker may show the old state (S16)', async () => {
+    await start();
+    const { token, rename } = await changeable();
+    const [changing, reading] = agents as [Agent, Agent];
+    const other = await workerOf(reading);
+    const spare = await connections();
+    agents.push(...spare);
+    const beside = (await workerOf(spare[0])) === other ? spare[1] : spare[0];
+    for (let round = 0; round < 20; round++) {
+      await send(reading, 'GET', '/user', { token });
+      let isAnswered = false;
+      process.kill(other, 'SIGSTOP');
+      const changed = rename(changing, `Name ${round}`).finally(() => (isAnswered = true));
+      for (let request = 0; request < 20; request++) await send(beside, 'GET', '/health/live');
+      expect(isAnswered).toBe(false);
+      process.kill(other, 'SIGCONT');
+      expect((await changed).status).toBe(200);
+      expect((await send(reading, 'GET', '/user', { token })).body.first_name).toBe(`Name ${round}`);
+    }
+  });
+
+  it('wait for a hanging worker until it distrusts its caches (S16)', async () => {
+    await start();
+    const { token, rename } = await changeable();
+    const [changing, reading] = agents as [Agent, Agent];
+    const other = await workerOf(reading);
+    for (let round = 0; round < 3; round++) {
+      await send(reading, 'GET', '/user', { token });
+      process.kill(other, 'SIGSTOP');
+      expect((await rename(changing, `Name ${round}`)).status).toBe(200);
+      const read = send(reading, 'GET', '/user', { token });
+      process.kill(other, 'SIGCONT');
+      expect((await read).body.first_name).toBe(`Name ${round}`);
+    }
   });
 
   it('reject a session on every connection as soon as it was logged out (S16)', async () => {

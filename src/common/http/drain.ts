@@ -16,6 +16,16 @@ const sweepMs = 100;
 
 type HttpServer = FastifyInstance['server'];
 
+/** The listener of a server. Workers of an instance share it. */
+export interface Listener {
+  /** Waits until the connections that the listener has accepted have reached the servers. */
+  settle(): Promise<void>;
+  /** Waits until the listener is closed. Called when this server has left it. */
+  closed(): Promise<void>;
+}
+
+const ownListener: Listener = { settle: turn, closed: () => Promise.resolve() };
+
 /**
  * Stops the HTTP server without dropping requests. A connection must not be closed while a request
  * may be on its way, unless the last response had the header `Connection: close`.
@@ -63,22 +73,23 @@ export class Drain {
    * half a second. `close` of Fastify waits until all connections are closed.
    * Call this method before `close` of Fastify, which alone would close idle connections while
    * clients can still reconnect.
-   * @param settled resolves when the connections that had been opened at the call have arrived; by
-   * default after one turn of the event loop
    */
-  closeListener(settled: () => Promise<void> = turn): Promise<void> {
+  closeListener(listener = ownListener): Promise<void> {
     this.stopping = true;
-    this.listenerClosed ??= this.server === null ? Promise.resolve() : this.stopListening(this.server, settled);
+    this.listenerClosed ??=
+      this.server?.listening === true ? this.stopListening(this.server, listener) : Promise.resolve();
     return this.listenerClosed;
   }
 
-  private async stopListening(server: HttpServer, settled: () => Promise<void>): Promise<void> {
+  private async stopListening(server: HttpServer, listener: Listener): Promise<void> {
     const closed = new Promise((resolve) => server.once('close', resolve));
     const cut = setTimeout(() => server.closeAllConnections(), drainMs);
     this.closesConnections = false;
-    await acceptPending(server, settled);
+    await acceptPending(server, listener);
     // Closes the listener only. `close` of the HTTP server would also close idle connections.
     Server.prototype.close.call(server);
+    // Not before: a client that has to reconnect would reach a listener that is about to close.
+    await listener.closed();
     this.closesConnections = true;
     const graceUntil = monotonicMs() + graceMs;
     // One turn of the event loop first, to read requests that have arrived on idle connections.
@@ -104,14 +115,14 @@ export class Drain {
  * Waits until the pending connections are accepted, because closing the listener would reset them.
  * Node accepts one connection in each turn of the event loop.
  */
-async function acceptPending(server: HttpServer, settled: () => Promise<void>): Promise<void> {
+async function acceptPending(server: HttpServer, listener: Listener): Promise<void> {
   const until = monotonicMs() + acceptMs;
   let quietTurns = 0;
   const reset = () => (quietTurns = 0);
   server.on('connection', reset);
   // Two turns, because the first one may have begun before.
   while (quietTurns < 2 && monotonicMs() < until) {
-    await settled();
+    await listener.settle();
     quietTurns++;
   }
   server.off('connection', reset);
