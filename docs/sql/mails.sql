@@ -196,3 +196,27 @@ where (mails.user_type = 'carrier' and mails.carrier_id = $2::text)
   and mails.recipient ilike $4::text
 order by mails.created_at desc, mails.mail_id desc
 limit $5;
+
+-- countByState()
+select case jobs.state when 'running' then 'sending' else jobs.state end as state, count(*)::integer as count
+from (
+  select
+    ('00000000-0000-8000-8000-' || lpad(to_hex(job.id), 12, '0'))::uuid as job_id,
+    job.payload,
+    case
+      when job.locked_at is not null then 'running'
+      when job.attempts >= job.max_attempts then 'failed'
+      when job.attempts > 0 then 'retrying'
+      else 'waiting'
+    end as state,
+    job.attempts,
+    job.last_error,
+    job.created_at::timestamptz(3) as created_at,
+    case
+      when job.locked_at is null and job.attempts < job.max_attempts then job.run_at::timestamptz(3)
+    end as next_attempt_at
+  from graphile_worker._private_jobs job
+  join graphile_worker._private_tasks task on task.id = job.task_id
+  where task.identifier = $1
+) jobs
+group by 1;

@@ -73,6 +73,18 @@ set
 where operation_id = $11::uuid;
 DELETE FROM "operation_batches" WHERE ("operation_id" = $1 AND "number" = $2);
 
+-- countUnfinished()
+select
+  kind,
+  status,
+  count(*)::integer as count,
+  sum(processed)::float8 as processed,
+  sum(total - processed)::float8 as remaining,
+  greatest(0, extract(epoch from now() - min(progressed_at)))::float8 as idle_seconds
+from operations
+where finished_at is null
+group by kind, status;
+
 -- removeAbandoned(600)
 delete from operations
 where finished_at is null

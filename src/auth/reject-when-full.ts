@@ -1,5 +1,6 @@
 import type { FastifyInstance, preValidationHookHandler } from 'fastify';
 import { AppError } from '../common/errors/app-error';
+import { logins } from '../logins/logins.metrics';
 import type { LoginsService } from '../logins/logins.service';
 
 declare module 'fastify' {
@@ -17,8 +18,11 @@ declare module 'fastify' {
  * During a flood, the cost of a rejection decides how long all other requests wait (L13).
  */
 export function rejectWhenFull(fastify: FastifyInstance, passwords: LoginsService): void {
-  const hook: preValidationHookHandler = (_request, _reply, done) =>
-    done(passwords.isFull ? new AppError('service.overloaded') : undefined);
+  const hook: preValidationHookHandler = (_request, _reply, done) => {
+    if (!passwords.isFull) return done();
+    logins.inc({ outcome: 'overloaded' });
+    done(new AppError('service.overloaded'));
+  };
   fastify.addHook('onRoute', (route) => {
     if (route.config?.triesPassword === true) route.preValidation = [route.preValidation ?? [], hook].flat();
   });

@@ -1,4 +1,6 @@
+import { monotonicMs } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
+import { hashesWaiting, hashWaits } from './credentials.metrics';
 
 const retryAfterSeconds = 1;
 
@@ -72,8 +74,14 @@ export class HashQueue {
   }
 
   private async run<T>(queue: (() => void)[], work: () => Promise<T>, patienceMs?: number): Promise<T> {
+    const kind = queue === this.logins ? 'login' : 'other';
+    const arrivedAt = monotonicMs();
     if (this.running < this.limits.runningMax) this.running++;
-    else await waitIn(queue, patienceMs);
+    else {
+      hashesWaiting.inc({ kind });
+      await waitIn(queue, patienceMs).finally(() => hashesWaiting.dec({ kind }));
+    }
+    hashWaits.observe({ kind }, (monotonicMs() - arrivedAt) / 1_000);
     try {
       return await work();
     } finally {

@@ -3,11 +3,13 @@ import { TransactionHost } from '@nestjs-cls/transactional';
 import type { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adapter-typeorm';
 import type { EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import { LRUCache } from 'lru-cache';
-import type { CustomTypesConfig, QueryConfig } from 'pg';
+import type { CustomTypesConfig, Pool, QueryConfig } from 'pg';
 import type { Queries } from '../common/query/page';
 import type { SqlFragment } from '../common/query/sql';
 import { CONFIG, type Config } from '../config/config';
+import { MetricsService } from '../metrics/metrics.service';
 import { untilNoConflict } from './conflicts';
+import { showPool } from './database.metrics';
 import { Snapshot } from './snapshot';
 import { timesAsTexts } from './time-parser';
 
@@ -27,8 +29,13 @@ export class Database {
   constructor(
     private readonly txHost: TransactionHost<TransactionalAdapterTypeOrm>,
     @Inject(CONFIG) private readonly config: Config,
+    metrics: MetricsService,
   ) {
     this.pooled = config.DATABASE_DIRECT_URL !== config.DATABASE_URL;
+    metrics.beforeScrape(() => {
+      const { master } = this.txHost.tx.dataSource.driver as unknown as { master: Pool };
+      showPool('requests', master);
+    });
   }
 
   /**

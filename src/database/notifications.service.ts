@@ -5,7 +5,9 @@ import { sql } from '../common/query/sql';
 import { newRequestId } from '../common/random';
 import { SharedRuns } from '../common/shared-runs';
 import { CONFIG, type Config } from '../config/config';
+import { MetricsService } from '../metrics/metrics.service';
 import { Database } from './database';
+import { listenerAge } from './database.metrics';
 
 /** Channels on which triggers announce changes (migration AddNotifications and later ones). */
 export type NotificationChannel =
@@ -38,6 +40,8 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   private trustedUntil = 0;
   /** waits for the other workers of this instance */
   private others: (() => Promise<void>) | null = null;
+  /** time of the last response on the listening connection, at first the start of the process */
+  private respondedAt = monotonicMs();
   private timer: NodeJS.Timeout | undefined;
   private failures = 0;
   private stopped = false;
@@ -50,7 +54,10 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly database: Database,
-  ) {}
+    metrics: MetricsService,
+  ) {
+    metrics.beforeScrape(() => listenerAge.set((monotonicMs() - this.respondedAt) / 1_000));
+  }
 
   /** Registers a handler for a channel. Call it before the service starts. */
   on(channel: NotificationChannel, handler: (payload: string) => void): void {
@@ -201,6 +208,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     const startedAt = monotonicMs();
     try {
       await client.query('select 1');
+      this.respondedAt = monotonicMs();
       if (this.client === client && !this.stopped) this.trustedUntil = startedAt + leaseMs;
     } catch (error) {
       this.lose(client, error as Error);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from '../common/query/sql';
 import { Database } from '../database/database';
+import { jobStateSql } from './jobs.sql';
 
 /** A job for the queue. */
 export interface Job {
@@ -9,6 +10,16 @@ export interface Job {
   key?: string;
   /** seconds until the job runs; by default it runs as soon as possible */
   delay_seconds?: number;
+}
+
+/** Number and age of the jobs of a task and state. */
+export interface JobCount {
+  task: string;
+  /** `waiting`, `running`, `retrying` or `failed` */
+  state: string;
+  count: number;
+  /** time since the oldest job was due, or since it began to run */
+  age_seconds: number;
 }
 
 /** SQL of the job queue. */
@@ -62,6 +73,19 @@ export class JobsRepository {
         attempts => 0
       )`);
     return rows.length > 0;
+  }
+
+  /** Counts the jobs in the queue. Reads all of them, since finished jobs are deleted. */
+  async countByState(): Promise<JobCount[]> {
+    return this.database.run<JobCount>(sql`
+      select
+        task.identifier as task,
+        ${jobStateSql} as state,
+        count(*)::integer as count,
+        greatest(0, extract(epoch from now() - min(coalesce(job.locked_at, job.run_at))))::float8 as age_seconds
+      from graphile_worker._private_jobs job
+      join graphile_worker._private_tasks task on task.id = job.task_id
+      group by 1, 2`);
   }
 
   /** Unlocks the jobs of workers that hold a job for longer than a number of seconds. */

@@ -19,7 +19,10 @@ import {
 import { runsJobs } from '../common/instance';
 import { LoggedError } from '../common/log';
 import { CONFIG, type Config } from '../config/config';
+import { showPool } from '../database/database.metrics';
+import { MetricsService } from '../metrics/metrics.service';
 import { JobsPool } from './jobs-pool';
+import { jobAge, jobsQueued } from './jobs.metrics';
 import { type Job, JobsRepository } from './jobs.repository';
 
 /**
@@ -52,7 +55,19 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly jobs: JobsRepository,
-  ) {}
+    metrics: MetricsService,
+  ) {
+    metrics.beforeScrape(() => this.pool !== null && showPool('jobs', this.pool));
+    metrics.sample(
+      [jobsQueued, jobAge],
+      () => this.jobs.countByState(),
+      (rows) =>
+        rows.forEach(({ task, state, count, age_seconds }) => {
+          jobsQueued.set({ task, state }, count);
+          jobAge.set({ task, state }, age_seconds);
+        }),
+    );
+  }
 
   /** Registers the handler for the jobs of a name. Call it when a module starts. */
   handle(name: string, handler: JobHandler): void {

@@ -1,5 +1,13 @@
 import { sql, type SqlFragment } from '../common/query/sql';
 
+/** Renders the state of a row `job` of Graphile Worker, see `jobsSql`. */
+export const jobStateSql = sql`case
+          when job.locked_at is not null then 'running'
+          when job.attempts >= job.max_attempts then 'failed'
+          when job.attempts > 0 then 'retrying'
+          else 'waiting'
+        end`;
+
 /**
  * Renders the FROM item `jobs`: the jobs with a name, including failed jobs. Finished jobs are
  * deleted.
@@ -14,12 +22,7 @@ export function jobsSql(name: string): SqlFragment {
       select
         ('00000000-0000-8000-8000-' || lpad(to_hex(job.id), 12, '0'))::uuid as job_id,
         job.payload,
-        case
-          when job.locked_at is not null then 'running'
-          when job.attempts >= job.max_attempts then 'failed'
-          when job.attempts > 0 then 'retrying'
-          else 'waiting'
-        end as state,
+        ${jobStateSql} as state,
         job.attempts,
         job.last_error,
         job.created_at::timestamptz(3) as created_at,

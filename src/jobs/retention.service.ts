@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { monotonicMs } from '../common/clock';
+import { retentionRemoved } from './retention.metrics';
 
 /** Time after which a run ends, below the five minutes after which a job counts as abandoned. */
 const runMaxMs = 60_000;
@@ -25,6 +26,7 @@ export class RetentionService {
         const count = await removeBatch();
         if (count === null) break;
         removed += count;
+        retentionRemoved.inc({ kind: kind.replace(' ', '_') }, count);
       }
     } finally {
       if (removed > 0) this.logger.log({ msg: `retention: removed ${removed} ${kind}`, kind, removed });

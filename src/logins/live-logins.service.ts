@@ -5,6 +5,7 @@ import { shareOf } from '../common/instance';
 import { Notifications } from '../database/notifications.service';
 import { type SessionResponse, toSessionResponse } from '../sessions/sessions.dto';
 import { ActivityNotes } from './activity-notes.service';
+import { tokenLookups } from './logins.metrics';
 import { type LiveLoginRecord, LiveLoginsRepository } from './live-logins.repository';
 import { toUserResponse, type UserResponse } from '../users/users.dto';
 
@@ -81,11 +82,13 @@ export class LiveLoginsService {
     const now = monotonicMs();
     if (now >= login.validUntil) return null;
     this.noteUse(login, now);
+    tokenLookups.memory++;
     return login;
   }
 
   /** Reads the login from the database, and caches it. */
   async read(session_id: string, user_id: string): Promise<LiveLogin | null> {
+    tokenLookups.database++;
     // Otherwise a session with recent activity could appear to be expired.
     await this.notes.writeBefore(session_id);
     const read: Read = { askedAt: monotonicMs(), disturbed: false };

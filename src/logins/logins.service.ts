@@ -14,6 +14,7 @@ import { type Changes, eventBase, EventsService } from '../events/events.service
 import { type Authentication, type OpenedSession, SessionsService } from '../sessions/sessions.service';
 import { toUserResponse, type UserResponse } from '../users/users.dto';
 import { LoginQueue } from './login-queue';
+import { lockouts, logins, outcomeOf } from './logins.metrics';
 import { type LoginClaim, type LoginRecord, LoginsRepository } from './logins.repository';
 
 /** A user with a verified password. Close the open attempt with `completeLogin` or `pass`. */
@@ -74,7 +75,18 @@ export class LoginsService {
    * @throws auth.invalid_credentials, auth.ip_not_allowed
    * @throws auth.too_many_attempts, service.overloaded
    */
-  login(login: string, password: string, caller: Caller): Promise<CompletedLogin | null> {
+  async login(login: string, password: string, caller: Caller): Promise<CompletedLogin | null> {
+    try {
+      const completed = await this.loginQueued(login, password, caller);
+      logins.inc({ outcome: completed === null ? 'failed' : 'succeeded' });
+      return completed;
+    } catch (error) {
+      logins.inc({ outcome: outcomeOf(error) });
+      throw error;
+    }
+  }
+
+  private loginQueued(login: string, password: string, caller: Caller): Promise<CompletedLogin | null> {
     const claim = { login: lowerCase(login) };
     // The attempt is closed before the next attempt on the account starts, so none has to poll.
     return this.queue.run(claim.login, async (deadline) => {
@@ -203,8 +215,14 @@ export class LoginsService {
     await this.events.record(actor, 'login.failed', { type: 'login', id: user_id, carrier_id }, changes);
   }
 
-  @Transactional()
   private async fail(attempt: LoginAttempt, user: UserResponse | null, actor: Actor): Promise<void> {
+    // After the commit: a retried transaction must not count twice.
+    if (await this.recordFailure(attempt, user, actor)) lockouts.inc();
+  }
+
+  /** Returns whether the failure locks the account. */
+  @Transactional()
+  private async recordFailure(attempt: LoginAttempt, user: UserResponse | null, actor: Actor): Promise<boolean> {
     const { user_id = null, carrier_id = null } = user ?? {};
     await this.logins.lock(user_id);
     const failed = await this.attempts.fail(attempt);
@@ -212,7 +230,7 @@ export class LoginsService {
     // An unknown login may be a password in the wrong field, so `account` is a keyed hash of it.
     const changes: Changes = user === null ? { login: { after: attempt.account } } : {};
     await this.events.record(actor, 'login.failed', target, changes);
-    if (failed === null || failed.locked_until === null) return;
+    if (failed === null || failed.locked_until === null) return false;
     const lock: Changes = {
       failures: { after: failed.failures },
       locked_until: { after: failed.locked_until.toISOString() },
@@ -220,6 +238,7 @@ export class LoginsService {
     await this.events.record(actor, 'login.locked', target, { ...changes, ...lock });
     // The user shows only the lockout of unknown addresses. A known address has a separate lockout.
     if (attempt.address === '') await this.logins.noteLock(user_id, failed.locked_until);
+    return true;
   }
 
   /** Releases the attempt if the work fails. */

@@ -7,6 +7,7 @@ import { deriveKey, newId } from '../common/random';
 import { CONFIG, type Config, homeUrl, serviceUrl } from '../config/config';
 import { detailsOf, plainText, shortLink } from './mail-content';
 import { mailError } from './mail-error';
+import { mails } from './mail.metrics';
 import type { MailName } from './mail-name';
 import type { MailOrigin } from './mail-origin';
 import { mailText } from './mail-text';
@@ -150,8 +151,11 @@ export class MailService {
     mail: ISendMailOptions & { to: { name: string; address: string } },
   ): Promise<{ message?: Buffer; response?: string }> {
     try {
-      return await this.mailer.sendMail(mail);
+      const sent: { message?: Buffer; response?: string } = await this.mailer.sendMail(mail);
+      mails.inc({ mail: name, outcome: 'sent' });
+      return sent;
     } catch (error) {
+      mails.inc({ mail: name, outcome: 'failed' });
       throw mailError(error, { name, recipient: mail.to.address, key: this.recipientKey });
     }
   }

@@ -2,8 +2,21 @@ import { Injectable } from '@nestjs/common';
 import { sql } from '../common/query/sql';
 import { Database } from '../database/database';
 import { OperationBatchEntity } from './operation-batch.entity';
-import type { OperationKind } from './operation.entity';
+import type { OperationKind, OperationStatus } from './operation.entity';
 import type { BatchOutcome } from './operations.repository';
+
+/** The operations of a kind and status that have not ended. */
+export interface UnfinishedCount {
+  kind: OperationKind;
+  status: OperationStatus;
+  count: number;
+  /** users or rows */
+  processed: number;
+  /** users or rows that are not processed yet */
+  remaining: number;
+  /** longest time without progress */
+  idle_seconds: number;
+}
 
 /** SQL of the batches of operations. */
 @Injectable()
@@ -115,6 +128,21 @@ export class OperationBatchesRepository {
         progressed_at = clock_timestamp()
       where operation_id = ${operation_id}::uuid`);
     await this.database.repository(OperationBatchEntity).delete({ operation_id, number });
+  }
+
+  /** Counts the operations that have not ended. */
+  async countUnfinished(): Promise<UnfinishedCount[]> {
+    return this.database.run<UnfinishedCount>(sql`
+      select
+        kind,
+        status,
+        count(*)::integer as count,
+        sum(processed)::float8 as processed,
+        sum(total - processed)::float8 as remaining,
+        greatest(0, extract(epoch from now() - min(progressed_at)))::float8 as idle_seconds
+      from operations
+      where finished_at is null
+      group by kind, status`);
   }
 
   /** Removes operations whose upload has made no progress for this time. */

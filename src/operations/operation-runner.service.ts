@@ -16,6 +16,8 @@ import type { OperationKind } from './operation.entity';
 import { OperationBatchesRepository } from './operation-batches.repository';
 import { kindsOf, listedMax, operationJob, type OperationQueue, queueOf, skippedLimits } from './operation-queues';
 import { type BatchOutcome, type OperationRecord, OperationsRepository } from './operations.repository';
+import { MetricsService } from '../metrics/metrics.service';
+import { showUnfinished, unfinishedGauges } from './operations.metrics';
 import { SkippedRowsRepository } from './skipped-rows.repository';
 
 export { listedMax } from './operation-queues';
@@ -34,6 +36,8 @@ export interface OperationHandler {
    * operation
    */
   run(operation: OperationRecord, number: number, prepared: unknown): Promise<BatchOutcome>;
+  /** counts a batch after its transaction has committed */
+  committed?(outcome: BatchOutcome): void;
 }
 
 type Step = 'worked' | 'ended' | 'busy';
@@ -66,7 +70,10 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     private readonly batches: OperationBatchesRepository,
     private readonly skippedRows: SkippedRowsRepository,
     private readonly jobs: JobsService,
-  ) {}
+    metrics: MetricsService,
+  ) {
+    metrics.sample(unfinishedGauges, () => this.batches.countUnfinished(), showUnfinished);
+  }
 
   /** Registers the handler of a kind of operation. Modules call it when they start. */
   handle(kind: OperationKind, handler: OperationHandler): void {
@@ -153,7 +160,9 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     const operation = number === null ? null : await this.operations.findToRun(operation_id);
     const handler = operation === null ? undefined : this.handlers.get(operation.kind);
     const prepared = operation === null || number === null ? undefined : await handler?.prepare?.(operation, number);
-    return this.runBatch(operation_id, others, number, prepared);
+    const { step, outcome } = await this.runBatch(operation_id, others, number, prepared);
+    if (outcome !== undefined) handler?.committed?.(outcome);
+    return step;
   }
 
   @Transactional()
@@ -162,17 +171,17 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     others: 'skip' | 'wait',
     prepared_number: number | null,
     prepared: unknown,
-  ): Promise<Step> {
+  ): Promise<{ step: Step; outcome?: BatchOutcome }> {
     const operation = await this.operations.lock(operation_id, others);
-    if (operation === null) return 'busy';
-    if (operation.finished_at !== null) return 'ended';
+    if (operation === null) return { step: 'busy' };
+    if (operation.finished_at !== null) return { step: 'ended' };
     const number = await this.batches.findNext(operation_id);
     if (number === null) {
       await this.operations.finish(operation_id, 'done', null);
-      return 'ended';
+      return { step: 'ended' };
     }
     // Another process has finished the prepared batch in the meantime.
-    if (number !== prepared_number) return 'worked';
+    if (number !== prepared_number) return { step: 'worked' };
     const handler = this.handlers.get(operation.kind);
     if (handler === undefined) throw new Error(`no handler for operations of kind ${operation.kind}`);
     const outcome = await handler.run(operation, number, prepared);
@@ -181,7 +190,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     // `skipped_count` is the count before this batch, because the operation is locked.
     if (skipped_rows.length > 0 && operation.skipped_count < skippedLimits.rows)
       await this.skippedRows.add(operation_id, skipped_rows, skippedLimits);
-    return 'worked';
+    return { step: 'worked', outcome };
   }
 
   private async sweep(stalledSeconds: number): Promise<void> {

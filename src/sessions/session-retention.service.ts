@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { JobsService } from '../jobs/jobs.service';
+import { retentionRemoved } from '../jobs/retention.metrics';
 import { SessionsRepository } from './sessions.repository';
 
 /** Days for which ended sessions are kept. Their events are kept as long as other events. */
@@ -24,7 +25,9 @@ export class SessionRetention implements OnModuleInit {
   /** Deletes old sessions in batches. The first batch that is not full is the last. */
   async removeOld(): Promise<void> {
     for (let batch = 0; batch < batchesMax; batch++) {
-      if ((await this.sessions.removeOld(keptDays, batchMax)) < batchMax) return;
+      const removed = await this.sessions.removeOld(keptDays, batchMax);
+      retentionRemoved.inc({ kind: 'sessions' }, removed);
+      if (removed < batchMax) return;
     }
   }
 }

@@ -8,6 +8,8 @@ import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
+import { jobsSql } from '../jobs/jobs.sql';
+import { mailJob } from './mail-job';
 import { mailList } from './mail-list';
 import { mailListSql } from './mail-list.sql';
 import type { MailRecord } from './mails.dto';
@@ -38,6 +40,14 @@ export class MailsRepository {
     const parsed = parseListQuery(query, mailList, identityOf(reader), this.cursors);
     const source = { ...mailListSql, columns, visible: visibleMails(reader) };
     return readPage<MailRecord>(this.database, source, parsed, this.cursors);
+  }
+
+  /** Counts the mails to all users by state. */
+  async countByState(): Promise<{ state: MailRecord['state']; count: number }[]> {
+    return this.database.run(sql`
+      select case jobs.state when 'running' then 'sending' else jobs.state end as state, count(*)::integer as count
+      from ${jobsSql(mailJob)}
+      group by 1`);
   }
 }
 

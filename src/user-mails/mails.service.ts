@@ -5,9 +5,12 @@ import { AppError } from '../common/errors/app-error';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
 import { EventsService } from '../events/events.service';
+import { MetricsService } from '../metrics/metrics.service';
 import { JobsService } from '../jobs/jobs.service';
 import { type MailResponse, toMailResponse } from './mails.dto';
+import { mailStates } from './mail-list';
 import { MailsRepository } from './mails.repository';
+import { mailsUnsent } from './user-mails.metrics';
 
 /** Lists and retries mails that are not sent yet. */
 @Injectable()
@@ -16,7 +19,17 @@ export class MailsService {
     private readonly mails: MailsRepository,
     private readonly jobs: JobsService,
     private readonly events: EventsService,
-  ) {}
+    metrics: MetricsService,
+  ) {
+    metrics.sample(
+      [mailsUnsent],
+      () => this.mails.countByState(),
+      (rows) => {
+        for (const state of mailStates) mailsUnsent.set({ state }, 0);
+        rows.forEach(({ state, count }) => mailsUnsent.set({ state }, count));
+      },
+    );
+  }
 
   /** Returns one page of the mails to users within the actor's scope. */
   async list(actor: Actor, query: RawQuery): Promise<Page<MailResponse>> {

@@ -13,6 +13,7 @@ import type { ImportLine } from './import-file';
 import type { ImportOptions } from './import-options';
 import { isMd5 } from './import-rows';
 import { ImportRowsService } from './import-rows.service';
+import { importRows } from './users-transfer.metrics';
 
 interface Prepared {
   lines: ImportLine[];
@@ -34,6 +35,7 @@ export class ImportBatchesService implements OnModuleInit {
     this.runner.handle('import', {
       prepare: (operation, number) => this.prepare(operation, number),
       run: (operation, _number, prepared) => this.run(operation, prepared as Prepared),
+      committed: countRows,
     });
   }
 
@@ -67,4 +69,10 @@ export class ImportBatchesService implements OnModuleInit {
       skipped_rows: failed,
     };
   }
+}
+
+function countRows({ changed, unchanged, skipped_count }: BatchOutcome): void {
+  importRows.inc({ outcome: 'created' }, changed);
+  importRows.inc({ outcome: 'unchanged' }, unchanged);
+  importRows.inc({ outcome: 'failed' }, skipped_count);
 }

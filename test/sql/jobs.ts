@@ -5,5 +5,6 @@ export const jobs = sqlExamples(JobsRepository, {
   add: [['mail', [{ payload: { mail: 'password-changed' }, key: 'example', delay_seconds: 60 }]]],
   remove: [[['example']]],
   runNow: [['00000000-0000-8000-8000-0000000000ff']],
+  countByState: [[]],
   releaseAbandoned: [[600]],
 });

@@ -7,4 +7,5 @@ export const mails = sqlExamples(MailsRepository, {
     [administrator, {}],
     [carrierUser, { state_in: 'retrying,failed', recipient_like: 'example' }],
   ],
+  countByState: [[]],
 });

@@ -9,6 +9,7 @@ export const operationBatches = sqlExamples(OperationBatchesRepository, {
   rowsOf: [[operation_id, 0]],
   addRows: [[operation_id, 0, [{ name: 'jane' }]]],
   finish: [[operation_id, 0, outcome, 100]],
+  countUnfinished: [[]],
   removeAbandoned: [[600]],
   analyze: [[]],
 });

@@ -1,0 +1,36 @@
+import { Gauge } from 'prom-client';
+
+/** Seconds since PostgreSQL last responded on the connection that receives notifications. */
+export const listenerAge = new Gauge({
+  name: 'carrier_identity_listener_age_seconds',
+  help: 'Seconds since the last response on the listening connection; caches are not used above 1',
+  aggregator: 'max',
+});
+
+const connections = new Gauge({
+  name: 'carrier_identity_database_pool_connections',
+  help: 'Connections to the database, by pool (requests or jobs) and state (used or idle)',
+  labelNames: ['pool', 'state'] as const,
+  aggregator: 'sum',
+});
+
+const waiting = new Gauge({
+  name: 'carrier_identity_database_pool_waiting',
+  help: 'Statements and transactions that wait for a connection, by pool (requests or jobs)',
+  labelNames: ['pool'] as const,
+  aggregator: 'sum',
+});
+
+/** The state of a pool of the driver. */
+interface PoolState {
+  totalCount: number;
+  idleCount: number;
+  waitingCount: number;
+}
+
+/** Sets the gauges of a connection pool. */
+export function showPool(pool: 'requests' | 'jobs', { totalCount, idleCount, waitingCount }: PoolState): void {
+  connections.set({ pool, state: 'used' }, totalCount - idleCount);
+  connections.set({ pool, state: 'idle' }, idleCount);
+  waiting.set({ pool }, waitingCount);
+}
