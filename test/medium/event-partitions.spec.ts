@@ -139,7 +139,8 @@ describe('the partitions of the audit log', () => {
         cursor = `&cursor=${body.next_cursor}`;
       }
       const wanted = await service.rows<{ event_id: string }>(
-        `select event_id from events where event_type = 'user.invited' order by occurred_at ${direction}, event_id ${direction}`,
+        `select event_id from events where event_type = 'user.invited'
+        order by occurred_at ${direction}, event_id ${direction}`,
       );
       expect(seen).toEqual(wanted.map(({ event_id }) => event_id));
       expect(new Set(seen).size).toBe(72);

@@ -151,7 +151,9 @@ describe('the partitioning of an existing audit log', () => {
     await bulk.query('commit');
     await bulk.end();
     await migrated;
-    expect(lines.warned[0]).toMatch(/^PartitionEvents1795200032000 waits for a lock of another transaction, attempt 1 /);
+    expect(lines.warned[0]).toMatch(
+      /^PartitionEvents1795200032000 waits for a lock of another transaction, attempt 1 /,
+    );
     expect(await stored('new-1')).toHaveLength(1);
   });
 
