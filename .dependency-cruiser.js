@@ -57,7 +57,7 @@ module.exports = {
       'features-by-public-files',
       'Across features, import only *.module, *.service, *.events, *.dto, *.sql, *.metrics, *.decorator, ' +
         '*.interceptor and user-fields. A repository, entity or controller is private to its feature.',
-      { path: '^src/([^/]+)/', pathNot: '^src/cli/' },
+      { path: '^src/([^/]+)/', pathNot: '^src/(cli|cluster)/' },
       { path: '^src/[^/]+/', pathNot: ['^src/$1/', folders(OPEN), PUBLIC_FILES, DATABASE] },
     ),
     rule(

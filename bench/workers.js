@@ -1,10 +1,12 @@
 // `npm run bench:workers`: the CPU time per request of an instance with two workers, beside an
-// instance of one process. Both run on one core, so that only the work differs.
+// instance of one process. Both may use all cores. The load and PostgreSQL share one of them.
 //   --rounds 7
 //   --seconds 3
 // CPU times include the primary process.
-const { parseArgs } = require('node:util');
+const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
+const os = require('node:os');
+const { parseArgs } = require('node:util');
 const { checkTokens, loginRequest } = require('./auth-paths');
 const { startInstance } = require('./instances');
 const { choose } = require('./fill');
@@ -21,10 +23,20 @@ const { values: options } = parseArgs({
 });
 const [rounds, seconds] = [Number(options.rounds), Number(options.seconds)];
 
+/** Returns the ids of a process and its children. */
+function processesOf({ pid }) {
+  return [pid, ...fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)];
+}
+
+/** Lets a process and its children use all cores. */
+function unpin(child) {
+  const cores = `0-${os.cpus().length - 1}`;
+  for (const pid of processesOf(child)) execFileSync('taskset', ['-acp', cores, String(pid)], { stdio: 'ignore' });
+}
+
 /** Returns the CPU time of a process and its children. */
-function cpuOfAll({ pid }) {
-  const children = fs.readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);
-  return [pid, ...children].reduce((sum, one) => sum + cpuSeconds({ pid: one }), 0);
+function cpuOfAll(child) {
+  return processesOf(child).reduce((sum, pid) => sum + cpuSeconds({ pid }), 0);
 }
 
 /** Returns the CPU time per request in µs. */
@@ -39,6 +51,7 @@ async function main() {
   const stage = await prepare({ users: 5_000 });
   const { about, database, environment, service, pinned, generator } = stage;
   const workers = await startInstance({ ...environment, WORKERS: '2' }, { measured: true, pinned });
+  for (const { child } of [service, workers]) unpin(child);
   const made = await MadeSessions.start(stage);
   const tokens = (await made.open(1_000)).map(({ access_token }) => access_token);
   const users = await choose(database.client, `status = 'active' and user_type = 'carrier'`, 2_000);

@@ -3,9 +3,8 @@ import type { AddressInfo } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from './app.setup';
 import { Drain, type Listener } from './common/http/drain';
-import { type Config, ConfigError } from './config/config';
-import { Notifications } from './database/notifications.service';
-import { startMetricsServer } from './metrics/metrics-server';
+import type { Config } from './config/config';
+import { serveMetricsPort } from './metrics/metrics-server';
 import { MetricsService } from './metrics/metrics.service';
 import { FirstAdministrator } from './recovery/first-administrator.service';
 import type { Served, Serving } from './serving';
@@ -21,7 +20,7 @@ export interface ServiceOptions {
   /** whether to create the first administrator */
   createsAdministrator?: boolean;
   /** called before the service listens */
-  beforeListen?: (notifications: Notifications) => void;
+  beforeListen?: (app: NestFastifyApplication) => void;
   /** whether to serve the metrics on `METRICS_PORT` */
   servesMetrics?: boolean;
   /** listener that this process shares with others */
@@ -48,8 +47,9 @@ export class Service implements Serving {
     this.app = await createApp(this.config);
     const administrators = createsAdministrator ? this.app.get(FirstAdministrator) : null;
     if (ADMIN_PASSWORD !== undefined) await administrators?.ensure();
-    beforeListen?.(this.app.get(Notifications));
-    if (servesMetrics) await serveMetrics(this.config, this.app.get(MetricsService));
+    beforeListen?.(this.app);
+    const metrics = this.app.get(MetricsService);
+    if (servesMetrics) await serveMetricsPort(this.config, () => metrics.render());
     await this.app.listen({ port, host, backlog });
     const { port: listened } = this.app.getHttpServer().address() as AddressInfo;
     return { port: listened, link: (await administrators?.ensure()) ?? null };
@@ -63,12 +63,4 @@ export class Service implements Serving {
     await this.app?.get(Drain).closeListener(this.options.listener);
     await this.app?.close();
   }
-}
-
-/** Serves the metrics on `METRICS_PORT`, if set, until the process exits. */
-async function serveMetrics({ METRICS_PORT: port, HOST: host }: Config, metrics: MetricsService): Promise<void> {
-  if (port === undefined) return;
-  await startMetricsServer({ port, host }, () => metrics.render()).catch((error: Error) => {
-    throw new ConfigError([`METRICS_PORT: ${error.message}`]);
-  });
 }

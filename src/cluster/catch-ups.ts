@@ -15,7 +15,8 @@ interface Round {
  * A worker that ends no longer uses its caches, so no round waits for it.
  */
 export class CatchUps {
-  private readonly members = new Set<Worker>();
+  /** the workers that are asked */
+  readonly members = new Set<Worker>();
   private readonly rounds = new Map<number, Round>();
   private last = 0;
 

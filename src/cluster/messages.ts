@@ -16,7 +16,11 @@ export type ToWorker =
   /** asks to wait until all committed changes have arrived */
   | { kind: 'catch-up'; id: number }
   /** response to the worker's own `catch-up` */
-  | { kind: 'all-caught-up'; id: number };
+  | { kind: 'all-caught-up'; id: number }
+  /** asks for the metrics of the worker */
+  | { kind: 'collect'; id: number }
+  /** response to `render` */
+  | { kind: 'rendered'; text: string };
 
 /** Messages of a worker to the primary process. */
 export type ToPrimary =
@@ -33,4 +37,8 @@ export type ToPrimary =
   /** asks all other workers to catch up; `id` is unique in the worker */
   | { kind: 'catch-up'; id: number }
   /** response to a `catch-up` of the primary process */
-  | { kind: 'caught-up'; id: number };
+  | { kind: 'caught-up'; id: number }
+  /** response to `collect`, with metrics as `MetricsService.collect` returns them */
+  | { kind: 'collected'; id: number; metrics: object[] }
+  /** asks for the merged metrics of all workers */
+  | { kind: 'render' };

@@ -1,6 +1,7 @@
 import type { Listener } from '../common/http/drain';
 import { SharedRuns } from '../common/shared-runs';
 import type { Notifications } from '../database/notifications.service';
+import type { MetricsService } from '../metrics/metrics.service';
 import type { ToPrimary, ToWorker } from './messages';
 
 /** A worker that has not responded by then distrusts its caches (`Notifications`). */
@@ -10,14 +11,18 @@ const timeoutMs = 1_000;
 export class Siblings implements Listener {
   private readonly rounds = new SharedRuns(() => this.ask());
   private notifications: Notifications | null = null;
+  private metrics: MetricsService | null = null;
   private asked = 0;
   private caughtUp: (() => void) | null = null;
   private settled: (() => void)[] = [];
   private allClosed: (() => void) | null = null;
+  private rendered: ((text: string) => void) | null = null;
 
   /** Joins the other workers. Call it before this worker uses its caches. */
-  join(notifications: Notifications): void {
+  join(notifications: Notifications, metrics: MetricsService): void {
     this.notifications = notifications;
+    this.metrics = metrics;
+    metrics.mergeWith(() => this.render());
     notifications.alsoAwait(() => this.rounds.run());
     toPrimary({ kind: 'joined' });
   }
@@ -42,6 +47,20 @@ export class Siblings implements Listener {
     if (message.kind === 'all-closed') this.allClosed?.();
     if (message.kind === 'all-caught-up' && message.id === this.asked) this.caughtUp?.();
     if (message.kind === 'catch-up') void this.catchUp(message.id);
+    if (message.kind === 'collect') void this.collect(message.id);
+    if (message.kind === 'rendered') this.rendered?.(message.text);
+  }
+
+  private async collect(id: number): Promise<void> {
+    toPrimary({ kind: 'collected', id, metrics: (await this.metrics?.collect()) ?? [] });
+  }
+
+  /** One at a time: `MetricsService` shares a render. */
+  private render(): Promise<string> {
+    return new Promise((resolve) => {
+      this.rendered = resolve;
+      toPrimary({ kind: 'render' });
+    });
   }
 
   private async catchUp(id: number): Promise<void> {

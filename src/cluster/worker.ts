@@ -1,4 +1,6 @@
 import { inspect } from 'node:util';
+import { Notifications } from '../database/notifications.service';
+import { MetricsService } from '../metrics/metrics.service';
 import { setUpProcess } from '../process-setup';
 import { Service } from '../service';
 import { explainStartFault, withoutInput } from '../start-fault';
@@ -15,7 +17,7 @@ async function start({ config, createsAdministrator }: Extract<ToWorker, { kind:
   service = new Service(config, {
     createsAdministrator,
     servesMetrics: false,
-    beforeListen: (notifications) => siblings.join(notifications),
+    beforeListen: (app) => siblings.join(app.get(Notifications), app.get(MetricsService)),
     listener: siblings,
   });
   toPrimary({ kind: 'listens', served: await service.start() });

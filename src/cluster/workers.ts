@@ -8,7 +8,9 @@ import { designated } from '../common/instance';
 import { createLogger } from '../common/log';
 import type { Config } from '../config/config';
 import type { Served, Serving } from '../serving';
+import { serveMetricsPort } from '../metrics/metrics-server';
 import { CatchUps, send } from './catch-ups';
+import { MergedMetrics } from './merged-metrics';
 import type { ToPrimary } from './messages';
 import { WorkerFault } from './worker-fault';
 import { passOnLines } from './worker-output';
@@ -33,12 +35,14 @@ interface Place {
 /**
  * The workers of this instance, in the primary process (ADR 0014).
  * All workers listen on one port. The primary process accepts the connections and passes them to
- * the workers in turn. It also counts the limits per address, and writes the log of all workers.
+ * the workers in turn. It also counts the limits per address, merges the metrics, and writes the
+ * log of all workers.
  */
 export class Workers implements Serving {
   private readonly log;
   private readonly places: Place[];
   private readonly catchUps = new CatchUps();
+  private readonly metrics: MergedMetrics;
   private stopping = false;
 
   constructor(private readonly config: Config) {
@@ -53,10 +57,12 @@ export class Workers implements Serving {
     }));
     cluster.schedulingPolicy = cluster.SCHED_RR;
     new RateLimiterClusterMaster();
+    this.metrics = new MergedMetrics(config);
   }
 
   /** Starts the designated worker, and then all others: a fault is reported once. */
   async start(): Promise<Served> {
+    await serveMetricsPort(this.config, () => this.metrics.render(this.catchUps.members));
     const [first, ...others] = this.places as [Place, ...Place[]];
     const served = await this.fork(first);
     await Promise.all(others.map((place) => this.fork(place)));
@@ -131,8 +137,14 @@ export class Workers implements Serving {
     if (message.kind === 'joined') this.catchUps.join(worker);
     else if (message.kind === 'catch-up') this.catchUps.ask(worker, message.id);
     else if (message.kind === 'caught-up') this.catchUps.answer(worker, message.id);
+    else if (message.kind === 'collected') this.metrics.add(worker, message.id, message.metrics);
+    else if (message.kind === 'render') void this.render(worker);
     else if (message.kind === 'closed' && !this.stopping) send(worker, { kind: 'all-closed' });
     else if (message.kind === 'settle') void settle().then(() => send(worker, { kind: 'settled' }));
+  }
+
+  private async render(worker: Worker): Promise<void> {
+    send(worker, { kind: 'rendered', text: await this.metrics.render(this.catchUps.members) });
   }
 
   private report(place: Place, worker: Worker): void {

@@ -1,11 +1,25 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { metricsType } from './metrics.service';
+import { register } from 'prom-client';
+import { type Config, ConfigError } from '../config/config';
 
 const limits = { headersTimeout: 5_000, requestTimeout: 5_000, maxHeaderSize: 16_384 };
 const connectionsMax = 50;
 const methods = ['GET', 'HEAD'];
-const headers = { 'content-type': metricsType, 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+const headers = {
+  'content-type': register.contentType,
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+};
+
+/** Serves the metrics on `METRICS_PORT`, if set, until the process exits. @throws ConfigError */
+export async function serveMetricsPort(config: Config, render: () => Promise<string>): Promise<void> {
+  const { METRICS_PORT: port, HOST: host } = config;
+  if (port === undefined) return;
+  await startMetricsServer({ port, host }, render).catch((error: Error) => {
+    throw new ConfigError([`METRICS_PORT: ${error.message}`]);
+  });
+}
 
 /**
  * Serves `/metrics` on a port of its own, without authentication.

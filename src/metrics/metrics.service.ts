@@ -17,6 +17,7 @@ export class MetricsService {
   private readonly updates: (() => void)[] = [];
   private readonly samples: DatabaseSample[] = [];
   private rendering: Promise<string> | null = null;
+  private renderMerged: (() => Promise<string>) | null = null;
 
   constructor(@Inject(CONFIG) { METRICS_PORT, METRICS_TOKEN }: Config) {
     if (METRICS_PORT !== undefined || METRICS_TOKEN !== undefined) startProcessMetrics();
@@ -43,15 +44,31 @@ export class MetricsService {
     this.samples.push(new DatabaseSample(gauges, readSetter, onFault));
   }
 
-  /** Renders all metrics. Scrapes at the same time share the result. */
+  /** Registers how to render the metrics of all workers of this instance. */
+  mergeWith(renderMerged: () => Promise<string>): void {
+    this.renderMerged = renderMerged;
+  }
+
+  /** Renders all metrics of this instance. Scrapes at the same time share the result. */
   render(): Promise<string> {
     this.rendering ??= this.renderNow().finally(() => (this.rendering = null));
     return this.rendering;
   }
 
+  /** Returns all metrics of this process, to be merged with others. */
+  async collect(): Promise<object[]> {
+    await this.update();
+    return register.getMetricsAsJSON();
+  }
+
   private async renderNow(): Promise<string> {
+    if (this.renderMerged !== null) return this.renderMerged();
+    await this.update();
+    return register.metrics();
+  }
+
+  private async update(): Promise<void> {
     await Promise.all(this.samples.map((sample) => sample.refresh()));
     this.updates.forEach((update) => update());
-    return register.metrics();
   }
 }

@@ -4,13 +4,14 @@ import { createServer, type AddressInfo } from 'node:net';
 import { Mailbox } from '../support/mailbox';
 import { until } from '../support/until';
 import { adminEmail, appSecret, password } from '../support/service';
-import { runBuilt, type ServiceProcess, startServiceProcess } from '../support/built-program';
+import { freePort, runBuilt, type ServiceProcess, startServiceProcess } from '../support/built-program';
 import { isAlive } from '../support/embedded-postgres-sandbox';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
 jest.setTimeout(180_000);
 
 const rounds = 300;
+const metricsToken = 'metrics-token-0123456789-abcdefghijklmn';
 let database: TestDatabase;
 let mailbox: Mailbox;
 let service: ServiceProcess;
@@ -225,6 +226,22 @@ describe('two workers', () => {
     expect([designated, other].filter((pid) => isAlive(pid!))).toEqual([]);
     expect(service.output()).toContain('worker 1 ended and is replaced in 100 ms: signal SIGKILL');
     expect(await service.stop()).toBe(0);
+  });
+
+  it('have common metrics, on either port', async () => {
+    const port = await freePort();
+    await start({ METRICS_PORT: String(port), METRICS_TOKEN: metricsToken });
+    for (let index = 0; index < 10; index++) await send(agents[index % 2], 'GET', '/health/live');
+    const scrapes = [
+      await fetch(`http://127.0.0.1:${port}/metrics`),
+      await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${metricsToken}` } }),
+    ];
+    for (const scrape of scrapes) {
+      const text = await scrape.text();
+      // Two connections sent one request each to begin with.
+      expect(text).toMatch(/_count\{[^}]*route="\/health\/live"[^}]*\} 12$/m);
+      expect(text).toMatch(/^carrier_identity_build_info\{.*\} 1$/m);
+    }
   });
 
   it('leave signals to the primary process, and end with it', async () => {
