@@ -33,5 +33,6 @@ module.exports = {
   maxWorkers: 3,
   // Module registries of finished files stay in memory, and collecting them takes time.
   workerIdleMemoryLimit: '1GB',
+  runtime: '<rootDir>/jest.runtime.js',
   testSequencer: './jest.sequencer.js',
 };
