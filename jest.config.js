@@ -28,7 +28,8 @@ module.exports = {
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
   globalSetup: './test/support/global-setup.ts',
   globalTeardown: './test/support/global-teardown.ts',
-  testTimeout: 60_000,
+  // Only stops a test that hangs: a start of the service takes seconds on a busy machine.
+  testTimeout: 180_000,
   // More workers than cores, because a third of the files mostly wait.
   maxWorkers: 3,
   // Module registries of finished files stay in memory, and collecting them takes time.

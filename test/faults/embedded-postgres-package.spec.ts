@@ -11,8 +11,6 @@ const isRoot = process.getuid?.() === 0;
 const accounts: [string, Account][] = isRoot ? [['root', {}]] : [];
 accounts.push(['an ordinary user', ORDINARY]);
 
-jest.setTimeout(20_000);
-
 let sandbox: Sandbox;
 let project: string;
 

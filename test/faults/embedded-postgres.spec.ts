@@ -29,8 +29,6 @@ const IN_USE = {
   error: expect.stringContaining('Another process uses this DATA_DIR') as string,
 };
 
-jest.setTimeout(20_000);
-
 let sandbox: Sandbox;
 let project: string;
 

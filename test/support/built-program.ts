@@ -29,18 +29,20 @@ export interface Ended {
 }
 
 const root = join(__dirname, '../..');
+/** Far longer than a start takes on a busy machine. */
+const hangsAfterMs = 120_000;
 
 /**
  * Starts the built service (`node dist/src/main.js`) and waits until it listens.
  * @param env the whole environment apart from PATH; without PORT a free port is used
- * @throws with the output if the service ends or does not listen within 40 s
+ * @throws with the output if the service ends or does not listen within 120 s
  */
 export async function startServiceProcess(env: Record<string, string>): Promise<ServiceProcess> {
   const port = env['PORT'] ?? String(await freePort());
   const { child, output } = spawnBuilt('src/main.js', { ...env, PORT: port });
   const ended = once(child, 'exit').then(() => child.exitCode);
   await new Promise<void>((listens, fail) => {
-    const late = setTimeout(() => fail(new Error(`The service does not listen:\n${output()}`)), 40_000);
+    const late = setTimeout(() => fail(new Error(`The service does not listen:\n${output()}`)), hangsAfterMs);
     void ended.then((code) => fail(new Error(`The service ended with status ${code}:\n${output()}`)));
     child.stdout?.on('data', () => {
       if (!/carrier-identity \S+ listens on /.test(output())) return;
@@ -64,13 +66,13 @@ export async function startServiceProcess(env: Record<string, string>): Promise<
   };
 }
 
-/** Runs a built program below dist/. After 40 s it is killed, and its code is null. */
+/** Runs a built program below dist/. After 120 s it is killed, and its code is null. */
 export async function runBuilt(program: string, env: Record<string, string>, args: string[] = []): Promise<Ended> {
   const { child } = spawnBuilt(program, env, args);
   const ended: Ended = { code: null, stdout: '', stderr: '' };
   child.stdout?.on('data', (chunk) => (ended.stdout += chunk));
   child.stderr?.on('data', (chunk) => (ended.stderr += chunk));
-  const late = setTimeout(() => child.kill('SIGKILL'), 40_000);
+  const late = setTimeout(() => child.kill('SIGKILL'), hangsAfterMs);
   [ended.code] = (await once(child, 'close')) as [number | null];
   clearTimeout(late);
   return ended;

@@ -9,7 +9,7 @@ import type { TestAnswer, TestRequest, TestService } from './service';
 import { until } from './until';
 
 const main = join(__dirname, '../../dist/src/main.js');
-const waitMs = 60_000;
+const waitMs = 120_000;
 
 /**
  * The built service in a separate process, as another instance or to be killed. Needs a build.
