@@ -1,12 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { UserType } from '../access/actor';
 import { administratorsLock, isAdministrator } from '../access/administrators.sql';
-import { sql } from '../common/query/sql';
+import { rawSql, sql } from '../common/query/sql';
 import { Database } from '../database/database';
 import { RoleEntity } from './role.entity';
 
 /** Key of the advisory lock: shared for granting roles, exclusive for changing a role. */
 const rolesLock = 7_263_006;
+
+/** Maximum wait of a change of a role for the lock. Tests on a busy machine raise it. */
+export const rolesLockWait = { ms: 500 };
 
 /** SQL of the roles. */
 @Injectable()
@@ -33,12 +36,12 @@ export class RolesRepository {
 
   /**
    * Locks the roles exclusively until the end of the transaction. Take this lock before all others.
-   * Waits for at most 500 ms, because transactions that grant roles queue behind this transaction,
-   * and each holds a connection.
+   * Waits for at most `rolesLockWait`, because transactions that grant roles queue behind this
+   * transaction, and each holds a connection.
    * @throws service.database_unavailable while a bulk change grants roles
    */
   async lock(): Promise<void> {
-    await this.database.run(sql`select set_config('lock_timeout', '500ms', true)`);
+    await this.database.run(sql`select set_config('lock_timeout', '${rawSql(String(rolesLockWait.ms))}ms', true)`);
     await this.database.run(sql`select pg_advisory_xact_lock(${rolesLock}::bigint)`);
   }
 
