@@ -97,9 +97,10 @@ describe('the API explorer', () => {
     expect(gunzipSync(sent.body).equals(plain.body)).toBe(true);
     const servers = [{ url: '/', description: 'This service' }];
     expect(load(plain.body.toString())).toEqual({ ...committedDocument, servers });
-    const before = performance.now();
+    const before = process.cpuUsage();
     for (let request = 0; request < 30; request++) await fetchRaw(url, {});
-    expect(performance.now() - before).toBeLessThan(1_000);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(1_000);
   });
 
   it('shows paging before a folded group of filters, and fills in no filter', async () => {
