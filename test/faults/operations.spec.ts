@@ -12,7 +12,7 @@ jest.setTimeout(900_000);
 /** Number of kills, spread over four operations. A longer run sets KILLS. */
 const kills = Number(process.env['KILLS'] ?? 5);
 /** Many batches, so that most kills interrupt work. */
-const many = 20_000;
+const many = 15_000;
 /** Some batches, for an operation that is killed once. */
 const few = 12_000;
 /** Longer than a batch, so that a kill hits before, within and after a transaction. */

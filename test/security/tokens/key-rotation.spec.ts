@@ -73,7 +73,7 @@ describe('the rotation of signing keys', () => {
     expect(kids).toEqual(new Set([kidOf(old)]));
     // The key would sign 45 s after its creation (test/medium/signing-keys.spec.ts). This update
     // moves the time, and the instances are notified.
-    await cluster.rows(`update signing_keys set signs_from = now() + interval '3 s' where kid = $1`, [after]);
+    await cluster.rows(`update signing_keys set signs_from = now() + interval '1 s' where kid = $1`, [after]);
     const signsThere = async (instance: ServiceProcess) => kidOf((await login(instance)).access_token) === after;
     await a.until(async () => (await Promise.all(instances.map(signsThere))).every(Boolean));
     const before = asked;
