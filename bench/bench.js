@@ -27,7 +27,7 @@ const [rounds, seconds, users] = [options.rounds, options.seconds, options.users
 async function main() {
   const stage = await prepare({ users, profile: options.profile });
   const { about, database, service, rssIdle, baselines } = stage;
-  const paths = chosen(await definePaths(database.client, service.url, baselines), options.only);
+  const paths = chosen(await definePaths(database.client, service, baselines), options.only);
   await measureRounds(paths, stage, { rounds, seconds });
   console.log(`\n${about}\n\n${table(paths)}\n`);
   console.log(`Service: ready in ${service.readyMs} ms; RSS ${rssIdle} MiB idle, ${rssMiB(service.child)} MiB after.`);

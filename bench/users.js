@@ -22,6 +22,9 @@ const DEEP_TARGET = target.ratioAtLeast(0.8);
 const SEARCH_TARGET = target.atMost(5, 'ms');
 const COUNT_TARGET = target.ratioAtMost(2);
 const DEEP_PAGE = 10_000;
+const NUMBERED_PAGE = 1_000;
+const NUMBERED_TARGET = target.atLeast(100, 'a second');
+const ROLE_TARGET = target.ratioAtLeast(0.35);
 const PER_PAGE = 50;
 const PER_PAGE_MAX = 500;
 const RSS_MAX_MIB = 300;
@@ -48,19 +51,36 @@ async function definePaths({ service, baselines }, caller) {
   const lists = chosen(LISTS, only).map(({ id, name, connections, query }) => ({
     name,
     byRate: connections > 1,
-    demand: connections > 1 ? LIST_TARGET : name.startsWith('count') ? COUNT_TARGET : SEARCH_TARGET,
+    demand: demandOf(name, connections),
     load: load(service.url, `/user/list?${query}`, connections),
     baseline: { load: load(baselines.plain, `/list/${id}`, connections) },
   }));
-  const deep = Math.min(DEEP_PAGE, Math.floor(users / PER_PAGE / 2));
-  const [name] = chosen([{ name: `list, page ${deep} beside page 1` }], only);
-  if (name === undefined) return lists;
-  const page = (cursor) => load(service.url, `/user/list?count=none${cursor}`, 16);
+  const page = (query) => load(service.url, `/user/list?count=none${query}`, 16);
   const baseline = { load: page(''), child: service.child };
-  return [
-    ...lists,
-    { ...name, byRate: true, demand: DEEP_TARGET, load: page(`&cursor=${await cursorOf(caller, deep)}`), baseline },
-  ];
+  const deep = Math.min(DEEP_PAGE, Math.floor(users / PER_PAGE / 2));
+  const numbered = Math.min(NUMBERED_PAGE, Math.floor(users / PER_PAGE / 2));
+  for (const { name, demand, query } of chosen(
+    [
+      {
+        name: `list, page ${numbered} by number beside page 1`,
+        demand: NUMBERED_TARGET,
+        query: () => `&page=${numbered}`,
+      },
+      {
+        name: `list, page ${deep} by cursor beside page 1`,
+        demand: DEEP_TARGET,
+        query: async () => `&cursor=${await cursorOf(caller, deep)}`,
+      },
+    ],
+    only,
+  ))
+    lists.push({ name, byRate: true, demand, load: page(await query()), baseline: { ...baseline } });
+  return lists;
+}
+
+function demandOf(name, connections) {
+  if (connections === 1) return name.startsWith('count') ? COUNT_TARGET : SEARCH_TARGET;
+  return name === 'list, role' ? ROLE_TARGET : LIST_TARGET;
 }
 
 /** Returns the cursor of a page by reading large pages up to it. */

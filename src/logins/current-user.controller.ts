@@ -4,6 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { setEtag } from '../common/http/etag.interceptor';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { CurrentUserResponse } from '../users/users.dto';
 import { CurrentUserService } from './current-user.service';
@@ -31,7 +32,7 @@ export class CurrentUserController {
   })
   async getCurrentUser(@CurrentActor() actor: Actor, @Res({ passthrough: true }) reply: FastifyReply): Promise<string> {
     const { version, json } = await this.users.get(actor);
-    reply.header('etag', `"${version}"`);
+    setEtag(reply, version);
     return json;
   }
 }

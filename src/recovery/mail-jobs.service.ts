@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
+import type { Answered } from '../common/times';
 import { systemActorFor } from '../access/actor';
 import { CredentialsService } from '../credentials/credentials.service';
 import { EventsService } from '../events/events.service';
@@ -76,16 +77,16 @@ export class MailJobsService implements OnModuleInit {
 
   /** Sends an invitation that was delayed. Skips it if the user has another address by now. */
   @Transactional()
-  private async inviteDelayed(user: UserResponse, email: string): Promise<void> {
+  private async inviteDelayed(user: Answered<UserResponse>, email: string): Promise<void> {
     if (user.email === email) await this.mails.invite(user);
   }
 
   @Transactional()
-  private async confirmDelayed({ user_id, email_pending }: UserResponse): Promise<void> {
+  private async confirmDelayed({ user_id, email_pending }: Answered<UserResponse>): Promise<void> {
     if (email_pending !== null) await this.mails.confirm(user_id, email_pending);
   }
 
-  private async sendConfirmation(user: UserResponse): Promise<void> {
+  private async sendConfirmation(user: Answered<UserResponse>): Promise<void> {
     if (user.email_pending === null) return;
     const to = { ...user, email: user.email_pending };
     await this.sendLink(user.user_id, 'email', to, (token) => this.mail.sendEmailConfirmation(to, token));

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, type Caller, systemActorFor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
+import type { Answered } from '../common/times';
 import { CredentialsService } from '../credentials/credentials.service';
 import { JobsService } from '../jobs/jobs.service';
 import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
@@ -34,7 +35,7 @@ export class RecoveryService {
   }
 
   /** Returns the user of a link, or null if the link is not valid. Does not use up the link. */
-  async holderOf(token: string, purposes: ('reset' | 'invite' | 'email')[]): Promise<UserResponse | null> {
+  async holderOf(token: string, purposes: ('reset' | 'invite' | 'email')[]): Promise<Answered<UserResponse> | null> {
     const link = await this.credentials.findToken(token, purposes);
     return link === null ? null : this.passwords.find(link.user_id);
   }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, systemActor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
+import type { Answered } from '../common/times';
 import { CredentialsService } from '../credentials/credentials.service';
 import { LoginAttemptsService } from '../credentials/login-attempts.service';
 import { EventsService } from '../events/events.service';
@@ -52,7 +53,7 @@ export class UserPasswordsService {
   }
 
   /** Returns the user with an id, or null. Deleted users are not found. */
-  async find(user_id: string): Promise<UserResponse | null> {
+  async find(user_id: string): Promise<Answered<UserResponse> | null> {
     const user = await this.users.find(user_id, systemActor);
     return user === null ? null : toUserResponse(user);
   }

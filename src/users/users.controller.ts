@@ -9,13 +9,15 @@ import {
   Patch,
   Post,
   Query,
+  Res,
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
-import { EtagInterceptor, IfMatch } from '../common/http/etag.interceptor';
+import { EtagInterceptor, IfMatch, setEtag } from '../common/http/etag.interceptor';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { readBoolean } from '../common/query/boolean-parameter';
 import type { RawQuery } from '../common/query/filter';
@@ -55,7 +57,6 @@ const deletedParameter = {
 /** Routes for users, one at a time and in lists. */
 @ApiTags('Users')
 @Controller('user')
-@UseInterceptors(EtagInterceptor)
 export class UsersController {
   constructor(
     private readonly users: UsersService,
@@ -66,7 +67,7 @@ export class UsersController {
   @Post('create')
   @Allow('user:create')
   @Idempotent()
-  @UseInterceptors(ConflictLimitInterceptor)
+  @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @Endpoint({
     description:
       'Without `password`, the user is `invited` and gets a mail with a link to set a password. ' +
@@ -110,14 +111,20 @@ export class UsersController {
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
     errors: ['user.not_found'],
   })
-  getUser(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<UserResponse> {
-    return this.users.get(actor, user_id);
+  async getUser(
+    @CurrentActor() actor: Actor,
+    @Param('user_id', userId) user_id: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Answered<UserResponse>> {
+    const user = await this.users.get(actor, user_id);
+    setEtag(reply, user.version);
+    return user;
   }
 
   /** Modify one user */
   @Patch(':user_id')
   @Allow('user:update', { orSelf: 'user_id' })
-  @UseInterceptors(ConflictLimitInterceptor)
+  @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @ApiHeader(ifMatch)
   @Endpoint({
     description:
@@ -141,7 +148,7 @@ export class UsersController {
     @Param('user_id', userId) user_id: string,
     @Body() request: ChangeUserRequest,
     @IfMatch() versions: number[] | null,
-  ): Promise<UserResponse> {
+  ): Promise<Answered<UserResponse>> {
     return this.users.change(actor, user_id, request, versions);
   }
 
@@ -177,7 +184,7 @@ export class UsersController {
   @Post(':user_id/restore')
   @HttpCode(200)
   @Allow('user:delete')
-  @UseInterceptors(ConflictLimitInterceptor)
+  @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @Endpoint({
     description: 'Restores password and status, and the roles that the caller may grant.',
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },

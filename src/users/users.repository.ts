@@ -41,8 +41,8 @@ export class UsersRepository {
   ) {}
 
   /** Returns a user within a scope, or null. Deleted users are not found. */
-  async find(user_id: string, scope: Scope): Promise<UserRecord | null> {
-    const [row] = await this.database.runPrepared<UserRecord>(sql`
+  async find(user_id: string, scope: Scope): Promise<Answered<UserRecord> | null> {
+    const [row] = await this.database.answers.runPrepared<Answered<UserRecord>>(sql`
       select ${userColumns}
       from users
       ${userJoins}

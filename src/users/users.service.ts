@@ -34,7 +34,7 @@ export class UsersService {
   ) {}
 
   /** Returns a user within the actor's scope. @throws user.not_found */
-  async get(actor: Actor, user_id: string): Promise<UserResponse> {
+  async get(actor: Actor, user_id: string): Promise<Answered<UserResponse>> {
     const user = await this.users.find(user_id, actor);
     if (user === null) throw new AppError('user.not_found');
     return toUserResponse(user);
@@ -58,7 +58,7 @@ export class UsersService {
     user_id: string,
     request: ChangeUserRequest,
     versions: number[] | null,
-  ): Promise<UserResponse> {
+  ): Promise<Answered<UserResponse>> {
     const change = { ...request };
     if (!holds(actor.permissions, 'user:update') && Object.keys(change).some((field) => !selfFields.includes(field)))
       throw new AppError('access.denied');

