@@ -26,7 +26,7 @@ export class RetentionService {
         const count = await removeBatch();
         if (count === null) break;
         removed += count;
-        retentionRemoved.inc({ kind: kind.replace(' ', '_') }, count);
+        retentionRemoved.inc({ kind }, count);
       }
     } finally {
       if (removed > 0) this.logger.log({ msg: `retention: removed ${removed} ${kind}`, kind, removed });
