@@ -74,6 +74,7 @@ export const userListSql: ListSql = {
   columnJoins: Object.values(activityJoins),
   id: 'users.user_id',
   sorts: {
+    created_at: { stored: true },
     name: { column: 'lower(users.name)' },
     email: { column: 'lower(users.email)' },
     last_name: {

@@ -39,7 +39,7 @@ export const errorCodes = {
   'page.too_deep': {
     status: 400,
     title: 'The page is too deep',
-    meaning: '`page` × `per_page` must be at most 10,000. Use `cursor` to read further.',
+    meaning: '`page` × `per_page` must be at most 100,000. Use `cursor` to read further.',
   },
   'page.cursor_invalid': {
     status: 400,

@@ -90,6 +90,11 @@ export function isGuess(conditions: readonly Condition[], filter: FilterSql): bo
   );
 }
 
+/** Returns whether all conditions are about columns of the list's table. */
+export function isOwn(conditions: readonly Condition[], filter: FilterSql): boolean {
+  return conditions.every((condition) => reachOf(condition, filter) === undefined);
+}
+
 function fieldOf(name: string, { spec, table, fields }: FilterSql): RenderedField {
   const field = spec.fields[name];
   if (field === undefined) throw new Error(`the list has no field ${name}`);

@@ -47,7 +47,7 @@ export const perPageDefault = 50;
 /** Maximum number of rows per page. */
 export const perPageMax = 500;
 /** Maximum of `page` × `per_page`. */
-export const depthMax = 10_000;
+export const depthMax = 100_000;
 /** Maximum length of a cursor. */
 export const cursorMax = 1_024;
 

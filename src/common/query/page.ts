@@ -1,6 +1,17 @@
 import type { CursorCodec } from './cursor';
-import { filterSql, type FilterSql, isGuess, type Reach } from './filter.sql';
+import { filterSql, type FilterSql, isGuess, isOwn, type Reach } from './filter.sql';
 import { type CountMode, type ListQuery, type ListSpec, perPageDefault, type SortField } from './list-query';
+import {
+  foundKeysSql,
+  fromSql,
+  keyedPageSql,
+  type Order,
+  orderedKeysSql,
+  plainPageSql,
+  rowsOf,
+  walkedKeysSql,
+  windowSql,
+} from './page.sql';
 import { joinSql, rawSql, sql, type SqlFragment } from './sql';
 
 type RunQuery = <Row>(query: SqlFragment) => Promise<Row[]>;
@@ -42,6 +53,8 @@ export interface SortSql {
   id?: string;
   /** join with that table unless the list has it anyway, and the reach of filters on that table */
   join?: { sql: string; reach: Reach };
+  /** set when rows are stored about in the order of `column`, so that reading in order is cheap */
+  stored?: true;
 }
 
 /** Renders a list as SQL. */
@@ -71,6 +84,8 @@ const countedUpTo = 10_000;
 const cursorCasts = { text: 'text', time: 'timestamptz', integer: 'integer' };
 /** Estimates above this number replace a count. An estimate may be wrong by a factor of five. */
 const surelyMore = 5 * countedUpTo;
+/** Finding 1,000 rows takes longer than walking 4,000 in the order of storage. */
+const [manyFound, walkedPerFound] = [1_000, 4];
 
 /**
  * Reads one page by keyset on `(sort column, id)`, nulls last.
@@ -86,8 +101,12 @@ export async function readPage<Row extends object>(
   const offset = query.page === undefined ? 0 : (query.page - 1) * query.per_page;
   const planned = isGuess(query.conditions, source.filter) ? await planFor(queries, source, where) : undefined;
   const findFirst = planned !== undefined && planned.rows <= countedUpTo && planned.byIndex;
+  const walked =
+    findFirst && offset === 0 && planned.rows >= manyFound
+      ? await walkRows<Row>(queries, source, query, walkedPerFound * planned.rows)
+      : null;
   const sortedWhere = whereSql(source, query, sortOf(source, query).join?.reach);
-  const rows = await readRows<Row>(queries, { source, query, where: sortedWhere, findFirst }, offset);
+  const rows = walked ?? (await readRows<Row>(queries, { source, query, where: sortedWhere, findFirst }, offset));
   const hasMore = rows.length > query.per_page;
   const kept = hasMore ? rows.slice(0, query.per_page) : rows;
   const last = kept.at(-1);
@@ -101,7 +120,7 @@ export async function readPage<Row extends object>(
   const seenAll = !hasMore && query.after === undefined && (kept.length > 0 || offset === 0);
   const total =
     seenAll && query.count !== 'none'
-      ? exactly(offset + kept.length)
+      ? { value: offset + kept.length, relation: 'eq' as const }
       : await countRows(queries, source, where, query.count, planned?.rows);
   return { items: kept, per_page: query.per_page, page: query.page, next_cursor, total };
 }
@@ -124,6 +143,29 @@ interface Reading {
 }
 
 /**
+ * Reads the first rows in the order of the sort and keeps those that match. Saves finding thousands
+ * of rows for one page, and costs little more if it fails.
+ * @returns null if the page is not full, or if rows are not stored in this order
+ */
+async function walkRows<Row>(
+  { run }: Queries,
+  source: ListSource,
+  query: ListQuery,
+  rowsMax: number,
+): Promise<KeyedRow<Row>[] | null> {
+  const { filter, visible } = source;
+  if (sortOf(source, query).stored !== true || !isOwn(query.conditions, filter)) return null;
+  const order = orderOf(source, query);
+  const where = joinSql([visible, ...afterSql(source, query)], '\nand ');
+  const keys = walkedKeysSql(
+    { ...order, where, window: windowSql(query.per_page + 1, 0) },
+    { table: filter.table, filter: filterSql(query.conditions, filter), rowsMax },
+  );
+  const rows = await run<KeyedRow<Row>>(keyedPageSql(source, order, keys));
+  return rows.length > query.per_page ? rows : null;
+}
+
+/**
  * Reads the rows of a page and one more. Rows with a null in the sort column are read separately,
  * after the others, so that a plain index on `(column, id)` serves both directions.
  */
@@ -142,7 +184,7 @@ async function readRows<Row>(
     const page = joinSql([condition, ...afterSql(source, query)], '\nand ');
     return isUsual && skip === 0
       ? runPrepared<KeyedRow<Row>>(pageSql(reading, page, rawSql(`limit ${perPageDefault + 1}`)))
-      : run<KeyedRow<Row>>(pageSql(reading, page, windowSql(limit, skip)));
+      : run<KeyedRow<Row>>(pageSql(reading, page, windowSql(limit, skip), skip));
   };
   if (sort.nullable !== true) return read(where, per_page + 1, offset);
   const nulls = sql`${where}\nand ${rawSql(sort.column)} is null`;
@@ -150,10 +192,10 @@ async function readRows<Row>(
   const values = sql`${where}\nand ${rawSql(sort.column)} is not null`;
   const rows = await read(values, per_page + 1, offset);
   if (rows.length > per_page) return rows;
-  const from = fromSql(source, sort.join?.sql);
+  const from = fromSql(source.from, sort.join?.sql);
   const before = rows.length > 0 || offset === 0 ? offset : await countUpTo(run, from, values, offset);
   const rest = await run<KeyedRow<Row>>(
-    pageSql(reading, nulls, windowSql(per_page + 1 - rows.length, offset - before)),
+    pageSql(reading, nulls, windowSql(per_page + 1 - rows.length, offset - before), offset - before),
   );
   return [...rows, ...rest];
 }
@@ -164,58 +206,26 @@ function sortOf({ list, filter, sorts }: ListSource, { sort }: ListQuery): SortF
   return { column: `${filter.table}.${sort}`, ...field, ...sorts?.[sort] };
 }
 
-function fromSql({ from }: ListSource, join = ''): SqlFragment {
-  return join === '' ? from : sql`${from} ${rawSql(join)}`;
+function orderOf(source: ListSource, query: ListQuery): Order {
+  const { column, id = source.id, join } = sortOf(source, query);
+  return {
+    key: rawSql(column),
+    id: rawSql(id),
+    direction: rawSql(query.descending ? 'desc' : 'asc'),
+    from: fromSql(source.from, join?.sql),
+  };
 }
 
-function windowSql(limit: number, offset: number): SqlFragment {
-  return offset === 0 ? sql`limit ${limit}` : sql`limit ${limit} offset ${offset}`;
-}
-
-function pageSql(reading: Reading, where: SqlFragment, window: SqlFragment): SqlFragment {
-  const { source, query } = reading;
-  const found = foundSql(reading, where, window);
-  if (source.columnJoins === undefined) return found;
-  const direction = rawSql(query.descending ? 'desc' : 'asc');
-  // The joins come last, for the rows of the page only, so that they do not change how it is found.
-  return sql`
-    select
-      ${source.columns},
-      cursor_value
-    from (${found}
-    ) ${rawSql(source.filter.table)}
-    ${joinSql(source.columnJoins.map(rawSql), '\n    ')}
-    order by sort_value ${direction}, sort_id ${direction}`;
-}
-
-function foundSql({ source, query, findFirst }: Reading, where: SqlFragment, window: SqlFragment): SqlFragment {
-  const { column, id: copiedId, join } = sortOf(source, query);
-  const [key, id] = [rawSql(column), rawSql(copiedId ?? source.id)];
-  const direction = rawSql(query.descending ? 'desc' : 'asc');
-  const from = fromSql(source, join?.sql);
-  const keys = findFirst || source.columnJoins !== undefined ? sql`, ${key} as sort_value, ${id} as sort_id` : sql``;
-  const rows = sql`
-      select
-        ${rowsOf(source)},
-        (${key})::text as cursor_value${keys}
-      from ${from}
-      where ${where}`;
-  if (!findFirst)
-    return sql`${rows}
-      order by ${key} ${direction}, ${id} ${direction}
-      ${window}`;
-  // OFFSET 0 keeps the planner from walking an index in the order of the sort.
-  return sql`
-    select *
-    from (${rows}
-      offset 0
-    ) found
-    order by sort_value ${direction}, sort_id ${direction}
-    ${window}`;
-}
-
-function rowsOf({ columns, columnJoins, filter }: ListSource): SqlFragment {
-  return columnJoins === undefined ? columns : rawSql(`${filter.table}.*`);
+function pageSql(
+  { source, query, findFirst }: Reading,
+  where: SqlFragment,
+  window: SqlFragment,
+  skip = 0,
+): SqlFragment {
+  const order = orderOf(source, query);
+  const keys = { ...order, where, window };
+  if (!findFirst && skip === 0) return plainPageSql(source, keys);
+  return keyedPageSql(source, order, findFirst ? foundKeysSql(keys) : orderedKeysSql(keys));
 }
 
 function afterSql(source: ListSource, query: ListQuery): SqlFragment[] {
@@ -244,11 +254,11 @@ async function countRows(
   known?: number,
 ): Promise<PageTotal | null> {
   if (mode === 'none') return null;
-  if (mode === 'exact') return exactly(await countUpTo(queries.run, source.from, where, null));
+  if (mode === 'exact') return { value: await countUpTo(queries.run, source.from, where, null), relation: 'eq' };
   const planned = known ?? (await planFor(queries, source, where)).rows;
   if (planned > surelyMore) return { value: planned, relation: 'approx' };
   const value = await countUpTo(queries.run, source.from, where, countedUpTo + 1);
-  return value <= countedUpTo ? exactly(value) : { value: Math.max(planned, value), relation: 'approx' };
+  return value <= countedUpTo ? { value, relation: 'eq' } : { value: Math.max(planned, value), relation: 'approx' };
 }
 
 async function countUpTo(run: RunQuery, from: SqlFragment, where: SqlFragment, limit: number | null): Promise<number> {
@@ -284,8 +294,4 @@ async function planFor(
   if (rows > surelyMore) estimates.set(key, rows);
   const scans = JSON.stringify(plan).matchAll(/"Node Type":"Seq Scan"[^{}]*"Relation Name":"(\w+)"/g);
   return { rows, byIndex: [...scans].every(([, table = '']) => joined.includes(table)) };
-}
-
-function exactly(value: number): PageTotal {
-  return { value, relation: 'eq' };
 }

@@ -50,14 +50,14 @@ describe('pages, cursors and nested filters', () => {
         expect([value, (await get(path, `page=${encodeURIComponent(value)}`)).status]).toEqual([value, 400]);
       }
       for (const query of [
-        'page=10001&per_page=1',
-        'page=201&per_page=50',
-        'page=21&per_page=500',
+        'page=100001&per_page=1',
+        'page=2001&per_page=50',
+        'page=201&per_page=500',
         'page=9007199254740991',
       ]) {
         expect([query, (await get(path, query)).body.code]).toEqual([query, 'page.too_deep']);
       }
-      expect((await get(path, 'page=20&per_page=500')).status).toBe(200);
+      expect((await get(path, 'page=200&per_page=500')).status).toBe(200);
     }
   });
 
