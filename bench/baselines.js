@@ -45,6 +45,38 @@ const REFRESH = {
     returning user_id, expires_at`,
 };
 
+/** Creates an invited user with the event, the request of a link and the mail job. */
+const CREATE = {
+  name: 'create',
+  text: `
+    with made as (
+      insert into users (user_id, user_type, name, email, first_name, last_name, carrier_id, roles, status)
+      select uuid_v7(), user_type, name, email, first_name, last_name, carrier_id, roles, 'invited'
+      from jsonb_to_record($1) as person (
+        user_type text, name text, email text, first_name text, last_name text, carrier_id text, roles text[]
+      )
+      returning ${COLUMNS}
+    ),
+    recorded as (
+      insert into events (event_type, actor_type, target_type, target_id, carrier_id, request_id, changes)
+      select 'user.created', 'system', 'user', user_id, carrier_id, 'bare', $1
+      from made
+    ),
+    requested as (
+      insert into one_time_tokens (user_id, purpose, requested_at)
+      select user_id, 'invite', now()
+      from made
+    )
+    select made.*, (graphile_worker.add_job(
+      'bare',
+      jsonb_build_object('user_id', made.user_id)::json,
+      -- No worker handles the job. Later than all others, it does not slow down the service.
+      run_at => now() + interval '1 day',
+      job_key => made.user_id::text
+    )).id
+    from made`,
+};
+
 /** Starts an empty Nest application: the cost of a request without any work. */
 async function startHello() {
   class HelloController {
@@ -83,6 +115,7 @@ async function startPlain(databaseUrl) {
     page(await pool.query({ ...BY_NAME, values: [query.status, query.carrier_id] })),
   );
   for (const list of LISTS) server.get(`/list/${list.id}`, listWith(pool, list));
+  server.post('/create', async ({ body }) => (await pool.query({ ...CREATE, values: [body] })).rows[0]);
   server.post('/refresh', refreshWith(pool));
   return server.listen({ port: 0, host: '127.0.0.1' });
 }

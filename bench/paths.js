@@ -6,6 +6,8 @@ const { dealOut, Logins, sameFor } = require('./logins');
 const READ_CONNECTIONS = 32;
 const ONE_CONNECTIONS = 16;
 const LIST_CONNECTIONS = 16;
+const CREATE_CONNECTIONS = 16;
+const CREATED_PER_CONNECTION = 500;
 const LIST_BY_NAME = 'order_by=name&order_dir=asc&status=active&carrier_id=carrier-';
 
 /**
@@ -23,6 +25,8 @@ async function definePaths(client, { url: service, child }, baselines) {
   const carriers = dealOut([...Array(200).keys()], LIST_CONNECTIONS, (number) => ({
     path: `/user/list?${LIST_BY_NAME}${number}`,
   }));
+
+  const creations = createUsers();
 
   return [
     ...(await defineAuthPaths({ client, service, baselines, logins })),
@@ -72,7 +76,39 @@ async function definePaths(client, { url: service, child }, baselines) {
       target: 0.6,
       peers: '63–347',
     },
+    {
+      name: 'POST /user/create',
+      load: () => ({ url: service, ...reader, method: 'POST', requests: creations('/user/create') }),
+      baseline: {
+        name: 'Fastify + pg',
+        load: () => ({ url: baselines.plain, method: 'POST', requests: creations('/create') }),
+      },
+      target: 0.5,
+      peers: '303',
+    },
   ];
+}
+
+/** Returns a function that returns requests to create new users without passwords. */
+function createUsers() {
+  let number = 0;
+  const request = (path) => {
+    const name = `created.${++number}`;
+    const user = {
+      user_type: 'carrier',
+      name,
+      email: `${name}@example.org`,
+      first_name: 'Test',
+      last_name: `Created ${number}`,
+      carrier_id: `carrier-${number % 200}`,
+      roles: ['carrier_user'],
+    };
+    return { path, body: JSON.stringify(user) };
+  };
+  return (path) =>
+    Array.from({ length: CREATE_CONNECTIONS }, () =>
+      Array.from({ length: CREATED_PER_CONNECTION }, () => request(path)),
+    );
 }
 
 module.exports = { definePaths };

@@ -4,6 +4,7 @@
 //   --rounds 3
 //   --seconds 1 (of each round of a list)
 //   --only list,bulk (parts of names)
+//   --profile DIR (a CPU profile of the service)
 // PostgreSQL and the load share one core, the service runs on the other. BENCH_DATABASE_URL selects
 // a server other than the embedded one, version 18 or later.
 const { parseArgs } = require('node:util');
@@ -35,6 +36,7 @@ const { values: options } = parseArgs({
     rounds: { type: 'string', default: '3' },
     seconds: { type: 'string', default: '1' },
     only: { type: 'string', default: '' },
+    profile: { type: 'string' },
   },
 });
 const { only } = options;
@@ -105,7 +107,7 @@ function toMeasure({ name, byRate, demand, samples, baseline }) {
 }
 
 async function main() {
-  const stage = await prepare({ users });
+  const stage = await prepare({ users, profile: options.profile });
   const { about, database, service, rssIdle } = stage;
   const [administrator] = await choose(database.client, `roles @> '{administrator}'`, 1);
   const { access_token } = await new Logins(service.url, [administrator]).open(administrator);
