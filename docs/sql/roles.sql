@@ -2,7 +2,9 @@
 -- Written by `npm run generate` from the examples in test/sql/roles.ts.
 
 -- listAll()
-SELECT "RoleEntity"."name" AS "RoleEntity_name", "RoleEntity"."description" AS "RoleEntity_description", "RoleEntity"."user_types" AS "RoleEntity_user_types", "RoleEntity"."permissions" AS "RoleEntity_permissions", "RoleEntity"."may_grant" AS "RoleEntity_may_grant", "RoleEntity"."built_in" AS "RoleEntity_built_in" FROM "roles" "RoleEntity" ORDER BY "RoleEntity"."name" ASC;
+select name, description, user_types, permissions, may_grant, built_in
+from roles
+order by name;
 
 -- find('dispatcher')
 SELECT "RoleEntity"."name" AS "RoleEntity_name", "RoleEntity"."description" AS "RoleEntity_description", "RoleEntity"."user_types" AS "RoleEntity_user_types", "RoleEntity"."permissions" AS "RoleEntity_permissions", "RoleEntity"."may_grant" AS "RoleEntity_may_grant", "RoleEntity"."built_in" AS "RoleEntity_built_in" FROM "roles" "RoleEntity" WHERE (("RoleEntity"."name" = $1)) LIMIT 1;

@@ -23,10 +23,15 @@ export function mailText(
   return { ...text, paragraphs, language };
 }
 
+/** Formats by language and unit. Creating one takes longer than writing the rest of the mail. */
+const durations = new Map<string, Intl.NumberFormat>();
+
 /** Formats a duration, such as "7 days" or "60 Minuten". */
 function duration(seconds: number, language: string): string {
   const [unit, size] = seconds >= 172_800 ? ['day', 86_400] : seconds > 3_600 ? ['hour', 3_600] : ['minute', 60];
-  return new Intl.NumberFormat(language, { style: 'unit', unit: String(unit), unitDisplay: 'long' }).format(
-    Math.round(seconds / Number(size)),
-  );
+  const options = { style: 'unit', unit: String(unit), unitDisplay: 'long' } as const;
+  const key = `${language} ${unit}`;
+  const format = durations.get(key) ?? new Intl.NumberFormat(language, options);
+  durations.set(key, format);
+  return format.format(Math.round(seconds / Number(size)));
 }

@@ -162,9 +162,12 @@ export class MailService {
 
   private async writeFile(name: string, message: Buffer): Promise<string> {
     const outbox = join(this.config.DATA_DIR, 'outbox');
-    await mkdir(outbox, { recursive: true, mode: 0o700 });
     const file = join(outbox, `${currentTime().toISOString().replace(/[:.]/g, '-')}-${name}-${newId()}.eml`);
-    await writeFile(file, message, { mode: 0o600 });
+    const write = () => writeFile(file, message, { mode: 0o600 });
+    await write().catch(async () => {
+      await mkdir(outbox, { recursive: true, mode: 0o700 });
+      await write();
+    });
     this.logger.log(`mail written to ${file}`);
     return file;
   }

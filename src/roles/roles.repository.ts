@@ -18,7 +18,10 @@ export class RolesRepository {
 
   /** Lists all roles, sorted by name. There are few roles, so there are no pages. */
   listAll(): Promise<RoleEntity[]> {
-    return this.database.repository(RoleEntity).find({ order: { name: 'asc' } });
+    return this.database.runPrepared(sql`
+      select name, description, user_types, permissions, may_grant, built_in
+      from roles
+      order by name`);
   }
 
   /** Returns the role with a name, or null. */
