@@ -26,15 +26,23 @@ where operation_id = $1::uuid;
 SELECT "OperationBatchEntity"."operation_id" AS "OperationBatchEntity_operation_id", "OperationBatchEntity"."number" AS "OperationBatchEntity_number", "OperationBatchEntity"."user_ids" AS "OperationBatchEntity_user_ids", "OperationBatchEntity"."rows" AS "OperationBatchEntity_rows" FROM "operation_batches" "OperationBatchEntity" WHERE (("OperationBatchEntity"."operation_id" = $1) AND ("OperationBatchEntity"."number" = $2)) LIMIT 1;
 
 -- rowsOf(operation_id, 0)
-SELECT "OperationBatchEntity"."operation_id" AS "OperationBatchEntity_operation_id", "OperationBatchEntity"."number" AS "OperationBatchEntity_number", "OperationBatchEntity"."user_ids" AS "OperationBatchEntity_user_ids", "OperationBatchEntity"."rows" AS "OperationBatchEntity_rows" FROM "operation_batches" "OperationBatchEntity" WHERE (("OperationBatchEntity"."operation_id" = $1) AND ("OperationBatchEntity"."number" = $2)) LIMIT 1;
+select rows
+from operation_batches
+where operation_id = $1::uuid
+  and number = $2::integer;
 
 -- addRows(operation_id, 0, [ { name: 'jane' } ])
-update operations
-set total = total + $1::integer, progressed_at = now()
-where operation_id = $2::uuid
-  and status = 'receiving'
-returning 1;
-INSERT INTO "operation_batches"("operation_id", "number", "user_ids", "rows") VALUES ($1, $2, $3, $4);
+with receiving as (
+  update operations
+  set total = total + $1::integer, progressed_at = now()
+  where operation_id = $2::uuid
+    and status = 'receiving'
+  returning operation_id
+)
+insert into operation_batches (operation_id, number, rows)
+select operation_id, $3::integer, $4::jsonb
+from receiving
+returning number;
 
 -- finish(operation_id, 0, outcome, 100)
 update operations

@@ -64,7 +64,11 @@ export class OperationBatchesRepository {
 
   /** Returns the rows of a batch, or none if the batch is done. */
   async rowsOf(operation_id: string, number: number): Promise<unknown[]> {
-    const batch = await this.database.repository(OperationBatchEntity).findOneBy({ operation_id, number });
+    const [batch] = await this.database.runPrepared<{ rows: unknown[] | null }>(sql`
+      select rows
+      from operation_batches
+      where operation_id = ${operation_id}::uuid
+        and number = ${number}::integer`);
     return batch?.rows ?? [];
   }
 
@@ -73,17 +77,19 @@ export class OperationBatchesRepository {
    * longer receives rows.
    */
   async addRows(operation_id: string, number: number, rows: unknown[]): Promise<boolean> {
-    const receiving = await this.database.run(sql`
-      update operations
-      set total = total + ${rows.length}::integer, progressed_at = now()
-      where operation_id = ${operation_id}::uuid
-        and status = 'receiving'
-      returning 1`);
-    if (receiving.length === 0) return false;
-    await this.database
-      .repository(OperationBatchEntity)
-      .insert({ operation_id, number, user_ids: null, rows: rows as never });
-    return true;
+    const added = await this.database.runPrepared(sql`
+      with receiving as (
+        update operations
+        set total = total + ${rows.length}::integer, progressed_at = now()
+        where operation_id = ${operation_id}::uuid
+          and status = 'receiving'
+        returning operation_id
+      )
+      insert into operation_batches (operation_id, number, rows)
+      select operation_id, ${number}::integer, ${JSON.stringify(rows)}::jsonb
+      from receiving
+      returning number`);
+    return added.length > 0;
   }
 
   /**

@@ -91,8 +91,7 @@ export class OperationsService {
   }
 
   /** Stores rows of a file as batch `number`. Returns false if the operation was canceled. */
-  @Transactional()
-  async addRows(operation_id: string, number: number, rows: unknown[]): Promise<boolean> {
+  addRows(operation_id: string, number: number, rows: unknown[]): Promise<boolean> {
     return this.batches.addRows(operation_id, number, rows);
   }
 

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
 import { holds } from '../access/permissions';
 import type { Scope } from '../access/scope';
-import { currentTime } from '../common/clock';
 import type { FieldError } from '../common/errors/app-error';
 import { CredentialsService } from '../credentials/credentials.service';
 import { eventBase } from '../events/events.service';
@@ -92,10 +91,10 @@ export class ImportRowsService {
     return { created: created.size, unchanged: taken.unchanged, failed: inOrder(failed, hidden, taken.failed) };
   }
 
-  /** Returns the users that could be created from rows now. Does not change the rows. */
+  /** Returns the users that could be created from rows now. */
   async findCreatable(actor: Actor, lines: ImportLine[]): Promise<ImportedUser[]> {
     const grants = await this.roles.grantsOf(actor);
-    const { users } = await this.readRows({ actor, grants }, structuredClone(lines), new Map());
+    const { users } = await this.readRows({ actor, grants }, lines, new Map());
     const conflicts = users.length === 0 ? [] : await this.users.findConflicts(users, null);
     const taken = new Set(conflicts.map(({ line }) => line));
     return users.filter(({ line }) => !taken.has(line));
@@ -146,7 +145,7 @@ export class ImportRowsService {
     wrapped: Map<number, string>,
   ): Promise<ReadRows> {
     const budget = await this.credentials.refusalBudget();
-    const context = { actor, grants, now: currentTime(), wrapped, budget };
+    const context = { actor, grants, wrapped, budget };
     const byLine = new Map(lines.map((read) => [read.line, read]));
     const users: ImportedUser[] = [];
     const failed: FailedRow[] = [];

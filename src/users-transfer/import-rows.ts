@@ -30,8 +30,6 @@ export type ImportedUser = NewUserValues &
 export interface ImportContext {
   actor: Actor;
   grants: Grants;
-  /** later times are rejected */
-  now: Date;
   /** Argon2id hashes that replace the MD5 hashes, by line */
   wrapped: Map<number, string>;
   /** limits the cost of further hashes of other systems */
@@ -60,15 +58,13 @@ export function faultsOf({ values, faults = [] }: ImportLine, now: Date): FieldE
 }
 
 /**
- * Returns the user of a row, or the faults of the row.
- * Applies the rules of `POST /user/create`, so that a caller cannot import a user whom they could
- * not create, and the rules of the fields that only files have. Changes the row.
+ * Returns the user of a row that `faultsOf` has checked, or the faults of the row.
+ * Together they apply the rules of `POST /user/create`, so that a caller cannot import a user whom
+ * they could not create, and the rules of the fields that only files have.
  */
-export function readRow(read: ImportLine, context: ImportContext): ImportedUser | FieldError[] {
-  const { actor, grants, now, wrapped, budget } = context;
-  const faults = faultsOf(read, now);
-  const { line, values } = read;
-  if (faults.length > 0) return faults;
+export function readRow({ line, values, faults }: ImportLine, context: ImportContext): ImportedUser | FieldError[] {
+  const { actor, grants, wrapped, budget } = context;
+  if (faults !== undefined && faults.length > 0) return faults;
   if (values === undefined) return [unreadable];
   const row = values as unknown as ImportRow;
   const denied = permissionFaults(actor, grants, row);

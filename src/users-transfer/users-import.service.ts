@@ -92,19 +92,25 @@ export class UsersImportService {
   }
 
   /**
-   * Stores the rows and counts them. Returns null if the operation was canceled in the meantime.
+   * Stores the rows and counts them. Reads the next batch while the database stores the last one.
+   * Returns null if the operation was canceled in the meantime.
    */
   private async receive(operation_id: string, file: UploadedFile): Promise<[rows: number, md5: number] | null> {
     let [number, rows, md5] = [0, 0, 0];
+    let stored = Promise.resolve(true);
     try {
       for await (const lines of batchesOf(file, skippedLimits)) {
-        if (!(await this.operations.addRows(operation_id, number++, lines))) return null;
+        if (!(await stored)) return null;
+        stored = this.operations.addRows(operation_id, number++, lines);
+        // The next `await` reports the error.
+        stored.catch(() => undefined);
         rows += lines.length;
         md5 += lines.filter(({ values }) => isMd5(values?.['password_hash'])).length;
         if (rows > rowsMax) throw new AppError('request.too_large');
       }
-      return [rows, md5];
+      return (await stored) ? [rows, md5] : null;
     } catch (error) {
+      await stored.catch(() => undefined);
       await this.operations.discard(operation_id);
       throw error;
     }
