@@ -40,11 +40,6 @@ where user_id = $1::uuid
   and purpose = $2
   and requested_at > now() - $3::integer * interval '1 second';
 
--- requestTokens([ user_id ], 'invite')
-insert into one_time_tokens (user_id, purpose, requested_at)
-select user_id, $1, now()
-from unnest($2::uuid[]) user_id;
-
 -- putToken(user_id, 'reset', hash, 'user@example.com', 3600)
 insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
 select

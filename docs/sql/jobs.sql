@@ -2,23 +2,27 @@
 -- Written by `npm run generate` from the examples in test/sql/jobs.ts.
 
 -- add('mail', [ { payload: { mail: 'password-changed' }, key: 'example', delay_seconds: 60 } ])
-select count(graphile_worker.add_job(
-  $1,
-  payload => job.payload,
-  job_key => job.key,
-  max_attempts => 25,
-  run_at => now() + job.delay_seconds * interval '1 second'
-))
-from json_to_recordset($2::json) as job (payload json, key text, delay_seconds integer)
-where job.delay_seconds is null
-  or not exists (
-    select 1
-    from graphile_worker.jobs waiting
-    where waiting.key = job.key
-      and waiting.locked_at is null
-      and waiting.attempts < waiting.max_attempts
-      and waiting.run_at <= now() + job.delay_seconds * interval '1 second'
-  );
+select count(*)
+from (
+  select array_agg((
+    $1::text, payload, null, run_at, 25, key, null, null
+  )::graphile_worker.job_spec) as specs
+  from (
+    select payload, key, now() + delay_seconds * interval '1 second' as run_at
+    from json_to_recordset($2::json) as job (payload json, key text, delay_seconds integer)
+    where delay_seconds is null
+      or not exists (
+        select 1
+        from graphile_worker.jobs waiting
+        where waiting.key = job.key
+          and waiting.locked_at is null
+          and waiting.attempts < waiting.max_attempts
+          and waiting.run_at <= now() + delay_seconds * interval '1 second'
+      )
+  ) job
+  having count(*) > 0
+) batch
+cross join graphile_worker.add_jobs(batch.specs);
 
 -- remove([ 'example' ])
 select count(graphile_worker.remove_job(key))

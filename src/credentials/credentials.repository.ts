@@ -56,7 +56,7 @@ export class CredentialsRepository {
    * Returns false if the last request is less than `pause_seconds` ago.
    */
   async requestToken(user_id: string, purpose: TokenPurpose, pause_seconds: number): Promise<boolean> {
-    const rows = await this.database.run(sql`
+    const rows = await this.database.runPrepared(sql`
       insert into one_time_tokens (user_id, purpose, requested_at)
       values (${user_id}, ${purpose}, now())
       on conflict (user_id, purpose) do update set
@@ -80,14 +80,6 @@ export class CredentialsRepository {
     return rows.length > 0;
   }
 
-  /** Records the first request of a link for many users. */
-  async requestTokens(user_ids: string[], purpose: TokenPurpose): Promise<void> {
-    await this.database.run(sql`
-      insert into one_time_tokens (user_id, purpose, requested_at)
-      select user_id, ${purpose}, now()
-      from unnest(${user_ids}::uuid[]) user_id`);
-  }
-
   /**
    * Stores the hash of a token, and returns true. Returns false if the user is disabled or deleted,
    * or if the address is no longer the user's.
@@ -100,7 +92,7 @@ export class CredentialsRepository {
     email: string,
     ttl_seconds: number,
   ): Promise<boolean> {
-    const rows = await this.database.run(sql`
+    const rows = await this.database.runPrepared(sql`
       insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
       select
         user_id, ${purpose}, ${token_hash}::bytea, ${email}::text, now(),

@@ -140,11 +140,6 @@ export class CredentialsService {
     return this.credentials.wasRequested(user_id, purpose, within_seconds);
   }
 
-  /** Records the first request of a link for many users. */
-  async requestTokens(user_ids: string[], purpose: TokenPurpose): Promise<void> {
-    await this.credentials.requestTokens(user_ids, purpose);
-  }
-
   /**
    * Mints the token of a link, stores its hash and voids the previous link.
    * Returns null if the user is disabled or deleted, or if the address is no longer the user's.

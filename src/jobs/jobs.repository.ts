@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from '../common/query/sql';
 import { Database } from '../database/database';
-import { jobStateSql } from './jobs.sql';
+import { addJobsSql, jobStateSql } from './jobs.sql';
 
 /** A job for the queue. */
 export interface Job {
@@ -28,28 +28,27 @@ export class JobsRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Adds jobs of a name in the current transaction. A job replaces the waiting job with the same
-   * key. A delayed job is skipped if a job with the same key runs earlier.
+   * Adds jobs of a name, with different keys, in the current transaction. A job replaces the
+   * waiting job with the same key. A delayed job is skipped if a job with the same key runs
+   * earlier.
    */
   async add(name: string, jobs: Job[]): Promise<void> {
-    await this.database.run(sql`
-      select count(graphile_worker.add_job(
-        ${name},
-        payload => job.payload,
-        job_key => job.key,
-        max_attempts => 25,
-        run_at => now() + job.delay_seconds * interval '1 second'
-      ))
-      from json_to_recordset(${JSON.stringify(jobs)}::json) as job (payload json, key text, delay_seconds integer)
-      where job.delay_seconds is null
-        or not exists (
-          select 1
-          from graphile_worker.jobs waiting
-          where waiting.key = job.key
-            and waiting.locked_at is null
-            and waiting.attempts < waiting.max_attempts
-            and waiting.run_at <= now() + job.delay_seconds * interval '1 second'
-        )`);
+    const source = sql`(
+        select payload, key, now() + delay_seconds * interval '1 second' as run_at
+        from json_to_recordset(${JSON.stringify(jobs)}::json) as job (payload json, key text, delay_seconds integer)
+        where delay_seconds is null
+          or not exists (
+            select 1
+            from graphile_worker.jobs waiting
+            where waiting.key = job.key
+              and waiting.locked_at is null
+              and waiting.attempts < waiting.max_attempts
+              and waiting.run_at <= now() + delay_seconds * interval '1 second'
+          )
+      ) job`;
+    await this.database.runPrepared(sql`
+      select count(*)
+      from ${addJobsSql(name, source)}`);
   }
 
   /** Removes the waiting jobs with these keys. */

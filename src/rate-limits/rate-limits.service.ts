@@ -57,7 +57,8 @@ export class RateLimitsService implements OnModuleInit {
     while ((await this.limits.removeEnded(removedAtOnce)) === removedAtOnce);
   }
 
-  private keyOf({ name }: RateLimit, subject: string): Buffer {
+  /** Returns the key of the counter of a subject. */
+  keyOf({ name }: RateLimit, subject: string): Buffer {
     return createKeyedHash(this.hashKey).update(`${name}\n${subject}`).digest();
   }
 }

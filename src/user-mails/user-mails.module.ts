@@ -3,6 +3,7 @@ import { CredentialsModule } from '../credentials/credentials.module';
 import { EventsModule } from '../events/events.module';
 import { JobsModule } from '../jobs/jobs.module';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module';
+import { InvitationsRepository } from './invitations.repository';
 import { MailsController } from './mails.controller';
 import { MailsRepository } from './mails.repository';
 import { MailsService } from './mails.service';
@@ -12,7 +13,7 @@ import { UserMailsService } from './user-mails.service';
 @Module({
   imports: [CredentialsModule, EventsModule, JobsModule, RateLimitsModule],
   controllers: [MailsController],
-  providers: [MailsRepository, MailsService, UserMailsService],
+  providers: [InvitationsRepository, MailsRepository, MailsService, UserMailsService],
   exports: [UserMailsService],
 })
 export class UserMailsModule {}

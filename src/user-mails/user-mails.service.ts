@@ -5,6 +5,7 @@ import type { Changes } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
 import { type MailName, mailNames, originOf, originOfOther } from '../mail/mail.service';
 import { type RateLimit, RateLimitsService } from '../rate-limits/rate-limits.service';
+import { InvitationsRepository } from './invitations.repository';
 import { mailJob, type MailJob } from './mail-job';
 
 export { mailJob, type MailJob } from './mail-job';
@@ -37,6 +38,7 @@ export class UserMailsService {
     private readonly credentials: CredentialsService,
     private readonly jobs: JobsService,
     private readonly limits: RateLimitsService,
+    private readonly invitations: InvitationsRepository,
   ) {}
 
   /** Mails an invitation and voids the older invitation. Beyond the limit, both happen later. */
@@ -47,18 +49,19 @@ export class UserMailsService {
     await this.enqueue(invitationOf(user));
   }
 
-  /** Mails invitations to users who were just created. */
+  /**
+   * Mails invitations to users who were just created, with different addresses. Beyond the limit,
+   * the mail is sent later.
+   */
   async inviteNew(users: Addressee[]): Promise<void> {
-    const emails = users.map(({ email }) => canonical(email));
-    const open = await this.limits.take(invitationLimit, emails);
-    const [invited, limited] = [true, false].map((isOpen) =>
-      users.filter(({ email }) => open.has(canonical(email)) === isOpen),
-    );
-    const user_ids = (invited ?? []).map(({ user_id }) => user_id);
-    await this.credentials.requestTokens(user_ids, 'invite');
-    const jobs = (invited ?? []).map((user) => ({ payload: invitationOf(user), key: keyOf(invitationOf(user)) }));
-    await this.jobs.enqueueMany(mailJob, jobs);
-    for (const user of limited ?? []) {
+    const invitations = users.map((user) => ({
+      user_id: user.user_id,
+      limit_key: this.limits.keyOf(invitationLimit, canonical(user.email)),
+      job: invitationOf(user),
+      job_key: keyOf(invitationOf(user)),
+    }));
+    const invited = new Set(await this.invitations.add(invitations, invitationLimit));
+    for (const user of users.filter(({ user_id }) => !invited.has(user_id))) {
       const delay = await this.delayOf(invitationLimit, user.email);
       await this.enqueueDelayed({ ...invitationOf(user), delayed: true }, delay);
     }

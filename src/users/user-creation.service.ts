@@ -5,7 +5,7 @@ import { mayGiveScope, mayReach } from '../access/scope';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { newId } from '../common/random';
 import { CredentialsService } from '../credentials/credentials.service';
-import { EventsService } from '../events/events.service';
+import { type ChangesOf, eventBase } from '../events/events.service';
 import { IdempotencyService } from '../idempotency/idempotency.service';
 import { RolesService } from '../roles/roles.service';
 import { newUserValues } from './user-fields';
@@ -21,7 +21,6 @@ export class UserCreationService {
     private readonly mails: UserMailsService,
     private readonly credentials: CredentialsService,
     private readonly roles: RolesService,
-    private readonly events: EventsService,
     private readonly idempotency: IdempotencyService,
   ) {}
 
@@ -36,8 +35,10 @@ export class UserCreationService {
     if (!mayReach(actor, { user_type, carrier_id }))
       throw new AppError('access.denied', { detail: 'The user would be outside your scope.' });
     if (user_type === 'system' && !mayGiveScope(actor, carrier_scope)) throw new AppError('access.grant_exceeds_own');
+    if (password === undefined) return this.insert(actor, request, null);
+    // Only an early check before the hash. The check at the insert locks the roles.
     await this.roles.assertMayGive(actor, roles, user_type);
-    return this.insert(actor, request, password === undefined ? null : await this.hash(actor, request, password));
+    return this.insert(actor, request, await this.hash(actor, request, password));
   }
 
   /** Hashes the password after all checks, so that a taken name costs no hash (L21). */
@@ -58,12 +59,14 @@ export class UserCreationService {
     const status = password_hash === null ? 'invited' : 'active';
     const values = { ...newUserValues(request), roles: [...roles].sort(), status, must_change_password } as const;
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
-    const user = await this.users.insert({ user_id: newId(), ...values }, created_by, password_hash !== null);
-    const { user_id, carrier_id } = user;
-    const changes = Object.fromEntries(Object.entries(values).map(([field, after]) => [field, { after }]));
-    await this.events.record(actor, 'user.created', { type: 'user', id: user_id, carrier_id }, changes);
-    if (password_hash === null) await this.mails.invite(user);
-    else await this.credentials.setPassword(user_id, password_hash, actor.actor_type !== 'system');
+    const changes: ChangesOf<'user.created'> = Object.fromEntries(
+      Object.entries(values).map(([field, after]) => [field, { after }]),
+    );
+    const event = eventBase(actor, 'user.created');
+    const has_password = password_hash !== null;
+    const user = await this.users.insert({ user_id: newId(), has_password, ...values }, created_by, event, changes);
+    if (password_hash === null) await this.mails.inviteNew([user]);
+    else await this.credentials.setPassword(user.user_id, password_hash, actor.actor_type !== 'system');
     const response = toUserResponse(user);
     await this.idempotency.keep(201, response);
     return response;

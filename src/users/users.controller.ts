@@ -12,6 +12,7 @@ import {
   Res,
   UseInterceptors,
 } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor } from '../access/actor';
@@ -65,6 +66,8 @@ export class UsersController {
 
   /** Create a user */
   @Post('create')
+  // No cache contains a new user.
+  @RouteConfig({ awaitsInvalidation: 'errors' })
   @Allow('user:create')
   @Idempotent()
   @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)

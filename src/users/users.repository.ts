@@ -9,7 +9,8 @@ import { type Page, readPage } from '../common/query/page';
 import { rawSql, sql } from '../common/query/sql';
 import type { Answered } from '../common/times';
 import { Database } from '../database/database';
-import type { EventBase } from '../events/events.service';
+import type { Changes, EventBase } from '../events/events.service';
+import { recordEventsSql } from '../events/events.sql';
 import type { AppliedAction, CheckedAction, PreviewedAction, UserAction } from './user-change';
 import { applyActionSql, previewActionSql, targetSql } from './user-changes.sql';
 import type { NewUserValues } from './user-fields';
@@ -28,7 +29,7 @@ import {
 } from './users.sql';
 
 /** A new user. */
-export type NewUser = NewUserValues & Pick<UserEntity, 'user_id'>;
+export type NewUser = NewUserValues & Pick<UserEntity, 'user_id'> & { has_password: boolean };
 
 type TakenCode = 'user.name_taken' | 'user.email_taken';
 
@@ -125,11 +126,20 @@ export class UsersRepository {
     return row?.code ?? null;
   }
 
-  /** Adds a user. The unique indexes decide whether name and address are free. */
-  async insert(user: NewUser, created_by: string | null, has_password: boolean): Promise<UserRecord> {
-    const row = JSON.stringify([{ ...user, has_password }]);
+  /**
+   * Adds a user and records the event, in one statement. The unique indexes decide whether name and
+   * address are free.
+   */
+  async insert(user: NewUser, created_by: string | null, event: EventBase, changes: Changes): Promise<UserRecord> {
+    const row = JSON.stringify([user]);
     const source = sql`jsonb_to_recordset(${row}::jsonb) as row (has_password boolean, ${newUserColumns})`;
-    const [created] = await this.database.run<UserRecord>(returningUsers(insertUsersSql(source, created_by)));
+    const targets = sql`(
+        select user_id as id, carrier_id, ${JSON.stringify(changes)}::jsonb as changes, null::integer as version
+        from written
+      ) target`;
+    const [created] = await this.database.runPrepared<UserRecord>(
+      returningUsers(insertUsersSql(source, created_by), recordEventsSql(event, targets)),
+    );
     return created as UserRecord;
   }
 

@@ -27,12 +27,19 @@ export const userJoins = rawSql(Object.values(activityJoins).join('\n      '));
  * Renders an INSERT or UPDATE of users that returns the `UserRecord`s.
  * New users have no rows of activity before the statement ends.
  * @param write statement without RETURNING
+ * @param recorded INSERT of the events, which reads the users from `written`
  */
-export function returningUsers(write: SqlFragment): SqlFragment {
+export function returningUsers(write: SqlFragment, recorded?: SqlFragment): SqlFragment {
+  const events =
+    recorded === undefined
+      ? sql``
+      : sql`,
+      recorded as (${recorded}
+      )`;
   return sql`
       with written as (${write}
         returning users.*
-      )
+      )${events}
       select ${userColumns}
       from written users
       left ${joinSql(Object.values(activityJoins).map(rawSql), '\n      left ')}`;

@@ -18,6 +18,7 @@ import { events } from '../sql/events';
 import { hashCosts } from '../sql/hash-costs';
 import { health } from '../sql/health';
 import { idempotency } from '../sql/idempotency';
+import { invitations } from '../sql/invitations';
 import { jobs } from '../sql/jobs';
 import { liveLogins } from '../sql/live-logins';
 import { loginAttempts } from '../sql/login-attempts';
@@ -45,6 +46,7 @@ const all = [
   hashCosts,
   health,
   idempotency,
+  invitations,
   jobs,
   liveLogins,
   loginAttempts,

@@ -6,7 +6,6 @@ export const credentials = sqlExamples(CredentialsRepository, {
   keep: [[user_id, '$argon2id$verified', '$argon2id$renewed']],
   requestToken: [[user_id, 'reset', 60]],
   wasRequested: [[user_id, 'reset', 60]],
-  requestTokens: [[[user_id], 'invite']],
   putToken: [[user_id, 'reset', hash, 'user@example.com', 3_600]],
   findToken: [[hash, ['reset', 'invite']]],
   consumeToken: [[hash, ['reset', 'invite']]],

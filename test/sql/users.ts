@@ -18,7 +18,7 @@ import {
 const event = named('eventBase', eventBase(administrator, 'user.changed'));
 const grants = named('grants', { forbidden: ['administrator'], open_to_system: [], open_to_carrier: ['dispatcher'] });
 const values = { user_type: 'carrier', carrier_id: 'c1', name: 'jane', email: 'jane@example.com', status: 'invited' };
-const user = named('user', { ...newUserValues(values), user_id: other_id });
+const user = named('user', { ...newUserValues(values), user_id: other_id, has_password: false });
 
 const changeOne: UserAction = { kind: 'change', change: { email: 'new@example.com', phone: null }, versions: [1] };
 const changeMany: UserAction = { kind: 'change', change: { status: 'disabled', roles_add: ['dispatcher'] } };
@@ -43,7 +43,7 @@ export const users = sqlExamples(UsersRepository, {
   ],
   listByIds: [[[user_id], limited]],
   findTaken: [['jane', 'jane@example.com']],
-  insert: [[user, user_id, false]],
+  insert: [[user, user_id, event, { name: { after: 'jane' } }]],
   preview: [[limited, { action: changeMany, grants }, [lastNameLike], 'seed']],
   apply: [
     [limited, { action: changeOne, grants }, [user_id], event],
