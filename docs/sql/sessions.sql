@@ -70,27 +70,38 @@ where (
 ) and users.deleted_at is null
   and ((sessions.ended_at is null and sessions.expires_at > now()))
   and (session_search.carrier_id = $3::text);
-select *
-from (
-  select
-    sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
-    sessions.created_at, sessions.last_seen_at, sessions.expires_at,
-    host(sessions.ip) as ip, sessions.user_agent,
-    (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by,
-    (session_search.created_at)::text as cursor_value, session_search.created_at as sort_value, session_search.session_id as sort_id
-  from sessions
-  join session_search on session_search.session_id = sessions.session_id
-  join users on users.user_id = sessions.user_id
-  where (
-    (sessions.user_type = 'carrier' and session_search.carrier_id = any($1::text[]))
-    or session_search.user_id = $2::uuid
-  ) and users.deleted_at is null
-    and ((sessions.ended_at is null and sessions.expires_at > now()))
-    and (session_search.carrier_id = $3::text)
-  offset 0
-) found
-order by sort_value desc, sort_id desc
-limit $4;
+select
+  sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
+  sessions.created_at, sessions.last_seen_at, sessions.expires_at,
+  host(sessions.ip) as ip, sessions.user_agent,
+  (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by,
+  (session_search.created_at)::text as cursor_value
+from sessions
+join session_search on session_search.session_id = sessions.session_id
+join users on users.user_id = sessions.user_id
+where sessions.session_id = any(
+  array(
+    select sort_id
+    from (
+      select
+        session_search.created_at as sort_value,
+        session_search.session_id as sort_id
+      from sessions
+      join session_search on session_search.session_id = sessions.session_id
+      join users on users.user_id = sessions.user_id
+      where (
+        (sessions.user_type = 'carrier' and session_search.carrier_id = any($1::text[]))
+        or session_search.user_id = $2::uuid
+      ) and users.deleted_at is null
+        and ((sessions.ended_at is null and sessions.expires_at > now()))
+        and (session_search.carrier_id = $3::text)
+      offset 0
+    ) found
+    order by sort_value desc, sort_id desc
+    limit $4
+  )
+)
+order by session_search.created_at desc, session_search.session_id desc;
 
 -- withAgents([ { kind: 'field', field: 'user_agent', operator: 'like', value: 'firefox' } ])
 with recursive

@@ -316,7 +316,9 @@ select
 from (
   select
     users.*,
-    (users.created_at)::text as cursor_value, users.created_at as sort_value, users.user_id as sort_id
+    (users.created_at)::text as cursor_value,
+    users.created_at as sort_value,
+    users.user_id as sort_id
   from users
   where users.deleted_at is null and true
   order by users.created_at desc, users.user_id desc
@@ -370,7 +372,9 @@ select
 from (
   select
     users.*,
-    (users.created_at)::text as cursor_value, users.created_at as sort_value, users.user_id as sort_id
+    (users.created_at)::text as cursor_value,
+    users.created_at as sort_value,
+    users.user_id as sort_id
   from users
   where users.deleted_at is null and (
     (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
@@ -426,13 +430,22 @@ select
 from (
   select
     users.*,
-    (lower(user_search.last_name))::text as cursor_value, lower(user_search.last_name) as sort_value, user_search.user_id as sort_id
+    (lower(user_search.last_name))::text as cursor_value,
+    lower(user_search.last_name) as sort_value,
+    user_search.user_id as sort_id
   from users join user_search on user_search.user_id = users.user_id
-  where users.deleted_at is not null and (users.user_type = 'carrier' and users.carrier_id = $1::text)
-    and
-    user_search.names like $2::text || search_text($3) || $4::text
+  where users.user_id = any(
+    array(
+      select user_search.user_id
+      from users join user_search on user_search.user_id = users.user_id
+      where users.deleted_at is not null and (users.user_type = 'carrier' and users.carrier_id = $1::text)
+        and
+        user_search.names like $2::text || search_text($3) || $4::text
+      order by lower(user_search.last_name) desc, user_search.user_id desc
+      limit $5 offset $6
+    )
+  )
   order by lower(user_search.last_name) desc, user_search.user_id desc
-  limit $5 offset $6
 ) users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -504,7 +517,7 @@ select case
   ) then 'user.email_taken'
 end as code;
 
--- insert(user, user_id, false)
+-- insert(user, user_id, eventBase, { name: { after: 'jane' } })
 with written as (
   insert into users (
     user_id,
@@ -579,7 +592,21 @@ with written as (
     last_seen_at timestamptz,
     password_changed_at timestamptz)
   returning users.*
-)
+),
+  recorded as (
+    insert into events (
+      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
+      target_id, carrier_id, changes, target_version
+    )
+    select
+      $3, $4::uuid, $5, $6, $7::uuid, $8::uuid,
+      $9::inet, $10,
+      target.id, target.carrier_id, target.changes, target.version
+    from (
+      select user_id as id, carrier_id, $11::jsonb as changes, null::integer as version
+      from written
+    ) target
+  )
 select
   users.user_id,
   users.user_type,

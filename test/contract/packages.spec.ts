@@ -18,8 +18,12 @@ const nameOf = ([location, { name }]: [string, Entry]) => name ?? location.split
 describe('packages of the lock file', () => {
   it('replaces the install telemetry of swagger-ui-dist, @scarf/scarf, by an inert package', () => {
     expect(entries.map(nameOf)).toContain('swagger-ui-dist');
+    // prom-client reads the current trace through this interface, which sends nothing.
+    const known = ['@opentelemetry/api'];
     expect(
-      entries.filter((entry) => /telemetry|scarf/.test(nameOf(entry) ?? '')).map(([location]) => location),
+      entries
+        .map((entry) => nameOf(entry) ?? '')
+        .filter((name) => /telemetry|scarf/.test(name) && !known.includes(name)),
     ).toEqual([]);
   });
 
