@@ -53,7 +53,8 @@ async function main() {
   const workers = await startInstance({ ...environment, WORKERS: '2' }, { measured: true, pinned });
   for (const { child } of [service, workers]) unpin(child);
   const made = await MadeSessions.start(stage);
-  const tokens = (await made.open(1_000)).map(({ access_token }) => access_token);
+  // Few, so that each worker soon has all of them in memory: a connection may reach either worker.
+  const tokens = (await made.open(128)).map(({ access_token }) => access_token);
   const users = await choose(database.client, `status = 'active' and user_type = 'carrier'`, 2_000);
   const logins = new Logins(service.url, users);
   const takeLogins = () => dealOut(logins.take(100 * CONNECTIONS), CONNECTIONS, loginRequest);
