@@ -28,7 +28,7 @@ export async function serveMetricsPort(config: Config, render: () => Promise<str
  * @param render renders the metrics
  * @throws if the port is taken
  */
-export async function startMetricsServer(
+async function startMetricsServer(
   { port, host }: { port: number; host: string },
   render: () => Promise<string>,
 ): Promise<void> {
