@@ -24,6 +24,8 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
+  // A failed test may have left a worker stopped. It could not end with the primary process.
+  for (const pid of workers()) if (isAlive(pid)) process.kill(pid, 'SIGCONT');
   await service.kill();
   agents.forEach((agent) => agent.destroy());
   agents = [];
