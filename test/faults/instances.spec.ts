@@ -48,9 +48,12 @@ describe.each([
       const links = instances.flatMap(({ output }) => output().match(/\/auth\/reset\/\S+/g) ?? []);
       expect(links).toHaveLength('ADMIN_PASSWORD' in admin ? 0 : 1);
       if ('ADMIN_PASSWORD' in admin) await assertOneTokenServesEverywhere(instances);
-      expect(
-        instances.filter(({ output }) => /"level":"(warn|error|fatal)"/.test(output())).map(({ output }) => output()),
-      ).toEqual([]);
+      // An instance that waits for the migrations of another for 2 s says so.
+      const faults = instances
+        .flatMap(({ output }) => output().split('\n'))
+        .filter((line) => /"level":"(warn|error|fatal)"/.test(line))
+        .filter((line) => !line.includes('"waiting for the lock for migrations, held by pid '));
+      expect(faults).toEqual([]);
       expect(await Promise.all(instances.map((instance) => instance.stop()))).toEqual([0, 0, 0, 0, 0]);
     } finally {
       await Promise.all(instances.map((instance) => instance.kill()));
