@@ -84,7 +84,8 @@ where (
   and method = $6::text
   and path = $7::text
   and key_hash = $8::bytea
-) and claim_id = $9::uuid;
+) and claim_id = $9::uuid
+returning claim_id;
 
 -- release(scope, other_id)
 delete from idempotency_keys

@@ -53,8 +53,9 @@ export class IdempotencyInterceptor implements NestInterceptor {
         (body: unknown): [StoredResponse, null] => [{ status: reply.statusCode, body }, null],
         (thrown: unknown): [StoredResponse | null, Error] => [refusalOf(thrown), thrown as Error],
       );
-    await this.idempotency.settle(reservation, response);
-    if (error !== null) throw error;
+    const isOwner = await this.idempotency.settle(reservation, response);
+    // The request that took this one over may be the cause of the error, such as a taken name.
+    if (error !== null) throw isOwner ? error : new AppError('idempotency.in_progress');
     return response?.body;
   }
 }

@@ -106,20 +106,25 @@ export class IdempotencyRepository {
     return rows.length > 0;
   }
 
-  /** Stores the response of a finished request, unless its transaction already stored one. */
+  /**
+   * Stores the response of a finished request, unless its transaction already stored one. Returns
+   * false if another process took the request over.
+   */
   async settle(
     scope: KeyScope,
     reservation_id: string,
     status: number,
     answer: string,
     request_hash: Buffer | null,
-  ): Promise<void> {
-    await this.database.runPrepared(sql`
+  ): Promise<boolean> {
+    const rows = await this.database.runPrepared(sql`
       update idempotency_keys
       set request_hash = coalesce(request_hash, ${request_hash}::bytea),
         answer = case when status is null then ${answer}::json else answer end,
         status = coalesce(status, ${status}::integer)
-      where ${isKey(scope)} and claim_id = ${reservation_id}::uuid`);
+      where ${isKey(scope)} and claim_id = ${reservation_id}::uuid
+      returning claim_id`);
+    return rows.length > 0;
   }
 
   /**

@@ -103,20 +103,22 @@ export class IdempotencyService {
   }
 
   /**
-   * Stores the response to a finished request, unless `keep` already stored one. Never throws.
+   * Stores the response to a finished request, unless `keep` already stored one. Returns false if
+   * another process took the request over. Never throws.
    * @param response null releases the reservation, so that the request can be retried
    */
-  async settle({ scope, reservation_id, fingerprint }: Reservation, response: StoredResponse | null): Promise<void> {
+  async settle({ scope, reservation_id, fingerprint }: Reservation, response: StoredResponse | null): Promise<boolean> {
     try {
       const request_hash = response === null ? null : await fingerprint.complete().catch(() => null);
       // A request whose body was incomplete may be sent again with the whole body.
       if (response === null || (response.refusal !== undefined && request_hash === null))
-        return await this.records.release(scope, reservation_id);
+        return await this.records.release(scope, reservation_id).then(() => true);
       const { status, body, refusal } = response;
-      await this.records.settle(scope, reservation_id, status, JSON.stringify({ body, refusal }), request_hash);
+      return await this.records.settle(scope, reservation_id, status, JSON.stringify({ body, refusal }), request_hash);
     } catch (error) {
       // The request was carried out: return its response, and let the reservation expire.
       this.logger.warn(`a response could not be stored: ${(error as Error).message}`);
+      return true;
     }
   }
 
