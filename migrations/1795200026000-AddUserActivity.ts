@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Adds narrow tables for the activity of users: `user_seen` and `user_logins`. An activity then no
- * longer adds an entry to each of the 18 indexes of `users` (ADR 12).
+ * Adds narrow tables for the activity of users: `user_seen` and `user_logins`. Recording activity
+ * then no longer adds an entry to each of the 18 indexes of `users` (ADR 12).
  * `FillActivityTables` copies the existing rows and builds the indexes.
  */
 export class AddUserActivity1795200026000 implements MigrationInterface {
@@ -35,8 +35,8 @@ export class AddUserActivity1795200026000 implements MigrationInterface {
 }
 
 /**
- * The tables are vacuumed after changes of 2 % of their rows: by default, 200,000 dead rows of a
- * million users would be kept.
+ * Lets autovacuum start after changes of 2 % of the rows. With the default of 20 %, tables of a
+ * million users would keep 200,000 dead rows.
  */
 const settings = `with (
     fillfactor = 80,
@@ -80,7 +80,7 @@ const newUsers = `
 `;
 
 /**
- * Copies the activity that instances of the previous release note on `users` during a rolling
+ * Copies the activity that instances of the previous release write to `users` during a rolling
  * upgrade. Never replaces a later time. The next release drops these triggers and columns.
  */
 const olderInstances = `

@@ -1,8 +1,8 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Adds `session_search`: the columns of sessions that never change, for filters and sorts. An
- * activity or a refresh then adds an entry to four indexes of `sessions` instead of nine (ADR 12).
+ * Adds `session_search`: the columns of sessions that never change, for filters and sorts. Activity
+ * or a refresh then adds an entry to four indexes of `sessions` instead of nine (ADR 12).
  * `FillActivityTables` copies the existing rows and builds the indexes.
  */
 export class AddSessionSearch1795200027000 implements MigrationInterface {

@@ -6,8 +6,8 @@ const firstId = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Copies the existing rows to the tables of `AddUserActivity` and `AddSessionSearch`, and builds
- * their indexes. Runs outside a transaction, so that no statement blocks requests. When it is
- * interrupted, the next attempt skips rows and indexes that exist.
+ * their indexes. Runs outside a transaction, so that no statement blocks requests. After
+ * an interruption, the next attempt skips rows and indexes that exist.
  */
 export class FillActivityTables1795200028000 implements MigrationInterface {
   readonly transaction = false;
@@ -44,7 +44,7 @@ const indexes: Record<string, string> = {
 };
 
 /**
- * Locks the users, so that no older instance notes an activity between reading and copying it.
+ * Locks the users, so that no older instance changes their activity before the copy is committed.
  * Locks in the order of ids, as all other statements do.
  */
 const userBatch = `
@@ -74,7 +74,7 @@ const userBatch = `
   order by user_id desc
   limit 1`;
 
-/** Locks the sessions, so that none is deleted between reading and copying it. */
+/** Locks the sessions, so that no session is deleted before its copy is committed. */
 const sessionBatch = `
   with batch as (
     select session_id, user_id, carrier_id, created_at, ip, user_agent

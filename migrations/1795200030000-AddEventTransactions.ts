@@ -7,7 +7,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  */
 export class AddEventTransactions1795200030000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // Makes autovacuum release the table, before a lock that writers have to wait for.
+    // Makes autovacuum release the table before a statement waits for a lock that blocks writers.
     await runner.query('lock table events in share update exclusive mode');
     await runner.query(`set local lock_timeout = '500ms'`);
     await runner.query('alter table events add column tx xid8');

@@ -1,15 +1,15 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Indexes events by type, and builds the index of the primary key that a partition needs. Writers
- * are not blocked.
+ * Indexes events by type, and builds the index of the primary key that a partition needs. Does not
+ * block writers.
  */
 export class IndexEventTypes1795200031000 implements MigrationInterface {
   /** CREATE INDEX CONCURRENTLY cannot run in a transaction. */
   readonly transaction = false;
 
   async up(runner: QueryRunner): Promise<void> {
-    // The build waits for earlier transactions, such as a backup, and blocks no one meanwhile.
+    // The build waits for earlier transactions, such as a backup, and does not block writers.
     await runner.query('set lock_timeout = 0');
     try {
       for (const { name, definition } of indexes) {

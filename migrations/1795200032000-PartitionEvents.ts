@@ -12,7 +12,7 @@ export class PartitionEvents1795200032000 implements MigrationInterface {
     const [table] = (await runner.query(`select relkind from pg_class where oid = 'events'::regclass`)) as {
       relkind: string;
     }[];
-    // The process was killed between the swap and the note that this migration is applied.
+    // A previous run was killed after the swap, before the migration was recorded as applied.
     if (table?.relkind === 'p') return;
     const boundary = await boundaryOf(runner);
     // Replaces the constraint of an interrupted run, whose boundary may be too early by now.
@@ -49,7 +49,7 @@ async function boundaryOf(runner: QueryRunner): Promise<string> {
 async function briefly(runner: QueryRunner, statements: string[]): Promise<void> {
   await runner.startTransaction();
   try {
-    // Makes autovacuum release the table, before a lock that writers have to wait for.
+    // Makes autovacuum release the table before a statement waits for a lock that blocks writers.
     await runner.query('lock table events in share update exclusive mode');
     await runner.query(`set local lock_timeout = '500ms'`);
     for (const statement of statements) await runner.query(statement);
@@ -60,7 +60,7 @@ async function briefly(runner: QueryRunner, statements: string[]): Promise<void>
   }
 }
 
-/** The index of each column list, which the parent defines and each partition has. */
+/** Columns of the indexes that the parent defines and each partition has. */
 const indexes: Record<string, string> = {
   target_id: '(target_id, occurred_at)',
   actor_id: '(actor_id, occurred_at)',
@@ -112,9 +112,9 @@ const merge = [
 ];
 
 /**
- * Adds partitions from the current month on, as far as they are missing, and returns their number.
- * Begins a day earlier, in case that the clock is set back. Several instances may call it at once.
- * An empty table needs no constraint before ATTACH, which locks the parent only against other
+ * Adds the missing partitions from the current month on, and returns their number. Begins with the
+ * month of yesterday, in case the clock is set back. Several instances may call it at once.
+ * An empty table needs no constraint before ATTACH. ATTACH locks the parent only against other
  * changes of its schema.
  */
 const addMonths = `
@@ -154,9 +154,10 @@ const addMonths = `
 `;
 
 /**
- * Removes events that are older than a number of days, and returns how many, or null if none is
- * left. Drops one partition that is wholly older, or else deletes up to a maximum of rows from the
- * first partition. Waits at most 200 ms for the lock of the table, because writers queue behind it.
+ * Removes events that are older than a number of days. Drops one partition that is wholly older, or
+ * else deletes up to a maximum of rows from the first partition. Returns the number of events, or
+ * null if none is left. Waits at most 200 ms for the lock of the table, because writers queue
+ * behind it.
  */
 const removeExpired = `
   create or replace function events_remove_expired(days integer, rows_max integer) returns bigint

@@ -1,12 +1,12 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** Lets the retention find the users that were deleted longest ago. Writers are not blocked. */
+/** Lets the retention find the users that were deleted longest ago. Does not block writers. */
 export class IndexDeletedUsers1795200033000 implements MigrationInterface {
   /** CREATE INDEX CONCURRENTLY cannot run in a transaction. */
   readonly transaction = false;
 
   async up(runner: QueryRunner): Promise<void> {
-    // The build waits for earlier transactions, such as a backup, and blocks no one meanwhile.
+    // The build waits for earlier transactions, such as a backup, and does not block writers.
     await runner.query('set lock_timeout = 0');
     try {
       // An interrupted build leaves an invalid index.

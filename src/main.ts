@@ -46,7 +46,7 @@ async function serve(config: Config): Promise<void> {
   announce(config, served);
 }
 
-/** Loads only the half that is needed: the primary process of workers runs no Nest. */
+/** Loads only the module that is needed: the primary process of workers does not run Nest. */
 async function servingOf(config: Config): Promise<Serving> {
   if (config.WORKERS === 1) return new (await import('./service.js')).Service(config);
   return new (await import('./cluster/workers.js')).Workers(config);

@@ -5,7 +5,7 @@ export interface Served {
   link: string | null;
 }
 
-/** What runs the service: this process, or its workers. */
+/** Runs the service, in this process or in its workers. */
 export interface Serving {
   /** Starts the service and listens. */
   start(): Promise<Served>;

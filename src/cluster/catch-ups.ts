@@ -1,31 +1,31 @@
 import type { Worker } from 'node:cluster';
 import type { ToWorker } from './messages';
 
-/** A question of one worker that the others have not all answered. */
+/** A request of one worker to catch up, to which not all other workers have responded yet. */
 interface Round {
   asker: Worker;
-  /** id in the worker that asked */
+  /** id of the request, unique in the worker that asked */
   id: number;
   waitsFor: Set<Worker>;
 }
 
 /**
- * Passes the question of a worker, whether a change has arrived, to all other workers, and the
- * common response back (ADR 0014). Runs in the primary process.
+ * Forwards a worker's request to catch up to all other workers, and responds once all of them have
+ * caught up (ADR 0014). Runs in the primary process.
  * A worker that ends no longer uses its caches, so no round waits for it.
  */
 export class CatchUps {
-  /** the workers that are asked */
+  /** workers that take part in each round */
   readonly members = new Set<Worker>();
   private readonly rounds = new Map<number, Round>();
   private last = 0;
 
-  /** Asks a worker from now on. */
+  /** Adds a worker to all later rounds. */
   join(worker: Worker): void {
     this.members.add(worker);
   }
 
-  /** Asks a worker no longer, and ends its part in all rounds. */
+  /** Removes a worker from all rounds, including those that have begun. */
   leave(worker: Worker): void {
     this.members.delete(worker);
     for (const [id, { asker }] of this.rounds) {
@@ -34,7 +34,7 @@ export class CatchUps {
     }
   }
 
-  /** Asks all other workers. */
+  /** Starts a round: asks all other workers to catch up. */
   ask(asker: Worker, id: number): void {
     const waitsFor = new Set(this.members);
     waitsFor.delete(asker);
@@ -43,7 +43,7 @@ export class CatchUps {
     for (const worker of waitsFor) send(worker, { kind: 'catch-up', id: this.last });
   }
 
-  /** Takes the response of a worker. */
+  /** Records that a worker has caught up. The last worker of a round ends the round. */
   answer(worker: Worker, round: number): void {
     const { asker, id, waitsFor } = this.rounds.get(round) ?? {};
     if (asker === undefined || id === undefined || waitsFor === undefined) return;

@@ -4,12 +4,12 @@ import type { Config } from '../config/config';
 import { startProcessMetrics } from '../metrics/process.metrics';
 import { send } from './catch-ups';
 
-/** Time for the workers to respond. They wait two seconds for the database. */
+/** Maximum time to wait for the workers, which wait up to two seconds for the database. */
 const patienceMs = 3_000;
 
 /**
- * Merges the metrics of the workers and of the primary process, as the `aggregator` of each metric
- * says. Without the metrics of a worker that does not respond in time.
+ * Merges the metrics of the workers and of the primary process with the `aggregator` of each
+ * metric. Omits the metrics of workers that do not respond in time.
  */
 export class MergedMetrics {
   private readonly scrapes = new Map<number, (worker: Worker, metrics: object[]) => void>();
@@ -19,7 +19,7 @@ export class MergedMetrics {
     if (METRICS_PORT !== undefined || METRICS_TOKEN !== undefined) startProcessMetrics();
   }
 
-  /** Renders the metrics. */
+  /** Collects and renders the merged metrics. */
   async render(workers: Iterable<Worker>): Promise<string> {
     const id = ++this.last;
     const waitsFor = new Set(workers);
@@ -40,7 +40,7 @@ export class MergedMetrics {
     return AggregatorRegistry.aggregate(parts).metrics();
   }
 
-  /** Takes the metrics of a worker. */
+  /** Adds the metrics of a worker to a scrape. */
   add(worker: Worker, id: number, metrics: object[]): void {
     this.scrapes.get(id)?.(worker, metrics);
   }

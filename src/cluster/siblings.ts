@@ -4,7 +4,7 @@ import type { Notifications } from '../database/notifications.service';
 import type { MetricsService } from '../metrics/metrics.service';
 import type { ToPrimary, ToWorker } from './messages';
 
-/** A worker that has not responded by then distrusts its caches (`Notifications`). */
+/** Maximum time to wait. A worker that hangs longer distrusts its caches (`Notifications`). */
 const timeoutMs = 1_000;
 
 /** The other workers of this instance, reached through the primary process. */
@@ -41,7 +41,7 @@ export class Siblings implements Listener {
     });
   }
 
-  /** Takes a message of the primary process. */
+  /** Handles a message of the primary process. */
   receive(message: ToWorker): void {
     if (message.kind === 'settled') this.settled.shift()?.();
     if (message.kind === 'all-closed') this.allClosed?.();
@@ -55,7 +55,7 @@ export class Siblings implements Listener {
     toPrimary({ kind: 'collected', id, metrics: (await this.metrics?.collect()) ?? [] });
   }
 
-  /** One at a time: `MetricsService` shares a render. */
+  /** Supports one call at a time, because `MetricsService` shares the result of a render. */
   private render(): Promise<string> {
     return new Promise((resolve) => {
       this.rendered = resolve;

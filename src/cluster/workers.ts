@@ -15,9 +15,9 @@ import type { ToPrimary } from './messages';
 import { WorkerFault } from './worker-fault';
 import { passOnLines } from './worker-output';
 
-/** Pause before a worker is replaced. It doubles with each worker that ends early. */
+/** Back-off before a worker is replaced. It doubles with each worker that ends early. */
 const pauseMs = { first: 100, max: 30_000 };
-/** A worker that ran for longer did not end early. */
+/** A worker that ends within this time has ended early. */
 const earlyMs = 60_000;
 
 /** The place of a worker, which keeps its number and role when the worker is replaced. */
@@ -60,7 +60,7 @@ export class Workers implements Serving {
     this.metrics = new MergedMetrics(config);
   }
 
-  /** Starts the designated worker, and then all others: a fault is reported once. */
+  /** Starts the designated worker before all others, so that a fault is reported once. */
   async start(): Promise<Served> {
     await serveMetricsPort(this.config, () => this.metrics.render(this.catchUps.members));
     const [first, ...others] = this.places as [Place, ...Place[]];
@@ -75,8 +75,8 @@ export class Workers implements Serving {
   }
 
   /**
-   * Stops one worker last: connections that do not reach the others any longer go to this one.
-   * The workers close connections only when all have left the listener.
+   * Stops one worker last. It takes the connections that the other workers no longer accept.
+   * The workers close connections only when all of them have left the listener.
    */
   async stop(): Promise<void> {
     this.stopping = true;

@@ -1,5 +1,5 @@
 /**
- * Runs work one run at a time. Calls during a run share the next run: the current run may have
+ * Runs work, one run at a time. Calls during a run share the next run: the current run may have
  * started before the changes that they wait for. The work must not throw.
  */
 export class SharedRuns {

@@ -16,7 +16,7 @@ const integer = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
 const seconds = (fallback: number, max = 31_536_000) => integer(1, max).default(fallback);
-/** Accepts 0, for ever, or a number of days. */
+/** Accepts a number of days; 0 = never. */
 const days = (fallback: number, min = 1) =>
   integer(0, 36_500)
     .refine((count) => count === 0 || count >= min, `must be 0 or at least ${min}`)
@@ -111,7 +111,7 @@ export const settings = z.object({
   ),
   DATABASE_POOL_MAX: integer(poolMinPerWorker, 1_000)
     .default(10)
-    .describe('Maximum size of the connection pool of an instance; its workers share it, at least 2 each'),
+    .describe('Maximum size of the connection pool of an instance, divided among its workers, at least 2 each'),
   WORKERS: z
     .string()
     .regex(/^(auto|\d{1,2})$/, { error: workersForm, abort: true })
@@ -207,14 +207,15 @@ export const settings = z.object({
     'Maximum number of requests without a valid token per address and minute; 0 = no limit',
   ),
   DELETED_USER_DAYS: days(90).describe(
-    'Days after which deleted users are purged, with their values in the audit log; 0 = never',
+    'Days after which deleted users are purged, including their values in the audit log; 0 = never',
   ),
   AUDIT_DAYS: days(400, undoDays).describe(
-    'Days after which events of the audit log are no longer listed, and removed; ' +
+    'Days after which events of the audit log are hidden, and removed later; ' +
       `0 = never, otherwise at least ${undoDays}, because an undo reads them`,
   ),
   OPERATION_DAYS: days(90, undoDays).describe(
-    `Days after which finished operations are removed; 0 = never, otherwise at least ${undoDays}, for the undo`,
+    'Days after which finished operations are removed; ' +
+      `0 = never, otherwise at least ${undoDays}, because an undo reads them`,
   ),
   RESET_PAGE_URL: pageUrl.describe(
     'Page of a portal for setting a password, with `{token}`; unset: the page of the service',
@@ -241,9 +242,9 @@ export const settings = z.object({
     ),
   METRICS_PORT: integer(1, 65_535)
     .optional()
-    .describe('Port that serves `/metrics` for Prometheus to everyone who reaches it; unset: no such port'),
+    .describe('Port that serves `/metrics` for Prometheus without authentication; unset: no such port'),
   METRICS_TOKEN: secret().describe(
-    'Secret of at least 32 bytes with which `/metrics` on `PORT` can be read as `Authorization: Bearer …`; ' +
+    'Secret of at least 32 bytes that clients send as `Authorization: Bearer …` to read `/metrics` on `PORT`; ' +
       'unset: no such path',
   ),
   LOG_LEVEL: z

@@ -1,18 +1,18 @@
 import { Gauge, Histogram } from 'prom-client';
 
-/** Password hashes that wait for a place in the queue of this process. */
+/** Password hashes that wait in the queue of this process. */
 export const hashesWaiting = new Gauge({
   name: 'carrier_identity_hash_queue_waiting',
-  help: 'Password hashes that wait for a place, by kind: login or other',
+  help: 'Password hashes that wait in the queue, by kind: login or other',
   labelNames: ['kind'] as const,
   aggregator: 'sum',
 });
 for (const kind of ['login', 'other']) hashesWaiting.set({ kind }, 0);
 
-/** Time that password hashes waited for a place in the queue, 0 for those that did not wait. */
+/** Time that password hashes waited in the queue; 0 for hashes that started immediately. */
 export const hashWaits = new Histogram({
   name: 'carrier_identity_hash_queue_wait_seconds',
-  help: 'Time that password hashes waited for a place, by kind: login or other',
+  help: 'Time that password hashes waited in the queue, by kind: login or other',
   labelNames: ['kind'] as const,
   buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 });

@@ -13,17 +13,17 @@ const beforeAllOthers = 'AddMissingUserSearch1795200020000';
 /** SQLSTATE of a lock timeout. */
 const lockTimeout = '55P03';
 const attemptsMax = 30;
-/** Duration of a statement that is logged. */
+/** Statements that take longer are logged. */
 const slowMs = 500;
 const retryAfterMs = 1_000;
 const silent: StartLog = { log: () => undefined, warn: () => undefined };
 
 /**
- * Applies all pending migrations, each in a transaction, except migrations with
- * `transaction = false`: after a fault, these start again and skip what is done.
+ * Applies all pending migrations. Each runs in a transaction, except migrations with
+ * `transaction = false`: after a fault, they run again and skip the completed steps.
  * Instances that start at the same time wait for each other, so that each migration runs once.
  * A migration waits for table locks for 2 s at a time, because requests queue behind it.
- * Then adds the partitions of the coming months, so that the service can record events.
+ * Then adds the missing partitions of the audit log, so that the service can record events.
  * @param url direct connection, not through a pooler: the lock belongs to a session
  * @throws DatabaseFault if a migration failed
  */

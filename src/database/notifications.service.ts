@@ -74,7 +74,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     return monotonicMs() < this.trustedUntil;
   }
 
-  /** Registers what `caughtUp` also waits for: the other workers of this instance. */
+  /** Registers the function with which `caughtUp` waits for the other workers of this instance. */
   alsoAwait(others: () => Promise<void>): void {
     this.others = others;
   }
@@ -216,7 +216,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   }
 }
 
-/** Waits at most for one lease: caches that were trusted at the call are not trusted any longer. */
+/** Waits for at most one lease. Caches that were trusted at the call are no longer trusted then. */
 async function withinLease(work: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const expired = new Promise<void>((resolve) => (timer = setTimeout(resolve, leaseMs)));

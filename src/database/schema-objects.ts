@@ -23,7 +23,7 @@ const triggersOf = (partition: string) => `(
 /**
  * Reads tables, columns, indexes, constraints, triggers and functions of the current schema, and
  * the applied migrations. An invalid index and a disabled trigger count as missing.
- * Partitions differ by month: of each, only the triggers are compared.
+ * Of partitions, only the triggers are compared, because their names depend on the date.
  * Reads properties from the catalogue instead of definitions as SQL, because other versions of
  * PostgreSQL may write definitions differently.
  */

@@ -16,8 +16,8 @@ const transactionMaxMs = 3_600_000;
 const toleranceMs = 60_000;
 
 /**
- * Renders the search for an event by its id. The primary key begins with the time of the event:
- * the beginning of the transaction, shortly before the time that a UUIDv7 contains.
+ * Renders the search for an event by its id. The primary key begins with `occurred_at`, so the
+ * condition also limits this time: a transaction begins shortly before the time in the UUIDv7.
  */
 function hasId(value: unknown): SqlFragment {
   const isEvent = sql`events.event_id = ${value}::uuid`;

@@ -18,7 +18,7 @@ export class EventPartitions implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    // Not once a day: after a jump of the clock, nothing can be recorded until the month exists.
+    // Runs often: after a jump of the clock, no event can be recorded until the month exists.
     this.jobs.every('*/5 * * * *', 'add-event-months', () => this.events.addMonths());
     this.jobs.every('47 * * * *', 'remove-old-events', () => this.removeOld());
   }

@@ -121,9 +121,9 @@ export class EventsRepository {
   }
 
   /**
-   * Removes one batch of the events that are older than `days` days, and returns their number, or
-   * null if none is left: a partition that is wholly older, or else up to `max` events of the first
-   * partition. Waits for the lock of the table for at most 200 ms, because writers queue behind it.
+   * Removes one batch of the events that are older than `days` days: a partition that is wholly
+   * older, or else up to `max` events of the first partition. Returns their number, or null if none
+   * is left. Waits for the lock of the table for at most 200 ms, because writers queue behind it.
    */
   async removeOld(days: number, max: number): Promise<number | null> {
     const [row] = await this.database.run<{ removed: string | null }>(sql`

@@ -10,10 +10,10 @@ export interface CurrentUserText {
   readonly json: string;
 }
 
-/** Describes the logged-in user, from memory while the login cannot have changed (ADR 10). */
+/** Returns the logged-in user, from memory while the login cannot have changed (ADR 10). */
 @Injectable()
 export class CurrentUserService {
-  /** Rendered once per login in memory: that takes 10 % of the CPU time of a request. */
+  /** Rendered once per cached login, because rendering takes 10 % of the CPU time of a request. */
   private readonly texts = new WeakMap<LiveLogin, CurrentUserText>();
 
   constructor(private readonly logins: LiveLoginsService) {}

@@ -3,7 +3,7 @@ import { monotonicMs } from '../common/clock';
 
 /** Maximum time that a scrape waits for the database. */
 const patienceMs = 2_000;
-/** Time for which values are used again. */
+/** Time for which values are reused. */
 const freshMs = 5_000;
 
 /** Gauges whose values are read from the database, at most one statement at a time. */

@@ -22,7 +22,7 @@ export async function serveMetricsPort(config: Config, render: () => Promise<str
 }
 
 /**
- * Serves `/metrics` on a port of its own, without authentication.
+ * Serves `/metrics` on a separate port, without authentication.
  * The server is independent of the requests of the service, so it also responds while the service
  * stops.
  * @param render renders the metrics

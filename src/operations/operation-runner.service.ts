@@ -36,7 +36,7 @@ export interface OperationHandler {
    * operation
    */
   run(operation: OperationRecord, number: number, prepared: unknown): Promise<BatchOutcome>;
-  /** counts a batch after its transaction has committed */
+  /** called once the transaction of a batch has committed; counts its rows for the metrics */
   committed?(outcome: BatchOutcome): void;
 }
 

@@ -86,7 +86,7 @@ async function count(limit: Limit, ip: string): Promise<void> {
   throw new AppError(code, { retry_after_seconds: seconds, headers });
 }
 
-/** Adds one hit, and returns the state of the limit if it was reached before, otherwise null. */
+/** Adds one hit. Returns the state of the limit if the hit exceeds it, otherwise null. */
 async function rejectionOf({ here, shared }: Limit, key: string): Promise<RateLimiterRes | null> {
   for (const limiter of shared === null ? [here] : [shared, here]) {
     try {

@@ -8,7 +8,7 @@ export const addHits = rawSql(`on conflict (key) do update
 /**
  * Renders the INSERT that adds a hit to each counter with fewer than `max` hits, and returns the
  * `key` of these counters.
- * @param keys SQL array of `RateLimitsService.keyOf`
+ * @param keys SQL array of keys, as `RateLimitsService.keyOf` returns them
  */
 export function takeHitsSql(keys: SqlFragment, max: number, window_seconds: number): SqlFragment {
   // Ordered by key, so that two batches with the same keys cannot deadlock.

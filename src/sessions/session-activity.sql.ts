@@ -6,7 +6,7 @@ export const noteAfter = rawSql(`least(interval '1 minute', (sessions.expires_at
 
 /**
  * Renders the CTEs that persist the last activity of sessions, and postpone their expiry up to
- * `absolute_expires_at`. Never revives an expired session. The last one, `noted`, has the columns
+ * `absolute_expires_at`. Never revives an expired session. The last CTE, `noted`, has the columns
  * `user_id` and `seen_at`.
  * Skips locked sessions, and sessions that were noted less than half an interval before, because
  * several instances may note the same session.

@@ -59,8 +59,8 @@ export function faultsOf({ values, faults = [] }: ImportLine, now: Date): FieldE
 
 /**
  * Returns the user of a row that `faultsOf` has checked, or the faults of the row.
- * Together they apply the rules of `POST /user/create`, so that a caller cannot import a user whom
- * they could not create, and the rules of the fields that only files have.
+ * Both functions together apply the rules of `POST /user/create`, so that a caller cannot import a
+ * user whom they could not create, and the rules of the fields that only files have.
  */
 export function readRow({ line, values, faults }: ImportLine, context: ImportContext): ImportedUser | FieldError[] {
   const { actor, grants, wrapped, budget } = context;

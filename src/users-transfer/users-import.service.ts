@@ -92,8 +92,8 @@ export class UsersImportService {
   }
 
   /**
-   * Stores the rows and counts them. Reads the next batch while the database stores the last one.
-   * Returns null if the operation was canceled in the meantime.
+   * Stores the rows and counts them. Reads the next batch while the database stores the previous
+   * one. Returns null if the operation was canceled in the meantime.
    */
   private async receive(operation_id: string, file: UploadedFile): Promise<[rows: number, md5: number] | null> {
     let [number, rows, md5] = [0, 0, 0];

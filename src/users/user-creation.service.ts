@@ -36,7 +36,7 @@ export class UserCreationService {
       throw new AppError('access.denied', { detail: 'The user would be outside your scope.' });
     if (user_type === 'system' && !mayGiveScope(actor, carrier_scope)) throw new AppError('access.grant_exceeds_own');
     if (password === undefined) return this.insert(actor, request, null);
-    // Only an early check before the hash. The check at the insert locks the roles.
+    // Rejects early, before the costly hash. `insert` checks again, with the roles locked.
     await this.roles.assertMayGive(actor, roles, user_type);
     return this.insert(actor, request, await this.hash(actor, request, password));
   }

@@ -48,7 +48,7 @@ export class UserPurgeService {
   }
 
   /**
-   * Purges up to `max` users who were deleted more than `days` days ago, the first deleted first.
+   * Purges up to `max` users who were deleted at least `days` days ago, the oldest deletions first.
    * Returns their number, or null if there are none. Skips users that another transaction changes.
    */
   @Transactional()

@@ -7,7 +7,7 @@ import { UserPurgeService } from './user-purge.service';
 /** Number of users that one short transaction purges. */
 const batchMax = 100;
 
-/** Purges the users who were deleted `DELETED_USER_DAYS` ago, every hour. */
+/** Purges users `DELETED_USER_DAYS` days after their deletion, in an hourly job. */
 @Injectable()
 export class UserRetention implements OnModuleInit {
   constructor(

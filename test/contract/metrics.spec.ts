@@ -43,7 +43,7 @@ describe('the metrics', () => {
   });
   afterAll(() => service.close());
 
-  it('are exactly those in the table of docs/operations.md, with their types', () => {
+  it('exposes exactly the metrics in the table of docs/operations.md, with their types', () => {
     const documented = [...operations.matchAll(/^\| `(carrier_identity_\w+)` \| (\w+) \|/gm)];
     const exposed = [...scraped.matchAll(/^# TYPE (carrier_identity_\w+) (\w+)$/gm)];
     const asText = (matches: RegExpMatchArray[]) => matches.map(([, name, type]) => `${name} ${type}`).sort();
@@ -51,7 +51,7 @@ describe('the metrics', () => {
     expect(asText(documented)).toEqual(asText(exposed));
   });
 
-  it('exist for each panel of the dashboard', () => {
+  it('exposes the metrics of each panel of the dashboard, and has a panel for each metric', () => {
     const shown = dashboard.panels.filter(({ type }) => type !== 'row');
     for (const { title, targets = [] } of shown) {
       const used = targets.flatMap(({ expr }) => metricsIn(expr));
@@ -62,7 +62,7 @@ describe('the metrics', () => {
     expect(names.filter((name) => name.startsWith('carrier_identity_') && !used.has(name))).toEqual([]);
   });
 
-  it('exist for each alert', () => {
+  it('exposes the metrics of each alert', () => {
     expect(alerts).toHaveLength(10);
     for (const { alert, expr } of alerts) {
       const used = metricsIn(expr);
@@ -71,7 +71,7 @@ describe('the metrics', () => {
     }
   });
 
-  it('have alerts with a severity, texts and a runbook', () => {
+  it('gives each alert a severity, texts and a runbook', () => {
     const headings = [...operations.matchAll(/^### (CarrierIdentity\w+)$/gm)].map(([, name]) => name);
     expect(headings).toEqual(alerts.map(({ alert }) => alert));
     for (const { alert, labels, annotations } of alerts) {
@@ -83,11 +83,11 @@ describe('the metrics', () => {
   });
 
   if (isInstalled('promtool')) {
-    it('are accepted by promtool', () => {
+    it('exposes metrics that promtool accepts', () => {
       execFileSync('promtool', ['check', 'metrics'], { input: scraped });
     });
 
-    it('have alerts that promtool accepts, and that fire on their fault only', () => {
+    it('has alerts that promtool accepts, and that fire only on their fault', () => {
       execFileSync('promtool', ['check', 'rules', rulesFile]);
       execFileSync('promtool', ['test', 'rules', 'deploy/prometheus/alerts.test.yml']);
     });

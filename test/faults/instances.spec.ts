@@ -48,7 +48,7 @@ describe.each([
       const links = instances.flatMap(({ output }) => output().match(/\/auth\/reset\/\S+/g) ?? []);
       expect(links).toHaveLength('ADMIN_PASSWORD' in admin ? 0 : 1);
       if ('ADMIN_PASSWORD' in admin) await assertOneTokenServesEverywhere(instances);
-      // An instance that waits for the migrations of another for 2 s says so.
+      // An instance that waits for more than 2 s for the migrations of another instance logs this.
       const faults = instances
         .flatMap(({ output }) => output().split('\n'))
         .filter((line) => /"level":"(warn|error|fatal)"/.test(line))

@@ -127,8 +127,8 @@ async function changeable(): Promise<{ token: string; rename: (agent: Agent, nam
   return { token, rename };
 }
 
-describe('two workers', () => {
-  it('show a change on every connection as soon as its response arrives (S16)', async () => {
+describe('an instance with two workers', () => {
+  it('shows a change on every connection as soon as its response arrives (S16)', async () => {
     await start();
     const { token, rename } = await changeable();
     const stale: number[] = [];
@@ -144,7 +144,7 @@ describe('two workers', () => {
     await until(() => respondents('read-').size === 2);
   });
 
-  it('delay the response to a change while the other worker may show the old state (S16)', async () => {
+  it('delays the response to a change while the other worker may show the old state (S16)', async () => {
     await start();
     const { token, rename } = await changeable();
     const [changing, reading] = agents as [Agent, Agent];
@@ -165,7 +165,7 @@ describe('two workers', () => {
     }
   });
 
-  it('wait for a hanging worker until it distrusts its caches (S16)', async () => {
+  it('delays the response to a change until a hanging worker distrusts its caches (S16)', async () => {
     await start();
     const { token, rename } = await changeable();
     const [changing, reading] = agents as [Agent, Agent];
@@ -180,7 +180,7 @@ describe('two workers', () => {
     }
   });
 
-  it('reject a session on every connection as soon as it was logged out (S16)', async () => {
+  it('rejects a session on every connection as soon as it was logged out (S16)', async () => {
     await start();
     for (let round = 0; round < 30; round++) {
       const token = await login();
@@ -190,7 +190,7 @@ describe('two workers', () => {
     }
   });
 
-  it('count the limits per address together, and alone while the primary process hangs (L6)', async () => {
+  it('counts limits per address for all workers, and per worker while the primary process hangs (L6)', async () => {
     await start({ LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '20' });
     const attempt = (index: number) =>
       send(agents[index % 2], 'POST', '/auth/login', { body: { login: `unknown-${index}`, password } });
@@ -206,7 +206,7 @@ describe('two workers', () => {
     await until(async () => (await attempt(61)).code === 'auth.too_many_attempts');
   });
 
-  it('are replaced when they are killed, and run jobs again (F14)', async () => {
+  it('replaces killed workers, which handle requests and run jobs again (F14)', async () => {
     await start();
     const token = await login();
     const [designated, other] = workers();
@@ -230,7 +230,7 @@ describe('two workers', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  it('have common metrics, on either port', async () => {
+  it('merges the metrics of all workers, on either port', async () => {
     const port = await freePort();
     await start({ METRICS_PORT: String(port), METRICS_TOKEN: metricsToken });
     for (let index = 0; index < 10; index++) await send(agents[index % 2], 'GET', '/health/live');
@@ -246,7 +246,7 @@ describe('two workers', () => {
     }
   });
 
-  it('leave signals to the primary process, and end with it', async () => {
+  it('leaves signals to the primary process, and ends the workers with it', async () => {
     await start();
     for (const pid of workers()) for (const signal of ['SIGTERM', 'SIGINT']) process.kill(pid, signal);
     agents.push(...(await connections()));

@@ -14,7 +14,7 @@ describe('the tables of activity', () => {
   afterAll(() => service.close());
 
   const repository = <T>(type: new (...args: never[]) => T) => service.app.get<T>(type, { strict: false });
-  /** Runs work in a transaction of its own, also within another transaction. */
+  /** Runs work in a separate transaction, also within another transaction. */
   const inTransaction = <T>(work: () => Promise<T>) =>
     service.app.get(TransactionHost).withTransaction(Propagation.RequiresNew, work);
   const note = ({ session_id, user_id }: TestLogin) =>

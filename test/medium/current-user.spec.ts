@@ -76,7 +76,7 @@ describe('the current user in memory', () => {
     });
   });
 
-  it('forgets a user when any column changes by hand, except for the four that may be a minute old', async () => {
+  it('shows a manual change of any column at once, except for the four that may be a minute old', async () => {
     const columns = Object.entries(otherValues);
     await service.rows('alter table users drop constraint users_carrier_check');
     await service.rows('create table original as select * from users where user_id = $1', [login.user_id]);
@@ -109,7 +109,7 @@ describe('the current user in memory', () => {
     expect(await permissions()).toEqual(['user:read']);
   });
 
-  it('shows an own change and its ETag to the next request', async () => {
+  it('shows a change by the user and its ETag to the next request', async () => {
     for (let round = 0; round < 20; round++) {
       await current();
       const changed = await service.patch(`/user/${login.user_id}`, {

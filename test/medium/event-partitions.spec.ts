@@ -18,7 +18,7 @@ const nameOf = (ahead: number) => {
   return `events_${month.toISOString().slice(0, 7).replace('-', '_')}`;
 };
 
-describe('the partitions of the audit log', () => {
+describe('the partitioned audit log', () => {
   let service: TestService;
   beforeEach(async () => {
     service = await TestService.start();
@@ -32,13 +32,13 @@ describe('the partitions of the audit log', () => {
   };
   const names = async () => (await partitions(service.sql)).map(({ name }) => name);
 
-  it('cover all times until the end of the third month from now', async () => {
+  it('has partitions until the end of the third month from now', async () => {
     expect(await names()).toEqual(['events_first', nameOf(2), nameOf(3)]);
     await splitFirstPartition(service.sql);
     expect(await names()).toEqual(Array.from({ length: 18 }, (_, i) => nameOf(i - 14)));
   });
 
-  it('begin at the first of the month in UTC, whatever the time zone of the session', async () => {
+  it('begins each partition at the first of the month in UTC, in every time zone of the session', async () => {
     for (const zone of ['Pacific/Kiritimati', 'America/St_Johns', 'Europe/London']) {
       const client = await connect();
       await client.query(`set timezone = '${zone}'`);
@@ -65,7 +65,7 @@ describe('the partitions of the audit log', () => {
     }
   });
 
-  it('are added once when several instances add them at the same time', async () => {
+  it('adds each partition once when several instances add it at the same time', async () => {
     const clients = await Promise.all([connect(), connect(), connect(), connect()]);
     const added = await Promise.all(
       clients.map(async (client) => {
@@ -78,17 +78,17 @@ describe('the partitions of the audit log', () => {
     expect(await names()).toEqual(['events_first', ...[2, 3, 4, 5, 6, 7, 8].map(nameOf)]);
   });
 
-  it('exist after a start, although the service was off for months', async () => {
+  it('adds the missing partitions when the service starts after months', async () => {
     for (const { name } of await partitions(service.sql)) await service.rows(`drop table ${name}`);
     const login = () => service.post('/auth/login', { body: { login: service.config.ADMIN_EMAIL, password } });
-    // The failure is visible: without its event, nobody logs in.
+    // The failure is visible: a login fails if its event cannot be recorded.
     expect((await login()).status).toBe(500);
     await migrateDatabase(service.config.DATABASE_URL);
     expect(await names()).toEqual(expect.arrayContaining([0, 1, 2, 3].map(nameOf)));
     expect((await login()).status).toBe(200);
   });
 
-  it('are added by a job every five minutes, so that events are recorded after a jump of the clock', async () => {
+  it('adds partitions in a job every five minutes, so that events are recorded after a jump of the clock', async () => {
     for (const { name } of await partitions(service.sql)) await service.rows(`drop table ${name}`);
     const known = await service.rows(`
       select identifier from graphile_worker._private_known_crontabs where identifier ~ 'event' order by 1`);
@@ -98,7 +98,7 @@ describe('the partitions of the audit log', () => {
     expect(await service.rows('select 1 from events')).toHaveLength(1);
   });
 
-  it('lock nothing that writers need while months are added', async () => {
+  it('does not block writers while months are added', async () => {
     const writer = await connect();
     await writer.query('begin');
     await writer.query(`insert into events (event_type, actor_type) values ('user.invited', 'system')`);
@@ -110,7 +110,7 @@ describe('the partitions of the audit log', () => {
     await Promise.all([writer.end(), client.end()]);
   });
 
-  it('keep the transaction of each event, for an export in commit order', async () => {
+  it('stores the transaction of each event, for an export in commit order', async () => {
     await service.createUser();
     expect(await service.rows('select 1 from events where tx is null')).toEqual([]);
     const [{ same } = {}] = await service.rows<{ same: boolean }>(`
@@ -119,7 +119,7 @@ describe('the partitions of the audit log', () => {
     expect(same).toBe(true);
   });
 
-  it('are walked once each by pages of the list, also at the end of a month', async () => {
+  it('lists each event once over all pages, also at the end of a month', async () => {
     await splitFirstPartition(service.sql);
     await service.rows(`
       insert into events (event_type, actor_type, occurred_at)
@@ -149,7 +149,7 @@ describe('the partitions of the audit log', () => {
     expect(body.total).toEqual({ value: 72, relation: 'eq' });
   });
 
-  describe('that a query reads', () => {
+  describe('queries', () => {
     let client: Client;
     const plans: string[] = [];
     beforeEach(async () => {
@@ -177,7 +177,7 @@ describe('the partitions of the audit log', () => {
       return [...new Set(plans.join(' ').match(/events_\d{4}_\d\d/g))].sort();
     }
 
-    it('are the months up to the cursor, one after the other without sorting', async () => {
+    it('reads the months up to the cursor, one after the other, without sorting', async () => {
       const future = [1, 2, 3].map(nameOf);
       const first = await read(list({}));
       expect(first).toEqual(expect.arrayContaining(future));
@@ -187,14 +187,14 @@ describe('the partitions of the audit log', () => {
       expect(plans.join()).toMatch(/^(events_\d{4}_\d\d_pkey ?)+$/);
     });
 
-    it('are the months younger than AUDIT_DAYS', async () => {
+    it('reads only the months younger than AUDIT_DAYS', async () => {
       expect(await read(() => repository({ AUDIT_DAYS: 0 }).list(reader, { count: 'none' }))).toHaveLength(18);
       const shorter = await read(() => repository({ AUDIT_DAYS: 30 }).list(reader, { count: 'none' }));
       expect(shorter).toEqual(expect.arrayContaining([nameOf(0), nameOf(3)]));
       expect(shorter).not.toContain(nameOf(-2));
     });
 
-    it('are one or two for an event id', async () => {
+    it('reads one or two months for an event id', async () => {
       const [event] = await service.rows<{ event_id: string }>(
         'select event_id from events order by event_id desc limit 1',
       );
@@ -203,7 +203,7 @@ describe('the partitions of the audit log', () => {
       expect(months.length).toBeLessThanOrEqual(2);
     });
 
-    it('are those of the operation for its undo', async () => {
+    it('reads only the months of the operation for its undo', async () => {
       const times = { began_at: daysAgo(65), ended_at: daysAgo(64) };
       const undo = () =>
         new UsersBulkRepository(explaining(client, plans)).fix({ undo_of, times, undos: [] }, 'seed', 10);
@@ -214,7 +214,7 @@ describe('the partitions of the audit log', () => {
     });
   });
 
-  it('of an event id are found although its transaction began in the month before', async () => {
+  it('finds an event by its id if its transaction began in the month before', async () => {
     await splitFirstPartition(service.sql);
     await service.createUser();
     // A transaction that began 30 minutes before its event was made.
@@ -235,7 +235,7 @@ describe('the partitions of the audit log', () => {
     expect(others.body.total.value).toBe(Number(count) - 1);
   });
 
-  it('are found by the log of a user in every month', async () => {
+  it('finds the events of a user in every month', async () => {
     await splitFirstPartition(service.sql);
     const { user_id } = await service.createUser({ first_name: 'Ada' });
     await service.rows(

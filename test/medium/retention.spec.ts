@@ -34,7 +34,7 @@ describe('the retention of events', () => {
   afterEach(() => service.close());
   const removeOld = () => service.app.get(EventPartitions, { strict: false }).removeOld();
 
-  it('removes events at their age and not earlier, which are not listed before either', async () => {
+  it('hides events at their age and not earlier, and removes them', async () => {
     const old = [await addEvent(service, '101 days'), await addEvent(service, '100 days')];
     const young = [await addEvent(service, '2399 hours 59 minutes'), await addEvent(service, '1 day')];
     expect(await listed(service)).toEqual(young);
@@ -135,7 +135,7 @@ describe('the retention of users and operations', () => {
   const exists = async (user_id: string) =>
     (await rows('select 1 from users where user_id = $1', [user_id])).length > 0;
 
-  it('purges users at their age and not earlier, as the service and with all their values', async () => {
+  it('purges users with all their values at their age and not earlier, as the actor `system`', async () => {
     const old = await deletedUser('90 days', { first_name: 'Unmistakable', carrier_id: 'c9' });
     const young = await deletedUser('2159 hours 59 minutes');
     const { user_id: living } = await service.createUser();
@@ -252,7 +252,7 @@ describe('the retention of users and operations', () => {
   });
 });
 
-it('keeps everything for ever if the settings are 0', async () => {
+it('keeps all users, events and operations if the settings are 0', async () => {
   const service = await TestService.start({ AUDIT_DAYS: '0', DELETED_USER_DAYS: '0', OPERATION_DAYS: '0' });
   try {
     const event = await addEvent(service, '20 years');

@@ -62,7 +62,7 @@ describe('the partitioning of an existing audit log', () => {
       ])
     ).rows.map(({ request_id }) => request_id);
 
-  it('loses and blocks no statement of running instances of the previous release', async () => {
+  it('neither loses nor blocks statements of running instances of the previous release', async () => {
     await fill(20_000);
     let stopped = false;
     const written: string[] = [];
@@ -116,7 +116,7 @@ describe('the partitioning of an existing audit log', () => {
         () => false,
       );
       await dataSource.destroy();
-      // Instances of the previous release go on recording events.
+      // Instances of the previous release continue to record events.
       await client.query(oldStatements.record, [`new-${statements}`]);
       if (!done) continue;
       expect(statements).toBeGreaterThan(25);
@@ -157,7 +157,7 @@ describe('the partitioning of an existing audit log', () => {
     expect(await stored('new-1')).toHaveLength(1);
   });
 
-  /** Applies the migrations before one. */
+  /** Applies all migrations before the given migration. */
   async function migrateWithout(name: string): Promise<void> {
     const dataSource = await open();
     const runner = dataSource.createQueryRunner();

@@ -16,7 +16,7 @@ const sweepMs = 100;
 
 type HttpServer = FastifyInstance['server'];
 
-/** The listener of a server. Workers of an instance share it. */
+/** The listener of a server, which the workers of an instance share. */
 export interface Listener {
   /** Waits until the connections that the listener has accepted have reached the servers. */
   settle(): Promise<void>;
@@ -88,7 +88,7 @@ export class Drain {
     await acceptPending(server, listener);
     // Closes the listener only. `close` of the HTTP server would also close idle connections.
     Server.prototype.close.call(server);
-    // Not before: a client that has to reconnect would reach a listener that is about to close.
+    // Keep connections open until then: a client that reconnects would reach a closing listener.
     await listener.closed();
     this.closesConnections = true;
     const graceUntil = monotonicMs() + graceMs;

@@ -11,7 +11,7 @@ export interface Order {
   direction: SqlFragment;
 }
 
-/** Decides which rows are on a page. */
+/** Which rows are on a page, and in which order. */
 export interface Keys extends Order {
   where: SqlFragment;
   /** LIMIT, and OFFSET if rows are skipped */
@@ -112,7 +112,7 @@ export function walkedKeysSql(
           ${window}`;
 }
 
-/** The column joins come last, so that they do not change how the rows of the page are found. */
+/** Adds the column joins last, so that they do not change how the rows of the page are found. */
 function rowsSql(shown: PageColumns, { key, id, direction, from }: Order, rest: SqlFragment): SqlFragment {
   const { columns, columnJoins, filter } = shown;
   const table = rawSql(filter.table);

@@ -53,7 +53,7 @@ export interface SortSql {
   id?: string;
   /** join with that table unless the list has it anyway, and the reach of filters on that table */
   join?: { sql: string; reach: Reach };
-  /** set when rows are stored about in the order of `column`, so that reading in order is cheap */
+  /** set when rows are stored roughly in the order of `column`: reading in this order is cheap */
   stored?: true;
 }
 
@@ -84,7 +84,7 @@ const countedUpTo = 10_000;
 const cursorCasts = { text: 'text', time: 'timestamptz', integer: 'integer' };
 /** Estimates above this number replace a count. An estimate may be wrong by a factor of five. */
 const surelyMore = 5 * countedUpTo;
-/** Finding 1,000 rows takes longer than walking 4,000 in the order of storage. */
+/** Finding 1,000 rows takes longer than walking 4,000 rows in the order of storage. */
 const [manyFound, walkedPerFound] = [1_000, 4];
 
 /**
@@ -238,7 +238,7 @@ function afterSql(source: ListSource, query: ListQuery): SqlFragment[] {
   if (after.value === null) return [sql`${id} ${beyond} ${after.id}::uuid`];
   const column = rawSql(sort.column);
   const position = sql`(${column}, ${id}) ${beyond} (${after.value}::${cast}, ${after.id}::uuid)`;
-  // PostgreSQL prunes no partition by a comparison of rows.
+  // PostgreSQL does not prune partitions by a comparison of rows.
   return sort.partitions === true ? [position, sql`${column} ${beyond}= ${after.value}::${cast}`] : [position];
 }
 

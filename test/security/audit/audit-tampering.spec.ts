@@ -138,7 +138,7 @@ describe('tampering with the audit log', () => {
     expect(await log()).toEqual(before);
   });
 
-  it('removes no event that is younger than 30 days, whatever number of days is asked for (O13)', async () => {
+  it('removes no event younger than 30 days, even if the function is called with fewer days (O13)', async () => {
     await service.rows(`
       insert into events (event_type, actor_type, occurred_at)
       select 'user.exported', 'system', now() - i * interval '1 day'

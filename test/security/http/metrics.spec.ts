@@ -26,11 +26,11 @@ describe('metrics with METRICS_TOKEN', () => {
     expect([status, body.code]).toEqual([401, code]);
   });
 
-  it('rejects an administrator: metrics of all carriers need the token of the operator', async () => {
+  it('rejects the access token of an administrator, because metrics cover all carriers', async () => {
     expect((await service.get('/metrics', { token: service.admin.token })).status).toBe(401);
   });
 
-  it('has a bounded number of series, whatever paths, methods and ids clients send', async () => {
+  it('has a bounded number of series for any paths, methods and ids that clients send', async () => {
     const requests = async (round: number) => {
       for (let request = 0; request < 30; request++) {
         const name = `${round}-${request}-${Math.random()}`;
