@@ -45,6 +45,7 @@ const indexes: Record<string, string> = {
 
 /**
  * Locks the users, so that no older instance changes their activity before the copy is committed.
+ * A user may have one of the two rows: an older instance has noted an activity, but no login.
  * Locks in the order of ids, as all other statements do.
  */
 const userBatch = `
@@ -52,7 +53,12 @@ const userBatch = `
     select user_id, last_seen_at, last_login_at, last_login_ip
     from users
     where user_id > $1
-      and not exists (select from user_seen where user_seen.user_id = users.user_id)
+      and not exists (
+        select
+        from user_seen
+        join user_logins on user_logins.user_id = user_seen.user_id
+        where user_seen.user_id = users.user_id
+      )
     order by user_id
     limit $2
     for no key update

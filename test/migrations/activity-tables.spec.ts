@@ -108,4 +108,17 @@ describe('the migrations to the tables of activity', () => {
       { index: null },
     ]);
   });
+
+  it('copies users whose activity or login an older instance noted before they were copied', async () => {
+    await client.query(`
+      insert into users (user_id, user_type, name, email, carrier_id, status)
+      select gen_random_uuid(), 'carrier', 'noted-' || i, 'noted-' || i || '@example.com', 'c1', 'active'
+      from generate_series(1, 3) i;
+      delete from migrations where name in ('${fill}', '${drop}');
+      truncate user_seen, user_logins;
+      update users set last_seen_at = now() where name = 'noted-1';
+      update users set last_login_at = now(), last_login_ip = '198.51.100.7' where name = 'noted-2'`);
+    await migrate();
+    expect(await differences()).toEqual([]);
+  });
 });
