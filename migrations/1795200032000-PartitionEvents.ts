@@ -116,6 +116,7 @@ const merge = [
  * month of yesterday, in case the clock is set back. Several instances may call it at once.
  * An empty table needs no constraint before ATTACH. ATTACH locks the parent only against other
  * changes of its schema.
+ * Nothing else uses the key of the advisory lock: transactions that grant roles would wait.
  */
 const addMonths = `
   create or replace function events_add_months(ahead integer default 3) returns integer language plpgsql as $$
@@ -131,7 +132,7 @@ const addMonths = `
     name text;
     added integer := 0;
   begin
-    perform pg_advisory_xact_lock(7263006);
+    perform pg_advisory_xact_lock(7263008);
     while month <= last_month loop
       name := 'events_' || to_char(month, 'YYYY_MM');
       if to_regclass(name) is null and (first_end is null or month at time zone 'UTC' >= first_end) then
@@ -168,7 +169,7 @@ const removeExpired = `
     removed bigint;
   begin
     -- Another instance is doing it, or is adding partitions.
-    if not pg_try_advisory_xact_lock(7263006) then return null; end if;
+    if not pg_try_advisory_xact_lock(7263008) then return null; end if;
     select partition_id into old
     from (
       select
@@ -187,7 +188,10 @@ const removeExpired = `
       execute format('drop table %s', old);
       return removed;
     end if;
-    if to_regclass('events_first') is null then return null; end if;
+    -- An operator may have detached the table to keep it.
+    if not exists (select from pg_class where oid = to_regclass('events_first') and relispartition) then
+      return null;
+    end if;
     perform set_config('carrier_identity.expiring', 'on', true);
     delete from events_first
     where (occurred_at, event_id) in (

@@ -4,6 +4,7 @@ import { CursorCodec } from '../../src/common/query/cursor';
 import type { Config } from '../../src/config/config';
 import { migrateDatabase } from '../../src/database/migrate';
 import { EventsRepository } from '../../src/events/events.repository';
+import { RolesRepository } from '../../src/roles/roles.repository';
 import { UsersBulkRepository } from '../../src/users-bulk/users-bulk.repository';
 import { moveEvents, partitions, splitFirstPartition } from '../support/event-months';
 import { explaining } from '../support/plans';
@@ -108,6 +109,23 @@ describe('the partitioned audit log', () => {
     expect(rows[0]?.added).toBe(2);
     await writer.query('rollback');
     await Promise.all([writer.end(), client.end()]);
+  });
+
+  it('adds and removes months while a transaction locks the roles', async () => {
+    const holder = await connect();
+    await holder.query('begin');
+    await new RolesRepository(explaining(holder, [])).lock();
+    const client = await connect();
+    await client.query(`set lock_timeout = '1s'`);
+    const { rows } = await client.query<{ added: number }>('select events_add_months(5) as added');
+    expect(rows[0]?.added).toBe(2);
+    await client.query(`
+      insert into events (event_type, actor_type, occurred_at)
+      values ('user.invited', 'system', now() - interval '100 days')`);
+    const removed = await client.query('select events_remove_expired(50, 10)::integer as removed');
+    expect(removed.rows).toEqual([{ removed: 1 }]);
+    await holder.query('rollback');
+    await Promise.all([holder.end(), client.end()]);
   });
 
   it('stores the transaction of each event, for an export in commit order', async () => {

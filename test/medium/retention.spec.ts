@@ -76,6 +76,15 @@ describe('the retention of events', () => {
     expect((await stored(service)).length).toBeGreaterThan(19);
   });
 
+  it('removes nothing from a table that an operator has detached to keep it', async () => {
+    const old = await addEvent(service, '200 days');
+    await service.rows('alter table events detach partition events_first');
+    await removeOld();
+    expect(await service.rows(`select event_id from events_first where event_type = 'user.invited'`)).toEqual([
+      { event_id: old },
+    ]);
+  });
+
   it('lets writers pass while a long transaction keeps a month from being dropped, and drops it later', async () => {
     await splitFirstPartition(service.sql);
     const before = (await partitions(service.sql)).length;
