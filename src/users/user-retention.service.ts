@@ -21,10 +21,23 @@ export class UserRetention implements OnModuleInit {
     this.jobs.every('27 * * * *', 'purge-deleted-users', () => this.removeOld());
   }
 
-  /** Purges deleted users. Until then, they are listed and can be restored. */
+  /**
+   * Purges deleted users. Until then, they are listed and can be restored.
+   * If a batch fails, purges one user at a time: erasing the events of many active users may take
+   * longer than a statement may, and each attempt would fail again.
+   */
   async removeOld(): Promise<void> {
     const { DELETED_USER_DAYS } = this.config;
     if (DELETED_USER_DAYS === 0) return;
-    await this.retention.remove('users', () => this.purges.purgeOld(DELETED_USER_DAYS, batchMax));
+    let max = batchMax;
+    await this.retention.remove('users', async () => {
+      try {
+        return await this.purges.purgeOld(DELETED_USER_DAYS, max);
+      } catch (error) {
+        if (max === 1) throw error;
+        max = 1;
+        return 0;
+      }
+    });
   }
 }

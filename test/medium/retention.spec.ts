@@ -179,6 +179,21 @@ describe('the retention of users and operations', () => {
     expect(purged).toHaveLength(252);
   });
 
+  it('purges users one by one if a batch fails, for example because their events take too long', async () => {
+    const users = [await deletedUser('100 days'), await deletedUser('100 days')];
+    await rows(`
+      create function only_one() returns trigger language plpgsql as $$
+      begin
+        if (select count(*) from removed) > 1 then raise query_canceled; end if;
+        return null;
+      end $$;
+      create trigger only_one after delete on users referencing old table as removed
+        for each statement execute function only_one()`);
+    await purge();
+    for (const user_id of users) expect(await exists(user_id)).toBe(false);
+    await rows('drop function only_one cascade');
+  });
+
   it('erases the values of a purged user in every month', async () => {
     await splitFirstPartition(service.sql);
     const user_id = await deletedUser('100 days', { first_name: 'Everywhere' });
