@@ -12,7 +12,11 @@ const headers = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Serves the metrics on `METRICS_PORT`, if set, until the process exits. @throws ConfigError */
+/**
+ * Serves the metrics on `METRICS_PORT`, if set, until the process exits. Does not keep the process
+ * running.
+ * @throws ConfigError
+ */
 export async function serveMetricsPort(config: Config, render: () => Promise<string>): Promise<void> {
   const { METRICS_PORT: port, HOST: host } = config;
   if (port === undefined) return;
@@ -34,6 +38,7 @@ async function startMetricsServer(
 ): Promise<void> {
   const server = createServer(limits, (request, response) => void respond(request, response, render));
   server.maxConnections = connectionsMax;
+  server.unref();
   server.listen({ port, host });
   await once(server, 'listening');
 }
@@ -46,7 +51,8 @@ async function respond(
   if (url.split('?')[0] !== '/metrics') return void response.writeHead(404).end();
   if (!methods.includes(method)) return void response.writeHead(405, { allow: methods.join(', ') }).end();
   try {
-    response.writeHead(200, headers).end(await render());
+    const text = await render();
+    response.writeHead(200, headers).end(text);
   } catch {
     response.writeHead(500).end();
   }

@@ -1,3 +1,5 @@
+import type { Config } from '../../src/config/config';
+import { serveMetricsPort } from '../../src/metrics/metrics-server';
 import { freePort } from '../support/built-program';
 import { parseScrape, type Scrape, valuesOf } from '../support/metrics';
 import { appSecret } from '../support/service';
@@ -39,4 +41,12 @@ it.each([
   await service.kill();
   await proxy.cut();
   await database.drop();
+});
+
+it('responds with 500 if the metrics cannot be rendered', async () => {
+  const port = await freePort();
+  const config = { METRICS_PORT: port, HOST: '127.0.0.1' } as Config;
+  await serveMetricsPort(config, () => Promise.reject(new Error('not rendered')));
+  const signal = AbortSignal.timeout(10_000);
+  expect((await fetch(`http://127.0.0.1:${port}/metrics`, { signal })).status).toBe(500);
 });
