@@ -1,8 +1,8 @@
-import cluster from 'node:cluster';
 import { Inject, Injectable } from '@nestjs/common';
 import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { AppError } from '../common/errors/app-error';
 import type { ErrorCode } from '../common/errors/error-codes';
+import { isWorker } from '../common/instance';
 import { addressKey } from '../common/ip';
 import { CONFIG, type Config } from '../config/config';
 
@@ -65,7 +65,7 @@ function createLimit(name: string, points: number, code: ErrorCode): Limit {
     points,
     code,
     here: new RateLimiterMemory(options),
-    shared: cluster.isWorker ? new RateLimiterCluster({ ...options, timeoutMs: primaryTimeoutMs }) : null,
+    shared: isWorker ? new RateLimiterCluster({ ...options, timeoutMs: primaryTimeoutMs }) : null,
   };
 }
 
