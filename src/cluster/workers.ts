@@ -58,6 +58,8 @@ export class Workers implements Serving {
     cluster.schedulingPolicy = cluster.SCHED_RR;
     new RateLimiterClusterMaster();
     this.metrics = new MergedMetrics(config);
+    // A worker that hangs would not notice that this process has ended.
+    process.once('exit', () => this.running().forEach((worker) => worker.process.kill('SIGKILL')));
   }
 
   /** Starts the designated worker before all others, so that a fault is reported once. */
@@ -124,7 +126,10 @@ export class Workers implements Serving {
           resolve(message.served);
         } else this.receive(worker, message);
       });
-      worker.once('disconnect', () => this.catchUps.leave(worker));
+      worker.once('disconnect', () => {
+        this.catchUps.leave(worker);
+        this.metrics.leave(worker);
+      });
       worker.process.once('close', (code, signal) => {
         const reason = fault ?? (signal === null ? `exit code ${code}` : `signal ${signal}`);
         reject(new WorkerFault(fault ?? `Worker ${place.number} ended while it started: ${reason}`));

@@ -7,6 +7,7 @@ import { adminEmail, appSecret, password } from '../support/service';
 import { freePort, runBuilt, type ServiceProcess, startServiceProcess } from '../support/built-program';
 import { isAlive } from '../support/embedded-postgres-sandbox';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { workerPids } from '../support/worker-pids';
 
 jest.setTimeout(180_000);
 
@@ -91,8 +92,7 @@ async function login(agent = agents[0], name = 'administrator'): Promise<string>
 
 /** Process ids of the workers that have listened, the designated worker first. */
 function workers(): number[] {
-  const lines = service.output().match(/^.*"Server listening at .*$/gm) ?? [];
-  return lines.map((line) => Number(/"instance":"[^"]*:(\d+)"/.exec(line)?.[1]));
+  return workerPids(service.output());
 }
 
 /** Kills the worker that listened at this position, and waits for its replacement. */
