@@ -90,11 +90,12 @@ it('is an instance of its own in a worker of another program', async () => {
   const port = await freePort();
   const env = { PATH: process.env['PATH'], ...environment(), PORT: String(port) };
   const child = spawn(process.execPath, [program], { cwd: directory, env });
+  const closed = once(child, 'close');
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   await until(() => child.exitCode !== null || output.includes(' listens on '));
   child.kill('SIGKILL');
-  await once(child, 'close');
+  await closed;
   rmSync(directory, { recursive: true });
   expect(output).toContain(' listens on ');
 });
