@@ -10,8 +10,8 @@ import { SlowStatementLog } from './slow-statement-log';
 
 /** AddJobTitle changes the table that this migration adds to the oldest databases. */
 const beforeAllOthers = 'AddMissingUserSearch1795200020000';
-/** SQLSTATE of a lock timeout. */
-const lockTimeout = '55P03';
+/** SQLSTATEs of a lock timeout and of a deadlock with a request. */
+const lockFaults = ['55P03', '40P01'];
 const attemptsMax = 30;
 /** Statements that take longer are logged. */
 const slowMs = 500;
@@ -88,7 +88,7 @@ function inOrder(pending: Migration[], { migrations }: DataSource): Migration[] 
   return [...pending.filter(isFirst), ...pending.filter((migration) => !isFirst(migration))];
 }
 
-/** Retries work that fails with a lock timeout. */
+/** Retries work that fails because of the lock of another transaction. */
 async function untilUnlocked(name: string, log: StartLog, work: () => Promise<unknown>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -96,7 +96,7 @@ async function untilUnlocked(name: string, log: StartLog, work: () => Promise<un
       return;
     } catch (error) {
       const { code, message } = error as Error & { code?: string };
-      if (code !== lockTimeout || attempt === attemptsMax)
+      if (!lockFaults.includes(code ?? '') || attempt === attemptsMax)
         throw new DatabaseFault(`${name} failed: ${message}`, { cause: error });
       log.warn(`${name} waits for a lock of another transaction, attempt ${attempt} of ${attemptsMax}`);
     }
