@@ -1,11 +1,13 @@
 import { Client } from 'pg';
 import { AppError } from '../common/errors/app-error';
 import { markDriverFault } from '../common/errors/database-error';
-import { shareOf } from '../common/instance';
 import type { SqlFragment } from '../common/query/sql';
 
-/** Maximum number of open snapshots per instance. Their connections are not part of the pool. */
-const openMax = shareOf(2);
+/**
+ * Maximum number of open snapshots per process. Their connections are not part of the pool. Workers
+ * do not divide it: with one snapshot per worker, an actor could occupy all of them.
+ */
+const openMax = 2;
 const retryAfterSeconds = 5;
 /** Holders of the open snapshots. One each, so that no actor can occupy all of them. */
 const holders = new Set<string>();
