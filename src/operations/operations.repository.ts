@@ -135,10 +135,17 @@ export class OperationsRepository {
   }
 
   /**
-   * Locks an operation until the transaction ends. While another process holds the lock, `skip`
-   * returns null, and `wait` waits for the end of its batch.
+   * Locks an operation until the transaction ends. While another process holds the lock or waits for
+   * it, `skip` returns null, and `wait` waits for the end of its batch.
    */
   async lock(operation_id: string, others: 'skip' | 'wait'): Promise<OperationRecord | null> {
+    // Row locks have no queue: without the advisory lock, the next batch could overtake a cancel.
+    const turn = await this.database.run<{ locked: boolean }>(
+      others === 'skip'
+        ? sql`select pg_try_advisory_xact_lock(hashtextextended(${operation_id}, 0)) as locked`
+        : sql`select pg_advisory_xact_lock(hashtextextended(${operation_id}, 0)), true as locked`,
+    );
+    if (turn[0]?.locked !== true) return null;
     const [row] = await this.database.run<OperationRecord>(sql`
       select ${operationColumns}
       from operations

@@ -113,8 +113,7 @@ export class OperationsService {
   @Transactional()
   async accept(actor: Actor, operation_id: string, total: number | null = null): Promise<OperationResponse> {
     const operation = await this.begin(actor, operation_id, total);
-    const queue = queueOf(operation.kind);
-    await this.jobs.enqueue(operationJob, { lane: queue }, `${operationJob}:${queue}`);
+    await this.continueQueueOf(operation.kind);
     return operation;
   }
 
@@ -202,6 +201,7 @@ export class OperationsService {
     if (operation?.finished_at === null) {
       await this.operations.finish(operation_id, 'canceled', null);
       await this.events.record(actor, 'operation.canceled', { type: 'operation', id: operation_id, operation_id });
+      await this.continueQueueOf(operation.kind);
     }
     return this.get(actor, operation_id);
   }
@@ -227,6 +227,12 @@ export class OperationsService {
     const times = await this.operations.findTimes(operation_id);
     if (times === null) throw new AppError('operation.not_undoable');
     return times;
+  }
+
+  /** Enqueues the job of the queue: it ends when it meets an operation that is locked. */
+  private async continueQueueOf(kind: OperationKind): Promise<void> {
+    const queue = queueOf(kind);
+    await this.jobs.enqueue(operationJob, { lane: queue }, `${operationJob}:${queue}`);
   }
 
   /** Removes values of purged users from the filters of operations. */
