@@ -22,6 +22,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -31,11 +33,18 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor,
   sessions.session_id,
   sessions.created_at as session_created_at,
   sessions.last_seen_at as session_last_seen_at,
   sessions.expires_at as session_expires_at,
+  coalesce(sessions.auth_time, sessions.created_at) as session_auth_time,
+  sessions.amr as session_amr,
   host(sessions.ip) as session_ip,
   sessions.user_agent as session_user_agent,
   array(
@@ -79,6 +88,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -88,7 +99,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor,
   array(
     select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
   ) as permissions,

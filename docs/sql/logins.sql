@@ -22,6 +22,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -31,7 +33,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor,
   case
     when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
     then credentials.password_hash
@@ -66,6 +73,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -75,7 +84,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor,
   case
     when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
     then credentials.password_hash
@@ -110,6 +124,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -119,7 +135,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor,
   case
     when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
     then credentials.password_hash
@@ -196,6 +217,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -205,7 +228,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from (
   select * from unlocked
   union all

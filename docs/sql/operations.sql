@@ -92,6 +92,7 @@ from operations
 where operation_id = $1::uuid;
 
 -- lock(operation_id, 'skip')
+select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked;
 select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
@@ -104,6 +105,7 @@ where operation_id = $1::uuid
 for update skip locked;
 
 -- lock(operation_id, 'wait')
+select pg_advisory_xact_lock(hashtextextended($1, 0)), true as locked;
 select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,

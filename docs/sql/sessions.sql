@@ -18,7 +18,7 @@ returning expires_at;
 -- find(other_id, { scope: limited, others: true })
 select
   sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
-  sessions.created_at, sessions.last_seen_at, sessions.expires_at,
+  sessions.created_at, sessions.last_seen_at, sessions.expires_at, coalesce(sessions.auth_time, sessions.created_at) as auth_time, sessions.amr,
   host(sessions.ip) as ip, sessions.user_agent,
   (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by
 from sessions
@@ -32,7 +32,7 @@ where sessions.session_id = $1::uuid and (
 -- find(other_id, { scope: limited, others: false })
 select
   sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
-  sessions.created_at, sessions.last_seen_at, sessions.expires_at,
+  sessions.created_at, sessions.last_seen_at, sessions.expires_at, coalesce(sessions.auth_time, sessions.created_at) as auth_time, sessions.amr,
   host(sessions.ip) as ip, sessions.user_agent,
   (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by
 from sessions
@@ -43,7 +43,7 @@ where sessions.session_id = $1::uuid and session_search.user_id = $2::uuid and s
 -- list({ scope: administrator, others: true }, {}, user_id)
 select
   sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
-  sessions.created_at, sessions.last_seen_at, sessions.expires_at,
+  sessions.created_at, sessions.last_seen_at, sessions.expires_at, coalesce(sessions.auth_time, sessions.created_at) as auth_time, sessions.amr,
   host(sessions.ip) as ip, sessions.user_agent,
   (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by,
   (session_search.created_at)::text as cursor_value
@@ -58,7 +58,7 @@ limit 51;
 explain (format json)
 select
   sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
-  sessions.created_at, sessions.last_seen_at, sessions.expires_at,
+  sessions.created_at, sessions.last_seen_at, sessions.expires_at, coalesce(sessions.auth_time, sessions.created_at) as auth_time, sessions.amr,
   host(sessions.ip) as ip, sessions.user_agent,
   (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by
 from sessions
@@ -72,7 +72,7 @@ where (
   and (session_search.carrier_id = $3::text);
 select
   sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
-  sessions.created_at, sessions.last_seen_at, sessions.expires_at,
+  sessions.created_at, sessions.last_seen_at, sessions.expires_at, coalesce(sessions.auth_time, sessions.created_at) as auth_time, sessions.amr,
   host(sessions.ip) as ip, sessions.user_agent,
   (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by,
   (session_search.created_at)::text as cursor_value

@@ -22,6 +22,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -31,7 +33,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -60,6 +67,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -69,7 +78,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -101,6 +115,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -110,7 +126,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -139,6 +160,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -148,7 +171,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -179,6 +207,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -188,7 +218,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -220,6 +255,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -229,7 +266,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -261,6 +303,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -270,7 +314,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -302,6 +351,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -311,7 +362,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor,
   cursor_value
 from (
   select
@@ -358,6 +414,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -367,7 +425,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor,
   cursor_value
 from (
   select
@@ -416,6 +479,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -425,7 +490,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor,
   cursor_value
 from (
   select
@@ -481,6 +551,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -490,7 +562,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -627,6 +704,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -636,7 +715,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from written users
 left join user_logins on user_logins.user_id = users.user_id
 left join user_seen on user_seen.user_id = users.user_id;
@@ -1365,6 +1449,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -1374,7 +1460,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from written users
 left join user_logins on user_logins.user_id = users.user_id
 left join user_seen on user_seen.user_id = users.user_id;
@@ -1420,6 +1511,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -1429,7 +1522,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from written users
 left join user_logins on user_logins.user_id = users.user_id
 left join user_seen on user_seen.user_id = users.user_id;
@@ -1469,6 +1567,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -1478,7 +1578,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from written users
 left join user_logins on user_logins.user_id = users.user_id
 left join user_seen on user_seen.user_id = users.user_id;
@@ -1515,6 +1620,8 @@ select
   users.allowed_ips,
   users.attributes,
   users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
   users.created_at,
   users.created_by,
   users.updated_at,
@@ -1524,7 +1631,12 @@ select
   users.password_changed_at,
   users.locked_until,
   users.deleted_at,
-  users.version, coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor
 from written users
 left join user_logins on user_logins.user_id = users.user_id
 left join user_seen on user_seen.user_id = users.user_id;

@@ -10,6 +10,9 @@ export interface Caller {
 /** The two kinds of users. */
 export type UserType = 'system' | 'carrier';
 
+/** The kinds of second factors. Recovery codes are not a factor. */
+export type FactorKind = 'totp' | 'passkey';
+
 /**
  * The acting user or API key, with the rights that the database holds at this moment. The claims of
  * the token do not matter (OWASP ASVS 8.3.2).

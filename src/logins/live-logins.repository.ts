@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { rawSql, sql } from '../common/query/sql';
 import { Database } from '../database/database';
 import { noteActivitySql, noteAfter } from '../sessions/session-activity.sql';
-import { liveSession } from '../sessions/session-list.sql';
+import { authTime, liveSession } from '../sessions/session-list.sql';
 import { lockSeenSql, noteSeenSql, userColumns, userJoins } from '../users/users.sql';
 import type { UserRecord } from '../users/users.dto';
 
@@ -19,6 +19,8 @@ export interface LiveLoginRecord extends ActingRecord {
   session_created_at: Date;
   session_last_seen_at: Date;
   session_expires_at: Date;
+  session_auth_time: Date;
+  session_amr: string[];
   session_ip: string | null;
   session_user_agent: string | null;
   /** milliseconds until the session expires without activity, by the clock of the database */
@@ -61,6 +63,8 @@ export class LiveLoginsRepository {
         sessions.created_at as session_created_at,
         sessions.last_seen_at as session_last_seen_at,
         sessions.expires_at as session_expires_at,
+        ${authTime} as session_auth_time,
+        sessions.amr as session_amr,
         host(sessions.ip) as session_ip,
         sessions.user_agent as session_user_agent,
         ${rights},

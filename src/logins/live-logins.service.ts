@@ -162,10 +162,11 @@ function sessionOf(login: LiveLoginRecord): SessionResponse {
     last_seen_at: login.session_last_seen_at,
     expires_at: login.session_expires_at,
   };
+  const authentication = { auth_time: login.session_auth_time, amr: login.session_amr };
   const origin = { ip: login.session_ip, user_agent: login.session_user_agent };
   const state = { active: true, ended_at: null, ended_reason: null, ended_by: null };
   return toSessionResponse(
-    { session_id, user_id, user_type, name, carrier_id, ...times, ...origin, ...state },
+    { session_id, user_id, user_type, name, carrier_id, ...times, ...authentication, ...origin, ...state },
     session_id,
   );
 }

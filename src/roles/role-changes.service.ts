@@ -24,7 +24,15 @@ export class RoleChangesService {
   async create(actor: Actor, request: CreateRoleRequest): Promise<RoleResponse> {
     const known = await this.lockAll();
     const role = merged(
-      { name: request.name, description: '', user_types: [], permissions: [], may_grant: [], built_in: false },
+      {
+        name: request.name,
+        description: '',
+        user_types: [],
+        permissions: [],
+        may_grant: [],
+        second_factor_required_from: null,
+        built_in: false,
+      },
       request,
     );
     const all = [...known, role];

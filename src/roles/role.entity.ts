@@ -11,5 +11,7 @@ export class RoleEntity {
   @Column('text', { array: true }) user_types!: UserType[];
   @Column('text', { array: true }) permissions!: string[];
   @Column('text', { array: true, default: () => `'{}'` }) may_grant!: string[];
+  /** time from which users with the role need a second factor; null = not required */
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) second_factor_required_from!: Date | null;
   @Column('boolean', { default: false }) built_in!: boolean;
 }

@@ -10,6 +10,9 @@ import { sessionList, type SessionReach } from './session-list';
  */
 export const liveSession = rawSql('(sessions.ended_at is null and sessions.expires_at > now())');
 
+/** Renders when the user of a session authenticated. */
+export const authTime = rawSql('coalesce(sessions.auth_time, sessions.created_at)');
+
 /** Renders whether a session expired without being ended. */
 const expiredSession = rawSql('(sessions.ended_at is null and sessions.expires_at <= now())');
 

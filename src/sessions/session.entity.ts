@@ -12,6 +12,7 @@ export const endedReasons = [
   'ip_not_allowed',
   'user_disabled',
   'user_deleted',
+  'factors_changed',
 ] as const;
 /** Reason why a session ended. */
 export type EndedReason = (typeof endedReasons)[number];
@@ -21,7 +22,7 @@ export type EndedReason = (typeof endedReasons)[number];
 @Check(
   'sessions_ended_reason_check',
   "ended_reason in ('logout', 'revoked', 'expired', 'replaced', 'token_reuse', 'password_changed', " +
-    "'ip_not_allowed', 'user_disabled', 'user_deleted')",
+    "'ip_not_allowed', 'user_disabled', 'user_deleted', 'factors_changed')",
 )
 @Index('sessions_user_id_idx', ['user_id', 'ended_at', 'expires_at'])
 @Index('sessions_last_seen_at_idx', ['last_seen_at', 'session_id'])

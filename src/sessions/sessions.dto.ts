@@ -24,6 +24,13 @@ export class SessionResponse {
   last_seen_at!: Date;
   /** expiry without activity; activity postpones it up to the maximum age of a session */
   expires_at!: Date;
+  /** last time the user authenticated: the login or a reauthentication */
+  auth_time!: Date;
+  /**
+   * methods of the authentication (RFC 8176): `pwd`, `otp`, `hwk` or `swk` with `user`, and `mfa`
+   * after two factors
+   */
+  amr!: string[];
   /** address of the login */
   ip!: string | null;
   /** user agent of the login, at most 512 characters */
@@ -68,9 +75,10 @@ export class EndedSessionsResponse {
 /** Columns of a session as listed, with the name of the user. */
 export type SessionRecord = Omit<
   SessionEntity,
-  'refresh_token_hash' | 'previous_refresh_token_hash' | 'refreshed_at' | 'absolute_expires_at' | 'amr' | 'auth_time'
+  'refresh_token_hash' | 'previous_refresh_token_hash' | 'refreshed_at' | 'absolute_expires_at' | 'auth_time'
 > & {
   name: string;
+  auth_time: Date;
   active: boolean;
 };
 
@@ -88,6 +96,8 @@ export function toSessionResponse<Time = Date>(
     created_at,
     last_seen_at,
     expires_at,
+    auth_time,
+    amr,
     ip,
     user_agent,
     active,
@@ -107,6 +117,8 @@ export function toSessionResponse<Time = Date>(
     created_at,
     last_seen_at,
     expires_at,
+    auth_time,
+    amr,
     ip,
     user_agent,
     ...partsOf(user_agent),

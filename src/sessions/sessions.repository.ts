@@ -9,12 +9,12 @@ import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import type { SessionEntity } from './session.entity';
 import { sessionList, type SessionReach } from './session-list';
-import { liveSession, reachableSession, sessionListSql } from './session-list.sql';
+import { authTime, liveSession, reachableSession, sessionListSql } from './session-list.sql';
 import type { SessionRecord } from './sessions.dto';
 
 const columns = sql`
   sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
-  sessions.created_at, sessions.last_seen_at, sessions.expires_at,
+  sessions.created_at, sessions.last_seen_at, sessions.expires_at, ${authTime} as auth_time, sessions.amr,
   host(sessions.ip) as ip, sessions.user_agent,
   ${liveSession} as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by`;
 

@@ -128,6 +128,8 @@ export const userFields = {
     bulk_changeable: true,
     cell: 'boolean',
   },
+  second_factors: { type: 'text[]' },
+  second_factor_required_from: { type: 'timestamptz' },
   created_at: { type: 'timestamptz', cell: 'time' },
   created_by: { type: 'uuid' },
   updated_at: { type: 'timestamptz' },

@@ -1,5 +1,5 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { UserType } from '../access/actor';
+import type { FactorKind, UserType } from '../access/actor';
 
 /** States of a user: without a password, able to log in, and barred from logging in. */
 export const userStatuses = ['invited', 'active', 'disabled'] as const;
@@ -32,6 +32,7 @@ export type UserStatus = (typeof userStatuses)[number];
 @Index('users_attributes_idx', { synchronize: false })
 @Index('users_deleted_at_idx', { synchronize: false })
 @Index('users_purge_idx', { synchronize: false })
+@Index('users_second_factors_idx', { synchronize: false })
 export class UserEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'users_pkey' }) user_id!: string;
   @Column('text') user_type!: UserType;
@@ -52,6 +53,10 @@ export class UserEntity {
   @Column('cidr', { array: true, default: () => `'{}'` }) allowed_ips!: string[];
   @Column('jsonb', { default: () => `'{}'` }) attributes!: Record<string, unknown>;
   @Column('boolean', { default: false }) must_change_password!: boolean;
+  /** kinds of the confirmed second factors; a trigger copies them from `second_factors` */
+  @Column('text', { array: true, default: () => `'{}'` }) second_factors!: FactorKind[];
+  /** time from which the user needs a second factor; null = as the roles require */
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) second_factor_required_from!: Date | null;
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;
   @Column('uuid', { nullable: true }) created_by!: string | null;
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) updated_at!: Date;

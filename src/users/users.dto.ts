@@ -1,5 +1,5 @@
 import { IntersectionType, PickType } from '@nestjs/swagger';
-import type { UserType } from '../access/actor';
+import type { FactorKind, UserType } from '../access/actor';
 import { roleForm } from '../access/grant';
 import { BooleanField, EmailField, JsonObjectField, TextField, TextListField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
@@ -166,6 +166,12 @@ export class UserResponse {
   must_change_password!: boolean;
   /** whether the user was seen within the last 5 minutes */
   online!: boolean;
+  /** kinds of the confirmed second factors, `totp` or `passkey`, one item per factor */
+  second_factors!: FactorKind[];
+  /** time from which the user needs a second factor; null = as the roles require */
+  second_factor_required_from!: Date | null;
+  /** whether a second factor is required now and none is enrolled */
+  must_enroll_second_factor!: boolean;
   /** time of creation, RFC 3339 in UTC */
   created_at!: Date;
   /** user or API key that created the user; null = the service */
@@ -204,7 +210,7 @@ export class UserListResponse extends PageResponse {
 }
 
 /** A row of `users` with its computed columns. */
-export type UserRecord = UserEntity & { online: boolean };
+export type UserRecord = UserEntity & { online: boolean; must_enroll_second_factor: boolean };
 
 /** Returns the public form of a user: an allow-list of columns (OWASP API3:2023). */
 export function toUserResponse<Time = Date>(user: Timed<UserRecord, Time>): Timed<UserResponse, Time> {
@@ -230,6 +236,9 @@ export function toUserResponse<Time = Date>(user: Timed<UserRecord, Time>): Time
     attributes: user.attributes,
     must_change_password: user.must_change_password,
     online: user.online,
+    second_factors: user.second_factors,
+    second_factor_required_from: user.second_factor_required_from,
+    must_enroll_second_factor: user.must_enroll_second_factor,
     created_at: user.created_at,
     created_by: user.created_by,
     updated_at: user.updated_at,

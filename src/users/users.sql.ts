@@ -16,9 +16,17 @@ const storedColumns = Object.entries(userFields).map(([name, { type }]) =>
   rawSql(type === 'inet' ? `host(${userColumn(name)}) as ${name}` : userColumn(name)),
 );
 
+/** Whether a second factor is required and missing. The few roles are read once per statement. */
+const mustEnrollSql = rawSql(`(users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  ))`);
+
 /** Renders the columns of a `UserRecord`. Needs `users`, `user_logins` and `user_seen`. */
 export const userColumns = sql`
-  ${joinSql(storedColumns, ',\n  ')}, coalesce(${onlineSql(true)}, false) as online`;
+  ${joinSql(storedColumns, ',\n  ')},
+  coalesce(${onlineSql(true)}, false) as online,
+  ${mustEnrollSql} as must_enroll_second_factor`;
 
 /** Joins that `userColumns` needs beside `users`. */
 export const userJoins = rawSql(Object.values(activityJoins).join('\n      '));

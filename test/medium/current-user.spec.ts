@@ -24,6 +24,8 @@ const otherValues: Record<Exclude<keyof UserEntity, 'user_id'>, string> = {
   allowed_ips: `'{192.0.2.0/24}'`,
   attributes: `'{"tier": "gold"}'`,
   must_change_password: 'true',
+  second_factors: `'{totp}'`,
+  second_factor_required_from: `'2099-01-01'`,
   created_at: `'2020-01-01'`,
   created_by: 'user_id',
   updated_at: `'2020-01-01'`,

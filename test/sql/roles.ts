@@ -7,6 +7,7 @@ const role = named('role', {
   user_types: ['carrier' as const],
   permissions: ['tour:plan'],
   may_grant: [],
+  second_factor_required_from: null,
   built_in: false,
 });
 
