@@ -39,6 +39,8 @@ const examples: Record<string, unknown> = {
   may_grant: ['carrier_user'],
   description: 'Helps users of all carriers',
   allowed_ips: ['203.0.113.0/24'],
+  second_factors: ['totp'],
+  amr: ['pwd', 'otp', 'mfa'],
   attributes: { tier: 'gold' },
   last_login_ip: '203.0.113.7',
   last_used_ip: '203.0.113.7',

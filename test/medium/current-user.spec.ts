@@ -93,7 +93,7 @@ describe('the current user in memory', () => {
     expect(kept).toEqual(mayBeOld);
     const { body } = await current();
     expect(Object.keys(body).sort()).toEqual(
-      [...columns.map(([column]) => column), 'user_id', 'online', 'permissions'].sort(),
+      [...columns.map(([column]) => column), 'user_id', 'online', 'must_enroll_second_factor', 'permissions'].sort(),
     );
     await expect(
       service.rows('update users set user_id = gen_random_uuid() where user_id = $1', [login.user_id]),

@@ -49,6 +49,7 @@ describe('the table of user fields', () => {
   it('names the fields without personal values', () => {
     expect(fields.filter(([, { personal }]) => personal !== true).map(([name]) => name)).toEqual([
       ...['user_id', 'user_type', 'carrier_id', 'carrier_scope', 'roles', 'status', 'must_change_password'],
+      ...['second_factors', 'second_factor_required_from'],
       ...['created_at', 'created_by', 'updated_at', 'deleted_at', 'version'],
     ]);
   });

@@ -1,4 +1,4 @@
-import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn, Unique } from 'typeorm';
 import type { FactorKind } from '../../access/actor';
 
 /**
@@ -15,7 +15,7 @@ import type { FactorKind } from '../../access/actor';
         and confirmed_at is not null
       )`,
 )
-@Index('second_factors_credential_id_key', ['credential_id'], { unique: true })
+@Unique('second_factors_credential_id_key', ['credential_id'])
 @Index('second_factors_user_id_idx', ['user_id'])
 @Index('second_factors_unconfirmed_idx', ['created_at'], { where: 'confirmed_at is null' })
 export class SecondFactorEntity {
