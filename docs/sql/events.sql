@@ -170,11 +170,11 @@ where true
 order by events.occurred_at desc, events.event_id desc
 limit $4;
 
--- eraseUsers([ user_id ])
+-- eraseUsers([ user_id ], null)
 select set_config('carrier_identity.erasing', 'on', true);
 update events
 set ip = null
-where
+where true and ip is not null and (
   (actor_type = 'user' and actor_id = any($1::uuid[]))
   or (
     actor_id is null
@@ -191,7 +191,8 @@ where
       ))
       else target_type in ('user', 'login') and target_id = any($5::uuid[])
     end
-  );
+  )
+);
 update events
 set
   changes = (
@@ -200,11 +201,12 @@ set
     where event_type || '/' || key = any($1::text[])
   ),
   target_version = null
-where target_id = any($2::uuid[] || array(
-  select session_id
-  from sessions
-  where user_id = any($3::uuid[])
-))
+where true
+  and target_id = any($2::uuid[] || array(
+    select session_id
+    from sessions
+    where user_id = any($3::uuid[])
+  ))
   and case
     when target_type = 'session' then target_id = any(array(
       select session_id
@@ -212,8 +214,79 @@ where target_id = any($2::uuid[] || array(
       where user_id = any($4::uuid[])
     ))
     else target_type in ('user', 'login') and target_id = any($5::uuid[])
-  end;
+  end
+  and (
+    target_version is not null
+    or exists (
+      select
+      from jsonb_each(changes)
+      where not event_type || '/' || key = any($6::text[])
+    )
+  );
 select set_config('carrier_identity.erasing', 'off', true);
+
+-- eraseUsers([ user_id ], { from: 1970-01-01T00:00:00.000Z, until: 1970-01-01T00:00:00.001Z })
+select set_config('carrier_identity.erasing', 'on', true);
+update events
+set ip = null
+where occurred_at >= $1::timestamptz and occurred_at < $2::timestamptz and ip is not null and (
+  (actor_type = 'user' and actor_id = any($3::uuid[]))
+  or (
+    actor_id is null
+    and target_id = any($4::uuid[] || array(
+      select session_id
+      from sessions
+      where user_id = any($5::uuid[])
+    ))
+    and case
+      when target_type = 'session' then target_id = any(array(
+        select session_id
+        from sessions
+        where user_id = any($6::uuid[])
+      ))
+      else target_type in ('user', 'login') and target_id = any($7::uuid[])
+    end
+  )
+);
+update events
+set
+  changes = (
+    select coalesce(jsonb_object_agg(key, value), '{}')
+    from jsonb_each(changes)
+    where event_type || '/' || key = any($1::text[])
+  ),
+  target_version = null
+where occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
+  and target_id = any($4::uuid[] || array(
+    select session_id
+    from sessions
+    where user_id = any($5::uuid[])
+  ))
+  and case
+    when target_type = 'session' then target_id = any(array(
+      select session_id
+      from sessions
+      where user_id = any($6::uuid[])
+    ))
+    else target_type in ('user', 'login') and target_id = any($7::uuid[])
+  end
+  and (
+    target_version is not null
+    or exists (
+      select
+      from jsonb_each(changes)
+      where not event_type || '/' || key = any($8::text[])
+    )
+  );
+select set_config('carrier_identity.erasing', 'off', true);
+
+-- listMonths()
+select month as from, month + interval '1 month' as until
+from generate_series(
+  (select date_trunc('month', min(occurred_at)) from events),
+  now(),
+  interval '1 month'
+) as month;
 
 -- addMonths()
 select events_add_months();

@@ -21,6 +21,13 @@ const columns = rawSql(`
   events.target_type, events.target_id, events.carrier_id, events.operation_id, events.session_id,
   host(events.ip) as ip, events.request_id, events.changes`);
 
+/** A month of the audit log. */
+export interface EventMonth {
+  from: Date;
+  /** beginning of the next month */
+  until: Date;
+}
+
 /** The target of a single event. */
 export interface NewEventTarget {
   id: string | null;
@@ -74,9 +81,14 @@ export class EventsRepository {
    * Erases the data that identifies or describes users from the log, before they are purged.
    * Ids, event types, times and the keys that the catalogue declares impersonal stay. The addresses
    * of other actors stay too. Call it before the sessions of the users are deleted.
+   * @param month part of the log; null = the whole log
    */
-  async eraseUsers(user_ids: string[]): Promise<void> {
+  async eraseUsers(user_ids: string[], month: EventMonth | null): Promise<void> {
     const { run } = this.database;
+    const within =
+      month === null
+        ? rawSql('true')
+        : sql`occurred_at >= ${month.from}::timestamptz and occurred_at < ${month.until}::timestamptz`;
     const session_ids = sql`array(
       select session_id
       from sessions
@@ -89,27 +101,49 @@ export class EventsRepository {
         when target_type = 'session' then target_id = any(${session_ids})
         else target_type in ('user', 'login') and target_id = any(${user_ids}::uuid[])
       end`;
+    const isImpersonal = sql`event_type || '/' || key = any(${impersonalKeys()}::text[])`;
     await run(sql`select set_config('carrier_identity.erasing', 'on', true)`);
     await run(sql`
       update events
       set ip = null
-      where
+      where ${within} and ip is not null and (
         (actor_type = 'user' and actor_id = any(${user_ids}::uuid[]))
         or (
           actor_id is null
           and ${isAboutUsers}
-        )`);
+        )
+      )`);
     await run(sql`
       update events
       set
         changes = (
           select coalesce(jsonb_object_agg(key, value), '{}')
           from jsonb_each(changes)
-          where event_type || '/' || key = any(${impersonalKeys()}::text[])
+          where ${isImpersonal}
         ),
         target_version = null
-      where ${isAboutUsers}`);
+      where ${within}
+        and ${isAboutUsers}
+        and (
+          target_version is not null
+          or exists (
+            select
+            from jsonb_each(changes)
+            where not ${isImpersonal}
+          )
+        )`);
     await run(sql`select set_config('carrier_identity.erasing', 'off', true)`);
+  }
+
+  /** Returns the months from the first event until now. */
+  listMonths(): Promise<EventMonth[]> {
+    return this.database.run<EventMonth>(sql`
+      select month as from, month + interval '1 month' as until
+      from generate_series(
+        (select date_trunc('month', min(occurred_at)) from events),
+        now(),
+        interval '1 month'
+      ) as month`);
   }
 
   /**

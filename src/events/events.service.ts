@@ -6,11 +6,12 @@ import type { Answered } from '../common/times';
 import { type EventResponse, toEventResponse } from './audit.dto';
 import { eventBase } from './event-base';
 import type { ChangesOf, EventType, TargetOf } from './event-catalogue';
-import { EventsRepository } from './events.repository';
+import { type EventMonth, EventsRepository } from './events.repository';
 
 export { eventBase, type EventBase } from './event-base';
 export type { ChangesOf, EventType } from './event-catalogue';
 export type { Changes } from './event.entity';
+export type { EventMonth } from './events.repository';
 
 /** The target of an event. */
 export interface EventTarget<Type extends EventType> {
@@ -59,8 +60,13 @@ export class EventsService {
     return { ...page, items: page.items.map(toEventResponse) };
   }
 
-  /** Erases the values of purged users from the audit log. */
-  async eraseUsers(user_ids: string[]): Promise<void> {
-    await this.events.eraseUsers(user_ids);
+  /** Returns the months of the audit log. */
+  listMonths(): Promise<EventMonth[]> {
+    return this.events.listMonths();
+  }
+
+  /** Erases the values of purged users from the audit log. @param month null = the whole log */
+  async eraseUsers(user_ids: string[], month: EventMonth | null = null): Promise<void> {
+    await this.events.eraseUsers(user_ids, month);
   }
 }

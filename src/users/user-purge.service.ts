@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, systemActor } from '../access/actor';
 import { LoginAttemptsService } from '../credentials/login-attempts.service';
-import { EventsService } from '../events/events.service';
+import { type EventMonth, EventsService } from '../events/events.service';
 import { IdempotencyService } from '../idempotency/idempotency.service';
 import { OperationsService } from '../operations/operations.service';
 import { userFieldsWith } from './user-fields';
@@ -57,6 +57,20 @@ export class UserPurgeService {
     if (user_ids.length === 0) return null;
     await this.purge(systemActor, user_ids);
     return user_ids.length;
+  }
+
+  /**
+   * Erases the user with the oldest such deletion from the audit log, one month in each
+   * transaction. The purge then has little left to erase.
+   */
+  async eraseOldest(days: number): Promise<void> {
+    for (const month of await this.events.listMonths()) await this.eraseMonth(days, month);
+  }
+
+  @Transactional()
+  private async eraseMonth(days: number, month: EventMonth): Promise<void> {
+    const user_ids = await this.users.lockDeleted(days, 1);
+    if (user_ids.length > 0) await this.events.eraseUsers(user_ids, month);
   }
 }
 

@@ -23,18 +23,26 @@ export class UserRetention implements OnModuleInit {
 
   /**
    * Purges deleted users. Until then, they are listed and can be restored.
-   * If a batch fails, purges one user at a time: erasing the events of many active users may take
-   * longer than a statement may, and each attempt would fail again.
+   * Erasing the events of active users may take longer than a statement may, and each attempt would
+   * fail again. After a failed batch, purges one user at a time. If that fails too, first erases
+   * the events of the user month by month.
    */
   async removeOld(): Promise<void> {
     const { DELETED_USER_DAYS } = this.config;
     if (DELETED_USER_DAYS === 0) return;
     let max = batchMax;
+    let isDivided = false;
     await this.retention.remove('users', async () => {
       try {
-        return await this.purges.purgeOld(DELETED_USER_DAYS, max);
+        const purged = await this.purges.purgeOld(DELETED_USER_DAYS, max);
+        isDivided = false;
+        return purged;
       } catch (error) {
-        if (max === 1) throw error;
+        if (isDivided) throw error;
+        if (max === 1) {
+          isDivided = true;
+          await this.purges.eraseOldest(DELETED_USER_DAYS);
+        }
         max = 1;
         return 0;
       }

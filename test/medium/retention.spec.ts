@@ -210,6 +210,29 @@ describe('the retention of users and operations', () => {
     expect(await rows('select 1 from events where target_id = $1', [user_id])).toHaveLength(16);
   });
 
+  it('erases a user month by month if the events take too long at once', async () => {
+    const user_id = await deletedUser('100 days', { first_name: 'Everywhere' });
+    await rows(
+      `insert into events (event_type, actor_type, target_type, target_id, occurred_at, ip, changes)
+       select 'user.changed', 'user', 'user', $1, now() - i * interval '31 days', '192.0.2.9',
+         '{"first_name": {"before": "Everywhere", "after": "Grace"}}'
+       from generate_series(0, 12) i`,
+      [user_id],
+    );
+    await rows(`
+      create function only_three() returns trigger language plpgsql as $$
+      begin
+        if (select count(*) from erased) > 3 then raise query_canceled; end if;
+        return null;
+      end $$;
+      create trigger only_three after update on events referencing new table as erased
+        for each statement execute function only_three()`);
+    await purge();
+    await rows('drop function only_three cascade');
+    expect(await exists(user_id)).toBe(false);
+    expect(JSON.stringify(await rows('select * from events'))).not.toMatch(/Everywhere|Grace/);
+  });
+
   it('removes operations at their age and not earlier, with their skipped rows', async () => {
     const add = async (finished: string | null, status = 'done') => {
       const [row] = await rows<{ operation_id: string }>(

@@ -13,7 +13,11 @@ export const events = sqlExamples(EventsRepository, {
     [limited, { ip: '192.0.2.0/24', occurred_at_gt: '2026-11-01T00:00:00Z', count: 'exact' }],
     [administrator, { event_id: '01a2035f-8a2f-7897-9812-3de3119431c7', count: 'none' }],
   ],
-  eraseUsers: [[[user_id]]],
+  eraseUsers: [
+    [[user_id], null],
+    [[user_id], { from: new Date(0), until: new Date(1) }],
+  ],
+  listMonths: [[]],
   addMonths: [[]],
   removeOld: [[400, 5_000]],
 });
