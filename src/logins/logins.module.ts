@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ApiKeysModule } from '../api-keys/api-keys.module';
 import { CredentialsModule } from '../credentials/credentials.module';
+import { FactorsModule } from '../credentials/factors/factors.module';
 import { EventsModule } from '../events/events.module';
 import { SessionsModule } from '../sessions/sessions.module';
 import { UsersModule } from '../users/users.module';
@@ -15,7 +16,7 @@ import { RememberedActorsService } from './remembered-actors.service';
 
 /** Logs users in, and keeps live logins in memory. */
 @Module({
-  imports: [ApiKeysModule, CredentialsModule, EventsModule, SessionsModule, UsersModule],
+  imports: [ApiKeysModule, CredentialsModule, EventsModule, FactorsModule, SessionsModule, UsersModule],
   controllers: [CurrentUserController],
   providers: [
     ActivityNotes,

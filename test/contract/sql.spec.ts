@@ -15,6 +15,7 @@ import {
 import { apiKeys } from '../sql/api-keys';
 import { credentials } from '../sql/credentials';
 import { events } from '../sql/events';
+import { factors } from '../sql/factors';
 import { hashCosts } from '../sql/hash-costs';
 import { health } from '../sql/health';
 import { idempotency } from '../sql/idempotency';
@@ -43,6 +44,7 @@ const all = [
   apiKeys,
   credentials,
   events,
+  factors,
   hashCosts,
   health,
   idempotency,
