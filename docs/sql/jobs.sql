@@ -28,6 +28,11 @@ cross join graphile_worker.add_jobs(batch.specs);
 select count(graphile_worker.remove_job(key))
 from unnest($1::text[]) key;
 
+-- removeOf([ user_id ])
+select count(graphile_worker.remove_job(key))
+from graphile_worker.jobs
+where split_part(key, ':', 2) = any($1::text[]);
+
 -- runNow('00000000-0000-8000-8000-0000000000ff')
 select id
 from graphile_worker.reschedule_jobs(

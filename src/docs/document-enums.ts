@@ -102,7 +102,22 @@ const enums: Record<string, NamedEnum> = {
   },
   MailKind: {
     description: 'Kind of mail',
-    values: ['invitation', 'reset', 'password-changed', 'email-confirmation', 'email-change-notice', 'token-reuse'],
+    values: [
+      'invitation',
+      'reset',
+      'email-confirmation',
+      'password-changed',
+      'email-change-notice',
+      'token-reuse',
+      'factor-enrolled',
+      'factor-removed',
+      'factors-reset',
+      'recovery-code-used',
+      'recovery-codes-low',
+      'passkey-counter',
+      'second-step-missing',
+      'new-address-login',
+    ],
   },
   MailState: {
     description: 'State of a mail that is not sent yet',

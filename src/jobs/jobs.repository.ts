@@ -58,6 +58,14 @@ export class JobsRepository {
       from unnest(${keys}::text[]) key`);
   }
 
+  /** Removes the waiting jobs whose key contains one of these ids after its first colon. */
+  async removeOf(ids: string[]): Promise<void> {
+    await this.database.run(sql`
+      select count(graphile_worker.remove_job(key))
+      from graphile_worker.jobs
+      where split_part(key, ':', 2) = any(${ids}::text[])`);
+  }
+
   /**
    * Schedules a job to run now and resets its attempts. Returns false if the job is running or has
    * ended.

@@ -101,6 +101,11 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     await this.jobs.remove(keys);
   }
 
+  /** Cancels the waiting jobs whose key contains one of these ids as its second part. */
+  async cancelOf(ids: string[]): Promise<void> {
+    await this.jobs.removeOf(ids);
+  }
+
   /**
    * Schedules a waiting or failed job to run now and resets its attempts. Returns false if the job
    * is running or has ended.

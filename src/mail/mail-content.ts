@@ -1,5 +1,5 @@
 import { languageOf } from '../common/languages';
-import type { MailText } from './mail-name';
+import type { MailFacts, MailText } from './mail-name';
 import type { MailOrigin } from './mail-origin';
 import { mailTexts } from './mail-text';
 
@@ -26,14 +26,19 @@ export interface MailContent extends MailText {
 /** Follows a dot that must not become part of a link. */
 const zeroWidthNonJoiner = '\u200c';
 
-/** Returns the details of a mail: the account, and the origin of a change. */
+/** Returns the details of a mail: the account, the facts, and the origin of a change. */
 export function detailsOf(
   to: { name: string; carrier_id: string | null; locale: string | null; timezone: string | null },
   origin: MailOrigin | undefined,
+  { factor, codes_left }: MailFacts = {},
 ): MailDetail[] {
   const language = languageOf(to.locale) ?? 'en';
   const { labels } = mailTexts[language];
   const account = [[labels.name, to.name], ...(to.carrier_id === null ? [] : [[labels.carrier, to.carrier_id]])];
+  const facts = [
+    ...(factor === undefined ? [] : [[labels.factor, labels.factors[factor]]]),
+    ...(codes_left === undefined ? [] : [[labels.codes_left, String(codes_left)]]),
+  ];
   const time = origin === undefined ? [] : [[labels.time, timeText(origin.at, language, to.timezone)]];
   const source =
     origin?.by_other === true
@@ -42,7 +47,7 @@ export function detailsOf(
           [labels.ip, origin?.ip ?? labels.unknown],
           [labels.device, origin?.device ?? labels.unknown],
         ];
-  return [...account, ...time, ...(origin === undefined ? [] : source)].map(([label = '', value = '']) => ({
+  return [...account, ...facts, ...time, ...(origin === undefined ? [] : source)].map(([label = '', value = '']) => ({
     label,
     value,
     linkable: value.includes('.'),

@@ -1,15 +1,33 @@
-/** Names of the mails to users. */
-export const mailNames = [
-  'invitation',
-  'reset',
+import type { FactorKind } from '../access/actor';
+
+/** Names of the mails that report a change or a login. They contain no link. */
+const noticeNames = [
   'password-changed',
-  'email-confirmation',
   'email-change-notice',
   'token-reuse',
+  'factor-enrolled',
+  'factor-removed',
+  'factors-reset',
+  'recovery-code-used',
+  'recovery-codes-low',
+  'passkey-counter',
+  'second-step-missing',
+  'new-address-login',
 ] as const;
+
+/** Names of the mails to users. */
+export const mailNames = ['invitation', 'reset', 'email-confirmation', ...noticeNames] as const;
+
+/** Name of a mail that reports a change or a login. */
+export type NoticeName = (typeof noticeNames)[number];
 
 /** Name of a mail to a user. */
 export type MailName = (typeof mailNames)[number];
+
+/** Returns whether a mail reports a change or a login. */
+export function isNotice(mail: MailName): mail is NoticeName {
+  return (noticeNames as readonly MailName[]).includes(mail);
+}
 
 /** Text of a mail. `{duration}` is replaced by the lifetime of the link. */
 export interface MailText {
@@ -19,10 +37,20 @@ export interface MailText {
   button?: string;
 }
 
+/** Facts that a mail states besides the account and the origin. No user chooses their text. */
+export interface MailFacts {
+  /** kind of the second factor; the mail omits its name, because an attacker may have chosen it */
+  factor?: FactorKind;
+  /** number of recovery codes that can still be used */
+  codes_left?: number;
+}
+
 /** Labels of the details below the text of a mail. */
 export interface MailLabels {
   name: string;
   carrier: string;
+  factor: string;
+  codes_left: string;
   time: string;
   ip: string;
   device: string;
@@ -31,6 +59,8 @@ export interface MailLabels {
   unknown: string;
   /** value of `changed_by` if another user or an API key made the change */
   administration: string;
+  /** values of `factor` */
+  factors: Record<FactorKind, string>;
 }
 
 /** Texts of all mails in one language. */

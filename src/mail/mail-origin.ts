@@ -19,9 +19,15 @@ const parsedCharacters = 256;
 const browsers = new Set(Object.values(Bowser.BROWSER_MAP));
 const systems = new Set(Object.values(Bowser.OS_MAP));
 
-/** Returns the origin of a change that the recipient of the mail made. */
-export function originOf({ ip, user_agent }: Pick<Caller, 'ip' | 'user_agent'>): MailOrigin {
-  return { at: currentTimeText(), ip, device: deviceOf(user_agent) };
+/**
+ * Returns the origin of a change that the recipient of the mail made.
+ * @param at time of the change, if it is not the current time
+ */
+export function originOf(
+  { ip, user_agent }: Pick<Caller, 'ip' | 'user_agent'>,
+  at: string = currentTimeText(),
+): MailOrigin {
+  return { at, ip, device: deviceOf(user_agent) };
 }
 
 /**

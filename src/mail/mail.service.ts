@@ -8,11 +8,11 @@ import { CONFIG, type Config, homeUrl, serviceUrl } from '../config/config';
 import { detailsOf, plainText, shortLink } from './mail-content';
 import { mailError } from './mail-error';
 import { mails } from './mail.metrics';
-import type { MailName } from './mail-name';
+import type { MailFacts, MailName, NoticeName } from './mail-name';
 import type { MailOrigin } from './mail-origin';
 import { mailText } from './mail-text';
 
-export { type MailName, mailNames } from './mail-name';
+export { isNotice, type MailFacts, type MailName, mailNames, type NoticeName } from './mail-name';
 export { type MailOrigin, originOf, originOfOther } from './mail-origin';
 export { shownMailError } from './mail-error';
 
@@ -36,6 +36,12 @@ interface MailLink {
   ttl_seconds: number;
 }
 
+/** What a notice states besides its text. */
+interface NoticeContent {
+  origin?: MailOrigin | undefined;
+  facts?: MailFacts | undefined;
+}
+
 /** Result of sending a mail. Empty for a mail that was skipped. */
 export interface SentMail {
   /** response of the mail server */
@@ -45,7 +51,7 @@ export interface SentMail {
 }
 
 /**
- * Sends mails, with one method per mail.
+ * Sends mails, with one method per mail with a link, and one method for all notices.
  * A mail contains two texts that other users chose: the login name and the carrier. Both consist
  * of letters, digits, `.`, `_` and `-`, so they contain neither markup nor a URL with a scheme or
  * path. `mail-content.ts` keeps mail programs from turning a name such as `www.evil.test` into a
@@ -76,25 +82,15 @@ export class MailService {
     await this.send('reset', to, { link: { page: this.resetPage, token, ttl_seconds } });
   }
 
-  /** Notifies a user that their password was changed. */
-  async sendPasswordChanged(to: Recipient, origin?: MailOrigin): Promise<void> {
-    await this.send('password-changed', to, { origin });
-  }
-
   /** Sends a confirmation link to the proposed address. */
   async sendEmailConfirmation(to: Recipient, token: string): Promise<void> {
     const page = this.config.EMAIL_PAGE_URL ?? `${serviceUrl(this.config)}/auth/email/{token}`;
     await this.send('email-confirmation', to, { link: { page, token, ttl_seconds: 86_400 } });
   }
 
-  /** Notifies the current address that a new address was proposed. */
-  async sendEmailChangeNotice(to: Recipient, origin?: MailOrigin): Promise<void> {
-    await this.send('email-change-notice', to, { origin });
-  }
-
-  /** Notifies a user that a replayed refresh token ended a session. */
-  async sendTokenReuse(to: Recipient, origin?: MailOrigin): Promise<void> {
-    await this.send('token-reuse', to, { origin });
+  /** Notifies a user of a change or a login. */
+  async sendNotice(name: NoticeName, to: Recipient, { origin, facts }: NoticeContent): Promise<void> {
+    await this.send(name, to, { origin, facts });
   }
 
   /** Sends a mail that tests the mail server. */
@@ -118,14 +114,14 @@ export class MailService {
   private async send(
     name: MailName | 'test',
     to: Recipient,
-    { link, origin }: { link?: MailLink; origin?: MailOrigin | undefined },
+    { link, origin, facts }: { link?: MailLink } & NoticeContent,
   ): Promise<SentMail> {
     if (to.email.endsWith('.invalid')) return {};
     const { PRODUCT_NAME: product, SMTP_URL } = this.config;
     const content = {
       ...mailText(name, to.locale, link?.ttl_seconds ?? 0),
       product,
-      details: name === 'test' ? [] : detailsOf(to, origin),
+      details: name === 'test' ? [] : detailsOf(to, origin, facts),
       home: homeUrl(this.config),
       link: link?.page.replace('{token}', link.token),
       shown_link: link === undefined ? undefined : shortLink(link.page),

@@ -5,7 +5,7 @@ import { systemActorFor } from '../access/actor';
 import { CredentialsService } from '../credentials/credentials.service';
 import { EventsService } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
-import { MailService, type Recipient } from '../mail/mail.service';
+import { isNotice, MailService, type Recipient } from '../mail/mail.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 import { mailJob, type MailJob, UserMailsService } from '../user-mails/user-mails.service';
 import type { UserResponse } from '../users/users.dto';
@@ -50,10 +50,11 @@ export class MailJobsService implements OnModuleInit {
     });
   }
 
-  private async send({ user_id, mail, email, delayed, origin }: MailJob): Promise<void> {
+  private async send({ user_id, mail, email, delayed, origin, facts }: MailJob): Promise<void> {
     const user = await this.passwords.find(user_id);
     if (user === null || user.status === 'disabled') return;
     const to: Recipient = { ...user, email: email ?? user.email };
+    if (isNotice(mail)) return this.mail.sendNotice(mail, to, { origin, facts });
     switch (mail) {
       case 'invitation':
         if (user.status !== 'invited') return;
@@ -66,12 +67,6 @@ export class MailJobsService implements OnModuleInit {
           : undefined;
       case 'email-confirmation':
         return delayed === true ? this.confirmDelayed(user) : this.sendConfirmation(user);
-      case 'email-change-notice':
-        return this.mail.sendEmailChangeNotice(to, origin);
-      case 'password-changed':
-        return this.mail.sendPasswordChanged(to, origin);
-      case 'token-reuse':
-        return this.mail.sendTokenReuse(to, origin);
     }
   }
 

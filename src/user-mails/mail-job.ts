@@ -1,4 +1,4 @@
-import type { MailName, MailOrigin } from '../mail/mail.service';
+import type { MailFacts, MailName, MailOrigin } from '../mail/mail.service';
 
 /** Name of the job that sends a mail to a user. */
 export const mailJob = 'send-mail';
@@ -16,4 +16,11 @@ export interface MailJob {
   delayed?: boolean;
   /** origin of the change that the mail reports */
   origin?: MailOrigin;
+  /** facts that the mail states */
+  facts?: MailFacts;
+}
+
+/** Returns the key of a mail job: at most one mail of a kind waits for each user. */
+export function mailKey({ mail, user_id }: Pick<MailJob, 'mail' | 'user_id'>): string {
+  return `${mail}:${user_id}`;
 }

@@ -7,13 +7,14 @@ import { InvitationsRepository } from './invitations.repository';
 import { MailsController } from './mails.controller';
 import { MailsRepository } from './mails.repository';
 import { MailsService } from './mails.service';
+import { SecurityMailsService } from './security-mails.service';
 import { UserMailsService } from './user-mails.service';
 
 /** Enqueues the mails to users, and lists and retries those that are not sent yet. */
 @Module({
   imports: [CredentialsModule, EventsModule, JobsModule, RateLimitsModule],
   controllers: [MailsController],
-  providers: [InvitationsRepository, MailsRepository, MailsService, UserMailsService],
-  exports: [UserMailsService],
+  providers: [InvitationsRepository, MailsRepository, MailsService, SecurityMailsService, UserMailsService],
+  exports: [SecurityMailsService, UserMailsService],
 })
 export class UserMailsModule {}

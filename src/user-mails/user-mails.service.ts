@@ -3,10 +3,10 @@ import { type Actor, type Caller, isOneself } from '../access/actor';
 import { CredentialsService } from '../credentials/credentials.service';
 import type { Changes } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
-import { type MailName, mailNames, originOf, originOfOther } from '../mail/mail.service';
+import { type MailName, originOf, originOfOther } from '../mail/mail.service';
 import { type RateLimit, RateLimitsService } from '../rate-limits/rate-limits.service';
 import { InvitationsRepository } from './invitations.repository';
-import { mailJob, type MailJob } from './mail-job';
+import { mailJob, type MailJob, mailKey } from './mail-job';
 
 export { mailJob, type MailJob } from './mail-job';
 
@@ -58,7 +58,7 @@ export class UserMailsService {
       user_id: user.user_id,
       limit_key: this.limits.keyOf(invitationLimit, canonical(user.email)),
       job: invitationOf(user),
-      job_key: keyOf(invitationOf(user)),
+      job_key: mailKey(invitationOf(user)),
     }));
     const invited = new Set(await this.invitations.add(invitations, invitationLimit));
     for (const user of users.filter(({ user_id }) => !invited.has(user_id))) {
@@ -144,20 +144,20 @@ export class UserMailsService {
 
   /** Cancels all mails to users. */
   async cancelAll(user_ids: string[]): Promise<void> {
-    await this.cancel(user_ids, mailNames);
+    await this.jobs.cancelOf(user_ids);
   }
 
   private async cancel(user_ids: string[], mails: readonly MailName[]): Promise<void> {
-    await this.jobs.cancel(user_ids.flatMap((user_id) => mails.map((mail) => keyOf({ user_id, mail }))));
+    await this.jobs.cancel(user_ids.flatMap((user_id) => mails.map((mail) => mailKey({ user_id, mail }))));
   }
 
   private async enqueue(job: MailJob): Promise<void> {
-    await this.jobs.enqueue(mailJob, { ...job }, keyOf(job));
+    await this.jobs.enqueue(mailJob, { ...job }, mailKey(job));
   }
 
   /** Enqueues a mail for later. Requests no token yet, so that the older link stays valid. */
   private async enqueueDelayed(job: MailJob, delay_seconds: number): Promise<void> {
-    await this.jobs.enqueueMany(mailJob, [{ payload: job, key: keyOf(job), delay_seconds }]);
+    await this.jobs.enqueueMany(mailJob, [{ payload: job, key: mailKey(job), delay_seconds }]);
   }
 
   /**
@@ -171,11 +171,6 @@ export class UserMailsService {
   private async delayOf(limit: RateLimit, email: string): Promise<number> {
     return (await this.limits.find(limit, canonical(email)))?.seconds_left ?? 0;
   }
-}
-
-/** Returns the key of a mail job: at most one mail of a kind waits for each user. */
-function keyOf({ mail, user_id }: MailJob): string {
-  return `${mail}:${user_id}`;
 }
 
 /**

@@ -1,9 +1,10 @@
 import { JobsRepository } from '../../src/jobs/jobs.repository';
-import { sqlExamples } from '../support/sql-examples';
+import { sqlExamples, user_id } from '../support/sql-examples';
 
 export const jobs = sqlExamples(JobsRepository, {
   add: [['mail', [{ payload: { mail: 'password-changed' }, key: 'example', delay_seconds: 60 }]]],
   remove: [[['example']]],
+  removeOf: [[[user_id]]],
   runNow: [['00000000-0000-8000-8000-0000000000ff']],
   countByState: [[]],
   releaseAbandoned: [[600]],

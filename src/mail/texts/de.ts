@@ -5,12 +5,15 @@ export const de: MailTexts = {
   labels: {
     name: 'Anmeldename',
     carrier: 'Carrier',
+    factor: 'Zweiter Faktor',
+    codes_left: 'Verbleibende Wiederherstellungscodes',
     time: 'Zeitpunkt',
     ip: 'IP-Adresse',
     device: 'Gerät',
     changed_by: 'Geändert durch',
     unknown: 'unbekannt',
     administration: 'Ihre Administration',
+    factors: { totp: 'Authenticator-App', passkey: 'Passkey' },
   },
   invitation: {
     subject: 'Ihre Einladung',
@@ -59,6 +62,71 @@ export const de: MailTexts = {
         'Deshalb wurde die Sitzung beendet.',
       'Melden Sie sich erneut an. Falls das öfter vorkommt, ändern Sie Ihr Passwort ' +
         'und informieren Sie Ihre Administration.',
+    ],
+  },
+  'factor-enrolled': {
+    subject: 'Zweiter Faktor hinzugefügt',
+    paragraphs: [
+      'Zu Ihrem Konto wurde ein zweiter Faktor hinzugefügt. Sie brauchen ihn bei der nächsten Anmeldung.',
+      'Falls Sie das nicht waren, informieren Sie sofort Ihre Administration und legen Sie ein neues Passwort fest.',
+    ],
+  },
+  'factor-removed': {
+    subject: 'Zweiter Faktor entfernt',
+    paragraphs: [
+      'Ein zweiter Faktor Ihres Kontos wurde entfernt. Ihre anderen Sitzungen wurden beendet.',
+      'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und informieren Sie Ihre Administration.',
+    ],
+  },
+  'factors-reset': {
+    subject: 'Ihre zweiten Faktoren wurden zurückgesetzt',
+    paragraphs: [
+      'Alle zweiten Faktoren und Wiederherstellungscodes Ihres Kontos wurden entfernt. ' +
+        'Ihre Sitzungen wurden beendet.',
+      'Richten Sie nach der nächsten Anmeldung einen neuen zweiten Faktor ein.',
+      'Falls Sie das nicht veranlasst haben, informieren Sie sofort Ihre Administration.',
+    ],
+  },
+  'recovery-code-used': {
+    subject: 'Wiederherstellungscode verwendet',
+    paragraphs: [
+      'Anstelle eines zweiten Faktors wurde ein Wiederherstellungscode verwendet. Er ist nicht mehr gültig.',
+      'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest, erzeugen Sie neue ' +
+        'Wiederherstellungscodes und informieren Sie Ihre Administration.',
+    ],
+  },
+  'recovery-codes-low': {
+    subject: 'Wiederherstellungscode verwendet: erzeugen Sie neue',
+    paragraphs: [
+      'Anstelle eines zweiten Faktors wurde ein Wiederherstellungscode verwendet. Er ist nicht mehr gültig.',
+      'Es sind höchstens zwei Wiederherstellungscodes übrig. Erzeugen Sie rechtzeitig neue.',
+      'Falls Sie den Code nicht verwendet haben, legen Sie sofort ein neues Passwort fest, erzeugen Sie neue ' +
+        'Wiederherstellungscodes und informieren Sie Ihre Administration.',
+    ],
+  },
+  'passkey-counter': {
+    subject: 'Ein Passkey Ihres Kontos wurde abgelehnt',
+    paragraphs: [
+      'Ein Passkey Ihres Kontos wurde abgelehnt, weil sein Zähler zurückgegangen ist. ' +
+        'Er wurde möglicherweise kopiert.',
+      'Entfernen Sie den Passkey und richten Sie einen neuen ein. Falls Sie den Passkey nicht verwendet haben, ' +
+        'informieren Sie sofort Ihre Administration.',
+    ],
+  },
+  'second-step-missing': {
+    subject: 'Eine Anmeldung wurde nicht abgeschlossen',
+    paragraphs: [
+      'Das richtige Passwort Ihres Kontos wurde eingegeben, der zweite Schritt der Anmeldung blieb aus. ' +
+        'Die Anmeldung wurde nicht abgeschlossen.',
+      'Falls Sie das nicht waren, kennt jemand Ihr Passwort. Legen Sie sofort ein neues Passwort fest.',
+    ],
+  },
+  'new-address-login': {
+    subject: 'Anmeldung von einer neuen Adresse',
+    paragraphs: [
+      'Ihr Konto wurde von einer IP-Adresse verwendet, von der es in den letzten 30 Tagen keine Anmeldung gab.',
+      'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und informieren Sie Ihre Administration. ' +
+        'Ein neues Passwort beendet Ihre anderen Sitzungen.',
     ],
   },
   test: {

@@ -5,12 +5,15 @@ export const en: MailTexts = {
   labels: {
     name: 'Login name',
     carrier: 'Carrier',
+    factor: 'Second factor',
+    codes_left: 'Recovery codes left',
     time: 'Time',
     ip: 'IP address',
     device: 'Device',
     changed_by: 'Changed by',
     unknown: 'unknown',
     administration: 'an administrator',
+    factors: { totp: 'Authenticator app', passkey: 'Passkey' },
   },
   invitation: {
     subject: 'Your invitation',
@@ -57,6 +60,68 @@ export const en: MailTexts = {
     paragraphs: [
       'A token of one of your sessions was used twice. It may have been copied, so the session was ended.',
       'Log in again. If this happens more than once, change your password and contact your administrator.',
+    ],
+  },
+  'factor-enrolled': {
+    subject: 'A second factor was added to your account',
+    paragraphs: [
+      'A second factor was added to your account. You need it the next time you log in.',
+      'If you did not do this, contact your administrator immediately and set a new password.',
+    ],
+  },
+  'factor-removed': {
+    subject: 'A second factor was removed from your account',
+    paragraphs: [
+      'A second factor was removed from your account, and your other sessions were ended.',
+      'If you did not do this, set a new password immediately and contact your administrator.',
+    ],
+  },
+  'factors-reset': {
+    subject: 'The second factors of your account were reset',
+    paragraphs: [
+      'All second factors and recovery codes of your account were removed, and your sessions were ended.',
+      'Set up a new second factor after your next login.',
+      'If you did not ask for this, contact your administrator immediately.',
+    ],
+  },
+  'recovery-code-used': {
+    subject: 'A recovery code of your account was used',
+    paragraphs: [
+      'A recovery code was used in place of a second factor. It cannot be used again.',
+      'If you did not do this, set a new password immediately, create new recovery codes ' +
+        'and contact your administrator.',
+    ],
+  },
+  'recovery-codes-low': {
+    subject: 'A recovery code was used: create new ones',
+    paragraphs: [
+      'A recovery code was used in place of a second factor. It cannot be used again.',
+      'At most two recovery codes are left. Create new ones before you need them.',
+      'If you did not use the recovery code, set a new password immediately, create new recovery codes ' +
+        'and contact your administrator.',
+    ],
+  },
+  'passkey-counter': {
+    subject: 'A passkey of your account was rejected',
+    paragraphs: [
+      'A passkey of your account was rejected because its counter went back. The passkey may have been copied.',
+      'Remove the passkey and add a new one. If you did not use the passkey, contact your administrator immediately.',
+    ],
+  },
+  'second-step-missing': {
+    subject: 'A login to your account was not completed',
+    paragraphs: [
+      'The right password of your account was entered, but the second step of the login did not follow. ' +
+        'The login was not completed.',
+      'If this was not you, someone else knows your password. Set a new password immediately.',
+    ],
+  },
+  'new-address-login': {
+    subject: 'Login from a new address',
+    paragraphs: [
+      'Your account was used from an IP address without a login in the last 30 days.',
+      'If this was not you, set a new password immediately and contact your administrator. ' +
+        'A new password ends your other sessions.',
     ],
   },
   test: {

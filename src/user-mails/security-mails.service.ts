@@ -1,0 +1,117 @@
+import { Injectable } from '@nestjs/common';
+import { type Actor, type Caller, type FactorKind, isOneself } from '../access/actor';
+import { newId } from '../common/random';
+import { JobsService } from '../jobs/jobs.service';
+import { type MailFacts, type NoticeName, originOf, originOfOther } from '../mail/mail.service';
+import { type RateLimit, RateLimitsService } from '../rate-limits/rate-limits.service';
+import { mailJob, type MailJob, mailKey } from './mail-job';
+
+/** The address and device of a request. */
+type Origin = Pick<Caller, 'ip' | 'user_agent'>;
+
+/** A right password that no second step followed. */
+export interface AbandonedLogin extends Origin {
+  user_id: string;
+  /** when the password was entered */
+  created_at: Date;
+}
+
+const daySeconds = 86_400;
+/** Per user: an attacker must not flood the inbox of a user. */
+const passkeyLimit: RateLimit = { name: 'passkey counters', max: 5, window_seconds: daySeconds };
+const addressLimit: RateLimit = { name: 'new addresses', max: 5, window_seconds: daySeconds };
+const secondStepLimit: RateLimit = { name: 'missing second steps', max: 1, window_seconds: daySeconds };
+/** Number of recovery codes from which on the mail asks for new ones. */
+const fewCodes = 2;
+
+/**
+ * Enqueues the mails about second factors and logins, in the transaction of the change that they
+ * report. A user gets a mail for each change of factors, and a limited number of the mails that
+ * somebody else can cause.
+ */
+@Injectable()
+export class SecurityMailsService {
+  constructor(
+    private readonly jobs: JobsService,
+    private readonly limits: RateLimitsService,
+  ) {}
+
+  /** Notifies a user that a second factor was confirmed. */
+  async factorEnrolled(actor: Actor, user_id: string, factor: FactorKind): Promise<void> {
+    await this.enqueueEach(user_id, 'factor-enrolled', originFor(actor, user_id), { factor });
+  }
+
+  /** Notifies a user that one second factor was removed. */
+  async factorRemoved(actor: Actor, user_id: string, factor: FactorKind): Promise<void> {
+    await this.enqueueEach(user_id, 'factor-removed', originFor(actor, user_id), { factor });
+  }
+
+  /** Notifies users that all of their second factors were removed. */
+  async factorsReset(actor: Actor, user_ids: string[]): Promise<void> {
+    await this.enqueue(
+      user_ids.map((user_id) => ({ user_id, mail: 'factors-reset', origin: originFor(actor, user_id) })),
+    );
+  }
+
+  /**
+   * Notifies a user that a recovery code was used, and asks for new codes if at most two are left.
+   * @param codes_left number of recovery codes after the use
+   */
+  async recoveryCodeUsed(caller: Origin, user_id: string, codes_left: number): Promise<void> {
+    const mail = codes_left <= fewCodes ? 'recovery-codes-low' : 'recovery-code-used';
+    await this.enqueueEach(user_id, mail, originOf(caller), { codes_left });
+  }
+
+  /** Notifies a user of a passkey whose signature counter went back, at most 5 times a day. */
+  async passkeyCounterWentBack(caller: Origin, user_id: string): Promise<void> {
+    const [allowed] = await this.limits.take(passkeyLimit, [user_id]);
+    if (allowed === undefined) return;
+    await this.enqueueEach(user_id, 'passkey-counter', originOf(caller), { factor: 'passkey' });
+  }
+
+  /** Notifies a user of a login from a new address, at most 5 times a day. */
+  async newAddressLogin(caller: Origin, user_id: string): Promise<void> {
+    const [allowed] = await this.limits.take(addressLimit, [user_id]);
+    if (allowed !== undefined) await this.enqueueEach(user_id, 'new-address-login', originOf(caller));
+  }
+
+  /** Notifies users of right passwords without a second step, each user at most once a day. */
+  async secondStepsMissing(logins: AbandonedLogin[]): Promise<void> {
+    const byUser = new Map(logins.map((login) => [login.user_id, login]));
+    if (byUser.size === 0) return;
+    const allowed = await this.limits.take(secondStepLimit, [...byUser.keys()]);
+    const notices = [...byUser.values()].filter(({ user_id }) => allowed.has(user_id));
+    await this.enqueue(
+      notices.map(({ user_id, created_at, ...caller }) => ({
+        user_id,
+        mail: 'second-step-missing',
+        origin: originOf(caller, created_at.toISOString()),
+      })),
+    );
+  }
+
+  /** Enqueues mails of which only the newest waits for each user. */
+  private async enqueue(mails: MailJob[]): Promise<void> {
+    if (mails.length === 0) return;
+    await this.jobs.enqueueMany(
+      mailJob,
+      mails.map((job) => ({ payload: job, key: mailKey(job) })),
+    );
+  }
+
+  /** Enqueues a mail that replaces no waiting mail, so that none hides another. */
+  private async enqueueEach(
+    user_id: string,
+    mail: NoticeName,
+    origin: MailJob['origin'],
+    facts?: MailFacts,
+  ): Promise<void> {
+    const job: MailJob = { user_id, mail, ...(origin && { origin }), ...(facts && { facts }) };
+    await this.jobs.enqueue(mailJob, { ...job }, `${mailKey(job)}:${newId()}`);
+  }
+}
+
+/** Returns the origin of a change. Users must not see the address of an administrator. */
+function originFor(actor: Actor, user_id: string): MailJob['origin'] {
+  return isOneself(actor, user_id) ? originOf(actor) : originOfOther();
+}
