@@ -59,7 +59,7 @@ export class AppModule {
         // The order matters: a caller without access must not see the errors of the second guard.
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_GUARD, useClass: RequestRulesGuard },
-        { provide: APP_FILTER, useValue: new ProblemFilter(serviceUrl(config)) },
+        { provide: APP_FILTER, useValue: new ProblemFilter(serviceUrl(config), config.FRESH_AUTH_SECONDS) },
       ],
     };
   }

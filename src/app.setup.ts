@@ -207,7 +207,7 @@ function respondToClientError(config: Config, error: Error & { code?: string }, 
   const headers = {
     ...securityHeadersOf(config),
     'x-request-id': problem.request_id,
-    ...problemHeaders(fault),
+    ...problemHeaders(fault, config.FRESH_AUTH_SECONDS),
     'content-length': Buffer.byteLength(body),
     connection: 'close',
   };

@@ -45,6 +45,7 @@ select
   sessions.expires_at as session_expires_at,
   coalesce(sessions.auth_time, sessions.created_at) as session_auth_time,
   sessions.amr as session_amr,
+  extract(epoch from now() - coalesce(sessions.auth_time, sessions.created_at))::float8 * 1000 as auth_age_ms,
   host(sessions.ip) as session_ip,
   sessions.user_agent as session_user_agent,
   array(

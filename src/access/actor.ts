@@ -34,7 +34,20 @@ export interface Actor extends Caller {
   may_grant: string[];
   must_change_password: boolean;
   session_id: string | null;
+  /** last time the user authenticated in the session; null for API keys and the service itself */
+  auth_time: Date | null;
+  /**
+   * until when the authentication is fresh, by `monotonicMs`; null for API keys and the service
+   * itself, which are exempt. See `assertFresh`.
+   */
+  fresh_until: number | null;
 }
+
+/** The session of an actor. */
+type ActorSession = Pick<Actor, 'session_id' | 'auth_time' | 'fresh_until'>;
+
+/** API keys and the service itself never log in. */
+const noAuthentication = { auth_time: null, fresh_until: null };
 
 /** The row of an acting user, and what the user's roles permit at this moment. */
 export interface ActingUser {
@@ -47,18 +60,16 @@ export interface ActingUser {
  * Returns a user as an actor. A user who must change the password has no roles or permissions
  * until then.
  */
-export function actorOf(
-  { user, permissions, may_grant }: ActingUser,
-  session_id: string | null,
-  origin: Caller,
-): Actor {
+export function actorOf({ user, permissions, may_grant }: ActingUser, session: ActorSession, origin: Caller): Actor {
   const { user_id, user_type, carrier_id, carrier_scope, roles, must_change_password } = user;
   const rights = must_change_password
     ? { roles: [], permissions: [], may_grant: [] }
     : { roles, permissions, may_grant };
   const { ip, user_agent, request_id } = origin;
+  const { session_id, auth_time, fresh_until } = session;
   const identity = { user_id, user_type, carrier_id, carrier_scope, must_change_password };
-  return { actor_type: 'user', ...identity, ...rights, session_id, ip, user_agent, request_id };
+  const login = { session_id, auth_time, fresh_until };
+  return { actor_type: 'user', ...identity, ...rights, ...login, ip, user_agent, request_id };
 }
 
 /** An active API key: its id, permissions and scope. */
@@ -84,6 +95,7 @@ export function keyActorOf(
     carrier_scope,
     ...rights,
     session_id: null,
+    ...noAuthentication,
     ip,
     user_agent,
     request_id,
@@ -118,6 +130,7 @@ export const systemActor: Actor = {
   may_grant: [],
   must_change_password: false,
   session_id: null,
+  ...noAuthentication,
   ip: null,
   user_agent: null,
   request_id: null,

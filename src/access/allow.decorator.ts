@@ -1,5 +1,6 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiExtension, ApiSecurity } from '@nestjs/swagger';
+import { CheckFresh } from './fresh';
 import { holds, type Permission } from './permissions';
 
 /** Access rule of a route. */
@@ -28,6 +29,12 @@ export interface AccessRule {
    * `failures`: the handler counts failed token checks
    */
   limit?: 'login' | 'requests' | 'failures' | 'none';
+  /**
+   * rejects sessions whose last authentication is older than `FRESH_AUTH_SECONDS`, after validation
+   * and before the handler. `conditional`: only some requests need it, and the service calls
+   * `assertFresh` for them
+   */
+  fresh?: true | 'conditional';
 }
 
 /** Metadata key of the access rule, for the guard. */
@@ -52,7 +59,7 @@ export function Allow(
   permission?: Permission,
   options: Pick<
     AccessRule,
-    'orSelf' | 'duringPasswordChange' | 'unscoped' | 'limit' | 'apiKeys' | 'clientCredentials'
+    'orSelf' | 'duringPasswordChange' | 'unscoped' | 'limit' | 'apiKeys' | 'clientCredentials' | 'fresh'
   > = {},
 ): MethodDecorator {
   const rule: AccessRule = { login: 'required', permission, ...options };
@@ -63,6 +70,8 @@ export function Allow(
     ...(rule.clientCredentials === true ? [ApiBasicAuth('client-credentials')] : []),
     ApiExtension('x-permission', permission ?? 'any login'),
     ApiExtension('x-keys', admitsKey(rule, ['*'])),
+    ...(rule.fresh === undefined ? [] : [ApiExtension('x-fresh-auth', true)]),
+    ...(rule.fresh === true ? [CheckFresh()] : []),
   );
 }
 

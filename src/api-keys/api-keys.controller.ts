@@ -19,7 +19,7 @@ export class KeysController {
   /** Create an API key */
   @Post('create')
   // A stolen key must not outlive its expiry by creating other keys.
-  @Allow('key:manage', { apiKeys: false })
+  @Allow('key:manage', { apiKeys: false, fresh: true })
   @Endpoint({
     description:
       'Send the key as `Authorization: Bearer …` or `X-Auth-Token: …` on every route that requires a permission. ' +

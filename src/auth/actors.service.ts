@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, actorOf, type Caller } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
-import { LiveLoginsService } from '../logins/live-logins.service';
+import { type LiveLogin, LiveLoginsService } from '../logins/live-logins.service';
 import type { AccessTokenClaims } from './access-tokens';
 
 /** Resolves sessions to actors, with the current state, roles and permissions of the user. */
@@ -16,12 +16,16 @@ export class ActorsService {
   async get({ sid, sub }: AccessTokenClaims, caller: Caller): Promise<Actor> {
     const login = await this.logins.find(sid, sub);
     if (login === null) throw new AppError('auth.token_invalid');
-    return actorOf(login, sid, caller);
+    return actorOf(login, sessionOf(login), caller);
   }
 
   /** Returns the actor if it is in memory. Null does not mean that the token is invalid. */
   known({ sid, sub }: AccessTokenClaims, caller: () => Caller): Actor | null {
     const login = this.logins.cached(sid, sub);
-    return login === null ? null : actorOf(login, sid, caller());
+    return login === null ? null : actorOf(login, sessionOf(login), caller());
   }
+}
+
+function sessionOf({ session, fresh_until }: LiveLogin): Pick<Actor, 'session_id' | 'auth_time' | 'fresh_until'> {
+  return { session_id: session.session_id, auth_time: session.auth_time, fresh_until };
 }

@@ -182,6 +182,12 @@ export const settings = z.object({
   CARRIER_USER_SESSION_ABSOLUTE_SECONDS: seconds(2_592_000).describe(
     'Time after login when a Carrier User session expires',
   ),
+  FRESH_AUTH_SECONDS: integer(60, 86_400)
+    .default(300)
+    .describe(
+      'Time after a login or reauthentication in which the user may call sensitive operations ' +
+        '(`x-fresh-auth` in the API document); afterwards they require another reauthentication',
+    ),
   SESSIONS_PER_USER_MAX: integer(1, 1_000)
     .default(20)
     .describe('Maximum number of live sessions per user; a further login ends the least recently used session'),

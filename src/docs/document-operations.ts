@@ -68,6 +68,7 @@ function codesOf({ operation, method }: PlacedOperation, parameters: Parameter[]
     codes.push('idempotency.in_progress', 'idempotency.key_reused');
   if (operation['x-permission'] !== 'none')
     codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', 'auth.password_change_required');
+  if (operation['x-fresh-auth'] === true) codes.push('auth.reauthentication_required');
   codes.push('request.invalid');
   // A body is parsed even if the operation takes none.
   if (method !== 'get' && method !== 'head')

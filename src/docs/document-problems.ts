@@ -31,6 +31,13 @@ export class ProblemResponses {
       description: 'Seconds to wait before the next request',
       schema: { type: 'integer', format: 'int32', minimum: 0, example: 2 },
     };
+    components.headers['WWWAuthenticate'] = {
+      description:
+        'Challenge (RFC 6750, RFC 9470): `Bearer`; with `error="invalid_token"` after `auth.token_invalid`; ' +
+        'with `error="insufficient_user_authentication"` and `max_age`, the seconds in which an authentication is ' +
+        'fresh, after `auth.reauthentication_required`',
+      schema: { type: 'string', example: 'Bearer error="insufficient_user_authentication", max_age="300"' },
+    };
   }
 
   /** Returns a reference to the response with these codes of one status. */
@@ -75,6 +82,11 @@ function schemaOf(codes: ErrorCode[]): Schema {
 
 function responseOf(schema: string, codes: ErrorCode[], path: string): Response {
   const retries = codes.some((code) => errorKind(code).retry_after_seconds !== undefined);
+  const challenges = codes.some((code) => errorKind(code).status === 401);
+  const headers = {
+    ...(retries ? { 'Retry-After': refTo('headers', 'RetryAfter') } : {}),
+    ...(challenges ? { 'WWW-Authenticate': refTo('headers', 'WWWAuthenticate') } : {}),
+  };
   return {
     description: codes.map((code) => `\`${code}\`: ${errorKind(code).title}`).join('; '),
     content: {
@@ -85,7 +97,7 @@ function responseOf(schema: string, codes: ErrorCode[], path: string): Response 
         ),
       },
     },
-    ...(retries ? { headers: { 'Retry-After': refTo('headers', 'RetryAfter') } } : {}),
+    ...(retries || challenges ? { headers } : {}),
   };
 }
 

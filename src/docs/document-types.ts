@@ -53,6 +53,7 @@ export interface Operation {
   'x-error-codes'?: ErrorCode[];
   'x-permission'?: string;
   'x-keys'?: boolean;
+  'x-fresh-auth'?: boolean;
 }
 
 /** The components that operations share. */

@@ -21,6 +21,8 @@ export interface LiveLoginRecord extends ActingRecord {
   session_expires_at: Date;
   session_auth_time: Date;
   session_amr: string[];
+  /** milliseconds since the last authentication, by the clock of the database */
+  auth_age_ms: number;
   session_ip: string | null;
   session_user_agent: string | null;
   /** milliseconds until the session expires without activity, by the clock of the database */
@@ -65,6 +67,7 @@ export class LiveLoginsRepository {
         sessions.expires_at as session_expires_at,
         ${authTime} as session_auth_time,
         sessions.amr as session_amr,
+        extract(epoch from now() - ${authTime})::float8 * 1000 as auth_age_ms,
         host(sessions.ip) as session_ip,
         sessions.user_agent as session_user_agent,
         ${rights},

@@ -1,7 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { monotonicMs } from '../common/clock';
 import { shareOf } from '../common/instance';
+import { CONFIG, type Config } from '../config/config';
 import { Notifications } from '../database/notifications.service';
 import { type SessionResponse, toSessionResponse } from '../sessions/sessions.dto';
 import { ActivityNotes } from './activity-notes.service';
@@ -18,6 +19,8 @@ export interface LiveLogin {
   readonly may_grant: string[];
   /** whether the last login or refresh was less than an hour ago when the login was read */
   readonly renewable: boolean;
+  /** until when the authentication is fresh, by `monotonicMs` */
+  readonly fresh_until: number;
 }
 
 /** A login in the cache. Times are those of `monotonicMs`. */
@@ -63,6 +66,7 @@ export class LiveLoginsService {
     private readonly logins: LiveLoginsRepository,
     private readonly notes: ActivityNotes,
     private readonly notifications: Notifications,
+    @Inject(CONFIG) private readonly config: Config,
   ) {
     notifications.on('user_changed', (user_id) => this.forget(user_id));
     notifications.on('roles_changed', () => this.forgetAll());
@@ -95,7 +99,7 @@ export class LiveLoginsService {
     addTo(this.readsOf, user_id, read);
     const record = await this.logins.find(session_id, user_id).finally(() => removeFrom(this.readsOf, user_id, read));
     if (record === null) return null;
-    const login = toCached(record, read.askedAt);
+    const login = toCached(record, read.askedAt, this.config.FRESH_AUTH_SECONDS);
     if (!read.disturbed) this.keep(session_id, login);
     this.noteUse(login, read.askedAt);
     return login;
@@ -140,7 +144,7 @@ function removeFrom<Item>(sets: Map<string, Set<Item>>, key: string, item: Item)
   if (set?.size === 0) sets.delete(key);
 }
 
-function toCached(record: LiveLoginRecord, askedAt: number): CachedLogin {
+function toCached(record: LiveLoginRecord, askedAt: number, fresh_seconds: number): CachedLogin {
   const { permissions, may_grant, renewable, ends_in_ms, note_in_ms, note_every_ms } = record;
   return {
     user: toUserResponse(record),
@@ -148,6 +152,8 @@ function toCached(record: LiveLoginRecord, askedAt: number): CachedLogin {
     permissions: permissions.sort(),
     may_grant,
     renewable,
+    // The age comes from the clock of the database, so the clocks of the instances do not matter.
+    fresh_until: askedAt - record.auth_age_ms + fresh_seconds * 1_000,
     validUntil: askedAt + Math.min(ends_in_ms, ageMaxMs),
     endsAt: askedAt + ends_in_ms,
     noteAt: askedAt + note_in_ms,

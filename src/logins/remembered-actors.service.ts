@@ -42,6 +42,7 @@ export class RememberedActorsService {
     const user = await this.logins.findActing(user_id);
     if (user === null) return null;
     const { permissions, may_grant } = user;
-    return actorOf({ user, permissions, may_grant }, session_id, origin);
+    // The authentication was fresh enough when the service accepted the work.
+    return actorOf({ user, permissions, may_grant }, { session_id, auth_time: null, fresh_until: null }, origin);
   }
 }

@@ -20,7 +20,7 @@ export class RolesController {
 
   /** Create a role */
   @Post('create')
-  @Allow('role:manage', { unscoped: true })
+  @Allow('role:manage', { unscoped: true, fresh: true })
   @UseInterceptors(RoleHeadersInterceptor)
   @Endpoint({
     description:
@@ -52,7 +52,7 @@ export class RolesController {
 
   /** Modify a role */
   @Patch(':role')
-  @Allow('role:manage', { unscoped: true })
+  @Allow('role:manage', { unscoped: true, fresh: true })
   @Endpoint({
     description:
       'For System Users without `carrier_scope`. Absent fields stay unchanged; lists are replaced as a whole. ' +
@@ -73,7 +73,7 @@ export class RolesController {
   /** Delete a role */
   @Delete(':role')
   @HttpCode(204)
-  @Allow('role:manage', { unscoped: true })
+  @Allow('role:manage', { unscoped: true, fresh: true })
   @Endpoint({
     description:
       'For System Users without `carrier_scope`. Fails while a user has the role or another role lists it in ' +

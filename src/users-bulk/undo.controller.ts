@@ -18,7 +18,7 @@ export class UndoController {
   /** Undo an operation */
   @Post(':operation_id/undo')
   @HttpCode(202)
-  @Allow(undefined, { apiKeys: true })
+  @Allow(undefined, { apiKeys: true, fresh: true })
   @Endpoint({
     description:
       'Restores every user whose `version` has not changed since the operation. Possible for 30 days. ' +

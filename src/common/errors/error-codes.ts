@@ -66,6 +66,13 @@ export const errorCodes = {
     title: 'Wrong login or password',
     meaning: 'Login and password do not match a user who is allowed to log in.',
   },
+  'auth.reauthentication_required': {
+    status: 401,
+    title: 'A recent authentication is required',
+    meaning:
+      'The last authentication of the session is too old for this operation. Call `POST /auth/reauthenticate` and ' +
+      'repeat the request. A refreshed token does not help.',
+  },
   'access.denied': {
     status: 403,
     title: 'Access denied',

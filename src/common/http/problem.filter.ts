@@ -17,8 +17,14 @@ declare module 'fastify' {
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
-  /** @param base public URL of the service, for `type` */
-  constructor(private readonly base: string) {}
+  /**
+   * @param base public URL of the service, for `type`
+   * @param fresh_auth_seconds time in which an authentication is fresh, for the challenge of a 401
+   */
+  constructor(
+    private readonly base: string,
+    private readonly fresh_auth_seconds: number,
+  ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
@@ -33,6 +39,7 @@ export class ProblemFilter implements ExceptionFilter {
       request.log.debug({ ...ids, code: error.code }, 'request aborted by the client');
     if (reply.sent) return;
     const problem = toProblem(error, this.base, shownPath(request.originalUrl), request.id);
-    void reply.status(problem.status).headers(problemHeaders(error)).send(JSON.stringify(problem));
+    const headers = problemHeaders(error, this.fresh_auth_seconds);
+    void reply.status(problem.status).headers(headers).send(JSON.stringify(problem));
   }
 }

@@ -58,18 +58,27 @@ export function toProblem(error: AppError, base: string, path: string, request_i
   };
 }
 
-/** Returns the headers of an error response. */
-export function problemHeaders(error: AppError): Record<string, string> {
+/**
+ * Returns the headers of an error response.
+ * @param fresh_auth_seconds time in which an authentication is fresh, for the challenge
+ */
+export function problemHeaders(error: AppError, fresh_auth_seconds: number): Record<string, string> {
   const { status, retry_after_seconds } = errorKind(error.code);
   const retryAfter = error.extras.retry_after_seconds ?? retry_after_seconds;
   return {
     'content-type': 'application/problem+json; charset=utf-8',
     ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
-    ...(status === 401
-      ? { 'www-authenticate': error.code === 'auth.token_invalid' ? 'Bearer error="invalid_token"' : 'Bearer' }
-      : {}),
+    ...(status === 401 ? { 'www-authenticate': challengeOf(error.code, fresh_auth_seconds) } : {}),
     ...error.extras.headers,
   };
+}
+
+/** Returns the challenge of a 401 (RFC 6750 §3, RFC 9470 §3). */
+function challengeOf(code: ErrorCode, fresh_auth_seconds: number): string {
+  if (code === 'auth.token_invalid') return 'Bearer error="invalid_token"';
+  if (code === 'auth.reauthentication_required')
+    return `Bearer error="insufficient_user_authentication", max_age="${fresh_auth_seconds}"`;
+  return 'Bearer';
 }
 
 /**

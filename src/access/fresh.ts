@@ -1,0 +1,38 @@
+import { monotonicMs } from '../common/clock';
+import { AppError } from '../common/errors/app-error';
+import type { Actor } from './actor';
+
+/**
+ * Rejects an actor whose last authentication is older than `FRESH_AUTH_SECONDS`: a stolen session
+ * alone must not take over the service (S24, E2, RFC 9470). API keys and the service are exempt.
+ * @throws auth.reauthentication_required
+ */
+export function assertFresh({ fresh_until }: Actor): void {
+  if (fresh_until !== null && monotonicMs() >= fresh_until) throw new AppError('auth.reauthentication_required');
+}
+
+/**
+ * Makes a handler check the actor among its arguments before it runs.
+ * Guards and interceptors run before the validation of the request, and a 400 comes before this
+ * 401. The only place between the validation and the handler is around the handler.
+ */
+export function CheckFresh(): MethodDecorator {
+  return (_target, name, descriptor) => {
+    const handler = descriptor.value as (...args: unknown[]) => unknown;
+    const checked = function (this: unknown, ...args: unknown[]): unknown {
+      assertFresh(actorAmong(args, name));
+      return handler.apply(this, args);
+    };
+    Object.defineProperty(checked, 'name', { value: name });
+    // Decorators below this one have set metadata on the handler.
+    for (const key of Reflect.getMetadataKeys(handler))
+      Reflect.defineMetadata(key, Reflect.getMetadata(key, handler), checked);
+    descriptor.value = checked as typeof descriptor.value;
+  };
+}
+
+function actorAmong(args: unknown[], name: string | symbol): Actor {
+  const actor = args.find((arg) => typeof arg === 'object' && arg !== null && 'fresh_until' in arg);
+  if (actor === undefined) throw new Error(`${String(name)} requires a fresh authentication, but has no @CurrentActor`);
+  return actor as Actor;
+}
