@@ -57,7 +57,15 @@ select
   extract(epoch from sessions.expires_at - now())::float8 * 1000 as ends_in_ms,
   extract(epoch from sessions.last_seen_at + least(interval '1 minute', (sessions.expires_at - sessions.last_seen_at) / 4) - now())::float8 * 1000 as note_in_ms,
   extract(epoch from least(interval '1 minute', (sessions.expires_at - sessions.last_seen_at) / 4))::float8 * 1000 as note_every_ms,
-  sessions.refreshed_at > now() - interval '1 hour' as renewable
+  sessions.refreshed_at > now() - interval '1 hour' as renewable,
+  extract(epoch from least(
+    case when users.second_factor_required_from > now() then users.second_factor_required_from end,
+    (
+      select min(roles.second_factor_required_from)
+      from roles
+      where roles.name = any(users.roles) and roles.second_factor_required_from > now()
+    )
+  ) - now())::float8 * 1000 as required_in_ms
 from sessions
 join users on users.user_id = sessions.user_id
 join user_logins on user_logins.user_id = users.user_id

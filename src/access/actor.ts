@@ -28,11 +28,13 @@ export interface Actor extends Caller {
   /** carriers that a System User is limited to; null = all */
   carrier_scope: string[] | null;
   roles: string[];
-  /** permissions of all roles, or of the API key; empty while the password must be changed */
+  /** permissions of all roles, or of the API key; empty while the user is restricted */
   permissions: string[];
   /** roles that the actor's roles name in `may_grant` */
   may_grant: string[];
   must_change_password: boolean;
+  /** a second factor is required now and none is enrolled; false for API keys and the service */
+  must_enroll_second_factor: boolean;
   session_id: string | null;
   /** last time the user authenticated in the session; null for API keys and the service itself */
   auth_time: Date | null;
@@ -51,25 +53,43 @@ const noAuthentication = { auth_time: null, fresh_until: null };
 
 /** The row of an acting user, and what the user's roles permit at this moment. */
 export interface ActingUser {
-  user: Pick<Actor, 'user_id' | 'user_type' | 'carrier_id' | 'carrier_scope' | 'roles' | 'must_change_password'>;
+  user: Pick<
+    Actor,
+    | 'user_id'
+    | 'user_type'
+    | 'carrier_id'
+    | 'carrier_scope'
+    | 'roles'
+    | 'must_change_password'
+    | 'must_enroll_second_factor'
+  >;
   permissions: string[];
   may_grant: string[];
 }
 
 /**
- * Returns a user as an actor. A user who must change the password has no roles or permissions
- * until then.
+ * Returns whether a user has no roles and permissions for now: until the user changes the password,
+ * or enrols the second factor that is required.
  */
+export function isRestricted({
+  must_change_password,
+  must_enroll_second_factor,
+}: Pick<Actor, 'must_change_password' | 'must_enroll_second_factor'>): boolean {
+  return must_change_password || must_enroll_second_factor;
+}
+
+/** Returns a user as an actor. A restricted user has no roles and permissions. */
 export function actorOf({ user, permissions, may_grant }: ActingUser, session: ActorSession, origin: Caller): Actor {
-  const { user_id, user_type, carrier_id, carrier_scope, roles, must_change_password } = user;
-  const rights = must_change_password
+  const { user_id, user_type, carrier_id, carrier_scope, roles, must_change_password, must_enroll_second_factor } = user;
+  const rights = isRestricted(user)
     ? { roles: [], permissions: [], may_grant: [] }
     : { roles, permissions, may_grant };
   const { ip, user_agent, request_id } = origin;
   const { session_id, auth_time, fresh_until } = session;
-  const identity = { user_id, user_type, carrier_id, carrier_scope, must_change_password };
+  const identity = { user_id, user_type, carrier_id, carrier_scope };
+  const duties = { must_change_password, must_enroll_second_factor };
   const login = { session_id, auth_time, fresh_until };
-  return { actor_type: 'user', ...identity, ...rights, ...login, ip, user_agent, request_id };
+  return { actor_type: 'user', ...identity, ...duties, ...rights, ...login, ip, user_agent, request_id };
 }
 
 /** An active API key: its id, permissions and scope. */
@@ -86,7 +106,7 @@ export function keyActorOf(
   origin: Caller,
 ): Actor {
   const { ip, user_agent, request_id } = origin;
-  const rights = { roles: [], permissions, may_grant: [], must_change_password: false };
+  const rights = { roles: [], permissions, may_grant: [] };
   return {
     actor_type: 'key',
     user_id: key_id,
@@ -94,6 +114,8 @@ export function keyActorOf(
     carrier_id,
     carrier_scope,
     ...rights,
+    must_change_password: false,
+    must_enroll_second_factor: false,
     session_id: null,
     ...noAuthentication,
     ip,
@@ -129,6 +151,7 @@ export const systemActor: Actor = {
   permissions: ['*'],
   may_grant: [],
   must_change_password: false,
+  must_enroll_second_factor: false,
   session_id: null,
   ...noAuthentication,
   ip: null,

@@ -12,6 +12,8 @@ export interface AccessRule {
   orSelf?: string;
   /** allows the route while the caller must change the password */
   duringPasswordChange?: boolean;
+  /** allows the route while the caller must enrol a second factor */
+  duringEnrollment?: boolean;
   /** allows only System Users without a scope: the route concerns every carrier */
   unscoped?: boolean;
   /**
@@ -59,7 +61,14 @@ export function Allow(
   permission?: Permission,
   options: Pick<
     AccessRule,
-    'orSelf' | 'duringPasswordChange' | 'unscoped' | 'limit' | 'apiKeys' | 'clientCredentials' | 'fresh'
+    | 'orSelf'
+    | 'duringPasswordChange'
+    | 'duringEnrollment'
+    | 'unscoped'
+    | 'limit'
+    | 'apiKeys'
+    | 'clientCredentials'
+    | 'fresh'
   > = {},
 ): MethodDecorator {
   const rule: AccessRule = { login: 'required', permission, ...options };

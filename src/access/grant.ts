@@ -1,4 +1,4 @@
-import type { Actor } from './actor';
+import { type Actor, isRestricted } from './actor';
 import { holds } from './permissions';
 
 /** Form of role names. A name never begins with a dot, because paths with `/.` are rejected. */
@@ -21,7 +21,7 @@ export interface GrantableRole {
  * @param roles all existing roles; unknown names in `may_grant` have no effect
  */
 export function giveableRoles(actor: Actor, roles: readonly GrantableRole[]): Set<string> {
-  if (actor.must_change_password) return new Set();
+  if (isRestricted(actor)) return new Set();
   const named = new Set(actor.may_grant);
   const known = new Set(roles.map(({ name }) => name));
   const giveable = new Set(

@@ -92,7 +92,7 @@ export class AuthController {
   /** Change your own password */
   @Post('auth/password')
   @HttpCode(204)
-  @Allow(undefined, { duringPasswordChange: true, limit: 'login' })
+  @Allow(undefined, { duringPasswordChange: true, duringEnrollment: true, limit: 'login' })
   @Endpoint({
     description:
       'Ends all other sessions of the user. ' +

@@ -104,6 +104,8 @@ function admit(rule: AccessRule, request: FastifyRequest, actor: Actor): boolean
 function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string, string>): void {
   if (actor.must_change_password && rule.duringPasswordChange !== true)
     throw new AppError('auth.password_change_required');
+  if (actor.must_enroll_second_factor && rule.duringEnrollment !== true)
+    throw new AppError('auth.second_factor_enrollment_required');
   if (rule.unscoped === true && (actor.user_type !== 'system' || actor.carrier_scope !== null))
     throw new AppError('access.denied', {
       detail: 'Only System Users without `carrier_scope` may call this operation.',

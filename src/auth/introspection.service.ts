@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, isOneself } from '../access/actor';
+import { type Actor, isOneself, isRestricted } from '../access/actor';
 import { holds } from '../access/permissions';
 import { mayReach } from '../access/scope';
 import { AppError, invalid } from '../common/errors/app-error';
@@ -26,7 +26,7 @@ export class IntrospectionService {
     assertSameClient(actor, client);
     const claims = await this.claimsOf(token);
     const login = claims === null ? null : await this.logins.find(claims.sid, claims.sub);
-    if (claims === null || login === null || login.user.must_change_password || !mayIntrospect(actor, login.user))
+    if (claims === null || login === null || isRestricted(login.user) || !mayIntrospect(actor, login.user))
       return { active: false };
     return describe(claims, login);
   }

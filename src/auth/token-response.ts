@@ -1,3 +1,4 @@
+import { isRestricted } from '../access/actor';
 import { secondsUntil } from '../common/clock';
 import type { UserResponse } from '../users/users.dto';
 import type { AccessTokens } from './access-tokens';
@@ -23,11 +24,11 @@ interface NewRefreshToken {
 
 /**
  * Signs an access token for a session and returns it as fields of a response.
- * The token contains no roles while the user must change the password.
+ * The token contains no roles while the user is restricted.
  */
 export function newAccessToken(tokens: AccessTokens, user: UserResponse, session_id: string): AccessTokenFields {
   const { user_id, user_type, carrier_id } = user;
-  const roles = user.must_change_password ? [] : user.roles;
+  const roles = isRestricted(user) ? [] : user.roles;
   return { ...tokens.sign({ user_id, session_id, user_type, roles, carrier_id }), token_type: 'Bearer' };
 }
 

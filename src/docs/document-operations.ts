@@ -52,6 +52,9 @@ function completeParameter(parameter: Parameter): void {
   parameter.example ??= exampleOf(parameter.name, parameter.schema);
 }
 
+/** Codes of requests by users who have no rights for now. */
+const restrictions: ErrorCode[] = ['auth.password_change_required', 'auth.second_factor_enrollment_required'];
+
 /** Returns all error codes of an operation: its own, and those of every operation of its kind. */
 function codesOf({ operation, method }: PlacedOperation, parameters: Parameter[]): Set<ErrorCode> {
   const codes: ErrorCode[] = [
@@ -67,7 +70,7 @@ function codesOf({ operation, method }: PlacedOperation, parameters: Parameter[]
   if (parameters.some(({ name }) => name === 'Idempotency-Key'))
     codes.push('idempotency.in_progress', 'idempotency.key_reused');
   if (operation['x-permission'] !== 'none')
-    codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', 'auth.password_change_required');
+    codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', ...restrictions);
   if (operation['x-fresh-auth'] === true) codes.push('auth.reauthentication_required');
   codes.push('request.invalid');
   // A body is parsed even if the operation takes none.

@@ -10,6 +10,7 @@ const commonCodes: ErrorCode[] = [
   'auth.token_invalid',
   'access.denied',
   'auth.password_change_required',
+  'auth.second_factor_enrollment_required',
   'request.rate_limited',
   'service.database_unavailable',
 ];

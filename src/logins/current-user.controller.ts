@@ -18,7 +18,7 @@ export class CurrentUserController {
   /** Get the current user */
   @Get()
   @Header('content-type', 'application/json; charset=utf-8')
-  @Allow(undefined, { duringPasswordChange: true })
+  @Allow(undefined, { duringPasswordChange: true, duringEnrollment: true })
   @Endpoint({
     description:
       '`last_login_at`, `last_login_ip`, `last_seen_at`, `online` and `locked_until` may be a minute old. ' +

@@ -33,6 +33,8 @@ export interface LiveLoginRecord extends ActingRecord {
   note_every_ms: number;
   /** whether the last login or refresh was less than an hour ago */
   renewable: boolean;
+  /** milliseconds until the next time from which a second factor is required; null = none is set */
+  required_in_ms: number | null;
 }
 
 /** Activity of a session. */
@@ -50,6 +52,18 @@ const rights = rawSql(`
         array(
           select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)
         ) as may_grant`);
+
+/**
+ * The next time at which the user begins to need a second factor, or null. `least` ignores nulls.
+ */
+const nextRequirement = rawSql(`least(
+          case when users.second_factor_required_from > now() then users.second_factor_required_from end,
+          (
+            select min(roles.second_factor_required_from)
+            from roles
+            where roles.name = any(users.roles) and roles.second_factor_required_from > now()
+          )
+        )`);
 
 /** The SQL behind every authenticated request. */
 @Injectable()
@@ -74,7 +88,8 @@ export class LiveLoginsRepository {
         extract(epoch from sessions.expires_at - now())::float8 * 1000 as ends_in_ms,
         extract(epoch from sessions.last_seen_at + ${noteAfter} - now())::float8 * 1000 as note_in_ms,
         extract(epoch from ${noteAfter})::float8 * 1000 as note_every_ms,
-        sessions.refreshed_at > now() - interval '1 hour' as renewable
+        sessions.refreshed_at > now() - interval '1 hour' as renewable,
+        extract(epoch from ${nextRequirement} - now())::float8 * 1000 as required_in_ms
       from sessions
       join users on users.user_id = sessions.user_id
       ${userJoins}

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { isRestricted } from '../access/actor';
 import { monotonicMs } from '../common/clock';
 import { shareOf } from '../common/instance';
 import { CONFIG, type Config } from '../config/config';
@@ -127,9 +128,9 @@ export class LiveLoginsService {
   }
 }
 
-/** Returns the permissions of a login: none while the user must change the password. */
+/** Returns the permissions of a login: none while the user is restricted. */
 export function permissionsOf({ user, permissions }: LiveLogin): string[] {
-  return user.must_change_password ? [] : permissions;
+  return isRestricted(user) ? [] : permissions;
 }
 
 function addTo<Item>(sets: Map<string, Set<Item>>, key: string, item: Item): void {
@@ -145,7 +146,7 @@ function removeFrom<Item>(sets: Map<string, Set<Item>>, key: string, item: Item)
 }
 
 function toCached(record: LiveLoginRecord, askedAt: number, fresh_seconds: number): CachedLogin {
-  const { permissions, may_grant, renewable, ends_in_ms, note_in_ms, note_every_ms } = record;
+  const { permissions, may_grant, renewable, ends_in_ms, note_in_ms, note_every_ms, required_in_ms } = record;
   return {
     user: toUserResponse(record),
     session: sessionOf(record),
@@ -154,7 +155,7 @@ function toCached(record: LiveLoginRecord, askedAt: number, fresh_seconds: numbe
     renewable,
     // The age comes from the clock of the database, so the clocks of the instances do not matter.
     fresh_until: askedAt - record.auth_age_ms + fresh_seconds * 1_000,
-    validUntil: askedAt + Math.min(ends_in_ms, ageMaxMs),
+    validUntil: askedAt + Math.min(ends_in_ms, ageMaxMs, required_in_ms ?? ageMaxMs),
     endsAt: askedAt + ends_in_ms,
     noteAt: askedAt + note_in_ms,
     noteEvery: note_every_ms,

@@ -42,7 +42,9 @@ export class RememberedActorsService {
     const user = await this.logins.findActing(user_id);
     if (user === null) return null;
     const { permissions, may_grant } = user;
-    // The authentication was fresh enough when the service accepted the work.
-    return actorOf({ user, permissions, may_grant }, { session_id, auth_time: null, fresh_until: null }, origin);
+    const session = { session_id, auth_time: null, fresh_until: null };
+    // The authentication was fresh when the service accepted the work. Work that was accepted before a
+    // second factor was required continues.
+    return actorOf({ user: { ...user, must_enroll_second_factor: false }, permissions, may_grant }, session, origin);
   }
 }

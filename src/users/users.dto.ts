@@ -199,7 +199,10 @@ export class UserResponse {
 
 /** The logged-in user. */
 export class CurrentUserResponse extends UserResponse {
-  /** permissions of all roles; empty while the user must change the password */
+  /**
+   * permissions of all roles; empty while the user must change the password or enrol a second
+   * factor
+   */
   permissions!: string[];
 }
 
