@@ -80,10 +80,9 @@ export function isRestricted({
 
 /** Returns a user as an actor. A restricted user has no roles and permissions. */
 export function actorOf({ user, permissions, may_grant }: ActingUser, session: ActorSession, origin: Caller): Actor {
-  const { user_id, user_type, carrier_id, carrier_scope, roles, must_change_password, must_enroll_second_factor } = user;
-  const rights = isRestricted(user)
-    ? { roles: [], permissions: [], may_grant: [] }
-    : { roles, permissions, may_grant };
+  const { user_id, user_type, carrier_id, carrier_scope, roles } = user;
+  const { must_change_password, must_enroll_second_factor } = user;
+  const rights = isRestricted(user) ? { roles: [], permissions: [], may_grant: [] } : { roles, permissions, may_grant };
   const { ip, user_agent, request_id } = origin;
   const { session_id, auth_time, fresh_until } = session;
   const identity = { user_id, user_type, carrier_id, carrier_scope };

@@ -4,17 +4,23 @@ import { join } from 'node:path';
 import { readSecretFiles } from './secret-files';
 import { type Settings, settings } from './settings';
 import { warningsOf } from './warnings';
+import { defaultRpId, originOf } from './webauthn';
 
 /**
  * The validated configuration. Each field has the name of its environment variable; names contain
  * units.
  * @see docs/config.md
  */
-export type Config = Omit<Settings, 'PUBLIC_URL' | 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'APP_SECRET'> & {
+export type Config = Omit<
+  Settings,
+  'PUBLIC_URL' | 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'APP_SECRET' | 'WEBAUTHN_RP_ID'
+> & {
   PUBLIC_URL: string;
   DATABASE_URL: string;
   DATABASE_DIRECT_URL: string;
   APP_SECRET: string;
+  /** null if passkeys are off */
+  WEBAUTHN_RP_ID: string | null;
   /** true if the service runs the embedded PostgreSQL */
   embedded: boolean;
   /** warnings about the environment, for the log */
@@ -46,14 +52,18 @@ export function loadConfig(environment?: NodeJS.ProcessEnv): Config {
   ];
   if (read.success && faults.length === 0) faults.push(...crossFaults(read.data));
   if (!read.success || faults.length > 0) throw new ConfigError(faults);
-  const { DATABASE_URL = '', APP_SECRET, PUBLIC_URL, DATABASE_DIRECT_URL, ...rest } = read.data;
+  const { DATABASE_URL = '', APP_SECRET, DATABASE_DIRECT_URL, ...rest } = read.data;
+  const PUBLIC_URL = rest.PUBLIC_URL ?? `http://localhost:${rest.PORT}`;
+  const origins = rest.WEBAUTHN_ORIGINS.length > 0 ? rest.WEBAUTHN_ORIGINS : [PUBLIC_URL];
   return {
     ...rest,
     embedded: DATABASE_URL === '',
     DATABASE_URL,
     DATABASE_DIRECT_URL: DATABASE_DIRECT_URL ?? DATABASE_URL,
     APP_SECRET: APP_SECRET ?? generatedSecret(rest.DATA_DIR),
-    PUBLIC_URL: PUBLIC_URL ?? `http://localhost:${rest.PORT}`,
+    PUBLIC_URL,
+    WEBAUTHN_RP_ID: rest.WEBAUTHN_RP_ID ?? defaultRpId(PUBLIC_URL),
+    WEBAUTHN_ORIGINS: origins.map(originOf),
     warnings: warningsOf(given.environment, read.data),
   };
 }

@@ -7,6 +7,7 @@ import { isAddressOrCidr } from '../common/ip';
 import { postgresUrl } from './postgres-url';
 import { smtpUrl } from './smtp-url';
 import { visibleText } from '../common/text-forms';
+import { isPasskeyOrigin, isRpId } from './webauthn';
 
 /** Accepts digits only. `Number` would also accept blanks, `1e3` and `0x10`. */
 const integer = (min: number, max: number) =>
@@ -59,7 +60,7 @@ function isSender(text: string): boolean {
   const address = sender?.address?.replace(/@localhost$/, '@localhost.localdomain') ?? '';
   return others.length === 0 && isEmailAddress(canonicalEmail(address));
 }
-const httpUrl = (text: string) => /^https?:\/\/[^\s/?#]+$/.test(text);
+const httpUrl = (text: string) => /^https?:\/\/[^\s/?#]+$/.test(text) && URL.canParse(text);
 const pageUrl = z
   .string()
   .regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')
@@ -209,6 +210,22 @@ export const settings = z.object({
       'Number of wrong passwords in a row after which only a password reset unlocks the account, ' +
         'at most 100 (NIST SP 800-63B)',
     ),
+  WEBAUTHN_RP_ID: z
+    .string()
+    .refine(isRpId, 'must be a domain in lower case, such as example.net, and no IP address')
+    .optional()
+    .describe(
+      'Domain that passkeys belong to (RP id): the host of the pages that use passkeys, or a parent domain of it; ' +
+        'with another domain, existing passkeys stop working; ' +
+        'default: the host of `PUBLIC_URL`; if that is an IP address, passkeys are off',
+    ),
+  WEBAUTHN_ORIGINS: list(
+    isPasskeyOrigin,
+    'must be comma-separated origins such as https://portal.example.net; HTTP works only on localhost',
+  ).describe(
+    'Comma-separated origins of the pages that may use passkeys; `/.well-known/webauthn` lists them; ' +
+      'default: the origin of `PUBLIC_URL`',
+  ),
   REQUESTS_PER_ADDRESS_PER_MINUTE: perMinute(600).describe(
     'Maximum number of requests without a valid token per address and minute; 0 = no limit',
   ),

@@ -1,6 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import { poolMinPerWorker } from '../common/instance';
 import { secretSettings, settings, type Settings } from './settings';
+import { defaultRpId } from './webauthn';
 
 const known = [...Object.keys(settings.shape), ...secretSettings.map((name) => `${name}_FILE`)];
 /** Maximum number of changed characters in a misspelled name. */
@@ -19,6 +20,7 @@ export function warningsOf(environment: NodeJS.ProcessEnv, values: Settings): st
       return meant === undefined ? [] : [`${name} is not a setting and has no effect: did you mean ${meant}?`];
     }),
     ...poolWarnings(values),
+    ...passkeyWarnings(values),
     ...(environment['NODE_ENV'] === 'production' ? mailWarnings(values) : []),
   ];
 }
@@ -27,6 +29,11 @@ function poolWarnings({ DATABASE_POOL_MAX, WORKERS }: Settings): string[] {
   const needed = WORKERS * poolMinPerWorker;
   if (WORKERS === 1 || DATABASE_POOL_MAX >= needed) return [];
   return [`DATABASE_POOL_MAX is ${DATABASE_POOL_MAX}, but ${WORKERS} workers open up to ${needed} connections.`];
+}
+
+function passkeyWarnings({ PUBLIC_URL, WEBAUTHN_RP_ID }: Settings): string[] {
+  if (WEBAUTHN_RP_ID !== undefined || PUBLIC_URL === undefined || defaultRpId(PUBLIC_URL) !== null) return [];
+  return ['Passkeys are off: the host of PUBLIC_URL is no domain. Use a domain, or set WEBAUTHN_RP_ID.'];
 }
 
 function mailWarnings({ SMTP_URL, MAIL_FROM }: Settings): string[] {
