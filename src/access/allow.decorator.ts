@@ -33,10 +33,10 @@ export interface AccessRule {
   limit?: 'login' | 'requests' | 'failures' | 'none';
   /**
    * rejects sessions whose last authentication is older than `FRESH_AUTH_SECONDS`, after validation
-   * and before the handler. `conditional`: only some requests need it, and the service calls
-   * `assertFresh` for them
+   * and before the handler. A text: only requests need it that the text describes, after "if"; the
+   * service calls `assertFresh` for them
    */
-  fresh?: true | 'conditional';
+  fresh?: true | string;
 }
 
 /** Metadata key of the access rule, for the guard. */
@@ -80,6 +80,7 @@ export function Allow(
     ApiExtension('x-permission', permission ?? 'any login'),
     ApiExtension('x-keys', admitsKey(rule, ['*'])),
     ...(rule.fresh === undefined ? [] : [ApiExtension('x-fresh-auth', true)]),
+    ...(typeof rule.fresh === 'string' ? [ApiExtension('x-fresh-auth-if', rule.fresh)] : []),
     ...(rule.fresh === true ? [CheckFresh()] : []),
   );
 }

@@ -40,6 +40,7 @@ export function completeOperation(placed: PlacedOperation, problems: ProblemResp
   const keysNote = operation['x-keys'] === true ? '' : '; not available to API keys';
   if (permission !== undefined && permission !== 'none')
     operation.description = `${operation.description ?? ''}\n\nPermission: \`${permission}\`${keysNote}`.trim();
+  if (operation['x-fresh-auth'] === true) operation.description += freshNote(operation);
   if (['get', 'head', 'delete'].includes(method)) delete operation.requestBody;
   addBodyExamples(operation);
 }
@@ -54,6 +55,10 @@ function completeParameter(parameter: Parameter): void {
 
 /** Codes of requests by users who have no rights for now. */
 const restrictions: ErrorCode[] = ['auth.password_change_required', 'auth.second_factor_enrollment_required'];
+
+function freshNote({ 'x-fresh-auth-if': condition }: Operation): string {
+  return `\n\nRequires a fresh authentication${condition === undefined ? '' : ` if ${condition}`}.`;
+}
 
 /** Returns all error codes of an operation: its own, and those of every operation of its kind. */
 function codesOf({ operation, method }: PlacedOperation, parameters: Parameter[]): Set<ErrorCode> {

@@ -54,6 +54,7 @@ export interface Operation {
   'x-permission'?: string;
   'x-keys'?: boolean;
   'x-fresh-auth'?: boolean;
+  'x-fresh-auth-if'?: string;
 }
 
 /** The components that operations share. */

@@ -28,6 +28,9 @@ const introduction = [
   '**Authentication.** `POST /auth/login` returns an access token and a refresh token. `POST /auth/check-token` ' +
     'refreshes them. Send the access token, or an API key, as `Authorization: Bearer …` or `X-Auth-Token: …`. ' +
     'Each operation names the permission that it requires. Users outside the scope of the caller are not visible.',
+  '**Fresh authentication.** Operations with `x-fresh-auth` require that the user logged in or reauthenticated ' +
+    'within the last 5 minutes (`FRESH_AUTH_SECONDS`). Otherwise they return 401 `auth.reauthentication_required`. ' +
+    'Do not refresh the token: call `POST /auth/reauthenticate` and repeat the request. API keys are exempt.',
   '**Requests** are JSON in UTF-8 unless stated otherwise. Unknown fields and unknown, repeated or empty parameters ' +
     'are rejected. In a PATCH, an absent field stays unchanged and null clears it; a list is cleared with `[]`, and ' +
     'null is rejected unless the schema allows it. Times are RFC 3339 in UTC. Later versions may add fields to ' +

@@ -61,12 +61,13 @@ export class IdempotencyInterceptor implements NestInterceptor {
 }
 
 /**
- * Returns the response of an error, or null for 429 and 5xx: the same request may succeed later.
+ * Returns the response of an error, or null for 401, 429 and 5xx: the same request may succeed
+ * later, after a reauthentication for example.
  */
 function refusalOf(thrown: unknown): StoredResponse | null {
   const { code, extras } = toAppError(thrown);
   const { status } = errorKind(code);
-  return status === 429 || status >= 500 ? null : { status, refusal: { code, extras } };
+  return status === 401 || status === 429 || status >= 500 ? null : { status, refusal: { code, extras } };
 }
 
 function replay({ status, body, refusal }: StoredResponse, reply: FastifyReply): unknown {

@@ -87,7 +87,11 @@ export class UsersBulkController {
   /** Modify the users that match a filter */
   @Patch()
   @Idempotent()
-  @Allow('user:update')
+  @Allow('user:update', {
+    fresh:
+      '`dry_run` is false and the body contains `roles`, `roles_add`, `roles_remove`, `carrier_scope` or ' +
+      '`allowed_ips`',
+  })
   @Endpoint({
     description,
     answer,
@@ -106,7 +110,7 @@ export class UsersBulkController {
   /** Delete the users that match a filter */
   @Delete()
   @Idempotent()
-  @Allow('user:delete')
+  @Allow('user:delete', { fresh: '`dry_run` is false' })
   @Endpoint({
     description: `Deletes softly: deleted users can be restored. ${description}`,
     answer,

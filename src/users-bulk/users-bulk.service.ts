@@ -1,13 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
+import { assertFresh } from '../access/fresh';
 import { AppError, invalid } from '../common/errors/app-error';
 import type { RawQuery } from '../common/query/filter';
 import { CONFIG, type Config } from '../config/config';
 import { IdempotencyService } from '../idempotency/idempotency.service';
 import type { OperationResponse } from '../operations/operations.dto';
 import { type OperationRequest, OperationsService } from '../operations/operations.service';
-import { type CheckedAction, UserChangesService } from '../users/user-changes.service';
+import { type CheckedAction, needsFreshAuthentication, UserChangesService } from '../users/user-changes.service';
 import type { ChangeFoundUsersRequest } from '../users/users.dto';
 import { BulkChangesService } from './bulk-changes.service';
 import { type BulkQuery, parseBulkQuery } from './bulk-query';
@@ -63,8 +64,11 @@ export class UsersBulkService {
   async change(actor: Actor, query: RawQuery, change: ChangeFoundUsersRequest): Promise<BulkResponse> {
     const request: BulkRequest = { kind: 'change', ...parseBulkQuery(query), change };
     assertChange(change);
-    const checked = await this.changes.check(actor, { kind: 'change', change: { ...change } });
-    return request.dry_run ? this.preview(actor, request, checked) : this.apply(actor, request, checked);
+    const action = { kind: 'change', change: { ...change } } as const;
+    const checked = await this.changes.check(actor, action);
+    if (request.dry_run) return this.preview(actor, request, checked);
+    if (needsFreshAuthentication(action)) assertFresh(actor);
+    return this.apply(actor, request, checked);
   }
 
   /**
@@ -76,7 +80,9 @@ export class UsersBulkService {
   async delete(actor: Actor, query: RawQuery): Promise<BulkResponse> {
     const request: BulkRequest = { kind: 'delete', ...parseBulkQuery(query), change: null };
     const checked = await this.changes.check(actor, { kind: 'delete' });
-    return request.dry_run ? this.preview(actor, request, checked) : this.apply(actor, request, checked);
+    if (request.dry_run) return this.preview(actor, request, checked);
+    assertFresh(actor);
+    return this.apply(actor, request, checked);
   }
 
   /**

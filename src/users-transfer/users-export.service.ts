@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, identityOf } from '../access/actor';
+import { assertFresh } from '../access/fresh';
 import { holds } from '../access/permissions';
 import { currentTime } from '../common/clock';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
@@ -60,6 +61,7 @@ export class UsersExportService {
   async export(actor: Actor, query: RawQuery, gone: AbortSignal): Promise<ExportedFile> {
     if (readBoolean(query, 'hashes') && !holds(actor.permissions, 'user:purge')) throw new AppError('access.denied');
     const { conditions, format, hashes, parameters } = parseExport(query);
+    if (hashes) assertFresh(actor);
     const hashes_unless_roles = hashes ? (await this.roles.grantsOf(actor)).forbidden : null;
     const holder = identityOf(actor);
     const open = await this.users.open({ holder, scope: actor, conditions, format, hashes_unless_roles }, gone);

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
+import { assertFresh } from '../access/fresh';
 import { currentTime } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import { fromDatabaseError } from '../common/errors/database-error';
@@ -49,7 +50,9 @@ export class UsersImportService {
    */
   async import(actor: Actor, query: RawQuery, file: UploadedFile): Promise<ImportPreviewResponse | OperationResponse> {
     const { dry_run, ...options } = readImportOptions(query);
-    return dry_run ? await this.preview(actor, options, file) : await this.create(actor, options, file);
+    if (dry_run) return this.preview(actor, options, file);
+    assertFresh(actor);
+    return this.create(actor, options, file);
   }
 
   /** Stores the rows while they are uploaded. Creates users only once the file is complete. */

@@ -133,7 +133,7 @@ export class UsersTransferController {
 
   /** Export the users that match a filter */
   @Get('export')
-  @Allow('user:export')
+  @Allow('user:export', { fresh: '`hashes` is true' })
   @Endpoint({
     description: exportDescription,
     answer: {
@@ -157,7 +157,7 @@ export class UsersTransferController {
   /** Create users from a file */
   @Post('import')
   @HttpCode(200)
-  @Allow('user:import')
+  @Allow('user:import', { fresh: '`dry_run` is false' })
   @Idempotent()
   @ApiConsumes('text/csv', 'application/x-ndjson')
   @ApiBody({ description: 'One user per row', schema: { type: 'string' } })

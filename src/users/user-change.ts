@@ -89,6 +89,25 @@ export interface PreviewedAction extends ActionOutcome {
 /** Fields that actors may not change for themselves, and that decide who is an administrator. */
 const powerFields: (keyof UserChange)[] = ['status', 'roles', 'roles_add', 'roles_remove', 'carrier_scope'];
 
+/** Fields that decide who gets access to a user, and to what. */
+const accessFields: (keyof UserChange)[] = [
+  'roles',
+  'roles_add',
+  'roles_remove',
+  'carrier_scope',
+  'allowed_ips',
+  'email',
+];
+
+/**
+ * Returns whether an action on users requires a fresh authentication (S24). A change that the actor
+ * has proven the password for does not.
+ */
+export function needsFreshAuthentication(action: ChangeAction | DeleteAction): boolean {
+  if (action.kind === 'delete') return action.purge === true;
+  return action.verified === undefined && accessFields.some((field) => action.change[field] !== undefined);
+}
+
 /** Returns whether a change contains fields that actors may not change for themselves. */
 export function touchesPower(change: UserChange): boolean {
   return powerFields.some((field) => change[field] !== undefined);

@@ -18,6 +18,7 @@ import {
 import { toUserResponse, type UserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';
 
+export { needsFreshAuthentication } from './user-change';
 export type { ActionOutcome, AppliedAction, CheckedAction, SkippedUser, UserAction } from './user-change';
 
 /** A preview of an action, with some of the users that would change. */

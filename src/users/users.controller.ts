@@ -126,7 +126,10 @@ export class UsersController {
 
   /** Modify one user */
   @Patch(':user_id')
-  @Allow('user:update', { orSelf: 'user_id' })
+  @Allow('user:update', {
+    orSelf: 'user_id',
+    fresh: 'the body contains `roles`, `carrier_scope`, `allowed_ips` or `email`',
+  })
   @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @ApiHeader(ifMatch)
   @Endpoint({
@@ -158,7 +161,7 @@ export class UsersController {
   /** Delete one user */
   @Delete(':user_id')
   @HttpCode(204)
-  @Allow('user:delete')
+  @Allow('user:delete', { fresh: '`purge` is true' })
   @ApiHeader(ifMatch)
   @Endpoint({
     description:

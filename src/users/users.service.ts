@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
+import { assertFresh } from '../access/fresh';
 import { holds } from '../access/permissions';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import type { ErrorCode } from '../common/errors/error-codes';
@@ -10,7 +11,8 @@ import type { Page } from '../common/query/page';
 import type { Answered } from '../common/times';
 import { type Changes, EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
-import { type AppliedAction, type UserAction, UserChangesService } from './user-changes.service';
+import { type AppliedAction, UserChangesService } from './user-changes.service';
+import { type ChangeAction, type DeleteAction, needsFreshAuthentication } from './user-change';
 import { userFieldsWith } from './user-fields';
 import { UserMailsService } from '../user-mails/user-mails.service';
 import { UserPurgeService } from './user-purge.service';
@@ -75,7 +77,7 @@ export class UsersService {
    */
   @Transactional()
   async proposeEmail(actor: Actor, email: string, password_changed_at: Date | null): Promise<void> {
-    const action: UserAction = { kind: 'change', change: { email }, verified: { password_changed_at } };
+    const action: ChangeAction = { kind: 'change', change: { email }, verified: { password_changed_at } };
     const { changes } = await this.apply(actor, actor.user_id, action, 'auth.token_invalid');
     await this.mails.emailProposed(actor, await this.get(actor, actor.user_id), changes ?? {});
   }
@@ -128,10 +130,12 @@ export class UsersService {
   private async apply(
     actor: Actor,
     user_id: string,
-    action: UserAction,
+    action: ChangeAction | DeleteAction,
     missing: ErrorCode = 'user.not_found',
   ): Promise<AppliedAction> {
-    const applied = await this.changes.apply(actor, await this.changes.check(actor, action), [user_id]);
+    const checked = await this.changes.check(actor, action);
+    if (needsFreshAuthentication(action)) assertFresh(actor);
+    const applied = await this.changes.apply(actor, checked, [user_id]);
     if (applied.matched === 0) throw new AppError(missing);
     const [skipped] = applied.skipped;
     if (skipped === undefined) return applied;

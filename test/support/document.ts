@@ -10,6 +10,9 @@ export interface Operation {
   responses: Record<string, { content?: Record<string, { schema: object }> }>;
   'x-error-codes'?: string[];
   'x-permission'?: string;
+  'x-keys'?: boolean;
+  'x-fresh-auth'?: boolean;
+  'x-fresh-auth-if'?: string;
 }
 
 interface Schema {
