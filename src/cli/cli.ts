@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { adminRecover } from './admin-recover';
+import { breachedPasswords } from './breached-passwords';
 import { mail } from './mail';
 import { migrate } from './migrate';
 import { rotateKeys } from './rotate-keys';
@@ -8,6 +9,7 @@ import { runCommand } from './run-command';
 /** Commands by name. Each receives the arguments after its name. */
 const commands = new Map<string | undefined, (args: string[]) => Promise<void>>([
   ['admin-recover', adminRecover],
+  ['breached-passwords', breachedPasswords],
   ['mail', mail],
   ['migrate', migrate],
   ['rotate-keys', rotateKeys],
@@ -16,6 +18,10 @@ const commands = new Map<string | undefined, (args: string[]) => Promise<void>>(
 const usage = `Commands:
   admin-recover [login]           print a one-time link with which an administrator sets a new password;
                                   write a login that begins with - after --: admin-recover -- -ada
+  breached-passwords build <download> [--output <file>] [--min-count <count>]
+                                  build the file for BREACHED_PASSWORDS_FILE from a download in the range format;
+                                  --min-count leaves out passwords that were found less often
+  breached-passwords check <file> check every byte of such a file
   mail test <address>             send a test mail and print the response of the mail server
   migrate                         apply all pending migrations
   rotate-keys [--now] [--revoke]  create the next signing key; --now uses it as soon as all instances know it,

@@ -165,6 +165,14 @@ export const settings = z.object({
     .optional()
     .describe('Password of the first administrator; unset: a one-time link to set it is printed'),
   PASSWORD_MIN_LENGTH: integer(8, 64).default(15).describe('Minimum number of characters in a password, 8 to 64'),
+  BREACHED_PASSWORDS_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'File of breached passwords, which are rejected as new passwords; `npm run cli -- breached-passwords build` ' +
+        'makes it (docs/operations.md); unset: passwords are not looked up',
+    ),
   ACCESS_TOKEN_TTL_SECONDS: seconds(600, accessTokenLifeMaxSeconds).describe(
     'Lifetime of an access token, at most one hour',
   ),
