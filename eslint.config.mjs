@@ -35,7 +35,7 @@ const MAY_USE_THE_CONSOLE = ['src/main.ts', 'src/cli/**'];
 const MAY_EXPORT_DEFAULT = ['ormconfig.ts', 'test/support/global-{setup,teardown}.ts'];
 
 const TYPESCRIPT = ['{src,test,migrations,bench,scripts}/**/*.ts', 'ormconfig.ts'];
-const SCRIPTS = ['*.{js,mjs}', '{scripts,bench,test}/**/*.{js,mjs}'];
+const SCRIPTS = ['*.{js,mjs}', '{scripts,bench,test}/**/*.{js,mjs}', 'src/**/*.worker.js'];
 /** Scripts of pages, which run in a browser. */
 const BROWSER_SCRIPTS = ['src/**/templates/*.js'];
 const TESTS = ['test/**/*.ts', 'src/**/*.spec.ts'];

@@ -72,8 +72,8 @@ export class AuthService {
     // eslint-disable-next-line house/secret-compares -- the caller sent both
     if (new_password === current_password)
       throw invalid({ pointer, code: 'password.unchanged', detail: 'must differ from the current password' });
-    await this.credentials.checkNewPassword(new_password, verified, pointer);
-    const password_hash = await this.credentials.hashNewPassword(new_password, verified, actor);
+    const checked = await this.credentials.checkNewPassword(new_password, verified, pointer);
+    const password_hash = await this.credentials.hashNewPassword(checked, actor);
     await this.passwords.setPassword(actor, actor.user_id, password_hash, {
       event: 'password.changed',
       except_session_id: actor.session_id,

@@ -1,4 +1,4 @@
-import { Gauge, Histogram } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 
 /** Password hashes that wait in the queue of this process. */
 export const hashesWaiting = new Gauge({
@@ -17,3 +17,11 @@ export const hashWaits = new Histogram({
   buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 });
 for (const kind of ['login', 'other']) hashWaits.zero({ kind });
+
+/** Checks of how easily a password is guessed. */
+export const passwordChecks = new Counter({
+  name: 'carrier_identity_password_checks_total',
+  help: 'Checks of how easily a password is guessed, by outcome: strong, weak or skipped',
+  labelNames: ['outcome'] as const,
+});
+for (const outcome of ['strong', 'weak', 'skipped']) passwordChecks.inc({ outcome }, 0);

@@ -6,6 +6,9 @@ import { HashCostsRepository } from './hash-costs.repository';
 import { HashCostsService } from './hash-costs.service';
 import { LoginAttemptsRepository } from './login-attempts.repository';
 import { LoginAttemptsService } from './login-attempts.service';
+import { BreachedPasswords } from './policy/breached-passwords';
+import { PasswordPolicy } from './policy/password-policy';
+import { PasswordStrength, strengthLimits } from './policy/password-strength';
 
 /** Passwords, account lockout and mailed links. */
 @Module({
@@ -13,6 +16,8 @@ import { LoginAttemptsService } from './login-attempts.service';
   providers: [
     ...[CredentialsService, CredentialsRepository, HashCostsService, HashCostsRepository],
     ...[LoginAttemptsService, LoginAttemptsRepository],
+    ...[PasswordPolicy, BreachedPasswords],
+    { provide: PasswordStrength, useFactory: () => new PasswordStrength(strengthLimits) },
   ],
   exports: [CredentialsService, LoginAttemptsService],
 })

@@ -8,7 +8,7 @@ import type { TokenPurpose } from './one-time-token.entity';
 import { HashCostsService } from './hash-costs.service';
 import { hashPassword, needsRehash, rehashPassword, verifyPassword, wrapMd5 } from './password-hashing';
 import type { RefusalBudget } from './refusal-budget';
-import { type PasswordContext, passwordFault } from './password-policy';
+import { type PasswordContext, PasswordPolicy } from './policy/password-policy';
 
 export { slowsRefusals } from './hash-work';
 export type { RefusalBudget } from './refusal-budget';
@@ -17,6 +17,10 @@ export { readHash as importableHash } from './stored-hash';
 /** Format of the token in a link: 256 bits in base64url. */
 const tokenFormat = /^[A-Za-z0-9_-]{43}$/;
 const initialPasswordTtlSeconds = 7 * 86_400;
+
+/** A password that the policy accepts. */
+export type CheckedPassword = string & { readonly [checked]: true };
+declare const checked: unique symbol;
 
 /** Identifies an actor in the hash queue. */
 export type HashingActor = Pick<Actor, 'actor_type' | 'user_id'>;
@@ -46,23 +50,27 @@ export class CredentialsService {
   constructor(
     private readonly credentials: CredentialsRepository,
     private readonly costs: HashCostsService,
+    private readonly policy: PasswordPolicy,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Checks a new password against the policy. @throws request.invalid */
-  async checkNewPassword(password: string, context: PasswordContext, pointer = '/password'): Promise<void> {
-    const fault = await passwordFault(password, this.config.PASSWORD_MIN_LENGTH, context, pointer);
+  /**
+   * Returns a new password if the policy accepts it. Takes up to seconds while many are checked.
+   * @throws request.invalid
+   */
+  async checkNewPassword(password: string, context: PasswordContext, pointer = '/password'): Promise<CheckedPassword> {
+    const fault = await this.policy.fault(password, context, pointer);
     if (fault !== null) throw invalid(fault);
+    return password as CheckedPassword;
   }
 
   /**
-   * Hashes a new password after checking it against the policy.
+   * Hashes a new password.
    * Slow on purpose: never call it in a transaction, and make all other checks first.
    * @param actor takes one place of its share of the hash queue
-   * @throws request.invalid, request.rate_limited, service.overloaded
+   * @throws request.rate_limited, service.overloaded
    */
-  async hashNewPassword(password: string, context: PasswordContext, actor: HashingActor): Promise<string> {
-    await this.checkNewPassword(password, context);
+  hashNewPassword(password: CheckedPassword, actor: HashingActor): Promise<string> {
     return hashPassword(password, `${actor.actor_type}:${actor.user_id}`);
   }
 
@@ -112,7 +120,7 @@ export class CredentialsService {
     const stored = { password_hash, policy_checked, initial };
     const isOutdated = needsRehash(password_hash);
     if (policy_checked && !isOutdated) return { stored, renewed_hash: null, must_change: false };
-    const fault = await passwordFault(password, this.config.PASSWORD_MIN_LENGTH, found, '/password');
+    const fault = await this.policy.fault(password, found, '/password');
     // If hashing fails, the stored hash stays, and the next login tries again.
     const renewed_hash = isOutdated ? await rehashPassword(password).catch(() => null) : null;
     return { stored, renewed_hash, must_change: fault !== null };

@@ -110,6 +110,7 @@ const examples: Record<string, unknown> = {
   parameter: 'per_page',
   'FieldErrorResponse.code': 'field.malformed',
   'FieldErrorResponse.detail': 'must be an e-mail address',
+  'FieldErrorResponse.hints': ['similar_to_common', 'another_word'],
   'SkippedResponse.detail': 'must be an e-mail address',
   'RoleResponse.name': 'support',
   'KeyResponse.name': 'billing',

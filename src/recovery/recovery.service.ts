@@ -56,7 +56,8 @@ export class RecoveryService {
     if (user === null) throw new AppError('reset.token_invalid');
     // The hash takes a place in the share of the link's user: one link cannot fill the queue (L21).
     const actor = { actor_type: 'user' as const, user_id: user.user_id };
-    const password_hash = await this.credentials.hashNewPassword(password, user, actor);
+    const checked = await this.credentials.checkNewPassword(password, user);
+    const password_hash = await this.credentials.hashNewPassword(checked, actor);
     await this.useReset(token, password_hash, caller);
   }
 

@@ -43,13 +43,13 @@ export class UserCreationService {
 
   /** Hashes the password after all checks, so that a taken name costs no hash (L21). */
   private async hash(actor: Actor, request: CreateUserRequest, password: string): Promise<string> {
-    const { name, email, carrier_id = null } = request;
-    const context = { name, email, carrier_id };
-    await this.credentials.checkNewPassword(password, context);
+    const { name, email, carrier_id = null, first_name, last_name, phone } = request;
+    const context = { name, email, carrier_id, first_name, last_name, phone };
+    const checked = await this.credentials.checkNewPassword(password, context);
     // Only an early check before the hash. The unique indexes decide at the insert.
     const taken = await this.users.findTaken(name, email);
     if (taken !== null) throw new AppError(taken);
-    return this.credentials.hashNewPassword(password, context, actor);
+    return this.credentials.hashNewPassword(checked, actor);
   }
 
   @Transactional()

@@ -10,6 +10,8 @@ export interface FieldError {
   code: string;
   /** explanation for people; never contains the value, which may be a secret */
   detail: string;
+  /** what makes a password easy to guess, as stable keys; only with `password.too_weak` */
+  hints?: string[];
 }
 
 /** Details of one occurrence of an error. */

@@ -8,11 +8,20 @@ export class FieldErrorResponse {
    * stable code: `field.` `required`, `unknown`, `wrong_type`, `malformed`, `not_allowed`,
    * `too_short`, `too_long`, `too_few`, `too_many`, `too_deep`; `parameter.` `unknown`,
    * `malformed`, `not_allowed`, `conflict`, `too_many`; `password.` `too_short`, `too_long`,
-   * `common`, `contains_identity`, `unchanged`
+   * `common`, `contains_identity`, `breached`, `too_weak`, `unchanged`
    */
   code!: string;
   /** explanation for people */
   detail!: string;
+  /**
+   * with `password.too_weak`: what makes the password easy to guess, and what helps. Keys for
+   * translated texts; there may be more in the future: `straight_row`, `key_pattern`,
+   * `simple_repeat`, `extended_repeat`, `sequences`, `recent_years`, `dates`, `top_ten`,
+   * `top_hundred`, `common`, `similar_to_common`, `word_by_itself`, `names_by_themselves`,
+   * `common_names`, `user_inputs`, `l33t`, `reverse_words`, `all_uppercase`, `capitalization`,
+   * `associated_years`, `repeated`, `longer_keyboard_pattern`, `another_word`
+   */
+  hints?: string[];
 }
 
 /** Error response (RFC 9457). */

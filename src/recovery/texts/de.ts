@@ -47,6 +47,8 @@ export const de: PageTexts = {
     'password.common': 'Das Passwort wird zu häufig verwendet.',
     'password.contains_identity':
       'Das Passwort darf weder den Namen noch die E-Mail-Adresse, den Carrier oder den Produktnamen enthalten.',
+    'password.breached': 'Das Passwort steht in einer Liste gestohlener Passwörter. Wählen Sie ein anderes.',
+    'password.too_weak': 'Das Passwort ist zu leicht zu erraten. Fügen Sie einige seltene Wörter hinzu.',
     'field.required': 'Geben Sie ein Passwort ein.',
     other: 'Das Passwort enthält nicht erlaubte Zeichen, oder das Formular ist unvollständig.',
   },

@@ -41,6 +41,8 @@ export const en: PageTexts = {
     'password.common': 'The password is too common.',
     'password.contains_identity':
       'The password must not contain the name, the e-mail address, the carrier or the product name.',
+    'password.breached': 'The password is in a list of stolen passwords. Choose another one.',
+    'password.too_weak': 'The password is too easy to guess. Add a few uncommon words.',
     'field.required': 'The password is required.',
     other: 'The password contains characters that are not allowed, or the form is incomplete.',
   },

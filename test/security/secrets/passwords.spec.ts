@@ -1,6 +1,8 @@
 import * as argon2 from '@node-rs/argon2';
 import { dictionary } from '@zxcvbn-ts/language-common';
-import { passwordFault } from '../../../src/credentials/password-policy';
+import { BreachedPasswords } from '../../../src/credentials/policy/breached-passwords';
+import { PasswordPolicy } from '../../../src/credentials/policy/password-policy';
+import { PasswordStrength } from '../../../src/credentials/policy/password-strength';
 import { password, type TestAnswer, type TestLogin, TestService } from '../../support/service';
 
 // The real function, with its calls counted.
@@ -61,7 +63,7 @@ describe('passwords', () => {
     expect(await login(long)).toBe(200);
     expect((await change('abcdefgh\u0000ijklmnopqr')).status).toBe(400);
     expect(await login(`${long}\u0000`)).toBe(400);
-    const longest = 'é'.repeat(128) + 'ñ'.repeat(128);
+    const longest = long.repeat(4).slice(0, 192) + 'é'.repeat(32) + 'ñ'.repeat(32);
     await accept(longest);
     expect(await login(longest.slice(0, 255))).toBe(401);
     expect(await login(longest)).toBe(200);
@@ -84,7 +86,12 @@ describe('passwords', () => {
     const context = { name: 'ada', email: 'ada@example.com', carrier_id: null };
     const listed = dictionary['passwords-common'].filter((word) => word.length >= 8);
     expect(listed.length).toBeGreaterThanOrEqual(3_000);
-    const faults = await Promise.all(listed.map((word) => passwordFault(word, 8, context, '/password')));
+    const { app, config } = service;
+    const policy = new PasswordPolicy(app.get(PasswordStrength), app.get(BreachedPasswords), {
+      ...config,
+      PASSWORD_MIN_LENGTH: 8,
+    });
+    const faults = await Promise.all(listed.map((word) => policy.fault(word, context, '/password')));
     expect(listed.filter((_word, index) => faults[index]?.code !== 'password.common')).toEqual([]);
     const tried = [
       '1q2w3e4r5t6y7u8i9o0p',
