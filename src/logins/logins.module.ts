@@ -3,11 +3,15 @@ import { ApiKeysModule } from '../api-keys/api-keys.module';
 import { CredentialsModule } from '../credentials/credentials.module';
 import { FactorsModule } from '../credentials/factors/factors.module';
 import { EventsModule } from '../events/events.module';
+import { JobsModule } from '../jobs/jobs.module';
 import { SessionsModule } from '../sessions/sessions.module';
+import { UserMailsModule } from '../user-mails/user-mails.module';
 import { UsersModule } from '../users/users.module';
 import { ActivityNotes } from './activity-notes.service';
 import { CurrentUserController } from './current-user.controller';
 import { CurrentUserService } from './current-user.service';
+import { ExpiredChallengesRepository } from './expired-challenges.repository';
+import { ExpiredChallengesService } from './expired-challenges.service';
 import { LiveLoginsRepository } from './live-logins.repository';
 import { LiveLoginsService } from './live-logins.service';
 import { LoginsRepository } from './logins.repository';
@@ -16,11 +20,16 @@ import { RememberedActorsService } from './remembered-actors.service';
 
 /** Logs users in, and keeps live logins in memory. */
 @Module({
-  imports: [ApiKeysModule, CredentialsModule, EventsModule, FactorsModule, SessionsModule, UsersModule],
+  imports: [
+    ...[ApiKeysModule, CredentialsModule, EventsModule, FactorsModule, JobsModule, SessionsModule],
+    ...[UserMailsModule, UsersModule],
+  ],
   controllers: [CurrentUserController],
   providers: [
     ActivityNotes,
     CurrentUserService,
+    ExpiredChallengesRepository,
+    ExpiredChallengesService,
     LiveLoginsService,
     LiveLoginsRepository,
     LoginsService,

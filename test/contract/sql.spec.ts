@@ -16,6 +16,7 @@ import { apiKeys } from '../sql/api-keys';
 import { credentials } from '../sql/credentials';
 import { events } from '../sql/events';
 import { factors } from '../sql/factors';
+import { expiredChallenges } from '../sql/expired-challenges';
 import { hashCosts } from '../sql/hash-costs';
 import { health } from '../sql/health';
 import { idempotency } from '../sql/idempotency';
@@ -45,6 +46,7 @@ const all = [
   credentials,
   events,
   factors,
+  expiredChallenges,
   hashCosts,
   health,
   idempotency,
