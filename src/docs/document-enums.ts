@@ -106,6 +106,7 @@ const enums: Record<string, NamedEnum> = {
       'invitation',
       'reset',
       'email-confirmation',
+      'enrollment-code',
       'password-changed',
       'email-change-notice',
       'token-reuse',

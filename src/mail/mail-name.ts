@@ -16,7 +16,7 @@ const noticeNames = [
 ] as const;
 
 /** Names of the mails to users. */
-export const mailNames = ['invitation', 'reset', 'email-confirmation', ...noticeNames] as const;
+export const mailNames = ['invitation', 'reset', 'email-confirmation', 'enrollment-code', ...noticeNames] as const;
 
 /** Name of a mail that reports a change or a login. */
 export type NoticeName = (typeof noticeNames)[number];
@@ -29,7 +29,10 @@ export function isNotice(mail: MailName): mail is NoticeName {
   return (noticeNames as readonly MailName[]).includes(mail);
 }
 
-/** Text of a mail. `{duration}` is replaced by the lifetime of the link. */
+/**
+ * Text of a mail. `{duration}` is replaced by the lifetime of its link or code, `{code}` by the
+ * code.
+ */
 export interface MailText {
   subject: string;
   paragraphs: string[];

@@ -8,17 +8,19 @@ export const mailTexts: Record<Language, MailTexts> = { en, de };
 
 /**
  * Returns a mail in the language of a locale, or in English if there is no translation.
- * @param ttl_seconds lifetime of the link in the mail
+ * @param ttl_seconds lifetime of the link or code in the mail
+ * @param code code in the mail
  */
 export function mailText(
   name: MailName | 'test',
   locale: string | null,
   ttl_seconds: number,
+  code = '',
 ): MailText & { language: Language } {
   const language = languageOf(locale) ?? 'en';
   const text = mailTexts[language][name];
   const paragraphs = text.paragraphs.map((paragraph) =>
-    paragraph.replace('{duration}', duration(ttl_seconds, language)),
+    paragraph.replace('{duration}', duration(ttl_seconds, language)).replace('{code}', code),
   );
   return { ...text, paragraphs, language };
 }

@@ -36,6 +36,12 @@ interface MailLink {
   ttl_seconds: number;
 }
 
+/** The code of a mail. */
+interface MailCode {
+  text: string;
+  ttl_seconds: number;
+}
+
 /** What a notice states besides its text. */
 interface NoticeContent {
   origin?: MailOrigin | undefined;
@@ -51,7 +57,7 @@ export interface SentMail {
 }
 
 /**
- * Sends mails, with one method per mail with a link, and one method for all notices.
+ * Sends mails, with one method per mail with a link or code, and one method for all notices.
  * A mail contains two texts that other users chose: the login name and the carrier. Both consist
  * of letters, digits, `.`, `_` and `-`, so they contain neither markup nor a URL with a scheme or
  * path. `mail-content.ts` keeps mail programs from turning a name such as `www.evil.test` into a
@@ -88,6 +94,11 @@ export class MailService {
     await this.send('email-confirmation', to, { link: { page, token, ttl_seconds: 86_400 } });
   }
 
+  /** Sends the code that the user enters to enrol the first second factor. */
+  async sendEnrollmentCode(to: Recipient, code: string, ttl_seconds: number, origin?: MailOrigin): Promise<void> {
+    await this.send('enrollment-code', to, { code: { text: code, ttl_seconds }, origin });
+  }
+
   /** Notifies a user of a change or a login. */
   async sendNotice(name: NoticeName, to: Recipient, { origin, facts }: NoticeContent): Promise<void> {
     await this.send(name, to, { origin, facts });
@@ -114,12 +125,12 @@ export class MailService {
   private async send(
     name: MailName | 'test',
     to: Recipient,
-    { link, origin, facts }: { link?: MailLink } & NoticeContent,
+    { link, code, origin, facts }: { link?: MailLink; code?: MailCode } & NoticeContent,
   ): Promise<SentMail> {
     if (to.email.endsWith('.invalid')) return {};
     const { PRODUCT_NAME: product, SMTP_URL } = this.config;
     const content = {
-      ...mailText(name, to.locale, link?.ttl_seconds ?? 0),
+      ...mailText(name, to.locale, (link ?? code)?.ttl_seconds ?? 0, code?.text),
       product,
       details: name === 'test' ? [] : detailsOf(to, origin, facts),
       home: homeUrl(this.config),

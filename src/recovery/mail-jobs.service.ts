@@ -1,22 +1,18 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Answered } from '../common/times';
-import { systemActorFor } from '../access/actor';
 import { CredentialsService } from '../credentials/credentials.service';
-import { EventsService } from '../events/events.service';
+import { EnrollmentCodesService, enrollmentCodeSeconds } from '../credentials/factors/enrollment-codes.service';
 import { JobsService } from '../jobs/jobs.service';
 import { isNotice, MailService, type Recipient } from '../mail/mail.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 import { mailJob, type MailJob, UserMailsService } from '../user-mails/user-mails.service';
 import type { UserResponse } from '../users/users.dto';
 
-/** Name of the job that handles a request to reset a password. */
-export const resetJob = 'request-reset';
-
 /**
  * Handles the jobs that send mail.
- * The token of a link is minted when the mail is sent, so that the job queue contains no token and
- * no link is mailed after it expired.
+ * The token of a link and the digits of a code are minted when the mail is sent, so that the job
+ * queue contains no secret and nothing is mailed after it expired.
  */
 @Injectable()
 export class MailJobsService implements OnModuleInit {
@@ -26,28 +22,11 @@ export class MailJobsService implements OnModuleInit {
     private readonly credentials: CredentialsService,
     private readonly mails: UserMailsService,
     private readonly mail: MailService,
-    private readonly events: EventsService,
+    private readonly codes: EnrollmentCodesService,
   ) {}
 
   onModuleInit(): void {
-    this.jobs.handle(resetJob, ({ email, ip, request_id }) =>
-      this.requestReset(String(email), (ip ?? null) as string | null, (request_id ?? null) as string | null),
-    );
     this.jobs.handle(mailJob, (job) => this.send(job as unknown as MailJob));
-  }
-
-  /** Mails a reset link, or an invitation to an invited user. Skips disabled and unknown users. */
-  @Transactional()
-  private async requestReset(email: string, ip: string | null, request_id: string | null): Promise<void> {
-    const user = email.includes('@') ? await this.passwords.findByLogin(email) : null;
-    if (user === null || user.status === 'disabled') return;
-    if (!(await this.mails.requestReset(user))) return;
-    const actor = systemActorFor({ ip, request_id, user_agent: null });
-    await this.events.record(actor, 'password.reset_requested', {
-      type: 'user',
-      id: user.user_id,
-      carrier_id: user.carrier_id,
-    });
   }
 
   private async send({ user_id, mail, email, delayed, origin, facts }: MailJob): Promise<void> {
@@ -67,6 +46,8 @@ export class MailJobsService implements OnModuleInit {
           : undefined;
       case 'email-confirmation':
         return delayed === true ? this.confirmDelayed(user) : this.sendConfirmation(user);
+      case 'enrollment-code':
+        return user.status === 'active' ? this.sendCode(user_id, to, origin) : undefined;
     }
   }
 
@@ -99,5 +80,11 @@ export class MailJobsService implements OnModuleInit {
   ): Promise<void> {
     const token = await this.credentials.mintToken(user_id, purpose, to.email);
     if (token !== null) await send(token);
+  }
+
+  /** Mints a code and sends it. Skips the mail if the code is no longer needed. */
+  private async sendCode(user_id: string, to: Recipient, origin: MailJob['origin']): Promise<void> {
+    const code = await this.codes.mint(user_id);
+    if (code !== null) await this.mail.sendEnrollmentCode(to, code, enrollmentCodeSeconds, origin);
   }
 }

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../auth/auth.module';
 import { CredentialsModule } from '../credentials/credentials.module';
+import { FactorsModule } from '../credentials/factors/factors.module';
 import { EventsModule } from '../events/events.module';
 import { JobsModule } from '../jobs/jobs.module';
 import { MailModule } from '../mail/mail.module';
@@ -13,6 +14,7 @@ import { MailJobsService } from './mail-jobs.service';
 import { PageScriptController } from './page-script.controller';
 import { RecoveryController } from './recovery.controller';
 import { RecoveryService } from './recovery.service';
+import { ResetRequestsService } from './reset-requests.service';
 import { ShownLinks } from './shown-links';
 
 /** Sets passwords and confirms e-mail addresses by mailed link. */
@@ -21,6 +23,7 @@ import { ShownLinks } from './shown-links';
     AuthModule,
     CredentialsModule,
     EventsModule,
+    FactorsModule,
     JobsModule,
     MailModule,
     RateLimitsModule,
@@ -28,7 +31,7 @@ import { ShownLinks } from './shown-links';
     UsersModule,
   ],
   controllers: [RecoveryController, PageScriptController],
-  providers: [FirstAdministrator, LinkPagesService, MailJobsService, RecoveryService, ShownLinks],
+  providers: [FirstAdministrator, LinkPagesService, MailJobsService, RecoveryService, ResetRequestsService, ShownLinks],
   exports: [FirstAdministrator],
 })
 export class RecoveryModule {}

@@ -11,7 +11,7 @@ import { UsersService } from '../users/users.service';
 import type { UserResponse } from '../users/users.dto';
 import type { LinkResponse } from '../auth/auth.dto';
 import { AuthService } from '../auth/auth.service';
-import { resetJob } from './mail-jobs.service';
+import { resetJob } from './reset-requests.service';
 
 /** Sets passwords and confirms e-mail addresses by mailed link. */
 @Injectable()

@@ -90,6 +90,11 @@ export class SecurityMailsService {
     );
   }
 
+  /** Mails the code to enrol the first second factor. The job that sends it mints the code. */
+  async enrollmentCode(caller: Origin, user_id: string): Promise<void> {
+    await this.enqueue([{ user_id, mail: 'enrollment-code', origin: originOf(caller) }]);
+  }
+
   /** Enqueues mails of which only the newest waits for each user. */
   private async enqueue(mails: MailJob[]): Promise<void> {
     if (mails.length === 0) return;

@@ -14,6 +14,7 @@ import {
 } from '../support/sql-examples';
 import { apiKeys } from '../sql/api-keys';
 import { credentials } from '../sql/credentials';
+import { enrollmentCodes } from '../sql/enrollment-codes';
 import { events } from '../sql/events';
 import { factors } from '../sql/factors';
 import { expiredChallenges } from '../sql/expired-challenges';
@@ -44,6 +45,7 @@ const directory = 'docs/sql';
 const all = [
   apiKeys,
   credentials,
+  enrollmentCodes,
   events,
   factors,
   expiredChallenges,

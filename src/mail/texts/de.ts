@@ -129,6 +129,15 @@ export const de: MailTexts = {
         'Ein neues Passwort beendet Ihre anderen Sitzungen.',
     ],
   },
+  'enrollment-code': {
+    subject: 'Ihr Code für den zweiten Faktor',
+    paragraphs: [
+      'Ihr Konto braucht einen zweiten Faktor. Geben Sie diesen Code ein, um ihn einzurichten:',
+      '{code}',
+      'Der Code ist {duration} lang gültig. Geben Sie ihn nicht weiter.',
+      'Falls Sie sich nicht angemeldet haben, kennt jemand Ihr Passwort. Legen Sie sofort ein neues Passwort fest.',
+    ],
+  },
   test: {
     subject: 'Test-E-Mail',
     paragraphs: [

@@ -124,6 +124,15 @@ export const en: MailTexts = {
         'A new password ends your other sessions.',
     ],
   },
+  'enrollment-code': {
+    subject: 'Your code to set up a second factor',
+    paragraphs: [
+      'Your account needs a second factor. Enter this code to set it up:',
+      '{code}',
+      'The code expires in {duration}. Do not pass it on.',
+      'If you did not log in, someone else knows your password. Set a new password immediately.',
+    ],
+  },
   test: {
     subject: 'Test e-mail',
     paragraphs: ['This e-mail tests the mail server. If you can read it, you receive the e-mails of this service.'],

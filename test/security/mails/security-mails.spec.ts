@@ -109,6 +109,34 @@ describe('mails about second factors and logins', () => {
     for (const { text, html } of [mail, post]) expect(text + html).not.toMatch(/192\.0\.2\.7|Firefox/);
   });
 
+  it('sends a code of eight digits to a user who requested one, and stores no digits (M10)', async () => {
+    const [english, german] = [await service.createUser(), await service.createUser({ locale: 'de' })];
+    const none = await service.createUser();
+    await service.rows('insert into enrollment_codes (user_id, wrong_codes) values ($1, 4), ($2, 0)', [
+      english.user_id,
+      german.user_id,
+    ]);
+    for (const { user_id } of [none, english, german]) await mails.enrollmentCode(caller, user_id);
+    const [mail, post] = [await take(english.email), await take(german.email)];
+    expectWellMade(mail, 'en');
+    expectWords(mail, ['Your code to set up a second factor', 'expires in 15 minutes', 'If you did not log in']);
+    expectWellMade(post, 'de');
+    expectWords(post, ['Ihr Code für den zweiten Faktor', '15 Minuten', 'Falls Sie sich nicht angemeldet haben']);
+    const codes = [mail, post].map(({ text }) => /^\d{8}\r?$/m.exec(text)?.[0].trim() ?? '');
+    expect(new Set([...codes, ''])).toHaveProperty('size', 3);
+    const stored = await service.rows<{ row: string; current: boolean; wrong_codes: number }>(`
+      select enrollment_codes::text || encode(code_hash, 'escape') as row, wrong_codes,
+        expires_at between now() + interval '14 minutes' and now() + interval '15 minutes' as current
+      from enrollment_codes`);
+    expect(stored).toHaveLength(2);
+    for (const { row, current, wrong_codes } of stored) {
+      expect([current, wrong_codes]).toEqual([true, 0]);
+      for (const code of codes) expect(row).not.toContain(code);
+    }
+    await queueEmpty(service);
+    expect(received(none.email)).toEqual([]);
+  });
+
   it.each(attacks)('contains no text of the user agent %s (I17)', async (user_agent) => {
     const { user_id, email } = await service.createUser();
     await mails.recoveryCodeUsed({ ip: caller.ip, user_agent }, user_id, 9);

@@ -1,0 +1,37 @@
+import { randomInt } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { createKeyedHash, deriveKey } from '../../common/random';
+import { CONFIG, type Config } from '../../config/config';
+import { EnrollmentCodesRepository } from './enrollment-codes.repository';
+
+/** Seconds for which a mailed code is valid. */
+export const enrollmentCodeSeconds = 900;
+const digits = 8;
+
+/** Manages the mailed codes that users need to enrol their first second factor (M10). */
+@Injectable()
+export class EnrollmentCodesService {
+  private readonly hashKey: Buffer;
+
+  constructor(
+    private readonly codes: EnrollmentCodesRepository,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.hashKey = deriveKey(config.APP_SECRET, 'enrollment-codes');
+  }
+
+  /**
+   * Mints the code of a user who requested one, and voids the older code. Call it when the mail is
+   * sent. Returns null if no code was requested, or if it is no longer needed.
+   */
+  async mint(user_id: string): Promise<string | null> {
+    const code = String(randomInt(10 ** digits)).padStart(digits, '0');
+    const stored = await this.codes.put(user_id, this.hash(user_id, code), enrollmentCodeSeconds);
+    return stored ? code : null;
+  }
+
+  /** Hashes a code with a key, because eight digits of a dump could be guessed otherwise. */
+  private hash(user_id: string, code: string): Buffer {
+    return createKeyedHash(this.hashKey).update(`${user_id}:${code}`).digest();
+  }
+}
