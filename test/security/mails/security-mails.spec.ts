@@ -109,7 +109,7 @@ describe('mails about second factors and logins', () => {
     for (const { text, html } of [mail, post]) expect(text + html).not.toMatch(/192\.0\.2\.7|Firefox/);
   });
 
-  it('sends a code of eight digits to a user who requested one, and stores no digits (M10)', async () => {
+  it('sends a code of eight digits to a user who requested one, and stores no digits', async () => {
     const [english, german] = [await service.createUser(), await service.createUser({ locale: 'de' })];
     const none = await service.createUser();
     await service.rows('insert into enrollment_codes (user_id, wrong_codes) values ($1, 4), ($2, 0)', [
