@@ -15,6 +15,14 @@ values (
 )
 returning expires_at;
 
+-- reauthenticate(other_id, [ 'otp', 'mfa' ])
+update sessions
+set
+  auth_time = now(),
+  amr = amr || array(select method from unnest($1::text[]) method where method <> all(amr))
+where session_id = $2::uuid and (sessions.ended_at is null and sessions.expires_at > now())
+returning 1;
+
 -- find(other_id, { scope: limited, others: true })
 select
   sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,

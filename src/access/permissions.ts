@@ -7,6 +7,7 @@ export const ownPermissions = {
   'user:purge': 'Remove users permanently',
   'user:import': 'Create users from a file',
   'user:export': 'Export users to a file',
+  'user:reset_factors': 'Remove the second factors of users within the scope',
   'session:read': 'Read the sessions of users within the scope',
   'session:revoke': 'End the sessions of users within the scope',
   'role:read': 'Read roles',

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { adminRecover } from './admin-recover';
 import { breachedPasswords } from './breached-passwords';
+import { appSecret } from './app-secret';
 import { mail } from './mail';
 import { migrate } from './migrate';
 import { rotateKeys } from './rotate-keys';
@@ -10,6 +11,7 @@ import { runCommand } from './run-command';
 const commands = new Map<string | undefined, (args: string[]) => Promise<void>>([
   ['admin-recover', adminRecover],
   ['breached-passwords', breachedPasswords],
+  ['app-secret', appSecret],
   ['mail', mail],
   ['migrate', migrate],
   ['rotate-keys', rotateKeys],
@@ -22,6 +24,8 @@ const usage = `Commands:
                                   build the file for BREACHED_PASSWORDS_FILE from a download in the range format;
                                   --min-count leaves out passwords that were found less often
   breached-passwords check <file> check every byte of such a file
+  app-secret                      after a change of APP_SECRET, encrypt all stored secrets with it and say when
+                                  APP_SECRET_PREVIOUS may be removed
   mail test <address>             send a test mail and print the response of the mail server
   migrate                         apply all pending migrations
   rotate-keys [--now] [--revoke]  create the next signing key; --now uses it as soon as all instances know it,

@@ -16,6 +16,7 @@ import {
 const pathParameters: Record<string, string> = {
   user_id: 'Id of the user, a UUID. Other text returns 404.',
   operation_id: 'Id of the operation, a UUID. Other text returns 404.',
+  factor_id: 'Id of the second factor, a UUID. Other text returns 404.',
   key_id: 'Id of the API key, a UUID. Other text returns 404.',
   mail_id: 'Id of the mail, a UUID. Other text returns 404.',
   session_id: 'Id of the session, a UUID. Other text returns 404.',

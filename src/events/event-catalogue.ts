@@ -16,6 +16,7 @@ const profile = [
 const rights = ['roles', 'carrier_scope', 'status', 'must_change_password'] as const;
 
 const noFields = { personal: [], impersonal: [] } as const;
+const factorFields = { personal: ['name'], impersonal: ['factor_id', 'kind'] } as const;
 const roleFields = {
   personal: [],
   impersonal: ['name', 'description', 'user_types', 'permissions', 'may_grant'],
@@ -102,6 +103,20 @@ export const eventCatalogue = {
   'password.reset_requested': { target: 'user', meaning: 'A link to reset a password was requested.', ...noFields },
   'password.changed': { target: 'user', meaning: 'A user changed their password.', ...noFields },
   'password.reset': { target: 'user', meaning: 'A user set a password with a mailed link.', ...noFields },
+  'factor.enrolled': { target: 'user', meaning: 'A user confirmed a second factor.', ...factorFields },
+  'factor.renamed': { target: 'user', meaning: 'A user renamed a second factor.', ...factorFields },
+  'factor.removed': { target: 'user', meaning: 'A user removed a second factor.', ...factorFields },
+  'factor.reset': {
+    target: 'user',
+    meaning: 'All second factors of a user were removed by an administrator or from the command line.',
+    personal: [],
+    impersonal: ['kinds'],
+  },
+  'factor.recovery_codes_renewed': {
+    target: 'user',
+    meaning: 'A user replaced their recovery codes.',
+    ...noFields,
+  },
   'session.ended': {
     target: 'session',
     meaning: 'A session was ended.',

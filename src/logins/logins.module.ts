@@ -12,6 +12,12 @@ import { CurrentUserController } from './current-user.controller';
 import { CurrentUserService } from './current-user.service';
 import { ExpiredChallengesRepository } from './expired-challenges.repository';
 import { ExpiredChallengesService } from './expired-challenges.service';
+import { FactorChangesService } from './factors/factor-changes.service';
+import { FactorEnrollmentService } from './factors/factor-enrollment.service';
+import { FactorOwnersService } from './factors/factor-owners.service';
+import { FactorsController } from './factors/factors.controller';
+import { UserFactorsController } from './factors/user-factors.controller';
+import { UserFactorsRepository } from './factors/user-factors.repository';
 import { LiveLoginsRepository } from './live-logins.repository';
 import { LiveLoginsService } from './live-logins.service';
 import { LoginsRepository } from './logins.repository';
@@ -24,18 +30,22 @@ import { RememberedActorsService } from './remembered-actors.service';
     ...[ApiKeysModule, CredentialsModule, EventsModule, FactorsModule, JobsModule, SessionsModule],
     ...[UserMailsModule, UsersModule],
   ],
-  controllers: [CurrentUserController],
+  controllers: [CurrentUserController, FactorsController, UserFactorsController],
   providers: [
     ActivityNotes,
     CurrentUserService,
     ExpiredChallengesRepository,
     ExpiredChallengesService,
+    FactorChangesService,
+    FactorEnrollmentService,
+    FactorOwnersService,
+    UserFactorsRepository,
     LiveLoginsService,
     LiveLoginsRepository,
     LoginsService,
     LoginsRepository,
     RememberedActorsService,
   ],
-  exports: [LiveLoginsService, LoginsService, RememberedActorsService],
+  exports: [FactorChangesService, LiveLoginsService, LoginsService, RememberedActorsService],
 })
 export class LoginsModule {}

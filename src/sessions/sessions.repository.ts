@@ -83,6 +83,21 @@ export class SessionsRepository {
     return row as { expires_at: Date };
   }
 
+  /**
+   * Notes that the user of a live session authenticated now, and adds the methods. A trigger
+   * notifies all instances. Returns false if the session ended.
+   */
+  async reauthenticate(session_id: string, methods: string[]): Promise<boolean> {
+    const rows = await this.database.run(sql`
+      update sessions
+      set
+        auth_time = now(),
+        amr = amr || array(select method from unnest(${methods}::text[]) method where method <> all(amr))
+      where session_id = ${session_id}::uuid and ${liveSession}
+      returning 1`);
+    return rows.length > 0;
+  }
+
   /** Returns a session within the reach of an actor. */
   async find(session_id: string, reach: SessionReach): Promise<SessionRecord | null> {
     const [row] = await this.database.runPrepared<SessionRecord>(sql`

@@ -179,6 +179,17 @@ export class SessionsService {
     return { ended };
   }
 
+  /**
+   * Notes that the user of the actor's session authenticated again. Every instance sees the new
+   * `auth_time` and `amr` with the next request.
+   * @param methods authentication methods that the session gets (RFC 8176)
+   * @throws auth.token_invalid if the session ended
+   */
+  async reauthenticate({ session_id }: Actor, methods: string[]): Promise<void> {
+    if (session_id === null || !(await this.sessions.reauthenticate(session_id, methods)))
+      throw new AppError('auth.token_invalid');
+  }
+
   /** Ends all live sessions of users, in the transaction of the change of the users. */
   async endOf(
     actor: Actor,

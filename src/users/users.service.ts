@@ -113,14 +113,21 @@ export class UsersService {
   }
 
   /**
+   * Checks that the actor may change a user, locks the user, and returns the user.
+   * @throws user.not_found, access.protected_user
+   */
+  async lock(actor: Actor, user_id: string): Promise<Answered<UserResponse>> {
+    await this.apply(actor, user_id, { kind: 'change', change: {} });
+    return this.get(actor, user_id);
+  }
+
+  /**
    * Mails a new invitation to a user without a password and voids the older link. Mails at most 3
    * invitations per address and hour, and delays further ones.
    */
   @Transactional()
   async invite(actor: Actor, user_id: string): Promise<void> {
-    // A change without fields checks that the actor may change the user, and locks the user.
-    await this.apply(actor, user_id, { kind: 'change', change: {} });
-    const user = await this.get(actor, user_id);
+    const user = await this.lock(actor, user_id);
     if (user.status !== 'invited')
       throw invalid({ pointer: '', code: 'field.not_allowed', detail: 'is only possible while the user is invited' });
     await this.events.record(actor, 'user.invited', { type: 'user', id: user_id, carrier_id: user.carrier_id });

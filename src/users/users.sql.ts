@@ -16,11 +16,14 @@ const storedColumns = Object.entries(userFields).map(([name, { type }]) =>
   rawSql(type === 'inet' ? `host(${userColumn(name)}) as ${name}` : userColumn(name)),
 );
 
-/** Whether a second factor is required and missing. The few roles are read once per statement. */
-const mustEnrollSql = rawSql(`(users.second_factors = '{}' and (
+/** Renders whether a user must have a second factor now. The roles are read once per statement. */
+export const requiresSecondFactor = rawSql(`(
     coalesce(users.second_factor_required_from <= now(), false)
     or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  ))`);
+  )`);
+
+/** Whether a second factor is required and missing. */
+const mustEnrollSql = sql`(users.second_factors = '{}' and ${requiresSecondFactor})`;
 
 /** Renders the columns of a `UserRecord`. Needs `users`, `user_logins` and `user_seen`. */
 export const userColumns = sql`

@@ -16,6 +16,7 @@ import { apiKeys } from '../sql/api-keys';
 import { credentials } from '../sql/credentials';
 import { enrollmentCodes } from '../sql/enrollment-codes';
 import { events } from '../sql/events';
+import { factorUpkeep } from '../sql/factor-upkeep';
 import { factors } from '../sql/factors';
 import { expiredChallenges } from '../sql/expired-challenges';
 import { hashCosts } from '../sql/hash-costs';
@@ -36,6 +37,7 @@ import { sessionEnds } from '../sql/session-ends';
 import { sessions } from '../sql/sessions';
 import { signingKeys } from '../sql/signing-keys';
 import { skippedRows } from '../sql/skipped-rows';
+import { userFactors } from '../sql/user-factors';
 import { users } from '../sql/users';
 import { usersBulk } from '../sql/users-bulk';
 import { usersExport } from '../sql/users-export';
@@ -47,6 +49,7 @@ const all = [
   credentials,
   enrollmentCodes,
   events,
+  factorUpkeep,
   factors,
   expiredChallenges,
   hashCosts,
@@ -67,6 +70,7 @@ const all = [
   sessions,
   signingKeys,
   skippedRows,
+  userFactors,
   users,
   usersBulk,
   usersExport,

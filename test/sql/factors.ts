@@ -1,9 +1,21 @@
 import { FactorsRepository } from '../../src/credentials/factors/factors.repository';
 import { hash, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
+const step = 59_816_000;
+
 export const factors = sqlExamples(FactorsRepository, {
+  list: [[user_id]],
   summary: [[user_id]],
+  insertTotp: [[{ factor_id: other_id, user_id, name: 'Phone', secret: hash }]],
+  deleteUnconfirmed: [[user_id]],
+  findUnconfirmed: [[user_id, other_id]],
   listSecrets: [[user_id]],
-  acceptStep: [[user_id, other_id, 59_816_000]],
-  deleteCode: [[user_id, hash]],
+  acceptStep: [[user_id, other_id, step, true]],
+  noteWrongCode: [[other_id]],
+  rename: [[user_id, other_id, 'Phone']],
+  delete: [[user_id, other_id]],
+  deleteAll: [[[user_id]]],
+  insertCodes: [[user_id, [hash]]],
+  deleteCodes: [[[user_id]]],
+  useCode: [[user_id, hash]],
 });

@@ -18,6 +18,7 @@ const like = { kind: 'field', field: 'user_agent', operator: 'like', value: 'fir
 
 export const sessions = sqlExamples(SessionsRepository, {
   insert: [[session]],
+  reauthenticate: [[other_id, ['otp', 'mfa']]],
   find: [
     [other_id, { scope: limited, others: true }],
     [other_id, { scope: limited, others: false }],

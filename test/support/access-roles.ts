@@ -24,6 +24,7 @@ const manages = [
   'user:create',
   'user:update',
   'user:delete',
+  'user:reset_factors',
   'session:read',
   'session:revoke',
   'role:read',

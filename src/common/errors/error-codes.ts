@@ -1,3 +1,5 @@
+import { factorErrorCodes } from './factor-error-codes';
+
 /** One kind of error: its HTTP status, its title, and what the caller can do. */
 export interface ErrorKind {
   /** HTTP status of every response with this code */
@@ -66,13 +68,6 @@ export const errorCodes = {
     title: 'Wrong login or password',
     meaning: 'Login and password do not match a user who is allowed to log in.',
   },
-  'auth.reauthentication_required': {
-    status: 401,
-    title: 'A recent authentication is required',
-    meaning:
-      'The last authentication of the session is too old for this operation. Call `POST /auth/reauthenticate` and ' +
-      'repeat the request. A refreshed token does not help.',
-  },
   'access.denied': {
     status: 403,
     title: 'Access denied',
@@ -121,6 +116,7 @@ export const errorCodes = {
       'The first second factor of this user needs `mail_code`, the eight digits that were mailed at the login. ' +
       'The code is missing, wrong or expired. Log in again for a new code, at most once in 5 minutes.',
   },
+  ...factorErrorCodes,
   'request.not_found': {
     status: 404,
     title: 'Not found',

@@ -1,12 +1,19 @@
 import { Module } from '@nestjs/common';
+import { JobsModule } from '../../jobs/jobs.module';
 import { EnrollmentCodesRepository } from './enrollment-codes.repository';
 import { EnrollmentCodesService } from './enrollment-codes.service';
+import { FactorUpkeepRepository } from './factor-upkeep.repository';
+import { FactorUpkeepService } from './factor-upkeep.service';
 import { FactorsRepository } from './factors.repository';
 import { FactorsService } from './factors.service';
 
 /** Second factors and recovery codes. */
 @Module({
-  providers: [EnrollmentCodesRepository, EnrollmentCodesService, FactorsService, FactorsRepository],
+  imports: [JobsModule],
+  providers: [
+    ...[EnrollmentCodesService, EnrollmentCodesRepository, FactorsService, FactorsRepository],
+    ...[FactorUpkeepService, FactorUpkeepRepository],
+  ],
   exports: [EnrollmentCodesService, FactorsService],
 })
 export class FactorsModule {}

@@ -2,7 +2,17 @@ import { Injectable } from '@nestjs/common';
 import type { FactorKind } from '../../access/actor';
 import { rawSql, sql } from '../../common/query/sql';
 import { Database } from '../../database/database';
+import type { SecondFactorEntity } from './second-factor.entity';
 import { totpStepSeconds } from './totp';
+
+/** A second factor without its secret. */
+export interface FactorRecord extends Pick<
+  SecondFactorEntity,
+  'factor_id' | 'user_id' | 'kind' | 'name' | 'created_at' | 'last_used_at'
+> {
+  /** false until the first right code */
+  confirmed: boolean;
+}
 
 /** The encrypted secret of an authenticator app. */
 export interface TotpSecret {
@@ -12,16 +22,40 @@ export interface TotpSecret {
   step: number;
 }
 
+/** The confirmed factors and the recovery codes of a user. */
+export interface FactorSummary {
+  /** kinds of the confirmed factors, each once */
+  kinds: FactorKind[];
+  recovery_codes_left: number;
+}
+
+/** Wrong codes after which an unconfirmed factor is deleted. */
+const wrongCodesMax = 5;
+
 const currentStep = rawSql(`floor(extract(epoch from clock_timestamp()) / ${totpStepSeconds})::integer`);
+/** Renders whether a factor was not confirmed in time. */
+export const expiredFactor = rawSql(`(confirmed_at is null and created_at <= now() - interval '10 minutes')`);
+const columns = rawSql(
+  'factor_id, user_id, kind, name, created_at, last_used_at, (confirmed_at is not null) as confirmed',
+);
 
 /** The SQL of second factors and recovery codes. */
 @Injectable()
 export class FactorsRepository {
   constructor(private readonly database: Database) {}
 
+  /** Lists the factors of a user, oldest first. */
+  list(user_id: string): Promise<FactorRecord[]> {
+    return this.database.runPrepared<FactorRecord>(sql`
+      select ${columns}
+      from second_factors
+      where user_id = ${user_id}::uuid and not ${expiredFactor}
+      order by created_at, factor_id`);
+  }
+
   /** Returns the kinds of the confirmed factors of a user, and the number of recovery codes. */
-  async summary(user_id: string): Promise<{ kinds: FactorKind[]; recovery_codes_left: number }> {
-    const [row] = await this.database.runPrepared<{ kinds: FactorKind[]; recovery_codes_left: number }>(sql`
+  async summary(user_id: string): Promise<FactorSummary> {
+    const [row] = await this.database.runPrepared<FactorSummary>(sql`
       select
         array(
           select distinct kind
@@ -37,6 +71,33 @@ export class FactorsRepository {
     return row ?? { kinds: [], recovery_codes_left: 0 };
   }
 
+  /** Inserts an authenticator app that is not confirmed. */
+  async insertTotp({ factor_id, user_id, name, secret }: Omit<TotpSecret, 'step'> & FactorName): Promise<void> {
+    await this.database.run(sql`
+      insert into second_factors (factor_id, user_id, kind, name, secret)
+      values (${factor_id}::uuid, ${user_id}::uuid, 'totp', ${name}, ${secret}::bytea)`);
+  }
+
+  /** Deletes the authenticator apps of a user that are not confirmed. */
+  async deleteUnconfirmed(user_id: string): Promise<void> {
+    await this.database.run(sql`
+      delete from second_factors
+      where user_id = ${user_id}::uuid and confirmed_at is null`);
+  }
+
+  /** Returns the secret of an authenticator app that is not confirmed, or null. */
+  async findUnconfirmed(user_id: string, factor_id: string): Promise<TotpSecret | null> {
+    const [row] = await this.database.run<TotpSecret>(sql`
+      select factor_id, secret, ${currentStep} as step
+      from second_factors
+      where user_id = ${user_id}::uuid
+        and factor_id = ${factor_id}::uuid
+        and kind = 'totp'
+        and confirmed_at is null
+        and not ${expiredFactor}`);
+    return row ?? null;
+  }
+
   /** Returns the secrets of the confirmed authenticator apps of a user. */
   listSecrets(user_id: string): Promise<TotpSecret[]> {
     return this.database.runPrepared<TotpSecret>(sql`
@@ -46,33 +107,97 @@ export class FactorsRepository {
   }
 
   /**
-   * Accepts a step of an authenticator app, and notes its use. Returns false if the step or a later
-   * one was accepted before: only one of several concurrent requests with the same code succeeds.
+   * Accepts a step of an authenticator app, and notes its use; the first use confirms the factor.
+   * Returns null if the step or a later one was accepted before: only one of several concurrent
+   * requests with the same code succeeds.
+   * @param confirmed whether the factor must be confirmed already
    */
-  async acceptStep(user_id: string, factor_id: string, step: number): Promise<boolean> {
-    const rows = await this.database.runPrepared(sql`
+  async acceptStep(user_id: string, factor_id: string, step: number, confirmed: boolean): Promise<FactorRecord | null> {
+    const [row] = await this.database.runPrepared<FactorRecord>(sql`
       with accepted as (
         insert into totp_steps (user_id, step)
         values (${user_id}::uuid, ${step}::bigint)
         on conflict (user_id) do update set step = excluded.step
         where totp_steps.step < excluded.step
-        returning user_id
+        returning user_id as owner_id
       )
       update second_factors
-      set last_used_at = now()
+      set last_used_at = now(), confirmed_at = coalesce(confirmed_at, now())
       from accepted
-      where second_factors.user_id = accepted.user_id
+      where user_id = owner_id
         and factor_id = ${factor_id}::uuid
-        and confirmed_at is not null
-      returning factor_id`);
-    return rows.length > 0;
+        and (confirmed_at is not null) = ${confirmed}::boolean
+      returning ${columns}`);
+    return row ?? null;
+  }
+
+  /** Counts a wrong code of an unconfirmed factor. Deletes the factor after too many. */
+  async noteWrongCode(factor_id: string): Promise<void> {
+    await this.database.run(sql`
+      with counted as (
+        update second_factors
+        set wrong_codes = wrong_codes + 1
+        where factor_id = ${factor_id}::uuid and wrong_codes < ${wrongCodesMax - 1}::integer
+        returning factor_id
+      )
+      delete from second_factors
+      where factor_id = ${factor_id}::uuid and not exists (select from counted)`);
+  }
+
+  /** Renames a factor. Returns the factor with its previous name, or null. */
+  async rename(user_id: string, factor_id: string, name: string): Promise<(FactorRecord & PreviousName) | null> {
+    const [row] = await this.database.run<FactorRecord & PreviousName>(sql`
+      with before as (
+        select factor_id as renamed_id, name as previous_name
+        from second_factors
+        where user_id = ${user_id}::uuid and factor_id = ${factor_id}::uuid and not ${expiredFactor}
+        for no key update
+      )
+      update second_factors
+      set name = ${name}
+      from before
+      where factor_id = renamed_id
+      returning ${columns}, previous_name`);
+    return row ?? null;
+  }
+
+  /** Deletes a factor of a user. Returns the factor, or null. */
+  async delete(user_id: string, factor_id: string): Promise<FactorRecord | null> {
+    const [row] = await this.database.run<FactorRecord>(sql`
+      delete from second_factors
+      where user_id = ${user_id}::uuid and factor_id = ${factor_id}::uuid and not ${expiredFactor}
+      returning ${columns}`);
+    return row ?? null;
+  }
+
+  /** Deletes all factors of users, and returns them. */
+  deleteAll(user_ids: string[]): Promise<FactorRecord[]> {
+    return this.database.run<FactorRecord>(sql`
+      delete from second_factors
+      where user_id = any(${user_ids}::uuid[])
+      returning ${columns}`);
+  }
+
+  /** Stores the hashes of recovery codes. */
+  async insertCodes(user_id: string, code_hashes: Buffer[]): Promise<void> {
+    await this.database.run(sql`
+      insert into recovery_codes (user_id, code_hash)
+      select ${user_id}::uuid, code_hash
+      from unnest(${code_hashes}::bytea[]) code_hash`);
+  }
+
+  /** Deletes all recovery codes of users. */
+  async deleteCodes(user_ids: string[]): Promise<void> {
+    await this.database.run(sql`
+      delete from recovery_codes
+      where user_id = any(${user_ids}::uuid[])`);
   }
 
   /**
    * Deletes a recovery code. Returns the number of codes that are left, or null if the code is not
    * one of the user's.
    */
-  async deleteCode(user_id: string, code_hash: Buffer): Promise<number | null> {
+  async useCode(user_id: string, code_hash: Buffer): Promise<number | null> {
     const [row] = await this.database.runPrepared<{ codes_left: number }>(sql`
       with used as (
         delete from recovery_codes
@@ -87,4 +212,10 @@ export class FactorsRepository {
       from used`);
     return row?.codes_left ?? null;
   }
+}
+
+type FactorName = Pick<FactorRecord, 'user_id' | 'name'>;
+
+interface PreviousName {
+  previous_name: string;
 }

@@ -1,24 +1,53 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { FactorKind } from '../../access/actor';
+import { newId } from '../../common/random';
 import { CONFIG, type Config } from '../../config/config';
 import { FactorSecrets } from './factor-secrets';
-import { FactorsRepository } from './factors.repository';
-import { hashRecoveryCode } from './recovery-codes';
-import { matchingStep } from './totp';
+import { type FactorRecord, FactorsRepository, type TotpSecret } from './factors.repository';
+import { hashRecoveryCode, mintRecoveryCodes } from './recovery-codes';
+import { describeTotp, matchingStep, totpSecretBytes } from './totp';
+
+export type { FactorRecord } from './factors.repository';
 
 /** What can complete a login after the password. */
 export type FactorMethod = FactorKind | 'recovery_code';
 
-/** Manages second factors and recovery codes. Knows users by id only. */
+/** A new authenticator app. */
+export interface AddedTotp {
+  factor_id: string;
+  /** base32 */
+  secret: string;
+  /** URI that an authenticator app reads from a QR code */
+  otpauth_uri: string;
+}
+
+/** The factors of a user. */
+export interface UserFactors {
+  factors: FactorRecord[];
+  recovery_codes_left: number;
+}
+
+/**
+ * Manages second factors and recovery codes. Knows users by id only.
+ * Lock the user before a change, so that changes of the same user run one after the other.
+ */
 @Injectable()
 export class FactorsService {
+  private readonly logger = new Logger(FactorsService.name);
   private readonly secrets: FactorSecrets;
 
   constructor(
     private readonly factors: FactorsRepository,
-    @Inject(CONFIG) config: Config,
+    @Inject(CONFIG) private readonly config: Config,
   ) {
     this.secrets = new FactorSecrets(config);
+  }
+
+  /** Returns the factors of a user, oldest first, and the number of recovery codes. */
+  async list(user_id: string): Promise<UserFactors> {
+    const [factors, { recovery_codes_left }] = [await this.factors.list(user_id), await this.factors.summary(user_id)];
+    return { factors, recovery_codes_left };
   }
 
   /**
@@ -31,6 +60,33 @@ export class FactorsService {
   }
 
   /**
+   * Adds an authenticator app, which has no effect until `confirmTotp`. Replaces an authenticator
+   * app that was not confirmed.
+   * @param label name of the user, shown by the authenticator app
+   */
+  async addTotp(user_id: string, name: string, label: string): Promise<AddedTotp> {
+    const factor_id = newId();
+    const secret = randomBytes(totpSecretBytes);
+    await this.factors.deleteUnconfirmed(user_id);
+    const encrypted = this.secrets.encrypt({ user_id, factor_id }, secret);
+    await this.factors.insertTotp({ factor_id, user_id, name, secret: encrypted });
+    return { factor_id, ...describeTotp(secret, this.config.PRODUCT_NAME, label) };
+  }
+
+  /**
+   * Confirms an authenticator app with a code. Returns the factor, `wrong` for a wrong code, or
+   * `missing` if there is no such unconfirmed factor. Too many wrong codes delete the factor.
+   */
+  async confirmTotp(user_id: string, factor_id: string, code: string): Promise<FactorRecord | 'wrong' | 'missing'> {
+    const found = await this.factors.findUnconfirmed(user_id, factor_id);
+    if (found === null) return 'missing';
+    const step = this.stepOf(user_id, found, code);
+    const confirmed = step === null ? null : await this.factors.acceptStep(user_id, factor_id, step, false);
+    if (confirmed === null) await this.factors.noteWrongCode(factor_id);
+    return confirmed ?? 'wrong';
+  }
+
+  /**
    * Accepts a code of one of the user's authenticator apps. Returns the id of the factor. Returns
    * null for a wrong code, and for a code of a step that is not later than the last accepted step
    * (RFC 6238 §5.2, M1).
@@ -38,14 +94,46 @@ export class FactorsService {
   async acceptTotp(user_id: string, code: string): Promise<string | null> {
     let accepted: { factor_id: string; step: number } | null = null;
     // Checks all factors, so that the time does not reveal which one matched.
-    for (const { factor_id, secret, step } of await this.factors.listSecrets(user_id)) {
-      const decrypted = this.secrets.decrypt({ user_id, factor_id }, secret);
-      const matching = decrypted === null ? null : matchingStep(decrypted, code, step);
-      if (matching !== null && matching > (accepted?.step ?? 0)) accepted = { factor_id, step: matching };
+    for (const found of await this.factors.listSecrets(user_id)) {
+      const step = this.stepOf(user_id, found, code);
+      if (step !== null && step > (accepted?.step ?? 0)) accepted = { factor_id: found.factor_id, step };
     }
     if (accepted === null) return null;
-    const { factor_id, step } = accepted;
-    return (await this.factors.acceptStep(user_id, factor_id, step)) ? factor_id : null;
+    const used = await this.factors.acceptStep(user_id, accepted.factor_id, accepted.step, true);
+    return used?.factor_id ?? null;
+  }
+
+  /** Renames a factor. Returns the factor with its previous name, or null. */
+  rename(user_id: string, factor_id: string, name: string): Promise<(FactorRecord & { previous_name: string }) | null> {
+    return this.factors.rename(user_id, factor_id, name);
+  }
+
+  /**
+   * Removes a factor, and with the last confirmed factor the recovery codes. Returns the factor, or
+   * null if the user has no factor with this id.
+   */
+  async remove(user_id: string, factor_id: string): Promise<FactorRecord | null> {
+    const removed = await this.factors.delete(user_id, factor_id);
+    if (removed !== null && (await this.available(user_id)).length === 0) await this.factors.deleteCodes([user_id]);
+    return removed;
+  }
+
+  /** Removes all factors and recovery codes of users. Returns the confirmed factors. */
+  async removeAll(user_ids: string[]): Promise<FactorRecord[]> {
+    const removed = await this.factors.deleteAll(user_ids);
+    await this.factors.deleteCodes(user_ids);
+    return removed.filter(({ confirmed }) => confirmed);
+  }
+
+  /** Replaces the recovery codes of a user, and returns the new codes. They are not stored. */
+  async renewRecoveryCodes(user_id: string): Promise<string[]> {
+    const codes = mintRecoveryCodes();
+    await this.factors.deleteCodes([user_id]);
+    await this.factors.insertCodes(
+      user_id,
+      codes.map((code) => hashRecoveryCode(code)).filter((hash) => hash !== null),
+    );
+    return codes;
   }
 
   /**
@@ -54,6 +142,15 @@ export class FactorsService {
    */
   async useRecoveryCode(user_id: string, code: string): Promise<number | null> {
     const code_hash = hashRecoveryCode(code);
-    return code_hash === null ? null : this.factors.deleteCode(user_id, code_hash);
+    return code_hash === null ? null : this.factors.useCode(user_id, code_hash);
+  }
+
+  private stepOf(user_id: string, { factor_id, secret, step }: TotpSecret, code: string): number | null {
+    const decrypted = this.secrets.decrypt({ user_id, factor_id }, secret);
+    if (decrypted === null) {
+      this.logger.error({ msg: 'factors: cannot decrypt a secret: APP_SECRET or the row changed', factor_id });
+      return null;
+    }
+    return matchingStep(decrypted, code, step);
   }
 }

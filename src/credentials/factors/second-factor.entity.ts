@@ -30,7 +30,9 @@ export class SecondFactorEntity {
   /** null until the first right code; an unconfirmed factor expires after 10 minutes */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) confirmed_at!: Date | null;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) last_used_at!: Date | null;
-  /** encrypted secret of an authenticator app */
+  /** wrong codes at the confirmation; too many delete the factor */
+  @Column('integer', { default: 0 }) wrong_codes!: number;
+  /** encrypted secret of an authenticator app, which begins with the id of the key */
   @Column('bytea', { nullable: true }) secret!: Buffer | null;
   /** id that the authenticator gave the passkey */
   @Column('bytea', { nullable: true }) credential_id!: Buffer | null;

@@ -1,6 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 
+/** Size of a secret: 160 bits (RFC 4226 §4 R6). */
+export const totpSecretBytes = 20;
 /** Seconds for which a code is shown (RFC 6238 §5.2). */
 export const totpStepSeconds = 30;
 const digits = 6;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AccessTokens } from '../../../src/auth/access-tokens';
 import { customRoles, type Relation, relations, roleRows as callers } from '../../support/access-roles';
 import { document } from '../../support/document';
+import { factorRows } from '../../support/factor-matrix';
 import { type Cell, type MatrixRow, type Person, sharedRows } from '../../support/matrix';
 import { type TestAnswer, TestService } from '../../support/service';
 
@@ -62,6 +63,7 @@ describe('the access matrix', () => {
 
   const operations: Record<string, MatrixRow> = {
     ...sharedRows(() => service),
+    ...factorRows(() => service),
     'GET /user': {
       permission: null,
       duringPasswordChange: true,

@@ -1,0 +1,30 @@
+import { FactorUpkeepService } from '../credentials/factors/factor-upkeep.service';
+import { CONFIG, type Config } from '../config/config';
+import { withApplication } from './application';
+
+/**
+ * Encrypts all stored secrets with `APP_SECRET`, and prints whether `APP_SECRET_PREVIOUS` is still
+ * needed. The start of the application does the same for the signing keys.
+ */
+export async function appSecret(args: string[]): Promise<void> {
+  if (args.length > 0) throw new Error('app-secret takes no arguments.');
+  await withApplication(async (app) => {
+    const undecryptable = await app.get(FactorUpkeepService).encryptAgain();
+    console.log(describe(undecryptable, app.get<Config>(CONFIG)));
+  });
+}
+
+function describe(undecryptable: number, config: Config): string {
+  if (undecryptable > 0)
+    return (
+      `${undecryptable} secrets of authenticator apps cannot be decrypted with APP_SECRET or APP_SECRET_PREVIOUS. ` +
+      'Set APP_SECRET_PREVIOUS to the secret that encrypted them, or reset the second factors of these users.'
+    );
+  const encrypted = 'All stored secrets are encrypted with APP_SECRET.';
+  if (config.APP_SECRET_PREVIOUS === undefined) return `${encrypted} APP_SECRET_PREVIOUS is not set.`;
+  const idle = Math.max(config.CARRIER_USER_SESSION_IDLE_SECONDS, config.SYSTEM_USER_SESSION_IDLE_SECONDS);
+  return (
+    `${encrypted} Remove APP_SECRET_PREVIOUS ${idle} s after the last instance began to use the new APP_SECRET: ` +
+    'until then, refresh tokens of the previous secret are in use.'
+  );
+}

@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import { type Actor, isOneself } from '../../access/actor';
+import { AppError } from '../../common/errors/app-error';
+import { FactorsService } from '../../credentials/factors/factors.service';
+import { EventsService } from '../../events/events.service';
+import { SecurityMailsService } from '../../user-mails/security-mails.service';
+import { UsersService } from '../../users/users.service';
+import { FactorOwnersService } from './factor-owners.service';
+import {
+  type FactorListResponse,
+  type FactorResponse,
+  type RecoveryCodesResponse,
+  toFactorResponse,
+} from './factors.dto';
+
+/** Lists, renames, removes and resets second factors. */
+@Injectable()
+export class FactorChangesService {
+  constructor(
+    private readonly owners: FactorOwnersService,
+    private readonly factors: FactorsService,
+    private readonly users: UsersService,
+    private readonly events: EventsService,
+    private readonly mails: SecurityMailsService,
+  ) {}
+
+  /** Lists the factors of the actor's own user. */
+  async listOwn({ user_id }: Actor): Promise<FactorListResponse> {
+    const { factors, recovery_codes_left } = await this.factors.list(user_id);
+    return { items: factors.map(toFactorResponse), recovery_codes_left };
+  }
+
+  /** Lists the confirmed factors of a user within the scope. @throws user.not_found */
+  async listOf(actor: Actor, user_id: string): Promise<FactorListResponse> {
+    await this.users.get(actor, user_id);
+    const { factors, recovery_codes_left } = await this.factors.list(user_id);
+    return { items: factors.filter(({ confirmed }) => confirmed).map(toFactorResponse), recovery_codes_left };
+  }
+
+  /** Renames a factor of the actor's own user. @throws factor.not_found */
+  @Transactional()
+  async rename(actor: Actor, factor_id: string, name: string): Promise<FactorResponse> {
+    const { user_id, carrier_id } = await this.owners.lock(actor);
+    const renamed = await this.factors.rename(user_id, factor_id, name);
+    if (renamed === null) throw new AppError('factor.not_found');
+    const { kind, previous_name } = renamed;
+    if (previous_name !== name)
+      await this.events.record(
+        actor,
+        'factor.renamed',
+        { type: 'user', id: user_id, carrier_id },
+        { factor_id: { after: factor_id }, kind: { after: kind }, name: { before: previous_name, after: name } },
+      );
+    return toFactorResponse(renamed);
+  }
+
+  /**
+   * Removes a factor of the actor's own user, and ends the user's other sessions. Removing an
+   * unconfirmed factor has no other effect.
+   * @throws factor.not_found
+   * @throws factor.required for the last factor of a user who must have one
+   */
+  @Transactional()
+  async remove(actor: Actor, factor_id: string): Promise<void> {
+    const { user_id, carrier_id, second_factors, requires_factor } = await this.owners.lock(actor);
+    const removed = await this.factors.remove(user_id, factor_id);
+    if (removed === null) throw new AppError('factor.not_found');
+    const { kind, name, confirmed } = removed;
+    if (!confirmed) return;
+    if (second_factors.length === 1 && requires_factor) throw new AppError('factor.required');
+    await this.owners.endLogins(actor, [user_id]);
+    const changes = { factor_id: { before: factor_id }, kind: { before: kind }, name: { before: name } };
+    await this.events.record(actor, 'factor.removed', { type: 'user', id: user_id, carrier_id }, changes);
+    await this.mails.factorRemoved(actor, user_id, kind);
+  }
+
+  /**
+   * Replaces the recovery codes of the actor's own user.
+   * @throws factor.not_found without a factor
+   */
+  @Transactional()
+  async renewRecoveryCodes(actor: Actor): Promise<RecoveryCodesResponse> {
+    const { user_id, carrier_id, second_factors } = await this.owners.lock(actor);
+    if (second_factors.length === 0) throw new AppError('factor.not_found');
+    const recovery_codes = await this.factors.renewRecoveryCodes(user_id);
+    await this.events.record(actor, 'factor.recovery_codes_renewed', { type: 'user', id: user_id, carrier_id });
+    return { recovery_codes };
+  }
+
+  /**
+   * Removes all factors and recovery codes of another user, and ends the user's sessions. Does
+   * nothing if the user has no confirmed factor.
+   * @throws user.not_found, access.protected_user, user.self_protected
+   */
+  @Transactional()
+  async reset(actor: Actor, user_id: string): Promise<void> {
+    const { carrier_id } = await this.users.lock(actor, user_id);
+    if (isOneself(actor, user_id)) throw new AppError('user.self_protected');
+    const removed = await this.factors.removeAll([user_id]);
+    if (removed.length === 0) return;
+    await this.owners.endLogins(actor, [user_id]);
+    const changes = { kinds: { before: removed.map(({ kind }) => kind), after: [] } };
+    await this.events.record(actor, 'factor.reset', { type: 'user', id: user_id, carrier_id }, changes);
+    await this.mails.factorsReset(actor, [user_id]);
+  }
+}

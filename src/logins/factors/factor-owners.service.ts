@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../../access/actor';
+import { AppError } from '../../common/errors/app-error';
+import { SessionsService } from '../../sessions/sessions.service';
+import { type FactorOwner, UserFactorsRepository } from './user-factors.repository';
+
+export type { FactorOwner } from './user-factors.repository';
+
+/** What every change of factors does beside the change: locks the user, and ends sessions. */
+@Injectable()
+export class FactorOwnersService {
+  constructor(
+    private readonly owners: UserFactorsRepository,
+    private readonly sessions: SessionsService,
+  ) {}
+
+  /**
+   * Locks the actor's own user. Changes of the factors of a user, and logins, run one after the
+   * other. The session of the actor may have ended while the request waited, for example by a
+   * password reset.
+   * @throws auth.token_invalid
+   */
+  async lock({ user_id, session_id }: Actor): Promise<FactorOwner> {
+    const locked = await this.owners.lock(user_id);
+    // A separate statement: the statement that waits for a lock does not see later changes.
+    const owner = locked ? await this.owners.findOwner(user_id, session_id) : null;
+    if (owner === null) throw new AppError('auth.token_invalid');
+    return owner;
+  }
+
+  /** Ends the sessions and the unfinished logins of users, except the session of the actor. */
+  async endLogins(actor: Actor, user_ids: string[]): Promise<void> {
+    await this.owners.deleteChallenges(user_ids);
+    await this.sessions.endOf(actor, user_ids, 'factors_changed', actor.session_id);
+  }
+}

@@ -1,0 +1,94 @@
+import type { FactorKind } from '../../access/actor';
+import { TextField } from '../../common/http/fields';
+import { uuidForm } from '../../common/text-forms';
+import type { FactorRecord } from '../../credentials/factors/factors.service';
+
+const nameField = { min: 1, max: 64, example: 'Phone' };
+
+/** A new authenticator app. */
+export class AddTotpRequest {
+  /** name of the factor, 1–64 characters; default: `Authenticator app` */
+  @TextField({ optional: true, ...nameField }) name?: string;
+  /**
+   * code from the mail that users get who must enrol their first factor; see
+   * `auth.mail_code_required`
+   */
+  @TextField({ optional: true, min: 1, max: 64, example: '01234567' }) mail_code?: string;
+}
+
+/** The first code of an authenticator app. */
+export class ConfirmTotpRequest {
+  /** id of the unconfirmed factor */
+  @TextField({ max: 36, format: 'uuid', pattern: uuidForm, form: 'must be a UUID' }) factor_id!: string;
+  /** six digits that the app shows */
+  @TextField({ max: 6, pattern: /^[0-9]{6}$/, form: 'must be six digits', example: '492039' }) code!: string;
+}
+
+/** A new name of a factor. */
+export class RenameFactorRequest {
+  /** 1–64 characters */
+  @TextField(nameField) name!: string;
+}
+
+/** A second factor, without its secret. */
+export class FactorResponse {
+  /** UUIDv7 */
+  factor_id!: string;
+  /** kind of factor */
+  kind!: FactorKind;
+  /** name that the user gave the factor */
+  name!: string;
+  /** time of creation */
+  created_at!: Date;
+  /** last time that the factor was used; null = never */
+  last_used_at!: Date | null;
+  /**
+   * false until the first code; until then the factor has no effect, and it expires after 10
+   * minutes
+   */
+  confirmed!: boolean;
+}
+
+/** The second factors of a user. */
+export class FactorListResponse {
+  /** oldest first */
+  items!: FactorResponse[];
+  /** number of unused recovery codes */
+  recovery_codes_left!: number;
+}
+
+/** An authenticator app to confirm. No other response contains the secret. */
+export class AddedTotpResponse {
+  /** id of the unconfirmed factor */
+  factor_id!: string;
+  /** secret of 160 bits in base32, to type into an authenticator app */
+  secret!: string;
+  /** URI with the secret, which authenticator apps read from a QR code */
+  otpauth_uri!: string;
+  /** QR code of `otpauth_uri`, an SVG image */
+  qr_svg!: string;
+}
+
+/** A confirmed factor. */
+export class ConfirmedFactorResponse {
+  /** ten single-use codes, with the first factor of a user; no other response contains them */
+  recovery_codes?: string[];
+}
+
+/** New recovery codes. */
+export class RecoveryCodesResponse {
+  /** ten single-use codes; no other response contains them */
+  recovery_codes!: string[];
+}
+
+/** Builds the response of a factor from an allow-list of columns. */
+export function toFactorResponse({
+  factor_id,
+  kind,
+  name,
+  created_at,
+  last_used_at,
+  confirmed,
+}: FactorRecord): FactorResponse {
+  return { factor_id, kind, name, created_at, last_used_at, confirmed };
+}

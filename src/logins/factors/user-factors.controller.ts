@@ -1,0 +1,48 @@
+import { Controller, Delete, Get, HttpCode, Param, ParseUUIDPipe } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Actor } from '../../access/actor';
+import { Allow } from '../../access/allow.decorator';
+import { CurrentActor } from '../../access/caller.decorator';
+import { Endpoint } from '../../common/http/endpoint.decorator';
+import { FactorChangesService } from './factor-changes.service';
+import { FactorListResponse } from './factors.dto';
+
+const userId = new ParseUUIDPipe({ errorHttpStatusCode: 404 });
+
+/** The second factors of other users. */
+@ApiTags('Second factors')
+@Controller('user/:user_id/factor')
+export class UserFactorsController {
+  constructor(private readonly changes: FactorChangesService) {}
+
+  /** List the second factors of a user */
+  @Get('list')
+  @Allow('user:read')
+  @Endpoint({
+    description: 'Only confirmed factors. Never contains a secret.',
+    answer: { status: 200, type: FactorListResponse, description: 'The factors and the number of recovery codes' },
+    errors: ['user.not_found'],
+  })
+  listUserFactors(
+    @CurrentActor() actor: Actor,
+    @Param('user_id', userId) user_id: string,
+  ): Promise<FactorListResponse> {
+    return this.changes.listOf(actor, user_id);
+  }
+
+  /** Reset the second factors of a user */
+  @Delete('all')
+  @HttpCode(204)
+  // A leaked key must not open a user's login (M11).
+  @Allow('user:reset_factors', { apiKeys: false, fresh: true })
+  @Endpoint({
+    description:
+      'Removes all factors and recovery codes of another user, ends the sessions of the user, and notifies the user ' +
+      'by mail. Does nothing if the user has no factor.',
+    answer: { status: 204, description: 'The user has no second factor' },
+    errors: ['user.not_found', 'user.self_protected', 'access.protected_user'],
+  })
+  resetUserFactors(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<void> {
+    return this.changes.reset(actor, user_id);
+  }
+}

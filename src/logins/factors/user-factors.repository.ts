@@ -1,0 +1,54 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from '../../common/query/sql';
+import { Database } from '../../database/database';
+import { requiresSecondFactor } from '../../users/users.sql';
+
+/** The user of a change of factors. */
+export interface FactorOwner {
+  user_id: string;
+  /** login name */
+  name: string;
+  carrier_id: string | null;
+  /** kinds of the confirmed factors, one item per factor */
+  second_factors: string[];
+  /** whether the user must have a second factor now */
+  requires_factor: boolean;
+}
+
+/** The SQL of changes of factors about users and their unfinished logins. */
+@Injectable()
+export class UserFactorsRepository {
+  constructor(private readonly database: Database) {}
+
+  /** Locks a user who is not deleted. Returns false if there is none. */
+  async lock(user_id: string): Promise<boolean> {
+    const rows = await this.database.run(sql`
+      select 1
+      from users
+      where user_id = ${user_id}::uuid and deleted_at is null
+      for no key update`);
+    return rows.length > 0;
+  }
+
+  /** Returns a user if the session is live, otherwise null. Lock the user first. */
+  async findOwner(user_id: string, session_id: string | null): Promise<FactorOwner | null> {
+    const [row] = await this.database.run<FactorOwner>(sql`
+      select
+        users.user_id, users.name, users.carrier_id, users.second_factors,
+        ${requiresSecondFactor} as requires_factor
+      from users
+      join sessions on sessions.user_id = users.user_id
+      where users.user_id = ${user_id}::uuid
+        and sessions.session_id = ${session_id}::uuid
+        and sessions.ended_at is null
+        and sessions.expires_at > now()`);
+    return row ?? null;
+  }
+
+  /** Deletes the unfinished logins of users. */
+  async deleteChallenges(user_ids: string[]): Promise<void> {
+    await this.database.run(sql`
+      delete from login_challenges
+      where user_id = any(${user_ids}::uuid[])`);
+  }
+}
