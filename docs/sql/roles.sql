@@ -2,7 +2,7 @@
 -- Written by `npm run generate` from the examples in test/sql/roles.ts.
 
 -- listAll()
-select name, description, user_types, permissions, may_grant, built_in
+select name, description, user_types, permissions, may_grant, second_factor_required_from, built_in
 from roles
 order by name;
 
@@ -45,16 +45,20 @@ where exists (
 );
 
 -- insert(role)
-insert into roles (name, description, user_types, permissions, may_grant)
-values ($1, $2, $3::text[], $4::text[], $5::text[]);
+insert into roles (name, description, user_types, permissions, may_grant, second_factor_required_from)
+values (
+  $1, $2, $3::text[], $4::text[], $5::text[],
+  $6::timestamptz
+);
 
 -- update(role)
 update roles
 set description = $1,
   user_types = $2::text[],
   permissions = $3::text[],
-  may_grant = $4::text[]
-where name = $5;
+  may_grant = $4::text[],
+  second_factor_required_from = $5::timestamptz
+where name = $6;
 
 -- delete('dispatcher')
 delete from roles where name = $1;

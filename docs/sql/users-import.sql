@@ -23,6 +23,7 @@ with imported as materialized (
       allowed_ips text[],
       attributes jsonb,
       must_change_password boolean,
+      second_factor_required_from timestamptz,
       created_at timestamptz,
       last_login_at timestamptz,
       last_login_ip inet,
@@ -49,6 +50,7 @@ with imported as materialized (
       allowed_ips,
       attributes,
       must_change_password,
+      second_factor_required_from,
       created_at,
       password_changed_at,
       created_by
@@ -76,6 +78,7 @@ with imported as materialized (
       ),
       attributes,
       must_change_password,
+      second_factor_required_from,
       coalesce(created_at, now()),
       coalesce(password_changed_at, case when has_password then now() end),
       $2::uuid
@@ -128,7 +131,7 @@ with imported as materialized (
       select
         created.user_id as id,
         created.carrier_id,
-        jsonb_build_object('user_type', jsonb_build_object('after', created.user_type), 'name', jsonb_build_object('after', created.name), 'email', jsonb_build_object('after', created.email), 'first_name', jsonb_build_object('after', created.first_name), 'last_name', jsonb_build_object('after', created.last_name), 'phone', jsonb_build_object('after', created.phone), 'job_title', jsonb_build_object('after', created.job_title), 'locale', jsonb_build_object('after', created.locale), 'timezone', jsonb_build_object('after', created.timezone), 'carrier_id', jsonb_build_object('after', created.carrier_id), 'carrier_scope', jsonb_build_object('after', created.carrier_scope), 'roles', jsonb_build_object('after', created.roles), 'status', jsonb_build_object('after', created.status), 'allowed_ips', jsonb_build_object('after', created.allowed_ips), 'attributes', jsonb_build_object('after', created.attributes), 'must_change_password', jsonb_build_object('after', created.must_change_password)) as changes,
+        jsonb_build_object('user_type', jsonb_build_object('after', created.user_type), 'name', jsonb_build_object('after', created.name), 'email', jsonb_build_object('after', created.email), 'first_name', jsonb_build_object('after', created.first_name), 'last_name', jsonb_build_object('after', created.last_name), 'phone', jsonb_build_object('after', created.phone), 'job_title', jsonb_build_object('after', created.job_title), 'locale', jsonb_build_object('after', created.locale), 'timezone', jsonb_build_object('after', created.timezone), 'carrier_id', jsonb_build_object('after', created.carrier_id), 'carrier_scope', jsonb_build_object('after', created.carrier_scope), 'roles', jsonb_build_object('after', created.roles), 'status', jsonb_build_object('after', created.status), 'allowed_ips', jsonb_build_object('after', created.allowed_ips), 'attributes', jsonb_build_object('after', created.attributes), 'must_change_password', jsonb_build_object('after', created.must_change_password), 'second_factor_required_from', jsonb_build_object('after', created.second_factor_required_from)) as changes,
         null::integer as version
       from created
     ) target

@@ -615,6 +615,7 @@ with written as (
     allowed_ips,
     attributes,
     must_change_password,
+    second_factor_required_from,
     created_at,
     password_changed_at,
     created_by
@@ -642,6 +643,7 @@ with written as (
     ),
     attributes,
     must_change_password,
+    second_factor_required_from,
     coalesce(created_at, now()),
     coalesce(password_changed_at, case when has_password then now() end),
     $1::uuid
@@ -663,6 +665,7 @@ with written as (
     allowed_ips text[],
     attributes jsonb,
     must_change_password boolean,
+    second_factor_required_from timestamptz,
     created_at timestamptz,
     last_login_at timestamptz,
     last_login_ip inet,
@@ -1155,6 +1158,7 @@ with
       users.allowed_ips as before_allowed_ips, users.after_allowed_ips,
       users.attributes as before_attributes, users.after_attributes,
       users.must_change_password as before_must_change_password, users.after_must_change_password,
+      users.second_factor_required_from as before_second_factor_required_from, users.after_second_factor_required_from,
       users.deleted_at as before_deleted_at, users.after_deleted_at,
       case
         when users.version is distinct from users.version_left then 'user.version_mismatch'
@@ -1166,7 +1170,8 @@ with
         and cardinality(users.after_allowed_ips) > 0
         and not coalesce($3::inet <<= any(users.after_allowed_ips), false)
         then 'user.self_protected'
-        when not users.user_id = $4::uuid and users.roles && $5::text[] then 'access.protected_user'
+        when users.user_id = $4::uuid and (users.second_factor_required_from is distinct from users.after_second_factor_required_from) then 'user.self_protected'
+        when not users.user_id = $5::uuid and users.roles && $6::text[] then 'access.protected_user'
         when users.deleted_at is not null and users.after_deleted_at is null and (
           exists (
             select 1
@@ -1186,10 +1191,10 @@ with
           or row_number() over (partition by lower(users.email) order by users.user_id) > 1
         ) then 'user.email_taken'
         when users.deleted_at is not null and users.after_deleted_at is null and not (users.after_roles <@ (
-          case users.user_type when 'system' then $6::text[] else $7::text[] end
+          case users.user_type when 'system' then $7::text[] else $8::text[] end
         ))
         then 'request.invalid/roles'
-        when (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) || array(select role from unnest(users.roles) role where role <> all(users.after_roles))) && $8::text[]
+        when (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) || array(select role from unnest(users.roles) role where role <> all(users.after_roles))) && $9::text[]
         then 'access.grant_exceeds_own'
         when users.status <> users.after_status and users.after_status = 'active' and not exists (
           select 1
@@ -1203,9 +1208,9 @@ with
           where credentials.user_id = users.user_id
             and (credentials.expires_at is null or credentials.expires_at > now())
         ) then 'request.invalid/status'
-        when cardinality(users.after_roles) > $9
+        when cardinality(users.after_roles) > $10
         or not (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) <@ (
-          case users.user_type when 'system' then $10::text[] else $11::text[] end
+          case users.user_type when 'system' then $11::text[] else $12::text[] end
         ))
         then 'request.invalid/roles'
       end as refusal,
@@ -1217,6 +1222,7 @@ with
         or users.allowed_ips is distinct from users.after_allowed_ips
         or users.attributes is distinct from users.after_attributes
         or users.must_change_password is distinct from users.after_must_change_password
+        or users.second_factor_required_from is distinct from users.after_second_factor_required_from
         or users.deleted_at is distinct from users.after_deleted_at) as differs,
       ((
         users.user_type = 'system'
@@ -1245,23 +1251,24 @@ with
         restored.allowed_ips as after_allowed_ips,
         restored.attributes as after_attributes,
         restored.must_change_password as after_must_change_password,
+        restored.second_factor_required_from as after_second_factor_required_from,
         restored.deleted_at as after_deleted_at
       from users
       cross join lateral (
         select changes, target_version
         from events
-        where operation_id = $12::uuid
+        where operation_id = $13::uuid
           and target_id = users.user_id
           and event_type in ('user.changed', 'user.deleted')
-          and events.occurred_at >= $13::timestamptz
-          and events.occurred_at <= $14::timestamptz
+          and events.occurred_at >= $14::timestamptz
+          and events.occurred_at <= $15::timestamptz
         offset 0
       ) before
       cross join lateral jsonb_populate_record(
         users,
         (select jsonb_object_agg(key, value -> 'before') from jsonb_each(before.changes))
       ) restored
-      where users.user_id = any($15::uuid[])
+      where users.user_id = any($16::uuid[])
         and true
       order by users.user_id for update of users
     ) users
@@ -1310,6 +1317,7 @@ with
       allowed_ips = judged.after_allowed_ips,
       attributes = judged.after_attributes,
       must_change_password = judged.after_must_change_password,
+      second_factor_required_from = judged.after_second_factor_required_from,
       deleted_at = judged.after_deleted_at,
       updated_at = now(),
       version = users.version + 1
@@ -1345,6 +1353,9 @@ with
       || case when judged.before_must_change_password is distinct from users.must_change_password
         then jsonb_build_object('must_change_password', jsonb_build_object('before', judged.before_must_change_password, 'after', users.must_change_password))
         else '{}' end
+      || case when judged.before_second_factor_required_from is distinct from users.second_factor_required_from
+        then jsonb_build_object('second_factor_required_from', jsonb_build_object('before', judged.before_second_factor_required_from, 'after', users.second_factor_required_from))
+        else '{}' end
       || case when judged.before_deleted_at is distinct from users.deleted_at
         then jsonb_build_object('deleted_at', jsonb_build_object('before', judged.before_deleted_at, 'after', users.deleted_at))
         else '{}' end as changes,
@@ -1357,8 +1368,8 @@ with
       target_id, carrier_id, changes, target_version
     )
     select
-      $16, $17::uuid, $18, $19, $20::uuid, $21::uuid,
-      $22::inet, $23,
+      $17, $18::uuid, $19, $20, $21::uuid, $22::uuid,
+      $23::inet, $24,
       target.id, target.carrier_id, target.changes, target.version
     from changed target
   ),
@@ -1369,7 +1380,7 @@ with
     where verdict is not null
     union all
     select user_id, 'user.not_found'
-    from unnest($24::uuid[]) wanted (user_id)
+    from unnest($25::uuid[]) wanted (user_id)
     where user_id not in (select user_id from judged)
   )
 select
@@ -1381,7 +1392,7 @@ select
   ) as skipped_reasons,
   (
     select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
-    from (select * from skipped order by user_id limit $25::integer) first_skipped
+    from (select * from skipped order by user_id limit $26::integer) first_skipped
   ) as skipped,
   array(select id from changed) as changed_ids,
   array(select id from changed where shut_out) as shut_out_ids,

@@ -1,9 +1,7 @@
 import type { UserType } from '../access/actor';
 import { permissionItems } from '../access/permissions';
-import { TextField, TextListField } from '../common/http/fields';
+import { TextField, TextListField, TimeField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
-import { timeForm } from '../common/text-forms';
-import { readValue } from '../common/query/filter-value';
 import type { ApiKeyEntity } from './api-key.entity';
 
 const carrierIdForm = /^[A-Za-z0-9._-]+$/;
@@ -14,10 +12,6 @@ const carrierIds = {
   pattern: carrierIdForm,
   form: 'must be 1 to 64 letters, digits, `.`, `_` or `-`',
 };
-const timeTest = {
-  check: (text: string) => readValue(text, { type: 'time' }).ok,
-  wants: 'must be an RFC 3339 time such as 2026-11-20T13:00:00Z',
-};
 
 /** A new API key. */
 export class CreateKeyRequest {
@@ -26,8 +20,7 @@ export class CreateKeyRequest {
   /** 1–200 permissions that the caller holds: `module:action` as in roles, or `*` for all */
   @TextListField({ minItems: 1, ...permissionItems, example: ['user:read'] }) permissions!: string[];
   /** time of expiry, RFC 3339; in the future, at most one year ahead */
-  @TextField({ max: 35, format: 'date-time', pattern: timeForm, form: timeTest.wants, test: timeTest })
-  expires_at!: string;
+  @TimeField() expires_at!: string;
   /**
    * carriers that the key is limited to; null or absent = all, `[]` = none. For System Users only;
    * must lie within the caller's own scope

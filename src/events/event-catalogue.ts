@@ -13,13 +13,13 @@ const profile = [
 ] as const;
 
 /** Fields of a user that decide what the user may do. */
-const rights = ['roles', 'carrier_scope', 'status', 'must_change_password'] as const;
+const rights = ['roles', 'carrier_scope', 'status', 'must_change_password', 'second_factor_required_from'] as const;
 
 const noFields = { personal: [], impersonal: [] } as const;
 const factorFields = { personal: ['name'], impersonal: ['factor_id', 'kind'] } as const;
 const roleFields = {
   personal: [],
-  impersonal: ['name', 'description', 'user_types', 'permissions', 'may_grant'],
+  impersonal: ['name', 'description', 'user_types', 'permissions', 'may_grant', 'second_factor_required_from'],
 } as const;
 
 /** Kind of the target of an event. */

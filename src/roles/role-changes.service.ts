@@ -9,7 +9,7 @@ import type { RoleEntity } from './role.entity';
 import { type ChangeRoleRequest, type CreateRoleRequest, type RoleResponse, toRoleResponse } from './roles.dto';
 import { RolesRepository } from './roles.repository';
 
-const fields = ['description', 'user_types', 'permissions', 'may_grant'] as const;
+const fields = ['description', 'user_types', 'permissions', 'may_grant', 'second_factor_required_from'] as const;
 
 /** Creates, changes and deletes roles, one role at a time and never while roles are granted. */
 @Injectable()
@@ -52,7 +52,7 @@ export class RoleChangesService {
   @Transactional()
   async change(actor: Actor, name: string, request: ChangeRoleRequest): Promise<RoleResponse> {
     const known = await this.lockAll();
-    const before = changeable(known, name);
+    const before = changeable(known, name, request);
     const role = merged(before, request);
     const after = known.map((other) => (other === before ? role : other));
     assertKnown(request, after);
@@ -132,13 +132,21 @@ function merged(role: RoleEntity, request: ChangeRoleRequest): RoleEntity {
     permissions: [...permissions].sort(),
     may_grant: [...may_grant].sort(),
   };
-  return { ...role, description: description ?? '', ...lists };
+  const { second_factor_required_from: from } = request;
+  const second_factor_required_from =
+    from === undefined ? role.second_factor_required_from : from === null ? null : new Date(from);
+  return { ...role, description: description ?? '', ...lists, second_factor_required_from };
 }
 
-function changeable(known: RoleEntity[], name: string): RoleEntity {
+/** Returns the role that a request changes, or deletes if there is no request. */
+function changeable(known: RoleEntity[], name: string, request?: ChangeRoleRequest): RoleEntity {
   const role = known.find((other) => other.name === name);
   if (role === undefined) throw new AppError('role.not_found');
-  if (role.built_in) throw new AppError('access.denied', { detail: 'Built-in roles cannot be changed or deleted.' });
+  const fixed = request === undefined || Object.keys(request).some((field) => field !== 'second_factor_required_from');
+  if (role.built_in && fixed)
+    throw new AppError('access.denied', {
+      detail: 'Built-in roles cannot be deleted. Only `second_factor_required_from` can be changed.',
+    });
   return role;
 }
 

@@ -58,7 +58,8 @@ export class RolesController {
       'For System Users without `carrier_scope`. Absent fields stay unchanged; lists are replaced as a whole. ' +
       'The change takes effect on the next request of every user with the role, on other instances within ' +
       'milliseconds. The caller must be allowed to grant everything that the role grants, ' +
-      'before and after the change. Built-in roles cannot be changed (`access.denied`).',
+      'before and after the change. Of built-in roles, only ' +
+      '`second_factor_required_from` can be changed (`access.denied`).',
     answer: { status: 200, type: RoleResponse, description: 'The role after the change' },
     errors: ['role.not_found', 'access.grant_exceeds_own', 'role.in_use', 'user.last_administrator'],
   })

@@ -1,7 +1,7 @@
 import type { UserType } from '../access/actor';
 import { roleForm } from '../access/grant';
 import { permissionItems } from '../access/permissions';
-import { TextField, TextListField } from '../common/http/fields';
+import { TextField, TextListField, TimeField } from '../common/http/fields';
 import type { RoleEntity } from './role.entity';
 
 /** Names that follow `/role/` in the paths of other operations. */
@@ -43,6 +43,11 @@ export class CreateRoleRequest {
    * roles that the caller may grant
    */
   @TextListField(grantList) may_grant?: string[];
+  /**
+   * time from which users with the role need a second factor, in the past or future;
+   * null = not required
+   */
+  @TimeField({ optional: true, nullable: true }) second_factor_required_from?: string | null;
 }
 
 /** Changes to a role. Absent fields stay unchanged (RFC 7396). */
@@ -61,6 +66,11 @@ export class ChangeRoleRequest {
    * grant
    */
   @TextListField(grantList) may_grant?: string[];
+  /**
+   * time from which users with the role need a second factor, in the past or future;
+   * null = not required
+   */
+  @TimeField({ optional: true, nullable: true }) second_factor_required_from?: string | null;
 }
 
 /** A role. */
@@ -75,7 +85,9 @@ export class RoleResponse {
   permissions!: string[];
   /** roles that holders may grant and revoke, in addition to roles whose permissions they hold */
   may_grant!: string[];
-  /** true for roles that cannot be changed or deleted */
+  /** time from which users with the role need a second factor; null = not required */
+  second_factor_required_from!: Date | null;
+  /** true for roles of which only `second_factor_required_from` can be changed */
   built_in!: boolean;
 }
 
@@ -92,7 +104,8 @@ export function toRoleResponse({
   user_types,
   permissions,
   may_grant,
+  second_factor_required_from,
   built_in,
 }: RoleEntity): RoleResponse {
-  return { name, description, user_types, permissions, may_grant, built_in };
+  return { name, description, user_types, permissions, may_grant, second_factor_required_from, built_in };
 }

@@ -19,7 +19,7 @@ export class RolesRepository {
   /** Lists all roles, sorted by name. There are few roles, so there are no pages. */
   listAll(): Promise<RoleEntity[]> {
     return this.database.runPrepared(sql`
-      select name, description, user_types, permissions, may_grant, built_in
+      select name, description, user_types, permissions, may_grant, second_factor_required_from, built_in
       from roles
       order by name`);
   }
@@ -75,20 +75,26 @@ export class RolesRepository {
   }
 
   /** Inserts a role. The unique index rejects a taken name. */
-  async insert({ name, description, user_types, permissions, may_grant }: RoleEntity): Promise<void> {
+  async insert(role: RoleEntity): Promise<void> {
+    const { name, description, user_types, permissions, may_grant, second_factor_required_from } = role;
     await this.database.run(sql`
-      insert into roles (name, description, user_types, permissions, may_grant)
-      values (${name}, ${description}, ${user_types}::text[], ${permissions}::text[], ${may_grant}::text[])`);
+      insert into roles (name, description, user_types, permissions, may_grant, second_factor_required_from)
+      values (
+        ${name}, ${description}, ${user_types}::text[], ${permissions}::text[], ${may_grant}::text[],
+        ${second_factor_required_from}::timestamptz
+      )`);
   }
 
   /** Updates all fields of a role except its name. */
-  async update({ name, description, user_types, permissions, may_grant }: RoleEntity): Promise<void> {
+  async update(role: RoleEntity): Promise<void> {
+    const { name, description, user_types, permissions, may_grant, second_factor_required_from } = role;
     await this.database.run(sql`
       update roles
       set description = ${description},
         user_types = ${user_types}::text[],
         permissions = ${permissions}::text[],
-        may_grant = ${may_grant}::text[]
+        may_grant = ${may_grant}::text[],
+        second_factor_required_from = ${second_factor_required_from}::timestamptz
       where name = ${name}`);
   }
 

@@ -46,8 +46,11 @@ export class ImportedFields {
   @TextField(instant) password_changed_at?: string | null;
 }
 
-/** Row of an import. It contains no password. */
-export class ImportRow extends IntersectionType(OmitType(CreateUserRequest, ['password']), ImportedFields) {}
+/** Row of an import. It contains no password, and requires no second factor. */
+export class ImportRow extends IntersectionType(
+  OmitType(CreateUserRequest, ['password', 'second_factor_required_from']),
+  ImportedFields,
+) {}
 
 /** Result that an import would have. A dry run creates no users. */
 export class ImportPreviewResponse {

@@ -129,7 +129,7 @@ export const userFields = {
     cell: 'boolean',
   },
   second_factors: { type: 'text[]' },
-  second_factor_required_from: { type: 'timestamptz' },
+  second_factor_required_from: { type: 'timestamptz', creatable: true, change: 'as_given', bulk_changeable: true },
   created_at: { type: 'timestamptz', cell: 'time' },
   created_by: { type: 'uuid' },
   updated_at: { type: 'timestamptz' },

@@ -55,6 +55,11 @@ const fields: Record<string, FieldSql> = {
   last_login_at: { column: 'user_logins.last_login_at', reach: inLogins },
   last_login_ip: { column: 'user_logins.last_login_ip', reach: inLogins },
   last_seen_at: { column: 'user_seen.last_seen_at', reach: inSeen },
+  // The first form is the predicate of the index.
+  has_second_factor: {
+    column: 'users.second_factors',
+    equals: (value) => rawSql(`users.second_factors ${value === true ? '<>' : '='} '{}'`),
+  },
   online: { column: 'user_seen.last_seen_at', reach: inSeen, equals: (value) => onlineSql(value === true) },
 };
 

@@ -24,6 +24,7 @@ const fields: Record<string, FilterField> = {
   online: { type: 'boolean', meaning: 'Seen within 5 minutes' },
   last_login_ip: { type: 'address', nullable: true, meaning: 'Address of the last login (address or CIDR)' },
   must_change_password: { type: 'boolean', meaning: 'Must change the password before any other request' },
+  has_second_factor: { type: 'boolean', meaning: 'Has a confirmed second factor' },
   created_at: { type: 'time', meaning: 'When the user was created' },
   updated_at: { type: 'time', meaning: 'When a field was last changed' },
   last_login_at: { type: 'time', nullable: true, meaning: 'Last login' },

@@ -75,7 +75,8 @@ function powerRules(action: UserAction, assignments: Assignment[], isSelf: SqlFr
 
 /**
  * Renders the rules about the actor's own user. Actors cannot change their own e-mail address
- * without their password (OWASP ASVS 7.5.1), and cannot exclude the IP address of the request.
+ * without their password (OWASP ASVS 7.5.1), cannot exclude the IP address of the request, and
+ * cannot change when they themselves need a second factor.
  */
 function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]): SqlFragment[] {
   const isSelf = isOwn(actor, 'users.user_id');
@@ -89,6 +90,8 @@ function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]):
             and cardinality(users.after_allowed_ips) > 0
             and not coalesce(${actor.ip}::inet <<= any(users.after_allowed_ips), false)
             then 'user.self_protected'`);
+  const requirement = assignments.filter(({ column }) => column === 'second_factor_required_from');
+  if (requirement.length > 0) rules.push(sql`when ${isSelf} and ${differsSql(requirement)} then 'user.self_protected'`);
   return rules;
 }
 

@@ -1,7 +1,7 @@
 import { IntersectionType, PickType } from '@nestjs/swagger';
 import type { FactorKind, UserType } from '../access/actor';
 import { roleForm } from '../access/grant';
-import { BooleanField, EmailField, JsonObjectField, TextField, TextListField } from '../common/http/fields';
+import { BooleanField, EmailField, JsonObjectField, TextField, TextListField, TimeField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
 import { addressForm } from '../common/text-forms';
 import type { Timed } from '../common/times';
@@ -87,6 +87,11 @@ export class CreateUserRequest extends PersonalFields {
   @TextField({ optional: true, min: 1, max: 1_024, raw: true, format: 'password' }) password?: string;
   /** whether the user must change the password at the first login; default true with `password` */
   @BooleanField({ optional: true }) must_change_password?: boolean;
+  /**
+   * time from which the user needs a second factor, in the past or future;
+   * null = as the roles require
+   */
+  @TimeField({ optional: true, nullable: true }) second_factor_required_from?: string | null;
 }
 
 /** Fields that can be changed on one user and in bulk. */
@@ -103,6 +108,11 @@ export class SharedChanges {
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
   /** whether the user must change the password before any other request */
   @BooleanField({ optional: true }) must_change_password?: boolean;
+  /**
+   * time from which the user needs a second factor, in the past or future;
+   * null = as the roles require
+   */
+  @TimeField({ optional: true, nullable: true }) second_factor_required_from?: string | null;
 }
 
 /** Changes of one user. Absent fields stay unchanged, null clears a field (RFC 7396). */

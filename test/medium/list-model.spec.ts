@@ -103,7 +103,7 @@ describe('lists, counts, previews and page walks against a plain model', () => {
       seed: 12,
       numRuns: 20,
     });
-    const drafts = fc.sample(modelUser, { seed: 8, numRuns: 80 });
+    const drafts = fc.sample(modelUser, { seed: 9, numRuns: 120 });
     const users = await fill(drafts);
     for (const parameter of filters)
       for (const [index, seeds] of seedsOfAll.entries()) {

@@ -51,6 +51,21 @@ describe('the cache of live logins', () => {
     expect(known(login)).toBe(false);
   });
 
+  it('keeps no login beyond the next time from which a role or the user needs a second factor', async () => {
+    await service.rows(
+      `update roles set second_factor_required_from = now() + interval '20 s' where name = 'operator'`,
+    );
+    const users = [
+      await service.loginAs({ user_type: 'system', roles: ['operator'] }),
+      await service.loginAs({ second_factor_required_from: new Date(Date.now() + 20_000).toISOString() }),
+    ];
+    for (const user of users) await logins.read(user.session_id, user.user_id);
+    await pass(15_000);
+    expect(users.map(known)).toEqual([true, true]);
+    await pass(5_000);
+    expect(users.map(known)).toEqual([false, false]);
+  });
+
   it('keeps the 20,000 most recent logins', async () => {
     const { session_id, user_id } = await service.loginAs();
     const repository = service.app.get(LiveLoginsRepository, { strict: false });

@@ -43,6 +43,7 @@ describe('roles', () => {
       user_types: ['carrier', 'system'],
       permissions: ['billing-2:read_all', 'calls:read'],
       may_grant: ['carrier_user', name],
+      second_factor_required_from: null,
     };
     expect([made.status, made.headers['location'], made.body]).toEqual([
       201,
@@ -70,6 +71,7 @@ describe('roles', () => {
           user_types: { after: role.user_types },
           permissions: { after: role.permissions },
           may_grant: { after: role.may_grant },
+          second_factor_required_from: { after: null },
         },
       },
       {
@@ -90,6 +92,7 @@ describe('roles', () => {
           user_types: { before: role.user_types },
           permissions: { before: ['calls:read'] },
           may_grant: { before: role.may_grant },
+          second_factor_required_from: { before: null },
         },
       },
     ]);

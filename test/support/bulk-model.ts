@@ -10,6 +10,7 @@ export interface ModelUser {
   locale: string | null;
   attributes: Record<string, unknown>;
   must_change_password: boolean;
+  second_factors: string[];
 }
 
 /** A filter as a query and as a predicate. */
@@ -29,6 +30,7 @@ const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: nu
 const locale = fc.constantFrom('de', 'de-AT', 'en');
 const timezone = fc.constantFrom('Europe/Vienna', 'UTC');
 const status = fc.constantFrom('invited', 'active', 'disabled');
+const required = fc.constantFrom('2020-01-01T00:00:00.000Z', '2099-01-01T00:00:00.000Z');
 
 /** A user to insert. */
 export const draft = fc.constantFrom('system' as const, 'carrier' as const).chain((user_type) =>
@@ -43,6 +45,8 @@ export const draft = fc.constantFrom('system' as const, 'carrier' as const).chai
     allowed_ips: ips,
     attributes,
     must_change_password: fc.boolean(),
+    second_factors: fc.subarray(['totp', 'passkey']),
+    second_factor_required_from: orNull(required),
   }),
 );
 /** A user before it is inserted. */
@@ -74,6 +78,9 @@ export const filters: fc.Arbitrary<Filter> = fc.oneof(
         fc
           .boolean()
           .map((value): Filter => [`must_change_password=${value}`, (user) => user.must_change_password === value]),
+        fc
+          .boolean()
+          .map((value): Filter => [`has_second_factor=${value}`, (user) => user.second_factors.length > 0 === value]),
       ),
       { minLength: 1, maxLength: 2, selector: ([query]) => query.split('=')[0] },
     )
@@ -94,6 +101,7 @@ export const change = fc
         allowed_ips: ips,
         attributes,
         must_change_password: fc.boolean(),
+        second_factor_required_from: orNull(required),
       },
       roles: fc.subarray(rolesOf.carrier),
       roles_add: fc.subarray(['both', 'operator', 'carrier_user']),

@@ -37,7 +37,10 @@ function shapeOf(node: PlanNode): string {
   if (type === 'Index Only Scan' && relation === 'users' && node['Index Cond'] === undefined) return 'ids of users';
   const own =
     type === 'Seq Scan'
-      ? `whole ${relation}`
+      ? // There are few roles.
+        relation === 'roles'
+        ? ''
+        : `whole ${relation}`
       : type === 'Sort'
         ? 'sort'
         : type === 'Incremental Sort'

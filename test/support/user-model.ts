@@ -72,6 +72,7 @@ export const modelUser = fc
     status: fc.constantFrom('invited', 'active', 'disabled'),
     last_login_ip: orNull(fc.constantFrom('10.0.0.1', '10.0.0.2', '10.1.0.1', '192.0.2.7')),
     must_change_password: fc.boolean(),
+    second_factors: fc.subarray(['totp', 'passkey']),
     attributes: fc.dictionary(fc.constantFrom('a', 'b'), json).map((attributes) => ({ ...attributes })),
     created_at: time,
     updated_at: time,
@@ -115,6 +116,7 @@ function partsOf(parameter: string): [string, string] {
 function valuesOf(user: ModelUser, field: string): string[] {
   if (field === 'role') return user.roles;
   if (field === 'online') return [String(isOnline(user))];
+  if (field === 'has_second_factor') return [String((user['second_factors'] as string[]).length > 0)];
   const value = field.startsWith('attributes.') ? user.attributes[field.slice(11)] : user[field];
   return value === null || value === undefined || typeof value === 'object' ? [] : [String(value)];
 }
@@ -138,6 +140,7 @@ export function valueFor({ parameter, seeds }: Condition, users: ModelUser[]): s
     user_id: [randomUUID()],
     online: ['true'],
     must_change_password: ['true'],
+    has_second_factor: ['true'],
     last_login_ip: ['10.0.0.0/8', '0.0.0.0/0', '10.0.0.0/31'],
   };
   const pick = <T>(from: T[], seed = 0) => from[seed % from.length] as T;

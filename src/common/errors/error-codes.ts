@@ -102,20 +102,6 @@ export const errorCodes = {
     title: 'Password change required',
     meaning: 'Change the password with `POST /auth/password`. Until then, few operations are available.',
   },
-  'auth.second_factor_enrollment_required': {
-    status: 403,
-    title: 'Second factor required',
-    meaning:
-      'Enrol a second factor with `POST /auth/factor/totp` or `POST /auth/factor/passkey`. Until then, few operations ' +
-      'are available.',
-  },
-  'auth.mail_code_required': {
-    status: 403,
-    title: 'Code from the mail required',
-    meaning:
-      'The first second factor of this user needs `mail_code`, the eight digits that were mailed at the login. ' +
-      'The code is missing, wrong or expired. Log in again for a new code, at most once in 5 minutes.',
-  },
   ...factorErrorCodes,
   'request.not_found': {
     status: 404,

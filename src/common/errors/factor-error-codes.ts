@@ -1,4 +1,4 @@
-/** Error codes of second factors; part of `errorCodes`. */
+/** Error codes of second factors and fresh authentication; part of `errorCodes`. */
 export const factorErrorCodes = {
   'auth.reauthentication_required': {
     status: 401,
@@ -6,6 +6,20 @@ export const factorErrorCodes = {
     meaning:
       'The last authentication of the session is too old for this operation. Call `POST /auth/reauthenticate` and ' +
       'repeat the request. A refreshed token does not help.',
+  },
+  'auth.second_factor_enrollment_required': {
+    status: 403,
+    title: 'Second factor required',
+    meaning:
+      'Enrol a second factor with `POST /auth/factor/totp` or `POST /auth/factor/passkey`. Until then, few ' +
+      'operations are available.',
+  },
+  'auth.mail_code_required': {
+    status: 403,
+    title: 'Code from the mail required',
+    meaning:
+      'The first second factor of this user needs `mail_code`, the eight digits that were mailed at the login. ' +
+      'The code is missing, wrong or expired. Log in again for a new code, at most once in 5 minutes.',
   },
   'factor.not_found': {
     status: 404,

@@ -1,7 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { patternOf, storableText, visibleText } from '../text-forms';
+import { readValue } from '../query/filter-value';
+import { patternOf, storableText, timeForm, visibleText } from '../text-forms';
 import { forbiddenKeys } from './body-parsers';
 import { canonicalEmail, emailForm, isEmailAddress } from './email-address';
 import { type FieldRules, type Rule, ValidateRules } from './field-rules';
@@ -88,6 +89,24 @@ export function EmailField(options: FieldOptions = {}): PropertyDecorator {
     test: { check: isEmailAddress, wants: 'must be an e-mail address' },
   };
   const canonical = (value: unknown) => (typeof value === 'string' ? canonicalEmail(value) : value);
+  return field(text, textSchema(text), textRules(text), canonical);
+}
+
+const timeWants = 'must be an RFC 3339 time such as 2026-11-20T13:00:00Z';
+
+/** Declares an RFC 3339 time, which is converted to UTC and milliseconds, as times are stored. */
+export function TimeField(options: FieldOptions = {}): PropertyDecorator {
+  const isTime = (text: string) => readValue(text, { type: 'time' }).ok;
+  const text: TextOptions = {
+    ...options,
+    max: 35,
+    format: 'date-time',
+    pattern: timeForm,
+    form: timeWants,
+    test: { check: isTime, wants: timeWants },
+  };
+  const canonical = (value: unknown) =>
+    typeof value === 'string' && isTime(value) ? new Date(value).toISOString() : value;
   return field(text, textSchema(text), textRules(text), canonical);
 }
 

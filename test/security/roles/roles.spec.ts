@@ -145,7 +145,12 @@ describe('permissions through roles', () => {
     await refusedEach(
       names.flatMap((name) => [
         [`${name} changed`, () => change(admin, name, { permissions: [] }), denied],
-        [`${name} unchanged`, () => change(admin, name, {}), denied],
+        [`${name} described`, () => change(admin, name, { description: '' }), denied],
+        [
+          `${name} changed beside the second factor`,
+          () => change(admin, name, { second_factor_required_from: null, permissions: [] }),
+          denied,
+        ],
         [`${name} deleted`, () => service.delete(`/role/${name}`, admin), denied],
         [`${name} by another manager`, () => change(manager, name, { permissions: managed }), denied],
       ]),
