@@ -1,12 +1,12 @@
 -- The statements of LoginAttemptsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/login-attempts.ts.
 
--- begin(other_id, { account: user_id, is_user: true, address: '192.0.2.1' })
+-- begin(other_id, { account: user_id, user_id: user_id, address: '192.0.2.1' })
 insert into login_attempts as counter (account, address, pending, used_on)
 select
   $1::text,
   case
-    when not $2::boolean and coalesce((
+    when $2::text is null and coalesce((
       select get_byte(sha256(convert_to($3::text || known.account, 'UTF8')), 0) % 2 = 1
       from login_attempts known
       where known.address = $4::text and known.address <> '' and length(known.account) = 36
@@ -14,7 +14,7 @@ select
       order by known.account
       limit 1
     ), false) then $5::text
-    when $6::boolean and exists (
+    when $6::text is not null and exists (
       select from login_attempts known
       where known.account = $7::text and known.address = $8::text and known.known_until > now()
     ) then $9::text
@@ -130,10 +130,22 @@ update login_attempts
 set pending = pending - $1::text
 where account = $2::text and address = $3::text and pending ? $4::text;
 
--- clear(user_id)
+-- clear([ user_id ])
 update login_attempts
 set failures = 0, locked_until = null
-where account = $1::text;
+where account = any($1::text[]);
+
+-- clearAt({ account: 'codes:00000000-0000-4000-8000-0000000000'... 2 more characters, user_id: u...
+update login_attempts
+set failures = 0, locked_until = null
+where account = $1::text
+  and address = case
+    when exists (
+      select from login_attempts known
+      where known.account = $2::text and known.address = $3::text and known.known_until > now()
+    ) then $4::text
+    else ''
+  end;
 
 -- remove([ user_id ])
 delete from login_attempts where account = any($1::text[]);
@@ -146,7 +158,10 @@ where ctid = any(array(
   where used_on < current_date - $1::integer
     and not (
       coalesce(locked_until > now(), false)
-      and exists (select from users where users.user_id::text = account and deleted_at is null)
+      and exists (
+        select from users
+        where users.user_id::text = replace(account, 'codes:', '') and deleted_at is null
+      )
     )
   limit $2::integer
   for update skip locked

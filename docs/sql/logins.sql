@@ -162,13 +162,16 @@ select
     then 'auth.invalid_credentials'
     when cardinality(allowed_ips) > 0 and not coalesce($2::inet <<= any(allowed_ips), false)
     then 'auth.ip_not_allowed'
-  end as rejection
+  end as rejection,
+  second_factors,
+  carrier_id,
+  now() as locked_at
 from users
 where user_id = $3::uuid
 for no key update;
 
 -- lock(user_id)
-select 1
+select second_factors
 from users
 where user_id = $1::uuid
 for no key update;
@@ -267,6 +270,11 @@ from (
 ) target;
 
 -- noteLock(user_id, 2027-01-01T00:00:00.000Z)
+update users
+set locked_until = $1::timestamptz
+where user_id = $2::uuid;
+
+-- noteLock(user_id, null)
 update users
 set locked_until = $1::timestamptz
 where user_id = $2::uuid;

@@ -2,11 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import type { KeyObject } from 'node:crypto';
 import type { UserType } from '../access/actor';
-import { currentTime } from '../common/clock';
+import { clockToleranceSeconds, currentTime, secondsOf } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import { newId } from '../common/random';
 import { CONFIG, type Config, serviceUrl } from '../config/config';
-import { clockToleranceSeconds } from '../common/clock';
 import { SigningKeysService } from '../signing-keys/signing-keys.service';
 
 /** Claims of an access token (RFC 9068): ids and technical values only. */
@@ -21,6 +20,10 @@ export interface AccessTokenClaims {
   user_type: UserType;
   roles: string[];
   carrier_id?: string;
+  /** authentication methods of the session (RFC 8176); absent in tokens of older releases */
+  amr?: string[];
+  /** time of the authentication in seconds since 1970; absent in tokens of older releases */
+  auth_time?: number;
 }
 
 /** User and session that a token is signed for. */
@@ -30,6 +33,8 @@ export interface TokenSubject {
   user_type: UserType;
   roles: string[];
   carrier_id: string | null;
+  amr: string[];
+  auth_time: Date;
 }
 
 /** The audience of all access tokens: every module of the platform. */
@@ -57,13 +62,13 @@ export class AccessTokens {
   }
 
   /** Signs a token for a session. */
-  sign({ user_id, session_id, user_type, roles, carrier_id }: TokenSubject): {
+  sign({ user_id, session_id, user_type, roles, carrier_id, amr, auth_time }: TokenSubject): {
     access_token: string;
     expires_in: number;
   } {
     const { kid, private_key } = this.signingKeys.signingKey();
     const expires_in = this.config.ACCESS_TOKEN_TTL_SECONDS;
-    const iat = Math.floor(currentTime().getTime() / 1_000);
+    const iat = secondsOf(currentTime());
     const times = { jti: newId(), iat, exp: iat + expires_in };
     const claims = {
       iss: this.rules.issuer,
@@ -74,6 +79,8 @@ export class AccessTokens {
       user_type,
       roles,
       ...(carrier_id === null ? {} : { carrier_id }),
+      amr,
+      auth_time: secondsOf(auth_time),
     };
     const header = { alg: 'ES256' as const, typ: 'at+jwt', kid };
     // Pass a KeyObject: jsonwebtoken would parse a PEM string on each call.

@@ -40,9 +40,17 @@ export class AuthController {
   @Endpoint({
     description:
       'By name or e-mail address. ' +
-      'An unknown user, a wrong password, a disabled user and an invited user get the same response.',
+      'An unknown user, a wrong password, a disabled user and an invited user get the same response. ' +
+      'If the user has a second factor, the right password returns 401 with the code `auth.second_factor_required` ' +
+      'and a `challenge` for `POST /auth/second-factor`.',
     answer: { status: 200, type: LoginResponse, description: 'A new session with its tokens' },
-    errors: ['auth.invalid_credentials', 'auth.ip_not_allowed', 'auth.too_many_attempts', 'service.overloaded'],
+    errors: [
+      'auth.invalid_credentials',
+      'auth.second_factor_required',
+      'auth.ip_not_allowed',
+      'auth.too_many_attempts',
+      'service.overloaded',
+    ],
   })
   login(@Body() request: LoginRequest, @CurrentCaller() caller: Caller): Promise<LoginResponse> {
     return this.auth.login(request, caller);
@@ -112,7 +120,8 @@ export class AuthController {
     description:
       'JWKS (RFC 7517). An access token is a JWT with `typ` `at+jwt` and `alg` `ES256`. Its claims are `iss` (the ' +
       'public URL of the service), `aud` (`carrier-platform`), `sub` (id of the user), `sid` (id of the session), ' +
-      '`jti`, `iat`, `exp`, `user_type`, `roles`, and `carrier_id` for Carrier Users. It contains no permissions. ' +
+      '`jti`, `iat`, `exp`, `user_type`, `roles`, `amr` and `auth_time` (methods and time of the authentication), ' +
+      'and `carrier_id` for Carrier Users. It contains no permissions. ' +
       'Offline verification notices the end of a session or a change of roles only when the token expires. ' +
       'The keys may be cached for 5 minutes. Fetch them again if a `kid` is unknown.',
     answer: {

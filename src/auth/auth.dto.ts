@@ -2,7 +2,8 @@ import { EmailField, TextField } from '../common/http/fields';
 import { SessionResponse } from '../sessions/sessions.dto';
 import { UserResponse } from '../users/users.dto';
 
-const passwordField = { min: 1, max: 256, raw: true, format: 'password' };
+/** A password as it is sent. */
+export const passwordField = { min: 1, max: 256, raw: true, format: 'password' };
 /** Any text that fits into a body. A malformed token returns 401, not 400. */
 const tokenField = { optional: true, min: 1, max: 65_000, raw: true };
 const newPasswordField = { min: 1, max: 1_024, raw: true, format: 'password' };

@@ -18,7 +18,12 @@ import { CheckTokenService } from './check-token.service';
 import { IntrospectionController } from './introspection.controller';
 import { IntrospectionService } from './introspection.service';
 import { JwtStrategy } from './jwt.strategy';
+import { LoginResponses } from './login-responses';
+import { ReauthenticationController } from './reauthentication.controller';
+import { ReauthenticationService } from './reauthentication.service';
 import { RefreshService } from './refresh.service';
+import { SecondFactorController } from './second-factor.controller';
+import { SecondFactorService } from './second-factor.service';
 import { VerifiedTokens } from './verified-tokens';
 
 /** Logs users in and out, checks tokens, and guards every route. */
@@ -36,7 +41,7 @@ import { VerifiedTokens } from './verified-tokens';
     UserMailsModule,
     UsersModule,
   ],
-  controllers: [AuthController, IntrospectionController],
+  controllers: [AuthController, IntrospectionController, ReauthenticationController, SecondFactorController],
   providers: [
     AccessTokens,
     ActorsService,
@@ -44,7 +49,10 @@ import { VerifiedTokens } from './verified-tokens';
     CheckTokenService,
     IntrospectionService,
     JwtStrategy,
+    LoginResponses,
+    ReauthenticationService,
     RefreshService,
+    SecondFactorService,
     VerifiedTokens,
   ],
   exports: [ActorsService, AuthService, VerifiedTokens],

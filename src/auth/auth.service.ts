@@ -2,14 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { Actor, Caller } from '../access/actor';
 import { AppError, invalid } from '../common/errors/app-error';
 import { CredentialsService } from '../credentials/credentials.service';
-import { Notifications } from '../database/notifications.service';
-import { type CompletedLogin, LoginsService } from '../logins/logins.service';
+import { LoginsService } from '../logins/logins.service';
 import { SessionsService } from '../sessions/sessions.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 import type { UserResponse } from '../users/users.dto';
 import { AccessTokens } from './access-tokens';
 import type { LoginRequest, LoginResponse } from './auth.dto';
-import { newTokenPair } from './token-response';
+import { LoginResponses } from './login-responses';
 
 /** Logs users in and out, and changes their passwords. */
 @Injectable()
@@ -19,7 +18,7 @@ export class AuthService {
     private readonly passwords: UserPasswordsService,
     private readonly credentials: CredentialsService,
     private readonly sessions: SessionsService,
-    private readonly notifications: Notifications,
+    private readonly responses: LoginResponses,
     private readonly tokens: AccessTokens,
   ) {}
 
@@ -29,15 +28,15 @@ export class AuthService {
    * after the same hash work (OWASP ASVS 6.3.8, L19).
    * If the login replaces the stored hash and the current policy rejects the password, the user
    * must change the password.
+   * @throws auth.second_factor_required with the challenge, if the user has a second factor
    * @throws auth.invalid_credentials, auth.ip_not_allowed
    * @throws auth.too_many_attempts, service.overloaded
    */
   async login({ login, password }: LoginRequest, caller: Caller): Promise<LoginResponse> {
-    const completed = await this.logins.login(login, password, caller);
-    if (completed === null) throw new AppError('auth.invalid_credentials');
-    // Wait until this instance rejects the sessions that the new session replaced.
-    if (completed.ended > 0) await this.notifications.caughtUp();
-    return this.respond(completed);
+    const result = await this.logins.login(login, password, caller);
+    if (result === null) throw new AppError('auth.invalid_credentials');
+    if ('challenge' in result) throw new AppError('auth.second_factor_required', { members: { ...result } });
+    return this.responses.of(result);
   }
 
   /**
@@ -79,10 +78,6 @@ export class AuthService {
       except_session_id: actor.session_id,
       verified,
     });
-  }
-
-  private respond({ user, session_id, refresh_token, expires_at }: CompletedLogin): LoginResponse {
-    return { ...newTokenPair(this.tokens, user, session_id, { refresh_token, expires_at }), session_id, user };
   }
 
   private async sessionToEnd(access_token: string | null, refresh_token: string | undefined): Promise<string> {

@@ -77,7 +77,7 @@ export class CheckTokenService {
     return this.responseOf(
       login,
       login.renewable
-        ? { ...newAccessToken(this.tokens, login.user, login.session.session_id), refreshed: true }
+        ? { ...newAccessToken(this.tokens, login.user, login.session), refreshed: true }
         : { expires_in: secondsUntil(claims.exp), refreshed: false },
     );
   }
@@ -87,8 +87,8 @@ export class CheckTokenService {
     const refreshed = await this.refresher.rotate(refresh_token, session_id, caller);
     if (refreshed === null) throw new AppError('auth.token_invalid');
     const login = await this.login({ sid: refreshed.session_id, sub: refreshed.user_id });
-    const { session_id: refreshed_id, last_seen_at, expires_at } = refreshed;
-    const pair = newTokenPair(this.tokens, login.user, refreshed_id, refreshed);
+    const { last_seen_at, expires_at } = refreshed;
+    const pair = newTokenPair(this.tokens, login.user, login.session, refreshed);
     // The login in memory may be older than the rotation of its session.
     const rotated = { ...login, session: { ...login.session, last_seen_at, expires_at } };
     return this.responseOf(rotated, { ...pair, refreshed: true });

@@ -44,6 +44,10 @@ export class IntrospectionResponse {
   carrier_id?: string;
   /** current roles */
   roles?: string[];
+  /** authentication methods of the session (RFC 8176); `mfa` after two factors */
+  amr?: string[];
+  /** last time the user authenticated, in seconds since 1970 */
+  auth_time?: number;
   /** current permissions, separated by spaces; absent if there are none */
   scope?: string;
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Actor, isOneself, isRestricted } from '../access/actor';
 import { holds } from '../access/permissions';
 import { mayReach } from '../access/scope';
+import { secondsOf } from '../common/clock';
 import { AppError, invalid } from '../common/errors/app-error';
 import { type LiveLogin, LiveLoginsService } from '../logins/live-logins.service';
 import type { UserResponse } from '../users/users.dto';
@@ -62,7 +63,7 @@ function mayIntrospect(actor: Actor, holder: UserResponse): boolean {
 /** Takes ids and times from the token, and everything else from the current login. */
 function describe(
   { iss, aud, sub, sid, jti, iat, exp }: AccessTokenClaims,
-  { user, permissions }: LiveLogin,
+  { user, session, permissions }: LiveLogin,
 ): IntrospectionResponse {
   const { user_type, carrier_id, roles } = user;
   return {
@@ -73,6 +74,8 @@ function describe(
     user_type,
     ...(carrier_id === null ? {} : { carrier_id }),
     roles,
+    amr: session.amr,
+    auth_time: secondsOf(session.auth_time),
     // An empty scope is not allowed (RFC 6749 §3.3).
     ...(permissions.length === 0 ? {} : { scope: permissions.join(' ') }),
   };

@@ -1,5 +1,6 @@
 import { isRestricted } from '../access/actor';
 import { secondsUntil } from '../common/clock';
+import type { SessionResponse } from '../sessions/sessions.dto';
 import type { UserResponse } from '../users/users.dto';
 import type { AccessTokens } from './access-tokens';
 
@@ -16,6 +17,9 @@ export interface TokenPairFields extends AccessTokenFields {
   refresh_expires_in: number;
 }
 
+/** The session of a token. */
+export type TokenSession = Pick<SessionResponse, 'session_id' | 'amr' | 'auth_time'>;
+
 /** A new refresh token, and the time at which its session ends unless it is refreshed. */
 interface NewRefreshToken {
   refresh_token: string;
@@ -26,19 +30,23 @@ interface NewRefreshToken {
  * Signs an access token for a session and returns it as fields of a response.
  * The token contains no roles while the user is restricted.
  */
-export function newAccessToken(tokens: AccessTokens, user: UserResponse, session_id: string): AccessTokenFields {
+export function newAccessToken(tokens: AccessTokens, user: UserResponse, session: TokenSession): AccessTokenFields {
   const { user_id, user_type, carrier_id } = user;
+  const { session_id, amr, auth_time } = session;
   const roles = isRestricted(user) ? [] : user.roles;
-  return { ...tokens.sign({ user_id, session_id, user_type, roles, carrier_id }), token_type: 'Bearer' };
+  return {
+    ...tokens.sign({ user_id, session_id, user_type, roles, carrier_id, amr, auth_time }),
+    token_type: 'Bearer',
+  };
 }
 
 /** Signs an access token and returns it with a newly issued refresh token, as response fields. */
 export function newTokenPair(
   tokens: AccessTokens,
   user: UserResponse,
-  session_id: string,
+  session: TokenSession,
   { refresh_token, expires_at }: NewRefreshToken,
 ): TokenPairFields {
   const refresh_expires_in = secondsUntil(expires_at.getTime() / 1_000);
-  return { ...newAccessToken(tokens, user, session_id), refresh_token, refresh_expires_in };
+  return { ...newAccessToken(tokens, user, session), refresh_token, refresh_expires_in };
 }

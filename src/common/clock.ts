@@ -24,6 +24,11 @@ export function monotonicMs(): number {
   return performance.now();
 }
 
+/** Returns a time in whole seconds since 1970, as in the claims of a JWT. */
+export function secondsOf(time: Date): number {
+  return Math.floor(time.getTime() / 1_000);
+}
+
 /** Returns the whole seconds until a time in seconds since 1970, at least 0. */
 export function secondsUntil(time: number): number {
   return Math.max(0, Math.floor(time - Date.now() / 1_000));

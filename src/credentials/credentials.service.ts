@@ -44,6 +44,11 @@ export interface PasswordRenewal {
   must_change: boolean;
 }
 
+/** Returns whether a login changes anything about the stored password. */
+export function changesPassword({ stored, renewed_hash, must_change }: PasswordRenewal): boolean {
+  return renewed_hash !== null || !stored.policy_checked || stored.initial || must_change;
+}
+
 /** Manages passwords and mailed links. Knows users by id only. */
 @Injectable()
 export class CredentialsService {
@@ -130,9 +135,9 @@ export class CredentialsService {
    * Persists what a login changes about the stored password: replaces an outdated hash, marks the
    * password as checked by the policy, and keeps an initial password from expiring.
    */
-  async keep(user_id: string, { stored, renewed_hash }: PasswordRenewal): Promise<void> {
-    if (renewed_hash === null && stored.policy_checked && !stored.initial) return;
-    await this.credentials.keep(user_id, stored.password_hash, renewed_hash);
+  async keep(user_id: string, renewal: PasswordRenewal): Promise<void> {
+    if (changesPassword(renewal))
+      await this.credentials.keep(user_id, renewal.stored.password_hash, renewal.renewed_hash);
   }
 
   /**

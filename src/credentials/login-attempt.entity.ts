@@ -1,11 +1,17 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** Counter of the wrong passwords for an account, from one known address or all other addresses. */
+/**
+ * Counter of the wrong passwords for an account, or of the wrong codes of a user, from one known
+ * address or all other addresses.
+ */
 @Entity('login_attempts')
 @Index('login_attempts_used_on_idx', ['used_on'])
 @Index('login_attempts_address_idx', ['address', 'account'], { where: `address <> '' and length(account) = 36` })
 export class LoginAttemptEntity {
-  /** id of a user, or keyed hash of a login without a user; both have the same limits */
+  /**
+   * id of a user, or keyed hash of a login without a user, with the same limits; `codes:` and the
+   * id of a user for wrong codes
+   */
   @PrimaryColumn('text', { primaryKeyConstraintName: 'login_attempts_pkey' }) account!: string;
   /**
    * Address from which the user logged in within the last 30 days; empty for all other addresses.
@@ -13,7 +19,7 @@ export class LoginAttemptEntity {
    * `LoginAttemptsRepository`.
    */
   @PrimaryColumn('text', { primaryKeyConstraintName: 'login_attempts_pkey' }) address!: string;
-  /** wrong passwords since the last right password */
+  /** wrong passwords or codes since the last right one */
   @Column('integer', { default: 0 }) failures!: number;
   /** open attempts: id → start in seconds since 1970 */
   @Column('jsonb', { default: () => `'{}'` }) pending!: Record<string, number>;

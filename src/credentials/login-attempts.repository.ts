@@ -26,10 +26,10 @@ export interface LoginAttempt {
 
 /** An attempt to begin. */
 export interface AttemptRequest {
-  /** id of the user, or a keyed hash of a login without a user */
+  /** id of the user, `codesOf` the user, or a keyed hash of a login without a user */
   account: string;
-  /** whether `account` is the id of a user */
-  is_user: boolean;
+  /** user whose known addresses have separate counters; null for a login without a user */
+  user_id: string | null;
   /** address of the client in the form of `addressKey`; empty if it is unknown */
   address: string;
 }
@@ -41,6 +41,14 @@ export interface AttemptState extends LoginAttempt {
   failures: number;
   /** 0 = not locked */
   locked_seconds: number;
+}
+
+/**
+ * Returns the account whose counter limits the wrong codes of a user. Passwords have another
+ * counter, which a right password or a mailed reset clears (M8).
+ */
+export function codesOf(user_id: string): string {
+  return `codes:${user_id}`;
 }
 
 /** Counter of an account after a failure. */
@@ -66,15 +74,15 @@ export class LoginAttemptsRepository {
    * Begins an attempt if a place is free. Returns the state of the counter in both cases.
    * Before the first lock, the number of open attempts is limited to the failures that are left.
    */
-  async begin(attempt_id: string, { account, is_user, address }: AttemptRequest): Promise<AttemptState> {
+  async begin(attempt_id: string, { account, user_id, address }: AttemptRequest): Promise<AttemptState> {
     const began = sql`jsonb_build_object(${attempt_id}::text, extract(epoch from clock_timestamp()))`;
     const [row] = await this.database.runPrepared<AttemptState>(sql`
       insert into login_attempts as counter (account, address, pending, used_on)
       select
         ${account}::text,
         case
-          when not ${is_user}::boolean and ${seemsKnownSql(account, address)} then ${address}::text
-          when ${is_user}::boolean and ${isKnownSql(account, address)} then ${address}::text
+          when ${user_id}::text is null and ${seemsKnownSql(account, address)} then ${address}::text
+          when ${user_id}::text is not null and ${isKnownSql(user_id, address)} then ${address}::text
           else ''
         end,
         ${began},
@@ -154,17 +162,32 @@ export class LoginAttemptsRepository {
       where account = ${account}::text and address = ${address}::text and pending ? ${attempt_id}::text`);
   }
 
-  /** Unlocks a user. Open attempts stay open, because they verify the previous password. */
-  async clear(user_id: string): Promise<void> {
+  /**
+   * Resets the counters of accounts. Open attempts stay open, because they verify the previous
+   * password.
+   */
+  async clear(accounts: string[]): Promise<void> {
     await this.database.run(sql`
       update login_attempts
       set failures = 0, locked_until = null
-      where account = ${user_id}::text`);
+      where account = any(${accounts}::text[])`);
   }
 
-  /** Deletes the counters of purged users, and the addresses in them. */
-  async remove(user_ids: string[]): Promise<void> {
-    await this.database.run(sql`delete from login_attempts where account = any(${user_ids}::text[])`);
+  /** Resets the counter of an account that counts the attempts of a user from an address. */
+  async clearAt({ account, user_id, address }: AttemptRequest): Promise<void> {
+    await this.database.runPrepared(sql`
+      update login_attempts
+      set failures = 0, locked_until = null
+      where account = ${account}::text
+        and address = case
+          when ${isKnownSql(user_id, address)} then ${address}::text
+          else ''
+        end`);
+  }
+
+  /** Deletes the counters of accounts, and the addresses in them. */
+  async remove(accounts: string[]): Promise<void> {
+    await this.database.run(sql`delete from login_attempts where account = any(${accounts}::text[])`);
   }
 
   /**
@@ -180,7 +203,10 @@ export class LoginAttemptsRepository {
         where used_on < current_date - ${keptDays}::integer
           and not (
             coalesce(locked_until > now(), false)
-            and exists (select from users where users.user_id::text = account and deleted_at is null)
+            and exists (
+              select from users
+              where users.user_id::text = replace(account, 'codes:', '') and deleted_at is null
+            )
           )
         limit ${limit}::integer
         for update skip locked
@@ -191,7 +217,7 @@ export class LoginAttemptsRepository {
 }
 
 /** Renders whether a user logged in from an address within the last 30 days. */
-function isKnownSql(user_id: string, address: string): SqlFragment {
+function isKnownSql(user_id: string | null, address: string): SqlFragment {
   return sql`exists (
             select from login_attempts known
             where known.account = ${user_id}::text and known.address = ${address}::text and known.known_until > now()

@@ -6,6 +6,7 @@ import { JobsService } from '../jobs/jobs.service';
 import {
   type AttemptRequest,
   type AttemptState,
+  codesOf,
   type FailedAttempt,
   type LoginAttempt,
   LoginAttemptsRepository,
@@ -18,7 +19,8 @@ const foreverSeconds = 86_400;
 const batchMax = 1_000;
 
 /**
- * Account lockout: limits the wrong passwords of an account, whether the account exists or not.
+ * Account lockout: limits the wrong passwords of an account, whether the account exists or not, and
+ * the wrong codes of a user.
  * Begin an attempt before verifying a password, and close it with `pass`, `fail` or `release`.
  * An attempt that stays open counts as a failure after 15 seconds.
  */
@@ -43,7 +45,20 @@ export class LoginAttemptsService implements OnModuleInit {
     const state = await this.attempts.begin(newId(), request);
     if (state.admitted) return state;
     if (state.locked_seconds === 0) return null;
-    throw lockedError(state, this.config);
+    throw lockedError(state, this.config, passwordLock);
+  }
+
+  /**
+   * Begins an attempt to enter a code. All challenges and factors of the user, and
+   * reauthentication, share a counter (M3). Lock the user first, and close the attempt in the same
+   * transaction.
+   * @param address address of the client in the form of `addressKey`; empty if it is unknown
+   * @throws auth.too_many_attempts while codes are locked
+   */
+  async beginCode(user_id: string, address: string): Promise<LoginAttempt> {
+    const state = await this.attempts.begin(newId(), { account: codesOf(user_id), user_id, address });
+    if (!state.admitted) throw lockedError(state, this.config, codeLock);
+    return state;
   }
 
   /**
@@ -68,14 +83,24 @@ export class LoginAttemptsService implements OnModuleInit {
     await this.attempts.release(attempt);
   }
 
-  /** Unlocks a user after a password reset. */
+  /** Unlocks the password of a user after a reset. Wrong codes still count (M8). */
   async clear(user_id: string): Promise<void> {
-    await this.attempts.clear(user_id);
+    await this.attempts.clear([user_id]);
+  }
+
+  /** Unlocks the codes of users after their factors were reset, at all addresses. */
+  async clearCodes(user_ids: string[]): Promise<void> {
+    await this.attempts.clear(user_ids.map(codesOf));
+  }
+
+  /** Unlocks the codes of a user at an address, after a second factor that is not a code. */
+  async clearCodesAt(user_id: string, address: string): Promise<void> {
+    await this.attempts.clearAt({ account: codesOf(user_id), user_id, address });
   }
 
   /** Deletes the counters of purged users. */
   async remove(user_ids: string[]): Promise<void> {
-    await this.attempts.remove(user_ids);
+    await this.attempts.remove([...user_ids, ...user_ids.map(codesOf)]);
   }
 
   /** Deletes counters that were not used for 30 days, in batches. Keeps permanent locks. */
@@ -84,16 +109,32 @@ export class LoginAttemptsService implements OnModuleInit {
   }
 }
 
-function lockedError({ failures, locked_seconds }: AttemptState, config: Config): AppError {
+/** Texts of a lockout. */
+interface LockTexts {
+  what: string;
+  forever: string;
+  otherwise: string;
+}
+
+const passwordLock: LockTexts = {
+  what: 'Too many wrong passwords in a row.',
+  forever: 'The account is locked until its password is reset. Request a reset link.',
+  otherwise: 'Wait for the time in `Retry-After`, or request a reset link.',
+};
+const codeLock: LockTexts = {
+  what: 'Too many wrong codes in a row.',
+  forever: 'Codes are locked. Use a passkey or a recovery code, or ask an administrator to unlock the user.',
+  otherwise: 'Wait for the time in `Retry-After`, or use a passkey or a recovery code.',
+};
+
+function lockedError({ failures, locked_seconds }: AttemptState, config: Config, texts: LockTexts): AppError {
   const isForever = locked_seconds > foreverSeconds;
   const seconds = isForever ? foreverSeconds : locked_seconds;
   const doublings = Math.max(0, failures - config.LOCKOUT_THRESHOLD);
   const lock = Math.min(config.LOCKOUT_MAX_SECONDS, config.LOCKOUT_FIRST_SECONDS * 2 ** doublings);
   const window = isForever ? foreverSeconds : lock;
   return new AppError('auth.too_many_attempts', {
-    detail: isForever
-      ? 'Too many wrong passwords in a row. The account is locked until its password is reset. Request a reset link.'
-      : 'Too many wrong passwords in a row. Wait for the time in `Retry-After`, or request a reset link.',
+    detail: `${texts.what} ${isForever ? texts.forever : texts.otherwise}`,
     retry_after_seconds: seconds,
     headers: { 'ratelimit-policy': `"account";q=1;w=${window}`, ratelimit: `"account";r=0;t=${seconds}` },
   });

@@ -50,6 +50,11 @@ const enums: Record<string, NamedEnum> = {
       'factors_changed',
     ],
   },
+  FactorMethod: {
+    description: 'What can complete a login: an authenticator app, a passkey or a recovery code',
+    values: ['totp', 'passkey', 'recovery_code'],
+    constants: 'METHOD',
+  },
   FactorKind: { description: 'Kind of second factor', values: ['totp', 'passkey'] },
   CountRelation: { description: 'Whether a total is exact or an estimate', values: ['eq', 'approx'] },
   CountMode: { description: 'How a total is counted', values: ['estimated', 'exact', 'none'], default: 'estimated' },

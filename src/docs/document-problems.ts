@@ -20,6 +20,28 @@ const commonNames: Record<number, string> = {
   401: 'Unauthorized',
   403: 'Forbidden',
 };
+/** Members that only the problems of one code have (RFC 9457 §3.2). */
+const members: Partial<Record<ErrorCode, Record<string, Schema>>> = {
+  'auth.second_factor_required': {
+    challenge: {
+      type: 'string',
+      description: 'secret for `POST /auth/second-factor`; works once',
+      example: 'Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M',
+    },
+    expires_in: {
+      type: 'integer',
+      format: 'int32',
+      description: 'seconds until the challenge expires',
+      example: 300,
+    },
+    factors: {
+      type: 'array',
+      items: refTo('schemas', 'FactorMethod'),
+      description: 'what the user can send with the challenge',
+      example: ['totp', 'recovery_code'],
+    },
+  },
+};
 const requestId = 'a3c1f6de-52b8-4f0e-9d27-6b8e1c0f4a95';
 
 /** Collects the error responses. Operations with the same codes share a response. */
@@ -75,10 +97,21 @@ function nameOf(codes: ErrorCode[]): string {
 /** Narrows `code` to the codes of the response. */
 function schemaOf(codes: ErrorCode[]): Schema {
   const code: Schema = { type: 'string', enum: codes, description: 'stable code of the error', example: codes[0] };
+  const own = Object.fromEntries(codes.flatMap((one) => Object.entries(describedMembers(one))));
   return {
     description: `Problem with the code ${codes.map((one) => `\`${one}\``).join(' or ')}`,
-    allOf: [refTo('schemas', 'ProblemResponse'), { type: 'object', properties: { code } }],
+    allOf: [refTo('schemas', 'ProblemResponse'), { type: 'object', properties: { code, ...own } }],
   };
+}
+
+/** Returns the members of a code, which the other codes of a response lack. */
+function describedMembers(code: ErrorCode): Record<string, Schema> {
+  return Object.fromEntries(
+    Object.entries(members[code] ?? {}).map(([name, { description, ...schema }]) => [
+      name,
+      { ...schema, description: `${description}; only with the code \`${code}\`` },
+    ]),
+  );
 }
 
 function responseOf(schema: string, codes: ErrorCode[], path: string): Response {
@@ -114,6 +147,7 @@ function exampleOf(code: ErrorCode, path: string): object {
     code,
     request_id: requestId,
     ...fields,
+    ...Object.fromEntries(Object.entries(members[code] ?? {}).map(([name, { example }]) => [name, example])),
   };
 }
 

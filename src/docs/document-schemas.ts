@@ -15,6 +15,9 @@ const excludes = (name: string, ...others: string[]) => ({
 const betweenFields: Record<string, object> = {
   CheckTokenRequest: { dependentSchemas: excludes('token', 'refresh_token') },
   ChangeFoundUsersRequest: { minProperties: 1, dependentSchemas: excludes('roles', 'roles_add', 'roles_remove') },
+  // The challenge and one proof, or one proof.
+  SecondFactorRequest: { minProperties: 2, maxProperties: 2 },
+  ReauthenticateRequest: { minProperties: 1, maxProperties: 1 },
   CreateUserRequest: {
     if: { properties: { user_type: { const: 'carrier' } } },
     then: { required: ['carrier_id'], properties: { carrier_id: { type: 'string' }, carrier_scope: { type: 'null' } } },

@@ -75,6 +75,11 @@ export const eventCatalogue = {
     personal: [],
     impersonal: ['rows', 'would_create', 'conflicts'],
   },
+  'user.unlocked': {
+    target: 'user',
+    meaning: 'The lockouts after wrong passwords and wrong codes were lifted.',
+    ...noFields,
+  },
   'user.email_confirmed': {
     target: 'user',
     meaning: 'A user confirmed a new e-mail address.',
@@ -99,6 +104,24 @@ export const eventCatalogue = {
     meaning: 'Failed logins locked an account.',
     personal: ['login', 'failures', 'locked_until'],
     impersonal: [],
+  },
+  'login.challenged': {
+    target: 'login',
+    meaning: 'A user entered the right password. A second factor must follow.',
+    ...noFields,
+  },
+  'login.second_factor_failed': {
+    target: 'login',
+    meaning: 'A second factor was rejected, at a login or a reauthentication.',
+    personal: ['reason', 'failures', 'locked_until'],
+    impersonal: [],
+  },
+  'login.reauthenticated': { target: 'login', meaning: 'A user authenticated again in a session.', ...noFields },
+  'factor.recovery_code_used': {
+    target: 'user',
+    meaning: 'A user used a recovery code instead of a second factor.',
+    personal: [],
+    impersonal: ['codes_left'],
   },
   'password.reset_requested': { target: 'user', meaning: 'A link to reset a password was requested.', ...noFields },
   'password.changed': { target: 'user', meaning: 'A user changed their password.', ...noFields },

@@ -14,6 +14,8 @@ export class LoginChallengeEntity {
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) password_changed_at!: Date | null;
   /** address of the password counter that the login clears; empty for unknown addresses */
   @Column('text') counter_address!: string;
+  /** what the login persists about the password (`PasswordRenewal`); null if nothing changes */
+  @Column('jsonb', { nullable: true }) renewal!: Record<string, unknown> | null;
   @Column('inet', { nullable: true }) ip!: string | null;
   @Column('text', { nullable: true }) user_agent!: string | null;
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;

@@ -4,17 +4,24 @@ import { AppError } from '../common/errors/app-error';
 const outcomes: Partial<Record<string, string>> = {
   'auth.invalid_credentials': 'failed',
   'auth.ip_not_allowed': 'address_rejected',
+  'auth.invalid_second_factor': 'second_factor_failed',
+  'auth.challenge_invalid': 'challenge_invalid',
   'auth.too_many_attempts': 'locked',
   'service.overloaded': 'overloaded',
 };
 
-/** Logins with a password, by outcome. */
+/**
+ * Logins by outcome. A login in two steps counts twice: as `challenged`, and with the outcome of
+ * the second step.
+ */
 export const logins = new Counter({
   name: 'carrier_identity_logins_total',
-  help: 'Logins by outcome: succeeded, failed, address_rejected, locked, overloaded or error',
+  help:
+    'Logins by outcome: succeeded, challenged, failed, second_factor_failed, challenge_invalid, address_rejected, ' +
+    'locked, overloaded or error',
   labelNames: ['outcome'] as const,
 });
-for (const outcome of ['succeeded', ...Object.values(outcomes), 'error']) logins.inc({ outcome }, 0);
+for (const outcome of ['succeeded', 'challenged', ...Object.values(outcomes), 'error']) logins.inc({ outcome }, 0);
 
 /** Returns the outcome of a login that threw an error. */
 export function outcomeOf(error: unknown): string {

@@ -18,11 +18,19 @@ import { FactorOwnersService } from './factors/factor-owners.service';
 import { FactorsController } from './factors/factors.controller';
 import { UserFactorsController } from './factors/user-factors.controller';
 import { UserFactorsRepository } from './factors/user-factors.repository';
+import { FactorProofsService } from './factor-proofs.service';
 import { LiveLoginsRepository } from './live-logins.repository';
 import { LiveLoginsService } from './live-logins.service';
+import { LoginChallengesRepository } from './login-challenges.repository';
+import { LoginChallengesService } from './login-challenges.service';
+import { LoginCompletionService } from './login-completion.service';
 import { LoginsRepository } from './logins.repository';
 import { LoginsService } from './logins.service';
 import { RememberedActorsService } from './remembered-actors.service';
+import { SecondStepService } from './second-step.service';
+import { SessionProofsService } from './session-proofs.service';
+import { UserUnlockController } from './user-unlock.controller';
+import { UserUnlockService } from './user-unlock.service';
 
 /** Logs users in, and keeps live logins in memory. */
 @Module({
@@ -30,22 +38,22 @@ import { RememberedActorsService } from './remembered-actors.service';
     ...[ApiKeysModule, CredentialsModule, EventsModule, FactorsModule, JobsModule, SessionsModule],
     ...[UserMailsModule, UsersModule],
   ],
-  controllers: [CurrentUserController, FactorsController, UserFactorsController],
+  controllers: [CurrentUserController, FactorsController, UserFactorsController, UserUnlockController],
   providers: [
     ActivityNotes,
     CurrentUserService,
-    ExpiredChallengesRepository,
-    ExpiredChallengesService,
-    FactorChangesService,
-    FactorEnrollmentService,
-    FactorOwnersService,
-    UserFactorsRepository,
-    LiveLoginsService,
-    LiveLoginsRepository,
-    LoginsService,
-    LoginsRepository,
+    ...[ExpiredChallengesService, ExpiredChallengesRepository],
+    ...[FactorChangesService, FactorEnrollmentService, FactorOwnersService, UserFactorsRepository],
+    ...[LiveLoginsService, LiveLoginsRepository],
+    ...[FactorProofsService, SecondStepService, SessionProofsService],
+    ...[LoginChallengesService, LoginChallengesRepository],
+    ...[LoginCompletionService, LoginsService, LoginsRepository],
     RememberedActorsService,
+    UserUnlockService,
   ],
-  exports: [FactorChangesService, LiveLoginsService, LoginsService, RememberedActorsService],
+  exports: [
+    ...[FactorChangesService, LiveLoginsService, LoginsService, RememberedActorsService],
+    ...[SecondStepService, SessionProofsService],
+  ],
 })
 export class LoginsModule {}

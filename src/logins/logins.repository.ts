@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import type { FactorKind } from '../access/actor';
+import { currentTime } from '../common/clock';
 import { sql, type SqlFragment } from '../common/query/sql';
 import type { StoredPassword } from '../credentials/credentials.service';
 import { Database } from '../database/database';
@@ -21,6 +23,19 @@ export type LoginRecord = UserRecord & StoredPassword;
 
 /** Error code of a login that is rejected although the password was right. */
 export type LoginRejection = 'auth.invalid_credentials' | 'auth.ip_not_allowed';
+
+/** State of a user who was locked for a login. */
+export interface LoginLock {
+  /** why the user may not log in, or null */
+  rejection: LoginRejection | null;
+  /** kinds of the confirmed second factors */
+  second_factors: readonly FactorKind[];
+  carrier_id: string | null;
+  /** time of the lock, by the clock of the database */
+  locked_at: Date;
+}
+
+const missingUser = { rejection: 'auth.invalid_credentials', second_factors: [], carrier_id: null } as const;
 
 /** The SQL of logins. */
 @Injectable()
@@ -50,16 +65,11 @@ export class LoginsRepository {
   }
 
   /**
-   * Locks a user, and returns why the user may not log in, or null.
-   * A change since the password was verified wins: it commits before the lock is granted.
-   * @param password_changed_at value of the user when the password was verified
+   * Locks a user, and returns whether the user may log in. See `LoginCompletionService.lock`.
+   * A change since the password was verified commits before the lock is granted.
    */
-  async lockForLogin(
-    user_id: string,
-    password_changed_at: Date | null,
-    ip: string | null,
-  ): Promise<LoginRejection | null> {
-    const [row] = await this.database.runPrepared<{ rejection: LoginRejection | null }>(sql`
+  async lockForLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginLock> {
+    const [row] = await this.database.runPrepared<LoginLock>(sql`
       select
         case
           when deleted_at is not null or status <> 'active'
@@ -67,20 +77,28 @@ export class LoginsRepository {
           then 'auth.invalid_credentials'
           when cardinality(allowed_ips) > 0 and not coalesce(${ip}::inet <<= any(allowed_ips), false)
           then 'auth.ip_not_allowed'
-        end as rejection
+        end as rejection,
+        second_factors,
+        carrier_id,
+        now() as locked_at
       from users
       where user_id = ${user_id}::uuid
       for no key update`);
-    return row === undefined ? 'auth.invalid_credentials' : row.rejection;
+    // The user was purged since the password was verified.
+    return row ?? { ...missingUser, locked_at: currentTime() };
   }
 
-  /** Locks a user. Runs the same statement for null, so that a missing user takes as long (L19). */
-  async lock(user_id: string | null): Promise<void> {
-    await this.database.runPrepared(sql`
-      select 1
+  /**
+   * Locks a user, and returns the kinds of the confirmed second factors. Runs the same statement
+   * for null, so that a missing user takes as long (L19).
+   */
+  async lock(user_id: string | null): Promise<FactorKind[]> {
+    const [row] = await this.database.runPrepared<{ second_factors: FactorKind[] }>(sql`
+      select second_factors
       from users
       where user_id = ${user_id}::uuid
       for no key update`);
+    return row?.second_factors ?? [];
   }
 
   /** Persists a login on the locked user. */
@@ -94,8 +112,8 @@ export class LoginsRepository {
     await this.database.runPrepared(demandPasswordChangeSql(user_id, event));
   }
 
-  /** Shows the end of an account lockout on a locked user. */
-  async noteLock(user_id: string | null, locked_until: Date): Promise<void> {
+  /** Shows the end of an account lockout on a locked user, or no lockout. */
+  async noteLock(user_id: string | null, locked_until: Date | null): Promise<void> {
     await this.database.runPrepared(noteLockSql(user_id, locked_until));
   }
 }

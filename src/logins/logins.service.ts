@@ -6,31 +6,17 @@ import { type Actor, type Caller, systemActorFor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
 import { shareOf } from '../common/instance';
 import { addressKey } from '../common/ip';
-import { deriveKey, newId } from '../common/random';
+import { deriveKey } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
-import { CredentialsService, type PasswordRenewal } from '../credentials/credentials.service';
+import { CredentialsService } from '../credentials/credentials.service';
 import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
-import { type Changes, eventBase, EventsService } from '../events/events.service';
-import { type Authentication, type OpenedSession, SessionsService } from '../sessions/sessions.service';
+import { type Changes, EventsService } from '../events/events.service';
 import { toUserResponse, type UserResponse } from '../users/users.dto';
+import type { IssuedChallenge } from './login-challenges.service';
+import { type CompletedLogin, LoginCompletionService, type VerifiedLogin } from './login-completion.service';
 import { LoginQueue } from './login-queue';
 import { lockouts, logins, outcomeOf } from './logins.metrics';
 import { type LoginClaim, type LoginRecord, LoginsRepository } from './logins.repository';
-
-/** A user with a verified password. Close the open attempt with `completeLogin` or `pass`. */
-export interface VerifiedLogin {
-  user: UserResponse;
-  attempt: LoginAttempt;
-  /** changes of the stored password that the login persists */
-  renewal: PasswordRenewal;
-}
-
-/** A login with its new session. */
-export interface CompletedLogin extends OpenedSession {
-  user: UserResponse;
-  /** number of sessions that ended because the user had too many */
-  ended: number;
-}
 
 const runningPerAccountMax = shareOf(5);
 /** The waiting places of the hash queue and one running hash: the queue rejects further logins. */
@@ -58,8 +44,8 @@ export class LoginsService {
     private readonly logins: LoginsRepository,
     private readonly credentials: CredentialsService,
     private readonly attempts: LoginAttemptsService,
-    private readonly sessions: SessionsService,
     private readonly events: EventsService,
+    private readonly completion: LoginCompletionService,
     @Inject(CONFIG) config: Config,
   ) {
     this.unknownLoginsKey = deriveKey(config.APP_SECRET, 'unknown-logins');
@@ -71,34 +57,39 @@ export class LoginsService {
   }
 
   /**
-   * Logs a user in with a password. Returns null after a wrong password.
+   * Logs a user in with a password. Returns null after a wrong password, and a challenge for the
+   * second step if the user has a second factor.
    * @throws auth.invalid_credentials, auth.ip_not_allowed
    * @throws auth.too_many_attempts, service.overloaded
    */
-  async login(login: string, password: string, caller: Caller): Promise<CompletedLogin | null> {
+  async login(login: string, password: string, caller: Caller): Promise<CompletedLogin | IssuedChallenge | null> {
     try {
-      const completed = await this.loginQueued(login, password, caller);
-      logins.inc({ outcome: completed === null ? 'failed' : 'succeeded' });
-      return completed;
+      const result = await this.loginQueued(login, password, caller);
+      const passed = result !== null && 'challenge' in result ? 'challenged' : 'succeeded';
+      logins.inc({ outcome: result === null ? 'failed' : passed });
+      return result;
     } catch (error) {
       logins.inc({ outcome: outcomeOf(error) });
       throw error;
     }
   }
 
-  private loginQueued(login: string, password: string, caller: Caller): Promise<CompletedLogin | null> {
+  private loginQueued(
+    login: string,
+    password: string,
+    caller: Caller,
+  ): Promise<CompletedLogin | IssuedChallenge | null> {
     const claim = { login: lowerCase(login) };
     // The attempt is closed before the next attempt on the account starts, so none has to poll.
     return this.queue.run(claim.login, async (deadline) => {
       const verified = await this.verifyPassword(claim, password, systemActorFor(caller), deadline);
-      if (verified === null) return null;
-      return this.completeLogin(verified, caller, { amr: ['pwd'], auth_time: verified.attempt.began_at });
+      return verified === null ? null : this.complete(verified, caller);
     });
   }
 
   /**
    * Verifies the password of the actor for another purpose than a login. Returns null after a wrong
-   * password.
+   * password. For a user with a second factor, the right password does not reset the counter.
    * @throws auth.too_many_attempts, service.overloaded
    */
   verifyOwn(actor: Actor, password: string): Promise<UserResponse | null> {
@@ -106,25 +97,17 @@ export class LoginsService {
     return this.queue.run(user_id, async (deadline) => {
       const verified = await this.verifyPassword({ user_id }, password, actor, deadline);
       if (verified === null) return null;
-      await this.releaseOnError(verified.attempt, () => this.attempts.pass(verified.attempt));
-      return verified.user;
+      const { attempt, user } = verified;
+      if (user.second_factors.length > 0) await this.attempts.release(attempt);
+      else await this.releaseOnError(attempt, () => this.attempts.pass(attempt));
+      return user;
     });
   }
 
-  /**
-   * Closes the attempt, and opens a session.
-   * A change since the password was verified wins: a disabled or deleted user, or a user with
-   * another password, is not logged in (CVE-2026-1609).
-   * @param authentication stored with the session
-   * @throws auth.invalid_credentials, auth.ip_not_allowed
-   */
-  async completeLogin(
-    verified: VerifiedLogin,
-    caller: Caller,
-    authentication: Authentication,
-  ): Promise<CompletedLogin> {
+  /** Completes the login, or issues a challenge. Closes the attempt in any case. */
+  private async complete(verified: VerifiedLogin, caller: Caller): Promise<CompletedLogin | IssuedChallenge> {
     try {
-      return await this.open(verified, caller, authentication);
+      return await this.completion.completePassword(verified, caller);
     } catch (error) {
       await this.close(verified, systemActorFor(caller), error);
       throw error;
@@ -134,7 +117,7 @@ export class LoginsService {
   /**
    * Verifies a password. Returns null after a wrong password, which counts as a failure.
    * A missing user, a disabled user and a user without a password take as long as a wrong password.
-   * Counts the attempt before the password is verified. Close it with `completeLogin` or `pass`.
+   * Counts the attempt before the password is verified. Close it with `complete` or `pass`.
    */
   private async verifyPassword(
     claim: LoginClaim,
@@ -162,37 +145,11 @@ export class LoginsService {
     for (let pause = firstPauseMs; ; pause = Math.min(longestPauseMs, pause * 1.5)) {
       const found = await this.logins.find(claim);
       const account = found?.user_id ?? missing;
-      const attempt = await this.attempts.begin({ account, is_user: found !== null, address });
+      const attempt = await this.attempts.begin({ account, user_id: found?.user_id ?? null, address });
       if (attempt !== null) return { attempt, found };
       if (performance.now() + pause > deadline) throw new AppError('service.overloaded');
       await delay(pause);
     }
-  }
-
-  /** Lock order: users, login_attempts, sessions, events. */
-  @Transactional()
-  private async open(
-    { user: { user_id, password_changed_at }, attempt, renewal }: VerifiedLogin,
-    caller: Caller,
-    authentication: Authentication,
-  ): Promise<CompletedLogin> {
-    const { ip } = caller;
-    const service = systemActorFor(caller);
-    const rejection = await this.logins.lockForLogin(user_id, password_changed_at, ip);
-    if (rejection !== null) throw new AppError(rejection);
-    await this.attempts.pass(attempt, ip === null ? null : addressKey(ip));
-    await this.credentials.keep(user_id, renewal);
-    if (renewal.must_change) {
-      await this.logins.demandPasswordChange(user_id, eventBase(service, 'user.changed'));
-    }
-    // The user shows only the lockout of unknown addresses. A known address has a separate lockout.
-    const user = await this.logins.noteLogin({ user_id, ip, unlocks: attempt.address === '' });
-    const session_id = newId();
-    const actor: Actor = { ...service, actor_type: 'user', user_id, session_id };
-    const ended = await this.sessions.endSurplus(actor);
-    const opened = await this.sessions.open({ session_id, user, caller, authentication });
-    await this.events.record(actor, 'login.succeeded', { type: 'login', id: user_id, carrier_id: user.carrier_id });
-    return { user: toUserResponse(user), ...opened, ended };
   }
 
   /** Closes the attempt of a login that was not completed. */

@@ -22,6 +22,7 @@ export const sessionList: ListSpec = {
       ip: { type: 'address', nullable: true, meaning: 'Address of the login (address or CIDR)' },
       user_agent: { type: 'text', nullable: true, meaning: 'User agent of the login' },
       active: { type: 'boolean', meaning: 'Whether the session is live' },
+      mfa: { type: 'boolean', meaning: 'Whether the user authenticated with two factors' },
       ended_reason: { type: 'text', nullable: true, values: endedReasons, meaning: 'Why the session ended' },
       created_at: { type: 'time', meaning: 'Time of the login' },
       last_seen_at: { type: 'time', meaning: 'Last activity, to the minute' },

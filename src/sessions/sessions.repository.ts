@@ -85,17 +85,20 @@ export class SessionsRepository {
 
   /**
    * Notes that the user of a live session authenticated now, and adds the methods. A trigger
-   * notifies all instances. Returns false if the session ended.
+   * notifies all instances. Returns null if the session ended.
    */
-  async reauthenticate(session_id: string, methods: string[]): Promise<boolean> {
-    const rows = await this.database.run(sql`
+  async reauthenticate(
+    session_id: string,
+    methods: string[],
+  ): Promise<Pick<SessionRecord, 'amr' | 'auth_time'> | null> {
+    const [row] = await this.database.runPrepared<Pick<SessionRecord, 'amr' | 'auth_time'>>(sql`
       update sessions
       set
         auth_time = now(),
         amr = amr || array(select method from unnest(${methods}::text[]) method where method <> all(amr))
       where session_id = ${session_id}::uuid and ${liveSession}
-      returning 1`);
-    return rows.length > 0;
+      returning amr, auth_time`);
+    return row ?? null;
   }
 
   /** Returns a session within the reach of an actor. */

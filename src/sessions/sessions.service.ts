@@ -185,9 +185,10 @@ export class SessionsService {
    * @param methods authentication methods that the session gets (RFC 8176)
    * @throws auth.token_invalid if the session ended
    */
-  async reauthenticate({ session_id }: Actor, methods: string[]): Promise<void> {
-    if (session_id === null || !(await this.sessions.reauthenticate(session_id, methods)))
-      throw new AppError('auth.token_invalid');
+  async reauthenticate({ session_id }: Actor, methods: string[] = []): Promise<Authentication> {
+    const renewed = session_id === null ? null : await this.sessions.reauthenticate(session_id, methods);
+    if (renewed === null) throw new AppError('auth.token_invalid');
+    return renewed;
   }
 
   /** Ends all live sessions of users, in the transaction of the change of the users. */

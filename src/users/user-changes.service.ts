@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
+import { assertFresh } from '../access/fresh';
 import { mayGiveScope } from '../access/scope';
-import { AppError } from '../common/errors/app-error';
+import { AppError, invalid } from '../common/errors/app-error';
+import type { ErrorCode } from '../common/errors/error-codes';
 import type { Condition } from '../common/query/filter';
 import { CredentialsService } from '../credentials/credentials.service';
 import { eventBase, type EventType } from '../events/events.service';
@@ -10,7 +12,10 @@ import { SessionsService } from '../sessions/sessions.service';
 import {
   type ActionOutcome,
   type AppliedAction,
+  type ChangeAction,
   type CheckedAction,
+  type DeleteAction,
+  needsFreshAuthentication,
   type PreviewedAction,
   touchesPower,
   type UserAction,
@@ -96,6 +101,28 @@ export class UserChangesService {
     if (shut_out_ids.length > 0 || assignsNetworks(action))
       await this.sessions.endForbidden(actor, changed_ids, operation_id);
     return applied;
+  }
+
+  /**
+   * Applies an action to one user. See `apply`.
+   * @param missing error code if the user is not within the actor's scope
+   * @throws auth.reauthentication_required, and the codes of the rules
+   */
+  async applyToOne(
+    actor: Actor,
+    user_id: string,
+    action: ChangeAction | DeleteAction,
+    missing: ErrorCode = 'user.not_found',
+  ): Promise<AppliedAction> {
+    const checked = await this.check(actor, action);
+    if (needsFreshAuthentication(action)) assertFresh(actor);
+    const applied = await this.apply(actor, checked, [user_id]);
+    if (applied.matched === 0) throw new AppError(missing);
+    const [skipped] = applied.skipped;
+    if (skipped === undefined) return applied;
+    const [code, field] = skipped.reason.split('/');
+    if (field === undefined) throw new AppError(code as ErrorCode);
+    throw invalid({ pointer: `/${field}`, code: 'field.not_allowed', detail: 'is not possible for this user' });
   }
 
   /**

@@ -1,18 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
-import { assertFresh } from '../access/fresh';
 import { holds } from '../access/permissions';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
-import type { ErrorCode } from '../common/errors/error-codes';
 import { readBoolean } from '../common/query/boolean-parameter';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
 import type { Answered } from '../common/times';
 import { type Changes, EventsService } from '../events/events.service';
 import { RolesService } from '../roles/roles.service';
-import { type AppliedAction, UserChangesService } from './user-changes.service';
-import { type ChangeAction, type DeleteAction, needsFreshAuthentication } from './user-change';
+import { UserChangesService } from './user-changes.service';
+import type { ChangeAction } from './user-change';
 import { userFieldsWith } from './user-fields';
 import { UserMailsService } from '../user-mails/user-mails.service';
 import { UserPurgeService } from './user-purge.service';
@@ -64,7 +62,7 @@ export class UsersService {
     const change = { ...request };
     if (!holds(actor.permissions, 'user:update') && Object.keys(change).some((field) => !selfFields.includes(field)))
       throw new AppError('access.denied');
-    const { changes } = await this.apply(actor, user_id, { kind: 'change', change, versions });
+    const { changes } = await this.changes.applyToOne(actor, user_id, { kind: 'change', change, versions });
     const user = await this.get(actor, user_id);
     if (change.email !== undefined) await this.mails.emailProposed(actor, user, changes ?? {});
     return user;
@@ -78,7 +76,7 @@ export class UsersService {
   @Transactional()
   async proposeEmail(actor: Actor, email: string, password_changed_at: Date | null): Promise<void> {
     const action: ChangeAction = { kind: 'change', change: { email }, verified: { password_changed_at } };
-    const { changes } = await this.apply(actor, actor.user_id, action, 'auth.token_invalid');
+    const { changes } = await this.changes.applyToOne(actor, actor.user_id, action, 'auth.token_invalid');
     await this.mails.emailProposed(actor, await this.get(actor, actor.user_id), changes ?? {});
   }
 
@@ -89,7 +87,7 @@ export class UsersService {
   @Transactional()
   async delete(actor: Actor, user_id: string, versions: number[] | null, purge: boolean): Promise<void> {
     if (purge && !holds(actor.permissions, 'user:purge')) throw new AppError('access.denied');
-    await this.apply(actor, user_id, { kind: 'delete', purge, versions });
+    await this.changes.applyToOne(actor, user_id, { kind: 'delete', purge, versions });
     if (purge) await this.purges.purge(actor, [user_id]);
   }
 
@@ -117,7 +115,7 @@ export class UsersService {
    * @throws user.not_found, access.protected_user
    */
   async lock(actor: Actor, user_id: string): Promise<Answered<UserResponse>> {
-    await this.apply(actor, user_id, { kind: 'change', change: {} });
+    await this.changes.applyToOne(actor, user_id, { kind: 'change', change: {} });
     return this.get(actor, user_id);
   }
 
@@ -132,22 +130,5 @@ export class UsersService {
       throw invalid({ pointer: '', code: 'field.not_allowed', detail: 'is only possible while the user is invited' });
     await this.events.record(actor, 'user.invited', { type: 'user', id: user_id, carrier_id: user.carrier_id });
     await this.mails.invite(user);
-  }
-
-  private async apply(
-    actor: Actor,
-    user_id: string,
-    action: ChangeAction | DeleteAction,
-    missing: ErrorCode = 'user.not_found',
-  ): Promise<AppliedAction> {
-    const checked = await this.changes.check(actor, action);
-    if (needsFreshAuthentication(action)) assertFresh(actor);
-    const applied = await this.changes.apply(actor, checked, [user_id]);
-    if (applied.matched === 0) throw new AppError(missing);
-    const [skipped] = applied.skipped;
-    if (skipped === undefined) return applied;
-    const [code, field] = skipped.reason.split('/');
-    if (field === undefined) throw new AppError(code as ErrorCode);
-    throw invalid({ pointer: `/${field}`, code: 'field.not_allowed', detail: 'is not possible for this user' });
   }
 }

@@ -244,8 +244,8 @@ export function demandPasswordChangeSql(user_id: string, event: EventBase): SqlF
     ${recordEventsSql(event, targets)}`;
 }
 
-/** Renders the UPDATE that shows the end of an account lockout. Does not change `version`. */
-export function noteLockSql(user_id: string | null, locked_until: Date): SqlFragment {
+/** Renders the UPDATE that shows the end of an account lockout, or none. Keeps the `version`. */
+export function noteLockSql(user_id: string | null, locked_until: Date | null): SqlFragment {
   return sql`
     update users
     set locked_until = ${locked_until}::timestamptz

@@ -11,6 +11,7 @@ import {
   ResetRequest,
 } from '../../src/auth/auth.dto';
 import { IntrospectionRequest } from '../../src/auth/introspection.dto';
+import { ReauthenticateRequest, SecondFactorRequest } from '../../src/auth/second-factor.dto';
 import type { AppError } from '../../src/common/errors/app-error';
 import { createValidationPipe } from '../../src/common/http/validation.pipe';
 import { patternOf, visibleText } from '../../src/common/text-forms';
@@ -39,6 +40,8 @@ const requests = Object.entries({
     LogoutRequest,
     ResetRequest,
     IntrospectionRequest,
+    ReauthenticateRequest,
+    SecondFactorRequest,
   },
   ...{
     CreateKeyRequest,

@@ -25,6 +25,7 @@ const publicRoutes = [
   'POST /auth/logout',
   'POST /auth/reset/{token}',
   'POST /auth/reset_email',
+  'POST /auth/second-factor',
 ];
 
 /** The required operations, whose methods and paths never change. */

@@ -25,6 +25,7 @@ import { idempotency } from '../sql/idempotency';
 import { invitations } from '../sql/invitations';
 import { jobs } from '../sql/jobs';
 import { liveLogins } from '../sql/live-logins';
+import { loginChallenges } from '../sql/login-challenges';
 import { loginAttempts } from '../sql/login-attempts';
 import { logins } from '../sql/logins';
 import { mails } from '../sql/mails';
@@ -59,6 +60,7 @@ const all = [
   jobs,
   liveLogins,
   loginAttempts,
+  loginChallenges,
   logins,
   mails,
   operationBatches,

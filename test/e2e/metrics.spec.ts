@@ -99,7 +99,10 @@ describe('the metrics of a running service', () => {
     });
     expect(valuesOf(found, 'carrier_identity_logins_total')).toEqual({
       '{outcome="succeeded"}': 1,
+      '{outcome="challenged"}': 0,
       '{outcome="failed"}': 3,
+      '{outcome="second_factor_failed"}': 0,
+      '{outcome="challenge_invalid"}': 0,
       '{outcome="locked"}': 1,
       '{outcome="address_rejected"}': 0,
       '{outcome="overloaded"}': 0,

@@ -82,7 +82,7 @@ function textOf(sent: unknown): string {
   return typeof sent === 'string' ? sent : (sent as { text: string }).text;
 }
 
-/** The first table that a statement writes, or else reads. */
+/** The first table that a statement writes, or else reads, apart from the roles of a user. */
 function tableOf(text: string): string | undefined {
-  return (/(?:insert into|update(?! of)|delete from) (\w+)/.exec(text) ?? /from (\w+)/.exec(text))?.[1];
+  return (/(?:insert into|update(?! of)|delete from) (\w+)/.exec(text) ?? /from (?!roles)(\w+)/.exec(text))?.[1];
 }

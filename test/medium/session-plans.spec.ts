@@ -233,8 +233,9 @@ describe('query plans of 120,000 sessions', () => {
       const [logins, attempts] = [new LoginsRepository(database), new LoginAttemptsRepository(database, lockout)];
       const { user_id } = member;
       const found = await logins.find({ user_id });
-      const attempt = await attempts.begin(missing, { account: user_id, is_user: true, address: '' });
-      expect(await logins.lockForLogin(user_id, found?.password_changed_at ?? null, null)).toBeNull();
+      const attempt = await attempts.begin(missing, { account: user_id, user_id, address: '' });
+      const lock = await logins.lockForLogin(user_id, found?.password_changed_at ?? null, null);
+      expect(lock).toMatchObject({ rejection: null, second_factors: [] });
       await attempts.pass(attempt, null);
       const user = await logins.noteLogin({ user_id, ip: null, unlocks: true });
       expect(await service.endSurplus(member)).toEqual(expect.any(Number));

@@ -9,11 +9,12 @@ const attempt = named('attempt', {
 });
 
 export const loginAttempts = sqlExamples(LoginAttemptsRepository, {
-  begin: [[other_id, { account: user_id, is_user: true, address: '192.0.2.1' }]],
+  begin: [[other_id, { account: user_id, user_id, address: '192.0.2.1' }]],
   pass: [[attempt, '192.0.2.1']],
   fail: [[attempt]],
   release: [[attempt]],
-  clear: [[user_id]],
+  clear: [[[user_id]]],
+  clearAt: [[{ account: `codes:${user_id}`, user_id, address: '192.0.2.1' }]],
   remove: [[[user_id]]],
   removeOld: [[100]],
 });

@@ -10,5 +10,8 @@ export const logins = sqlExamples(LoginsRepository, {
   lock: [[user_id]],
   noteLogin: [[{ user_id, ip: '192.0.2.1', unlocks: false }]],
   demandPasswordChange: [[user_id, event]],
-  noteLock: [[user_id, new Date('2027-01-01T00:00:00Z')]],
+  noteLock: [
+    [user_id, new Date('2027-01-01T00:00:00Z')],
+    [user_id, null],
+  ],
 });

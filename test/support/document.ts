@@ -18,6 +18,7 @@ export interface Operation {
 interface Schema {
   properties?: Record<string, { description?: string }>;
   additionalProperties?: unknown;
+  allOf?: unknown[];
 }
 
 interface Document {
@@ -92,12 +93,16 @@ function inPlace(node: unknown): unknown {
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, inPlace(value)]));
 }
 
-/** Rejects fields of responses that the document does not name. Clients must accept them. */
+/**
+ * Rejects fields of responses that the document does not name. Clients must accept them.
+ * The problems of some codes add members to `ProblemResponse`.
+ */
 function closed(open: Document): Document {
-  const schemas = Object.entries(open.components.schemas).map(([name, schema]) => [
-    name,
-    schema.properties === undefined ? schema : { additionalProperties: false, ...schema },
-  ]);
+  const schemas = Object.entries(open.components.schemas).map(([name, schema]) => {
+    if (schema.allOf !== undefined) return [name, { unevaluatedProperties: false, ...schema }];
+    const isOpen = schema.properties === undefined || name === 'ProblemResponse';
+    return [name, isOpen ? schema : { additionalProperties: false, ...schema }];
+  });
   return {
     ...open,
     components: { ...open.components, schemas: Object.fromEntries(schemas) as Document['components']['schemas'] },

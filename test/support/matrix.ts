@@ -38,9 +38,10 @@ export interface MatrixRow {
   detailOf?: (answer: TestAnswer) => string;
 }
 
-/** Returns the rows about operations, roles, API keys and mails. */
+/** Returns the rows about operations, roles, API keys, mails, lockouts and reauthentication. */
 export function sharedRows(service: () => TestService): Record<string, MatrixRow> {
-  return { ...operationRows(service), ...roleRows(service), ...keyRows(service), ...mailRows(service) };
+  const managed = { ...operationRows(service), ...roleRows(service), ...keyRows(service), ...mailRows(service) };
+  return { ...managed, ...loginRows(service) };
 }
 
 /** Returns the rows about operations. Each cell requests an operation of its user. */
@@ -204,6 +205,27 @@ function mailRows(service: () => TestService): Record<string, MatrixRow> {
       related: relations,
       send: async ({ login, target }) => service().post(`/mail/${await mailTo(target.user_id)}/retry`, login),
       expected: ({ sees }) => (sees ? '202' : '404 mail.not_found'),
+    },
+  };
+}
+
+/** Returns the rows about lockouts and reauthentication. */
+function loginRows(service: () => TestService): Record<string, MatrixRow> {
+  return {
+    'POST /user/{user_id}/unlock': {
+      permission: 'user:update',
+      related: relations,
+      send: ({ login, target }) => service().post(`/user/${target.user_id}/unlock`, login),
+      expected: ({ sees, isProtected }) => {
+        if (!sees) return '404 user.not_found';
+        return isProtected ? '403 access.protected_user' : '204';
+      },
+    },
+    'POST /auth/reauthenticate': {
+      permission: null,
+      related: ['own'],
+      send: ({ login: { token } }) => service().post('/auth/reauthenticate', { token, body: { password: 'wrong' } }),
+      expected: () => '400 auth.wrong_current_password',
     },
   };
 }

@@ -24,6 +24,8 @@ export interface ErrorExtras {
   retry_after_seconds?: number;
   /** additional response headers, such as `Allow` */
   headers?: Record<string, string>;
+  /** additional members of the body (RFC 9457 §3.2), documented in `document-problems.ts` */
+  members?: Record<string, unknown>;
 }
 
 /** An expected error. The problem filter responds with `application/problem+json` (RFC 9457). */

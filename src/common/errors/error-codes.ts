@@ -68,6 +68,7 @@ export const errorCodes = {
     title: 'Wrong login or password',
     meaning: 'Login and password do not match a user who is allowed to log in.',
   },
+  ...factorErrorCodes,
   'access.denied': {
     status: 403,
     title: 'Access denied',
@@ -102,7 +103,6 @@ export const errorCodes = {
     title: 'Password change required',
     meaning: 'Change the password with `POST /auth/password`. Until then, few operations are available.',
   },
-  ...factorErrorCodes,
   'request.not_found': {
     status: 404,
     title: 'Not found',

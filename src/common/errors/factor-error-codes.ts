@@ -7,6 +7,27 @@ export const factorErrorCodes = {
       'The last authentication of the session is too old for this operation. Call `POST /auth/reauthenticate` and ' +
       'repeat the request. A refreshed token does not help.',
   },
+  'auth.second_factor_required': {
+    status: 401,
+    title: 'A second factor is required',
+    meaning:
+      'The password is right, and the user has a second factor. Send `challenge` with a code, recovery code or ' +
+      'passkey to `POST /auth/second-factor` within `expires_in` seconds. `factors` lists what the user can use.',
+  },
+  'auth.challenge_invalid': {
+    status: 401,
+    title: 'The challenge is no longer valid',
+    meaning:
+      'The challenge was used, has expired, got too many wrong codes, or does not exist, or the user changed ' +
+      'since. Log in again.',
+  },
+  'auth.invalid_second_factor': {
+    status: 401,
+    title: 'Wrong code',
+    meaning:
+      'The code is wrong or was used before. Wait for the next code of the authenticator app, or use another ' +
+      'second factor.',
+  },
   'auth.second_factor_enrollment_required': {
     status: 403,
     title: 'Second factor required',

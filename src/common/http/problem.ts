@@ -13,6 +13,8 @@ export interface Problem {
   code: ErrorCode;
   request_id: string;
   errors?: AppError['extras']['errors'];
+  /** members of one error code */
+  [member: string]: unknown;
 }
 
 /** Error codes for errors of Fastify and Nest, by Fastify's code or by HTTP status. */
@@ -45,7 +47,7 @@ export function toAppError(error: unknown): AppError {
  */
 export function toProblem(error: AppError, base: string, path: string, request_id: string): Problem {
   const { status, title, meaning } = errorKind(error.code);
-  const { detail = meaning, errors } = error.extras;
+  const { detail = meaning, errors, members } = error.extras;
   return {
     type: `${base}/docs/errors/${error.code}`,
     title,
@@ -55,6 +57,7 @@ export function toProblem(error: AppError, base: string, path: string, request_i
     code: error.code,
     request_id,
     ...(errors === undefined ? {} : { errors }),
+    ...members,
   };
 }
 

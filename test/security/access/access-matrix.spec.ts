@@ -196,9 +196,10 @@ describe('the access matrix', () => {
       permission: null,
       related: relations,
       send: ({ login: { token }, target: { user_id, session_id } }) => {
+        const authentication = { amr: ['pwd'], auth_time: new Date() };
         const asked = service.app
           .get(AccessTokens)
-          .sign({ user_id, session_id, user_type: 'carrier', roles: [], carrier_id: null });
+          .sign({ user_id, session_id, user_type: 'carrier', roles: [], carrier_id: null, ...authentication });
         const headers = { 'content-type': 'application/x-www-form-urlencoded' };
         return service.post('/auth/introspect', { token, headers, body: `token=${asked.access_token}` });
       },

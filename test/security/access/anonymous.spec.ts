@@ -18,6 +18,7 @@ const publicOperations = [
   'POST /auth/logout',
   'POST /auth/reset/{token}',
   'POST /auth/reset_email',
+  'POST /auth/second-factor',
 ];
 
 /** Paths of pages and their files. */

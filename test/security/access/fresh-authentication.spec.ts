@@ -109,7 +109,15 @@ describe('fresh authentication', () => {
         where session_id = $1`,
       [session_id, minutes],
     );
-    const claims = { user_id, session_id, user_type: 'system' as const, roles: [], carrier_id: null };
+    const authentication = { amr: ['pwd'], auth_time: new Date() };
+    const claims = {
+      user_id,
+      session_id,
+      user_type: 'system' as const,
+      roles: [],
+      carrier_id: null,
+      ...authentication,
+    };
     return service.app.get(AccessTokens).sign(claims).access_token;
   }
   const staleToken = (user_id = caller) => tokenOf(user_id, 10);

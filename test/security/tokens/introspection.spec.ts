@@ -28,7 +28,7 @@ describe('introspection', () => {
 
   it('returns ids and times of an active token and the current state of its user (RFC 7662)', async () => {
     const user = await service.loginAs({ carrier_id: 'c1', roles: ['carrier_administrator'] });
-    const { iss, aud, sub, sid, jti, iat, exp } = decode(user.token);
+    const { iss, aud, sub, sid, jti, iat, exp, auth_time } = decode(user.token);
     const { permissions } = (await service.get('/user', user)).body;
     const common = {
       active: true,
@@ -43,6 +43,8 @@ describe('introspection', () => {
       username: user.name,
       user_type: 'carrier',
       carrier_id: 'c1',
+      amr: ['pwd'],
+      auth_time,
     };
     const expected = { ...common, roles: ['carrier_administrator'], scope: permissions.join(' ') };
     const answer = await introspect(module_, { token: user.token, token_type_hint: 'access_token' });

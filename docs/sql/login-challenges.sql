@@ -1,0 +1,44 @@
+-- The statements of LoginChallengesRepository, as they are sent.
+-- Written by `npm run generate` from the examples in test/sql/login-challenges.ts.
+
+-- insert(challenge, 5)
+with surplus as (
+  delete from login_challenges
+  where user_id = $1::uuid
+    and challenge_hash = any(array(
+      select older.challenge_hash
+      from login_challenges older
+      where older.user_id = $2::uuid
+      order by older.created_at desc, older.challenge_hash
+      offset $3::integer
+    ))
+)
+insert into login_challenges (
+  challenge_hash, user_id, password_changed_at, counter_address, renewal, ip, user_agent, expires_at
+)
+values (
+  $4::bytea,
+  $5::uuid,
+  $6::timestamptz,
+  $7::text,
+  $8::jsonb,
+  $9::inet,
+  $10::text,
+  now() + $11::integer * interval '1 second'
+);
+
+-- find(hash, 5)
+select challenge_hash, user_id, password_changed_at, counter_address, renewal
+from login_challenges
+where challenge_hash = $1::bytea
+  and expires_at > now()
+  and wrong_codes < $2::integer;
+
+-- countWrong(hash)
+update login_challenges
+set wrong_codes = wrong_codes + 1
+where challenge_hash = $1::bytea;
+
+-- delete(hash)
+delete from login_challenges
+where challenge_hash = $1::bytea;

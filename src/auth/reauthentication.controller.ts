@@ -1,0 +1,39 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Actor } from '../access/actor';
+import { Allow } from '../access/allow.decorator';
+import { CurrentActor } from '../access/caller.decorator';
+import { Endpoint } from '../common/http/endpoint.decorator';
+import { ReauthenticationService } from './reauthentication.service';
+import { ReauthenticateRequest, ReauthenticateResponse } from './second-factor.dto';
+
+/** Authentication within a session, before sensitive operations. */
+@ApiTags('Authentication')
+@Controller('auth/reauthenticate')
+export class ReauthenticationController {
+  constructor(private readonly reauthentication: ReauthenticationService) {}
+
+  /** Authenticate again in the current session */
+  @Post()
+  @HttpCode(200)
+  @Allow(undefined, { limit: 'login' })
+  @Endpoint({
+    description:
+      'Renews `auth_time` of the session. The new time is valid with the next request, on every instance and for ' +
+      'older access tokens, too. Users with a second factor send a code or a recovery code; other users send the ' +
+      'password. Failures count like those of logins.',
+    answer: { status: 200, type: ReauthenticateResponse, description: 'A new access token of the session' },
+    errors: [
+      'auth.wrong_current_password',
+      'auth.invalid_second_factor',
+      'auth.too_many_attempts',
+      'service.overloaded',
+    ],
+  })
+  reauthenticate(
+    @CurrentActor() actor: Actor,
+    @Body() request: ReauthenticateRequest,
+  ): Promise<ReauthenticateResponse> {
+    return this.reauthentication.reauthenticate(actor, request);
+  }
+}

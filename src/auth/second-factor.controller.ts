@@ -1,0 +1,35 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import { ApiTags } from '@nestjs/swagger';
+import type { Caller } from '../access/actor';
+import { Public } from '../access/allow.decorator';
+import { CurrentCaller } from '../access/caller.decorator';
+import { Endpoint } from '../common/http/endpoint.decorator';
+import { LoginResponse } from './auth.dto';
+import { SecondFactorRequest } from './second-factor.dto';
+import { SecondFactorService } from './second-factor.service';
+
+/** The second step of a login. */
+@ApiTags('Authentication')
+@Controller('auth/second-factor')
+export class SecondFactorController {
+  constructor(private readonly secondFactors: SecondFactorService) {}
+
+  /** Complete a login with a second factor */
+  @Post()
+  @HttpCode(200)
+  @Public()
+  @RouteConfig({ awaitsInvalidation: 'none' })
+  @Endpoint({
+    description:
+      'Send the `challenge` of the login with exactly one second factor. A challenge works once and accepts 5 wrong ' +
+      'codes. A code works once. After several wrong codes, codes are locked for a while and return 429, also with ' +
+      'other challenges; recovery codes still work. A wrong code and a code that was used before get the same ' +
+      'response.',
+    answer: { status: 200, type: LoginResponse, description: 'A new session with its tokens' },
+    errors: ['auth.challenge_invalid', 'auth.invalid_second_factor', 'auth.too_many_attempts', 'service.overloaded'],
+  })
+  completeLogin(@Body() request: SecondFactorRequest, @CurrentCaller() caller: Caller): Promise<LoginResponse> {
+    return this.secondFactors.complete(request, caller);
+  }
+}

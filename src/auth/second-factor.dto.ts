@@ -1,0 +1,36 @@
+import { TextField } from '../common/http/fields';
+import { passwordField } from './auth.dto';
+
+const codeField = { optional: true, max: 6, pattern: /^[0-9]{6}$/, form: 'must be six digits', example: '492039' };
+/** Any text, because a malformed recovery code is a wrong one. */
+const recoveryCodeField = { optional: true, min: 1, max: 64, raw: true, example: 'K3QM-2V7X-ADJW-5RTL-6HNC-ZE4P' };
+
+/** The second step of a login: the challenge with exactly one second factor. */
+export class SecondFactorRequest {
+  /** `challenge` of the response to the login */
+  @TextField({ min: 1, max: 1_024, raw: true }) challenge!: string;
+  /** current code of an authenticator app */
+  @TextField(codeField) code?: string;
+  /** unused recovery code; case and separators do not matter */
+  @TextField(recoveryCodeField) recovery_code?: string;
+}
+
+/** A proof that the user is present. Exactly one field. */
+export class ReauthenticateRequest {
+  /** password; only for users without a second factor */
+  @TextField({ ...passwordField, optional: true }) password?: string;
+  /** current code of an authenticator app */
+  @TextField(codeField) code?: string;
+  /** unused recovery code; case and separators do not matter */
+  @TextField(recoveryCodeField) recovery_code?: string;
+}
+
+/** A new access token of the same session. */
+export class ReauthenticateResponse {
+  /** JWT with the new `auth_time`; send it as `Authorization: Bearer …` */
+  access_token!: string;
+  /** always `Bearer` */
+  token_type!: 'Bearer';
+  /** seconds until the access token expires */
+  expires_in!: number;
+}

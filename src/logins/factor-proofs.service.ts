@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor } from '../access/actor';
+import { shareOf } from '../common/instance';
+import { addressKey } from '../common/ip';
+import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
+import { FactorsService } from '../credentials/factors/factors.service';
+import { type ChangesOf, EventsService } from '../events/events.service';
+import { LoginQueue } from './login-queue';
+
+/** What a user sends to prove a second factor. */
+export type FactorProof = { code: string } | { recovery_code: string };
+
+/** The locked user who sends a proof. */
+export interface ProvingUser {
+  user_id: string;
+  carrier_id: string | null;
+}
+
+/** Result of a proof: authentication methods (RFC 8176) of the factor, or why it was rejected. */
+export type ProofResult = { amr: string[] } | { rejection: 'auth.invalid_second_factor' };
+
+/** Authentication methods of a code and of a recovery code. */
+const codeMethods = ['otp', 'mfa'];
+
+/**
+ * Verifies second factors, for logins and reauthentication. Wrong codes of a user have one counter
+ * for all ways to enter a code (M3). Recovery codes cannot be guessed, so wrong ones do not count.
+ */
+@Injectable()
+export class FactorProofsService {
+  private readonly queue = new LoginQueue({
+    runningMax: shareOf(64) + 1,
+    runningPerAccountMax: 1,
+    waitingMax: shareOf(128),
+    waitingPerAccountMax: shareOf(64),
+    patienceMs: 15_000,
+  });
+
+  constructor(
+    private readonly attempts: LoginAttemptsService,
+    private readonly factors: FactorsService,
+    private readonly events: EventsService,
+  ) {}
+
+  /**
+   * Runs a transaction that verifies a proof of a user, after the others about the same user. They
+   * wait here, not for the lock of the user with a connection each.
+   * @throws service.overloaded
+   */
+  inTurn<Result>(user_id: string, work: () => Promise<Result>): Promise<Result> {
+    return this.queue.run(user_id, work);
+  }
+
+  /**
+   * Verifies a proof of a locked user, and records the events. Commit the transaction after a
+   * rejection, too: the wrong code counts.
+   * @throws auth.too_many_attempts while codes are locked
+   */
+  async verify(actor: Actor, user: ProvingUser, proof: FactorProof): Promise<ProofResult> {
+    const address = actor.ip === null ? '' : addressKey(actor.ip);
+    return 'code' in proof
+      ? this.verifyCode(actor, user, proof.code, address)
+      : this.verifyRecoveryCode(actor, user, proof.recovery_code, address);
+  }
+
+  /** Because the user is locked, concurrent guesses of all instances run one after the other. */
+  private async verifyCode(actor: Actor, user: ProvingUser, code: string, address: string): Promise<ProofResult> {
+    const attempt = await this.attempts.beginCode(user.user_id, address);
+    if ((await this.factors.acceptTotp(user.user_id, code)) === null) {
+      await this.recordFailure(actor, user, await this.failuresAfter(attempt));
+      return { rejection: 'auth.invalid_second_factor' };
+    }
+    await this.attempts.pass(attempt);
+    return { amr: codeMethods };
+  }
+
+  private async failuresAfter(attempt: LoginAttempt): Promise<ChangesOf<'login.second_factor_failed'>> {
+    const failed = await this.attempts.fail(attempt);
+    if (failed === null || failed.locked_until === null) return {};
+    return { failures: { after: failed.failures }, locked_until: { after: failed.locked_until.toISOString() } };
+  }
+
+  private async verifyRecoveryCode(
+    actor: Actor,
+    user: ProvingUser,
+    code: string,
+    address: string,
+  ): Promise<ProofResult> {
+    const { user_id, carrier_id } = user;
+    const codes_left = await this.factors.useRecoveryCode(user_id, code);
+    if (codes_left === null) {
+      await this.recordFailure(actor, user, {});
+      return { rejection: 'auth.invalid_second_factor' };
+    }
+    await this.attempts.clearCodesAt(user_id, address);
+    const target = { type: 'user' as const, id: user_id, carrier_id };
+    await this.events.record(actor, 'factor.recovery_code_used', target, { codes_left: { after: codes_left } });
+    return { amr: codeMethods };
+  }
+
+  private async recordFailure(
+    actor: Actor,
+    { user_id, carrier_id }: ProvingUser,
+    changes: ChangesOf<'login.second_factor_failed'>,
+  ): Promise<void> {
+    await this.events.record(actor, 'login.second_factor_failed', { type: 'login', id: user_id, carrier_id }, changes);
+  }
+}

@@ -1,0 +1,106 @@
+import { Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import { type Actor, type Caller, systemActorFor } from '../access/actor';
+import { AppError } from '../common/errors/app-error';
+import { addressKey } from '../common/ip';
+import { newId } from '../common/random';
+import { CredentialsService, type PasswordRenewal } from '../credentials/credentials.service';
+import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
+import { eventBase, EventsService } from '../events/events.service';
+import { type Authentication, type OpenedSession, SessionsService } from '../sessions/sessions.service';
+import { toUserResponse, type UserResponse } from '../users/users.dto';
+import { type IssuedChallenge, LoginChallengesService } from './login-challenges.service';
+import { type LoginLock, LoginsRepository } from './logins.repository';
+
+/** A user with a verified password, and the open attempt. */
+export interface VerifiedLogin {
+  user: UserResponse;
+  attempt: LoginAttempt;
+  /** changes of the stored password that the login persists */
+  renewal: PasswordRenewal;
+}
+
+/** A login whose user has authenticated. */
+export interface AuthenticatedLogin extends Authentication {
+  user_id: string;
+  /** attempt that the login closes, with the counter that it resets; null = no password */
+  attempt: LoginAttempt | null;
+  /** changes of the stored password that the login persists; null = none */
+  renewal: PasswordRenewal | null;
+}
+
+/** A login with its new session. */
+export interface CompletedLogin extends OpenedSession, Authentication {
+  user: UserResponse;
+  /** number of sessions that ended because the user had too many */
+  ended: number;
+}
+
+/** Opens the session of every login, with one factor, two steps or a passkey alone. */
+@Injectable()
+export class LoginCompletionService {
+  constructor(
+    private readonly logins: LoginsRepository,
+    private readonly credentials: CredentialsService,
+    private readonly attempts: LoginAttemptsService,
+    private readonly sessions: SessionsService,
+    private readonly events: EventsService,
+    private readonly challenges: LoginChallengesService,
+  ) {}
+
+  /**
+   * Completes the login of a user without a second factor. For any other user it has no effect but
+   * the event and the challenge: the attempt is closed, and its counter is kept (M12).
+   * @throws auth.invalid_credentials, auth.ip_not_allowed
+   */
+  @Transactional()
+  async completePassword(
+    { user: { user_id, password_changed_at }, attempt, renewal }: VerifiedLogin,
+    caller: Caller,
+  ): Promise<CompletedLogin | IssuedChallenge> {
+    const { rejection, second_factors, carrier_id } = await this.lock(user_id, password_changed_at, caller.ip);
+    if (rejection !== null) throw new AppError(rejection);
+    if (second_factors.length === 0)
+      return this.complete({ user_id, attempt, renewal, amr: ['pwd'], auth_time: attempt.began_at }, caller);
+    await this.attempts.release(attempt);
+    const firstStep = { user_id, password_changed_at, counter_address: attempt.address, renewal };
+    const issued = await this.challenges.issue(firstStep, caller);
+    await this.events.record(systemActorFor(caller), 'login.challenged', { type: 'login', id: user_id, carrier_id });
+    return issued;
+  }
+
+  /**
+   * Locks a user, and returns why the user may not log in, and which factors the user has.
+   * Call it first in the transaction of a login. A change since the password was verified wins: a
+   * disabled or deleted user, or a user with another password, is not logged in (CVE-2026-1609).
+   * @param password_changed_at value of the user when the password was verified
+   */
+  lock(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginLock> {
+    return this.logins.lockForLogin(user_id, password_changed_at, ip);
+  }
+
+  /**
+   * Opens a session for a locked user who may log in. Call it in the transaction of the lock.
+   * Lock order: users, login_attempts, sessions, events.
+   */
+  async complete(
+    { user_id, attempt, renewal, amr, auth_time }: AuthenticatedLogin,
+    caller: Caller,
+  ): Promise<CompletedLogin> {
+    const { ip } = caller;
+    const service = systemActorFor(caller);
+    if (attempt !== null) await this.attempts.pass(attempt, ip === null ? null : addressKey(ip));
+    if (renewal !== null) await this.credentials.keep(user_id, renewal);
+    if (renewal?.must_change === true)
+      await this.logins.demandPasswordChange(user_id, eventBase(service, 'user.changed'));
+    // The user shows only the lockout of unknown addresses. A known address has a separate lockout.
+    const user = await this.logins.noteLogin({ user_id, ip, unlocks: attempt?.address === '' });
+    const session_id = newId();
+    const actor: Actor = { ...service, actor_type: 'user', user_id, session_id };
+    const ended = await this.sessions.endSurplus(actor);
+    const authentication = { amr, auth_time };
+    const opened = await this.sessions.open({ session_id, user, caller, authentication });
+    await this.events.record(actor, 'login.succeeded', { type: 'login', id: user_id, carrier_id: user.carrier_id });
+    return { user: toUserResponse(user), ...opened, ...authentication, ended };
+  }
+}

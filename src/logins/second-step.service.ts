@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import { type Caller, systemActorFor } from '../access/actor';
+import { AppError } from '../common/errors/app-error';
+import { newId } from '../common/random';
+import { EventsService } from '../events/events.service';
+import { type FactorProof, FactorProofsService } from './factor-proofs.service';
+import { type LoginChallenge, LoginChallengesService } from './login-challenges.service';
+import { type CompletedLogin, LoginCompletionService } from './login-completion.service';
+import { logins, outcomeOf } from './logins.metrics';
+
+/** Why a second step was rejected. */
+type Rejection = 'auth.challenge_invalid' | 'auth.invalid_second_factor';
+
+/** Completes logins that need a second factor. */
+@Injectable()
+export class SecondStepService {
+  constructor(
+    private readonly challenges: LoginChallengesService,
+    private readonly proofs: FactorProofsService,
+    private readonly completion: LoginCompletionService,
+    private readonly events: EventsService,
+  ) {}
+
+  /**
+   * Opens the session of a login after its second factor. Uses the challenge up.
+   * @throws auth.challenge_invalid, auth.invalid_second_factor
+   * @throws auth.too_many_attempts, service.overloaded
+   */
+  async complete(challenge: string, proof: FactorProof, caller: Caller): Promise<CompletedLogin> {
+    const known = await this.challenges.find(challenge);
+    if (known === null) throw new AppError('auth.challenge_invalid');
+    try {
+      const result = await this.proofs.inTurn(known.user_id, () => this.tryProof(challenge, known, proof, caller));
+      if (typeof result === 'string') throw new AppError(result);
+      logins.inc({ outcome: 'succeeded' });
+      return result;
+    } catch (error) {
+      logins.inc({ outcome: outcomeOf(error) });
+      throw error;
+    }
+  }
+
+  /**
+   * Checks user, challenge and proof, in the order in which they are locked. Returns a rejection
+   * instead of throwing it, because the transaction must count the wrong code.
+   */
+  @Transactional()
+  private async tryProof(
+    given: string,
+    { user_id, password_changed_at }: LoginChallenge,
+    proof: FactorProof,
+    caller: Caller,
+  ): Promise<CompletedLogin | Rejection> {
+    const actor = systemActorFor(caller);
+    const lock = await this.completion.lock(user_id, password_changed_at, caller.ip);
+    // A concurrent request may have used the challenge before the lock was granted (M1).
+    const challenge = await this.challenges.find(given);
+    if (challenge === null) return 'auth.challenge_invalid';
+    if (lock.rejection !== null || lock.second_factors.length === 0) {
+      await this.challenges.remove(challenge);
+      const target = { type: 'login' as const, id: user_id, carrier_id: lock.carrier_id };
+      const reason = { after: lock.rejection ?? 'auth.challenge_invalid' };
+      await this.events.record(actor, 'login.second_factor_failed', target, { reason });
+      return 'auth.challenge_invalid';
+    }
+    const proven = await this.proofs.verify(actor, { user_id, carrier_id: lock.carrier_id }, proof);
+    if ('rejection' in proven) {
+      await this.challenges.countWrong(challenge);
+      return proven.rejection;
+    }
+    await this.challenges.remove(challenge);
+    const { counter_address, renewal } = challenge;
+    // The first step closed its attempt. This one only names the counter that the login resets.
+    const attempt = { attempt_id: newId(), account: user_id, address: counter_address, began_at: lock.locked_at };
+    const amr = ['pwd', ...proven.amr];
+    return this.completion.complete({ user_id, attempt, renewal, amr, auth_time: lock.locked_at }, caller);
+  }
+}

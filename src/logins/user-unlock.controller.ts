@@ -1,0 +1,33 @@
+import { Controller, HttpCode, Param, ParseUUIDPipe, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { Actor } from '../access/actor';
+import { Allow } from '../access/allow.decorator';
+import { CurrentActor } from '../access/caller.decorator';
+import { Endpoint } from '../common/http/endpoint.decorator';
+import { UserUnlockService } from './user-unlock.service';
+
+/** The route that lifts lockouts. */
+@ApiTags('Users')
+@Controller('user')
+export class UserUnlockController {
+  constructor(private readonly locks: UserUnlockService) {}
+
+  /** Unlock a user */
+  @Post(':user_id/unlock')
+  @HttpCode(204)
+  @Allow('user:update')
+  @Endpoint({
+    description:
+      'Lifts the lockouts after wrong passwords and after wrong codes of second factors, for all addresses. ' +
+      'Has no effect on a user who is not locked.',
+    answer: { status: 204, description: 'The user is not locked' },
+    errors: ['user.not_found', 'access.protected_user'],
+    withoutBody: true,
+  })
+  unlockUser(
+    @CurrentActor() actor: Actor,
+    @Param('user_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) user_id: string,
+  ): Promise<void> {
+    return this.locks.unlock(actor, user_id);
+  }
+}

@@ -1,0 +1,22 @@
+import { LoginChallengesRepository } from '../../src/logins/login-challenges.repository';
+import { hashToken } from '../../src/common/random';
+import { named, sqlExamples, user_id } from '../support/sql-examples';
+
+const hash = named('hash', hashToken('example'));
+const challenge = named('challenge', {
+  challenge_hash: hashToken('example'),
+  user_id,
+  password_changed_at: null,
+  counter_address: '192.0.2.1',
+  renewal: null,
+  ip: '192.0.2.1',
+  user_agent: 'curl/8.5.0',
+  ttl_seconds: 300,
+});
+
+export const loginChallenges = sqlExamples(LoginChallengesRepository, {
+  insert: [[challenge, 5]],
+  find: [[hash, 5]],
+  countWrong: [[hash]],
+  delete: [[hash]],
+});
