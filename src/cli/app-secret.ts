@@ -17,8 +17,8 @@ export async function appSecret(args: string[]): Promise<void> {
 function describe(undecryptable: number, config: Config): string {
   if (undecryptable > 0)
     return (
-      `${undecryptable} secrets of authenticator apps cannot be decrypted with APP_SECRET or APP_SECRET_PREVIOUS. ` +
-      'Set APP_SECRET_PREVIOUS to the secret that encrypted them, or reset the second factors of these users.'
+      `Authenticator apps whose secret neither APP_SECRET nor APP_SECRET_PREVIOUS decrypts: ${undecryptable}. ` +
+      'Set APP_SECRET_PREVIOUS to the secret that encrypted them, or reset the second factors of their users.'
     );
   const encrypted = 'All stored secrets are encrypted with APP_SECRET.';
   if (config.APP_SECRET_PREVIOUS === undefined) return `${encrypted} APP_SECRET_PREVIOUS is not set.`;

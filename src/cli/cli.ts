@@ -18,7 +18,9 @@ const commands = new Map<string | undefined, (args: string[]) => Promise<void>>(
 ]);
 
 const usage = `Commands:
-  admin-recover [login]           print a one-time link with which an administrator sets a new password;
+  admin-recover [--reset-factors] [login]
+                                  print a one-time link with which an administrator sets a new password;
+                                  --reset-factors also removes the second factors;
                                   write a login that begins with - after --: admin-recover -- -ada
   breached-passwords build <download> [--output <file>] [--min-count <count>]
                                   build the file for BREACHED_PASSWORDS_FILE from a download in the range format;

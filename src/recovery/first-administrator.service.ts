@@ -3,6 +3,7 @@ import { Transactional } from '@nestjs-cls/transactional';
 import { systemActor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
 import { CONFIG, type Config } from '../config/config';
+import { FactorChangesService } from '../logins/factors/factor-changes.service';
 import { UserCreationService } from '../users/user-creation.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 import { UsersService } from '../users/users.service';
@@ -19,6 +20,7 @@ export class FirstAdministrator {
     private readonly users: UsersService,
     private readonly creation: UserCreationService,
     private readonly passwords: UserPasswordsService,
+    private readonly factors: FactorChangesService,
     private readonly links: ShownLinks,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -45,13 +47,15 @@ export class FirstAdministrator {
   /**
    * Returns a one-time link to set the password of an administrator, and clears `allowed_ips`.
    * The link expires like any other link.
+   * @param reset_factors also removes the second factors of the administrator
    * @throws user.not_found
    */
   @Transactional()
-  async recover(login: string): Promise<string> {
+  async recover(login: string, reset_factors = false): Promise<string> {
     const user = await this.passwords.findAdministrator(login);
     if (user === null || user.status === 'disabled') throw new AppError('user.not_found');
     await this.users.change(systemActor, user.user_id, { allowed_ips: [] }, null);
+    if (reset_factors) await this.factors.reset(systemActor, user.user_id);
     return this.links.mint(user.user_id);
   }
 }

@@ -4,6 +4,7 @@ import { CredentialsModule } from '../credentials/credentials.module';
 import { FactorsModule } from '../credentials/factors/factors.module';
 import { EventsModule } from '../events/events.module';
 import { JobsModule } from '../jobs/jobs.module';
+import { LoginsModule } from '../logins/logins.module';
 import { MailModule } from '../mail/mail.module';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { UserMailsModule } from '../user-mails/user-mails.module';
@@ -25,6 +26,7 @@ import { ShownLinks } from './shown-links';
     EventsModule,
     FactorsModule,
     JobsModule,
+    LoginsModule,
     MailModule,
     RateLimitsModule,
     UserMailsModule,
