@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import { createApp } from '../../../src/app.setup';
 import { loadConfig } from '../../../src/config/config';
+import { PasswordPolicy } from '../../../src/credentials/policy/password-policy';
 import { PasswordStrength } from '../../../src/credentials/policy/password-strength';
 import { FirstAdministrator } from '../../../src/recovery/first-administrator.service';
 import { mailedResetToken } from '../../support/links';
@@ -94,15 +96,18 @@ describe('guessable passwords', () => {
     const { token, name, email } = await service.loginAs();
     const secrets = Array.from({ length: 20 }, (_, index) => {
       const alphabet = [...(scripts[index % scripts.length] ?? '')];
-      return Array.from({ length: 256 }, (_unused, at) => alphabet[(at * at + index * at) % alphabet.length]).join('');
+      // Without a period, because repetitions are checked fast.
+      const random = [0, 1, 2, 3].flatMap((part) => [...createHash('sha512').update(`${index} ${part}`).digest()]);
+      return random.map((byte) => alphabet[byte % alphabet.length]).join('');
     });
-    // The name is taken, so the service checks the passwords and hashes none.
-    const checks = secrets.map((secret) => create({ name, email, password: secret }));
+    const policy = service.app.get(PasswordPolicy);
+    const context = { name, email, carrier_id: null };
+    const checks = secrets.map((secret) => policy.fault(secret, context, '/password'));
     let running = checks.length;
     for (const check of checks) void check.then(() => running--);
     let answered = 0;
     for (; running > 0; answered++) expect((await service.get('/user', { token })).status).toBe(200);
-    for (const check of checks) expect([400, 409, 429]).toContain((await check).status);
+    expect(await Promise.all(checks)).toEqual(checks.map(() => null));
     expect(answered).toBeGreaterThan(2 * checks.length);
   });
 });
