@@ -83,7 +83,36 @@ on conflict (account, address) do update set
   locked_until = null,
   pending = counter.pending - $5::text,
   known_until = coalesce(excluded.known_until, counter.known_until),
-  used_on = current_date;
+  used_on = current_date
+returning case
+  when counter.address is distinct from $6::text or counter.address = '' then false
+  when exists (
+    select from login_attempts known
+    where known.account = $7::text and known.address = $8::text and known.known_until > now()
+  ) then false
+  else exists (
+    select from user_logins
+    where user_logins.user_id = counter.account::uuid and user_logins.last_login_at is not null
+  )
+end as is_new;
+
+-- know(user_id, '192.0.2.1')
+insert into login_attempts as counter (account, address, known_until, used_on)
+values ($1::text, $2::text, now() + $3::integer * interval '1 day', current_date)
+on conflict (account, address) do update set
+  known_until = excluded.known_until,
+  used_on = current_date
+returning case
+  when counter.address is distinct from $4::text or counter.address = '' then false
+  when exists (
+    select from login_attempts known
+    where known.account = $5::text and known.address = $6::text and known.known_until > now()
+  ) then false
+  else exists (
+    select from user_logins
+    where user_logins.user_id = counter.account::uuid and user_logins.last_login_at is not null
+  )
+end as is_new;
 
 -- fail(attempt)
 update login_attempts counter

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { sql, type SqlFragment } from '../common/query/sql';
 import { CONFIG, type Config } from '../config/config';
 import { Database } from '../database/database';
+import { isKnownSql, isNewSql, seemsKnownSql } from './known-addresses.sql';
 
 /** A longer attempt belongs to a process that has crashed, and counts as a failure. */
 const leaseSeconds = 15;
@@ -116,10 +117,11 @@ export class LoginAttemptsRepository {
   /**
    * Resets the counter after the right password, and closes the attempt.
    * @param known_address address that gets its own counter for 30 days; null = none
+   * @returns whether that address is new, see `isNewSql`
    */
-  async pass({ attempt_id, account, address }: LoginAttempt, known_address: string | null): Promise<void> {
+  async pass({ attempt_id, account, address }: LoginAttempt, known_address: string | null): Promise<boolean> {
     const addresses = [...new Set([address, known_address ?? address])];
-    await this.database.runPrepared(sql`
+    const rows = await this.database.runPrepared<{ is_new: boolean }>(sql`
       insert into login_attempts as counter (account, address, known_until, used_on)
       select
         ${account}::text,
@@ -134,7 +136,24 @@ export class LoginAttemptsRepository {
         locked_until = null,
         pending = counter.pending - ${attempt_id}::text,
         known_until = coalesce(excluded.known_until, counter.known_until),
-        used_on = current_date`);
+        used_on = current_date
+      returning ${isNewSql(account, known_address)} as is_new`);
+    return rows.some(({ is_new }) => is_new);
+  }
+
+  /**
+   * Gives an address its own counter for 30 days, and resets no counter.
+   * @returns whether the address is new, see `isNewSql`
+   */
+  async know(user_id: string, address: string): Promise<boolean> {
+    const [row] = await this.database.runPrepared<{ is_new: boolean }>(sql`
+      insert into login_attempts as counter (account, address, known_until, used_on)
+      values (${user_id}::text, ${address}::text, now() + ${knownDays}::integer * interval '1 day', current_date)
+      on conflict (account, address) do update set
+        known_until = excluded.known_until,
+        used_on = current_date
+      returning ${isNewSql(user_id, address)} as is_new`);
+    return row?.is_new ?? false;
   }
 
   /** Counts a failure. Returns null if the attempt took too long and was counted already. */
@@ -214,34 +233,6 @@ export class LoginAttemptsRepository {
       returning 1`);
     return rows.length;
   }
-}
-
-/** Renders whether a user logged in from an address within the last 30 days. */
-function isKnownSql(user_id: string | null, address: string): SqlFragment {
-  return sql`exists (
-            select from login_attempts known
-            where known.account = ${user_id}::text and known.address = ${address}::text and known.known_until > now()
-          )`;
-}
-
-/**
- * Renders whether a login without a user has a separate counter at an address (L20).
- * Users have a separate counter at each address from which they logged in. Logins without a user
- * imitate this, so that the counters do not reveal which users exist.
- * At an address where no user is known, no login has a separate counter. At other addresses, one
- * bit of a hash decides. Only the service can compute the hash, because `account` is keyed.
- * The hash covers the id of a user who is known at the address, not the address itself. Otherwise a
- * user could detect logins without a user by comparing many addresses of their own.
- */
-function seemsKnownSql(account: string, address: string): SqlFragment {
-  return sql`coalesce((
-            select get_byte(sha256(convert_to(${account}::text || known.account, 'UTF8')), 0) % 2 = 1
-            from login_attempts known
-            where known.address = ${address}::text and known.address <> '' and length(known.account) = 36
-              and known.known_until > now()
-            order by known.account
-            limit 1
-          ), false)`;
 }
 
 /**

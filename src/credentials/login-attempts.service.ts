@@ -65,9 +65,19 @@ export class LoginAttemptsService implements OnModuleInit {
    * Closes an attempt with the right password, and resets the counter. Lock the user first if the
    * attempt is a login.
    * @param known_address address of a login, which gets its own counter for 30 days
+   * @returns whether the address is new: the user has logged in before, but not from this address
+   * within the last 30 days
    */
-  async pass(attempt: LoginAttempt, known_address: string | null = null): Promise<void> {
-    await this.attempts.pass(attempt, known_address);
+  pass(attempt: LoginAttempt, known_address: string | null = null): Promise<boolean> {
+    return this.attempts.pass(attempt, known_address);
+  }
+
+  /**
+   * Makes the address of a login without a password known for 30 days. Lock the user first.
+   * @returns whether the address is new, as `pass` does
+   */
+  know(user_id: string, address: string): Promise<boolean> {
+    return this.attempts.know(user_id, address);
   }
 
   /**

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../access/actor';
 import { hashToken, mintToken } from '../common/random';
 import { changesPassword, type PasswordRenewal } from '../credentials/credentials.service';
+import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
 import { type FactorMethod, FactorsService } from '../credentials/factors/factors.service';
 import { type LoginChallenge, LoginChallengesRepository } from './login-challenges.repository';
 
@@ -28,8 +29,8 @@ export interface IssuedChallenge {
 export interface FirstStep {
   user_id: string;
   password_changed_at: Date | null;
-  /** address of the counter that counted the attempt */
-  counter_address: string;
+  /** open attempt of the password */
+  attempt: LoginAttempt;
   renewal: PasswordRenewal;
 }
 
@@ -41,21 +42,26 @@ export interface FirstStep {
 export class LoginChallengesService {
   constructor(
     private readonly challenges: LoginChallengesRepository,
+    private readonly attempts: LoginAttemptsService,
     private readonly factors: FactorsService,
   ) {}
 
-  /** Issues a challenge for a user with a confirmed factor. Lock the user first. */
+  /**
+   * Issues a challenge for a user with a confirmed factor, and closes the attempt without resetting
+   * its counter. Lock the user first.
+   */
   async issue(
-    { user_id, password_changed_at, counter_address, renewal }: FirstStep,
+    { user_id, password_changed_at, attempt, renewal }: FirstStep,
     { ip, user_agent }: Caller,
   ): Promise<IssuedChallenge> {
+    await this.attempts.release(attempt);
     const challenge = mintToken();
     await this.challenges.insert(
       {
         challenge_hash: hashToken(challenge),
         user_id,
         password_changed_at,
-        counter_address,
+        counter_address: attempt.address,
         renewal: changesPassword(renewal) ? renewal : null,
         ip,
         user_agent,

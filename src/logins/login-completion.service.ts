@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, type Caller, systemActorFor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
-import { addressKey } from '../common/ip';
 import { newId } from '../common/random';
 import { CredentialsService, type PasswordRenewal } from '../credentials/credentials.service';
-import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
+import type { LoginAttempt } from '../credentials/login-attempts.service';
 import { eventBase, EventsService } from '../events/events.service';
 import { type Authentication, type OpenedSession, SessionsService } from '../sessions/sessions.service';
 import { toUserResponse, type UserResponse } from '../users/users.dto';
+import { LoginAddressesService } from './login-addresses.service';
 import { type IssuedChallenge, LoginChallengesService } from './login-challenges.service';
 import { type LoginLock, LoginsRepository } from './logins.repository';
 
@@ -42,7 +42,7 @@ export class LoginCompletionService {
   constructor(
     private readonly logins: LoginsRepository,
     private readonly credentials: CredentialsService,
-    private readonly attempts: LoginAttemptsService,
+    private readonly addresses: LoginAddressesService,
     private readonly sessions: SessionsService,
     private readonly events: EventsService,
     private readonly challenges: LoginChallengesService,
@@ -62,9 +62,7 @@ export class LoginCompletionService {
     if (rejection !== null) throw new AppError(rejection);
     if (second_factors.length === 0)
       return this.complete({ user_id, attempt, renewal, amr: ['pwd'], auth_time: attempt.began_at }, caller);
-    await this.attempts.release(attempt);
-    const firstStep = { user_id, password_changed_at, counter_address: attempt.address, renewal };
-    const issued = await this.challenges.issue(firstStep, caller);
+    const issued = await this.challenges.issue({ user_id, password_changed_at, attempt, renewal }, caller);
     await this.events.record(systemActorFor(caller), 'login.challenged', { type: 'login', id: user_id, carrier_id });
     return issued;
   }
@@ -89,7 +87,7 @@ export class LoginCompletionService {
   ): Promise<CompletedLogin> {
     const { ip } = caller;
     const service = systemActorFor(caller);
-    if (attempt !== null) await this.attempts.pass(attempt, ip === null ? null : addressKey(ip));
+    await this.addresses.note(user_id, attempt, caller);
     if (renewal !== null) await this.credentials.keep(user_id, renewal);
     if (renewal?.must_change === true)
       await this.logins.demandPasswordChange(user_id, eventBase(service, 'user.changed'));

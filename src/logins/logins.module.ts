@@ -21,6 +21,7 @@ import { UserFactorsRepository } from './factors/user-factors.repository';
 import { FactorProofsService } from './factor-proofs.service';
 import { LiveLoginsRepository } from './live-logins.repository';
 import { LiveLoginsService } from './live-logins.service';
+import { LoginAddressesService } from './login-addresses.service';
 import { LoginChallengesRepository } from './login-challenges.repository';
 import { LoginChallengesService } from './login-challenges.service';
 import { LoginCompletionService } from './login-completion.service';
@@ -47,7 +48,7 @@ import { UserUnlockService } from './user-unlock.service';
     ...[LiveLoginsService, LiveLoginsRepository],
     ...[FactorProofsService, SecondStepService, SessionProofsService],
     ...[LoginChallengesService, LoginChallengesRepository],
-    ...[LoginCompletionService, LoginsService, LoginsRepository],
+    ...[LoginAddressesService, LoginCompletionService, LoginsService, LoginsRepository],
     RememberedActorsService,
     UserUnlockService,
   ],

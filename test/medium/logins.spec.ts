@@ -62,6 +62,22 @@ describe('a login', () => {
     ]);
   });
 
+  it('takes two more statements from a new address, and none more for the first login', async () => {
+    const { name } = await service.createUser();
+    const first = await statementsOf(name, password, 200);
+    expect(first.map(tableOf)).toEqual([
+      ...['users', 'login_attempts', 'users', 'login_attempts', 'credentials'],
+      ...['users', 'sessions', 'sessions', 'events'],
+    ]);
+    await service.rows(`update login_attempts set known_until = now() where address <> ''`);
+    const statements = await statementsOf(name, password, 200);
+    expect(statements.map(tableOf)).toEqual([
+      ...['users', 'login_attempts', 'users', 'login_attempts', 'rate_limits'],
+      ...[expect.stringMatching(/./), 'users', 'sessions', 'sessions', 'events'],
+    ]);
+    expect(statements[5]).toContain('graphile_worker.add_jobs');
+  });
+
   it('stores how and when the user authenticated with the session', async () => {
     const { name } = await service.createUser();
     const { session_id } = await service.login(name);

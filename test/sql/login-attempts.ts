@@ -11,6 +11,7 @@ const attempt = named('attempt', {
 export const loginAttempts = sqlExamples(LoginAttemptsRepository, {
   begin: [[other_id, { account: user_id, user_id, address: '192.0.2.1' }]],
   pass: [[attempt, '192.0.2.1']],
+  know: [[user_id, '192.0.2.1']],
   fail: [[attempt]],
   release: [[attempt]],
   clear: [[[user_id]]],

@@ -1,0 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../access/actor';
+import { addressKey } from '../common/ip';
+import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
+import { SecurityMailsService } from '../user-mails/security-mails.service';
+
+/** Makes the addresses of logins known, and notifies users of new addresses. */
+@Injectable()
+export class LoginAddressesService {
+  constructor(
+    private readonly attempts: LoginAttemptsService,
+    private readonly mails: SecurityMailsService,
+  ) {}
+
+  /**
+   * Closes the attempt of a login and makes its address known for 30 days. Mails the user if the
+   * address is new, except at the first login. Call it before the login is noted on the user.
+   * @param attempt null for a login without a password, which resets no counter
+   */
+  async note(user_id: string, attempt: LoginAttempt | null, caller: Caller): Promise<void> {
+    const address = caller.ip === null ? null : addressKey(caller.ip);
+    const isNew = await this.know(user_id, attempt, address);
+    if (isNew) await this.mails.newAddressLogin(caller, user_id);
+  }
+
+  private async know(user_id: string, attempt: LoginAttempt | null, address: string | null): Promise<boolean> {
+    if (attempt !== null) return this.attempts.pass(attempt, address);
+    return address === null ? false : this.attempts.know(user_id, address);
+  }
+}
