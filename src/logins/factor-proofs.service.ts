@@ -5,6 +5,7 @@ import { addressKey } from '../common/ip';
 import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
 import { FactorsService } from '../credentials/factors/factors.service';
 import { type ChangesOf, EventsService } from '../events/events.service';
+import { SecurityMailsService } from '../user-mails/security-mails.service';
 import { LoginQueue } from './login-queue';
 
 /** What a user sends to prove a second factor. */
@@ -40,6 +41,7 @@ export class FactorProofsService {
     private readonly attempts: LoginAttemptsService,
     private readonly factors: FactorsService,
     private readonly events: EventsService,
+    private readonly mails: SecurityMailsService,
   ) {}
 
   /**
@@ -95,6 +97,7 @@ export class FactorProofsService {
     await this.attempts.clearCodesAt(user_id, address);
     const target = { type: 'user' as const, id: user_id, carrier_id };
     await this.events.record(actor, 'factor.recovery_code_used', target, { codes_left: { after: codes_left } });
+    await this.mails.recoveryCodeUsed(actor, user_id, codes_left);
     return { amr: codeMethods };
   }
 
