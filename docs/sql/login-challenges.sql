@@ -3,12 +3,13 @@
 
 -- insert(challenge, 5)
 with surplus as (
-  delete from login_challenges
+  update login_challenges
+  set expires_at = now()
   where user_id = $1::uuid
     and challenge_hash = any(array(
       select older.challenge_hash
       from login_challenges older
-      where older.user_id = $2::uuid
+      where older.user_id = $2::uuid and older.expires_at > now()
       order by older.created_at desc, older.challenge_hash
       offset $3::integer
     ))

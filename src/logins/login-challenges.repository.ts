@@ -32,19 +32,20 @@ export class LoginChallengesRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Inserts a challenge of a locked user, and deletes the oldest challenges of the user so that at
-   * most `max` are left.
+   * Inserts a challenge of a locked user, and ends the oldest challenges of the user, so that at
+   * most `max` are left. Does not delete them: `ExpiredChallengesService` reports them.
    */
   async insert(challenge: NewChallenge, max: number): Promise<void> {
     const { user_id, ttl_seconds, renewal } = challenge;
     await this.database.runPrepared(sql`
       with surplus as (
-        delete from login_challenges
+        update login_challenges
+        set expires_at = now()
         where user_id = ${user_id}::uuid
           and challenge_hash = any(array(
             select older.challenge_hash
             from login_challenges older
-            where older.user_id = ${user_id}::uuid
+            where older.user_id = ${user_id}::uuid and older.expires_at > now()
             order by older.created_at desc, older.challenge_hash
             offset ${max - 1}::integer
           ))

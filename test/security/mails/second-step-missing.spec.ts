@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { endMailLimits, queueEmpty } from '../../support/links';
 import { partsOf } from '../../support/mail-parts';
+import { Authenticator, firstStep } from '../../support/second-factors';
 import { TestService } from '../../support/service';
 
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0';
@@ -13,6 +14,9 @@ describe('a right password without a second step', () => {
   });
   afterAll(() => service.close());
   beforeEach(() => endMailLimits(service));
+
+  const rows = (text: string, values: unknown[]) => service.rows(text, values);
+  const post = (url: string, request: { body: object; ip?: string }) => service.post(url, request);
 
   /** Inserts the challenge of a login that began `age` ago. */
   const challenge = async (user_id: string, age: string, ip = address): Promise<void> => {
@@ -77,6 +81,21 @@ describe('a right password without a second step', () => {
     await expire();
     expect([await left(waiting.user_id), await left(restarted.user_id)]).toEqual([1, 0]);
     expect([...received(waiting.email), ...received(restarted.email)]).toEqual([]);
+  });
+
+  it('is mailed even if the attacker keeps asking for challenges, or uses one up with wrong codes (M3)', async () => {
+    const [user, guessed] = [await service.createUser(), await service.createUser()];
+    const app = await Authenticator.enrol(rows, user.user_id);
+    for (let i = 0; i < 6; i++) await firstStep(post, user.name, address);
+    await expire();
+    expect(await left(user.user_id)).toBe(5);
+    expect(received(user.email)).toHaveLength(1);
+    await Authenticator.enrol(rows, guessed.user_id);
+    const body = { challenge: await firstStep(post, guessed.name, address), code: app.wrongCode() };
+    for (let i = 0; i < 5; i++) expect((await post('/auth/second-factor', { body })).status).toBe(401);
+    await service.rows('update login_challenges set expires_at = now() where user_id = $1', [guessed.user_id]);
+    await expire();
+    expect(received(guessed.email)).toHaveLength(1);
   });
 
   it('expires more challenges than a batch holds, and mails each user once', async () => {
