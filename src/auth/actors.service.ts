@@ -19,6 +19,17 @@ export class ActorsService {
     return actorOf(login, sessionOf(login), caller);
   }
 
+  /**
+   * Returns the actor of a session with the time of the last authentication from the database:
+   * another instance may have renewed it a moment ago.
+   * @throws auth.token_invalid
+   */
+  async reread(actor: Actor): Promise<Actor> {
+    const login = actor.session_id === null ? null : await this.logins.read(actor.session_id, actor.user_id);
+    if (login === null) throw new AppError('auth.token_invalid');
+    return actorOf(login, sessionOf(login), actor);
+  }
+
   /** Returns the actor if it is in memory. Null does not mean that the token is invalid. */
   known({ sid, sub }: AccessTokenClaims, caller: () => Caller): Actor | null {
     const login = this.logins.cached(sid, sub);

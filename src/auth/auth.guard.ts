@@ -5,6 +5,7 @@ import type { FastifyRequest } from 'fastify';
 import { type Actor, isOneself } from '../access/actor';
 import { accessRule, type AccessRule, admitsKey } from '../access/allow.decorator';
 import { callerOf } from '../access/caller.decorator';
+import { isFresh } from '../access/fresh';
 import { holds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
 import { ApiKeysService } from '../api-keys/api-keys.service';
@@ -35,7 +36,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     if (rule === undefined) throw new AppError('access.denied');
     if (rule.login === null) return this.admitPublic(rule, request.ip);
     const known = this.known(request);
-    if (known !== null && rule.limit === undefined) return admit(rule, request, known);
+    if (known !== null && rule.limit === undefined && isCurrent(rule, known)) return admit(rule, request, known);
     return this.admitUser(rule, request, known, context);
   }
 
@@ -64,7 +65,8 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     known: Actor | null,
     context: ExecutionContext,
   ): Promise<boolean> {
-    admit(rule, request, known ?? (await this.authenticate(rule, context, request)));
+    const actor = known ?? (await this.authenticate(rule, context, request));
+    admit(rule, request, isCurrent(rule, actor) ? actor : await this.actors.reread(actor));
     if (rule.limit === 'login') await this.limits.countLogin(request.ip);
     return true;
   }
@@ -93,6 +95,11 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     if (actor === null) throw new AppError('auth.token_invalid');
     return actor;
   }
+}
+
+/** Returns whether the actor is as the database has it, as far as the route needs it. */
+function isCurrent(rule: AccessRule, actor: Actor): boolean {
+  return rule.fresh === undefined || isFresh(actor);
 }
 
 function admit(rule: AccessRule, request: FastifyRequest, actor: Actor): boolean {
