@@ -21,7 +21,7 @@ set
   auth_time = now(),
   amr = amr || array(select method from unnest($1::text[]) method where method <> all(amr))
 where session_id = $2::uuid and (sessions.ended_at is null and sessions.expires_at > now())
-returning 1;
+returning amr, auth_time;
 
 -- find(other_id, { scope: limited, others: true })
 select

@@ -89,8 +89,8 @@ export class UsersBulkController {
   @Idempotent()
   @Allow('user:update', {
     fresh:
-      '`dry_run` is false and the body contains `roles`, `roles_add`, `roles_remove`, `carrier_scope` or ' +
-      '`allowed_ips`',
+      '`dry_run` is false and the body contains `roles`, `roles_add`, `roles_remove`, `carrier_scope`, ' +
+      '`allowed_ips` or `second_factor_required_from`',
   })
   @Endpoint({
     description,

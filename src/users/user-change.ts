@@ -97,6 +97,7 @@ const accessFields: (keyof UserChange)[] = [
   'carrier_scope',
   'allowed_ips',
   'email',
+  'second_factor_required_from',
 ];
 
 /**

@@ -128,7 +128,7 @@ export class UsersController {
   @Patch(':user_id')
   @Allow('user:update', {
     orSelf: 'user_id',
-    fresh: 'the body contains `roles`, `carrier_scope`, `allowed_ips` or `email`',
+    fresh: 'the body contains `roles`, `carrier_scope`, `allowed_ips`, `email` or `second_factor_required_from`',
   })
   @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @ApiHeader(ifMatch)

@@ -48,7 +48,12 @@ const operations = Object.entries(document.paths).flatMap(([path, { head: _, ...
 /** A query, and a body with its media type. */
 type Variant = [query: string, request: Pick<TestRequest, 'body' | 'headers'>];
 const one = `user_id=${randomUUID()}`;
-const assignments = [{ roles: ['operator'] }, { carrier_scope: ['c1'] }, { allowed_ips: ['192.0.2.0/24'] }];
+const assignments = [
+  { roles: ['operator'] },
+  { carrier_scope: ['c1'] },
+  { allowed_ips: ['192.0.2.0/24'] },
+  { second_factor_required_from: null },
+];
 const additions = [{ roles_add: ['operator'] }, { roles_remove: ['operator'] }];
 
 /** Requests that need a fresh authentication, and other requests of the same operations. */
