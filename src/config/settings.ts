@@ -5,6 +5,7 @@ import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
 import { poolMinPerWorker } from '../common/instance';
 import { isAddressOrCidr } from '../common/ip';
 import { postgresUrl } from './postgres-url';
+import { secret } from './secret-text';
 import { smtpUrl } from './smtp-url';
 import { visibleText } from '../common/text-forms';
 import { isPasskeyOrigin, isRpId } from './webauthn';
@@ -34,23 +35,6 @@ const list = (test: (item: string) => boolean, wants: string) =>
         .filter((item) => item !== ''),
     )
     .refine((items) => items.every(test), wants);
-// Matches secrets that are long enough but publicly known: placeholders of examples and templates.
-const placeholder = new RegExp(
-  '256.?bit|change.?(me|this|it)|replace.?(me|this)|your.{0,20}(secret|key)|' +
-    '(super|my|top|very).?secret|example|placeholder|default|passw(or)?d',
-  'i',
-);
-const repetition = /^(.{1,16})\1+.{0,15}$/;
-/** Accepts a secret of at least 32 bytes that is not publicly known. */
-const secret = () =>
-  z
-    .string()
-    .refine((text) => Buffer.byteLength(text) >= 32, 'must have at least 32 bytes')
-    .refine(
-      (text) => new Set(text).size >= 10 && !placeholder.test(text) && !repetition.test(text),
-      'is too simple: generate one with `openssl rand -base64 32`',
-    )
-    .optional();
 /**
  * Returns whether a text is one sender, with or without a display name. Allows the domain
  * `localhost` for mail catchers, although `isEmailAddress` rejects it.
