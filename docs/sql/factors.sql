@@ -2,7 +2,7 @@
 -- Written by `npm run generate` from the examples in test/sql/factors.ts.
 
 -- list(user_id)
-select factor_id, user_id, kind, name, created_at, last_used_at, (confirmed_at is not null) as confirmed
+select factor_id, user_id, kind, name, created_at, last_used_at, aaguid, (confirmed_at is not null) as confirmed
 from second_factors
 where user_id = $1::uuid and not (confirmed_at is null and created_at <= now() - interval '10 minutes')
 order by created_at, factor_id;
@@ -57,7 +57,7 @@ from accepted
 where user_id = owner_id
   and factor_id = $3::uuid
   and (confirmed_at is not null) = $4::boolean
-returning factor_id, user_id, kind, name, created_at, last_used_at, (confirmed_at is not null) as confirmed;
+returning factor_id, user_id, kind, name, created_at, last_used_at, aaguid, (confirmed_at is not null) as confirmed;
 
 -- noteWrongCode(other_id)
 with counted as (
@@ -80,17 +80,17 @@ update second_factors
 set name = $3
 from before
 where factor_id = renamed_id
-returning factor_id, user_id, kind, name, created_at, last_used_at, (confirmed_at is not null) as confirmed, previous_name;
+returning factor_id, user_id, kind, name, created_at, last_used_at, aaguid, (confirmed_at is not null) as confirmed, previous_name;
 
 -- delete(user_id, other_id)
 delete from second_factors
 where user_id = $1::uuid and factor_id = $2::uuid and not (confirmed_at is null and created_at <= now() - interval '10 minutes')
-returning factor_id, user_id, kind, name, created_at, last_used_at, (confirmed_at is not null) as confirmed;
+returning factor_id, user_id, kind, name, created_at, last_used_at, aaguid, (confirmed_at is not null) as confirmed;
 
 -- deleteAll([ user_id ])
 delete from second_factors
 where user_id = any($1::uuid[])
-returning factor_id, user_id, kind, name, created_at, last_used_at, (confirmed_at is not null) as confirmed;
+returning factor_id, user_id, kind, name, created_at, last_used_at, aaguid, (confirmed_at is not null) as confirmed;
 
 -- insertCodes(user_id, [ hash ])
 insert into recovery_codes (user_id, code_hash)

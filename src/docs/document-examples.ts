@@ -10,6 +10,13 @@ const ids = {
 };
 const page = 'eyJzIjoiY3JlYXRlZF9hdCJ9.mZ4kTq1v';
 const token = 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl';
+const passkey = {
+  id: 'cGFzc2tleQ',
+  rawId: 'cGFzc2tleQ',
+  type: 'public-key',
+  response: { clientDataJSON: 'e30', authenticatorData: 'AA', signature: 'AA', userHandle: 'AA' },
+  clientExtensionResults: {},
+};
 const linkToken = 'Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M';
 
 /**
@@ -49,6 +56,17 @@ const examples: Record<string, unknown> = {
   secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
   otpauth_uri: 'otpauth://totp/carrier-identity:ada?issuer=carrier-identity&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
   qr_svg: '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 45 45" shape-rendering="crispEdges"></svg>',
+  'AddPasskeyRequest.name': 'Laptop',
+  provider: 'Google Password Manager',
+  challenge: linkToken,
+  options: {
+    challenge: 'ZXhhbXBsZQ',
+    rpId: 'example.net',
+    timeout: 300_000,
+    allowCredentials: [],
+    userVerification: 'required',
+  },
+  passkey,
   recovery_codes: ['MFRG-GZDF-MZTW-Q2LK-NNWG-23TP'],
   recovery_codes_left: 10,
   challenge: linkToken,
@@ -216,6 +234,8 @@ export const bodyExamples: Record<string, unknown> = {
   AddTotpRequest: { name: 'Phone' },
   ConfirmTotpRequest: { factor_id: '0192f0c6-1d2e-7f3a-8b4c-5d6e7f8a9b0c', code: '492039' },
   RenameFactorRequest: { name: 'Phone' },
+  CreatePasskeyOptionsRequest: {},
+  AddPasskeyRequest: { name: 'Laptop', challenge: linkToken, passkey },
   ResetEmailRequest: { email: 'ada@example.com' },
   ResetRequest: { password: 'a quiet river under seven bridges' },
 };

@@ -16,6 +16,8 @@ import { FactorChangesService } from './factors/factor-changes.service';
 import { FactorEnrollmentService } from './factors/factor-enrollment.service';
 import { FactorOwnersService } from './factors/factor-owners.service';
 import { FactorsController } from './factors/factors.controller';
+import { PasskeyEnrollmentService } from './factors/passkey-enrollment.service';
+import { PasskeysController } from './factors/passkeys.controller';
 import { UserFactorsController } from './factors/user-factors.controller';
 import { UserFactorsRepository } from './factors/user-factors.repository';
 import { FactorProofsService } from './factor-proofs.service';
@@ -39,7 +41,13 @@ import { UserUnlockService } from './user-unlock.service';
     ...[ApiKeysModule, CredentialsModule, EventsModule, FactorsModule, JobsModule, SessionsModule],
     ...[UserMailsModule, UsersModule],
   ],
-  controllers: [CurrentUserController, FactorsController, UserFactorsController, UserUnlockController],
+  controllers: [
+    CurrentUserController,
+    FactorsController,
+    PasskeysController,
+    UserFactorsController,
+    UserUnlockController,
+  ],
   providers: [
     ActivityNotes,
     CurrentUserService,
@@ -49,6 +57,7 @@ import { UserUnlockService } from './user-unlock.service';
     ...[FactorProofsService, SecondStepService, SessionProofsService],
     ...[LoginChallengesService, LoginChallengesRepository],
     ...[LoginAddressesService, LoginCompletionService, LoginsService, LoginsRepository],
+    PasskeyEnrollmentService,
     RememberedActorsService,
     UserUnlockService,
   ],

@@ -32,6 +32,7 @@ import { mails } from '../sql/mails';
 import { operationBatches } from '../sql/operation-batches';
 import { operationRetention } from '../sql/operation-retention';
 import { operations } from '../sql/operations';
+import { passkeys } from '../sql/passkeys';
 import { rateLimits } from '../sql/rate-limits';
 import { roles } from '../sql/roles';
 import { sessionEnds } from '../sql/session-ends';
@@ -66,6 +67,7 @@ const all = [
   operationBatches,
   operationRetention,
   operations,
+  passkeys,
   rateLimits,
   roles,
   sessionEnds,

@@ -41,6 +41,14 @@ export function factorRows(service: () => TestService): Record<string, MatrixRow
         service().post('/auth/factor/totp/confirm', { token, body: { factor_id: randomUUID(), code: '123456' } }),
       '404 factor.not_found',
     ),
+    'POST /auth/factor/passkey/options': own(
+      ({ login }) => service().post('/auth/factor/passkey/options', login),
+      '200',
+    ),
+    'POST /auth/factor/passkey': own(({ login: { token } }) => {
+      const body = { name: 'matrix', challenge: 'x', passkey: {} };
+      return service().post('/auth/factor/passkey', { token, body });
+    }, '400 request.invalid'),
     'POST /auth/factor/recovery-codes': own(
       ({ login }) => service().post('/auth/factor/recovery-codes', login),
       '404 factor.not_found',

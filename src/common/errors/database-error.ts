@@ -8,6 +8,7 @@ const constraintCodes: Record<string, ErrorCode> = {
   roles_pkey: 'role.name_taken',
   roles_name_key: 'role.name_taken',
   operations_confirm_id_key: 'bulk.set_changed',
+  second_factors_credential_id_key: 'factor.already_enrolled',
 };
 
 /**

@@ -57,4 +57,9 @@ export const factorErrorCodes = {
     title: 'Too many factors',
     meaning: 'The user has the maximum number of second factors of this kind. Remove one first.',
   },
+  'factor.already_enrolled': {
+    status: 409,
+    title: 'Passkey already enrolled',
+    meaning: 'This passkey is already a second factor. Create another passkey.',
+  },
 } as const;

@@ -6,14 +6,16 @@ import { FactorUpkeepRepository } from './factor-upkeep.repository';
 import { FactorUpkeepService } from './factor-upkeep.service';
 import { FactorsRepository } from './factors.repository';
 import { FactorsService } from './factors.service';
+import { PasskeysRepository } from './passkeys.repository';
+import { PasskeysService } from './passkeys.service';
 
 /** Second factors and recovery codes. */
 @Module({
   imports: [JobsModule],
   providers: [
     ...[EnrollmentCodesService, EnrollmentCodesRepository, FactorsService, FactorsRepository],
-    ...[FactorUpkeepService, FactorUpkeepRepository],
+    ...[FactorUpkeepService, FactorUpkeepRepository, PasskeysService, PasskeysRepository],
   ],
-  exports: [EnrollmentCodesService, FactorsService],
+  exports: [EnrollmentCodesService, FactorsService, PasskeysService],
 })
 export class FactorsModule {}

@@ -8,7 +8,7 @@ import { totpStepSeconds } from './totp';
 /** A second factor without its secret. */
 export interface FactorRecord extends Pick<
   SecondFactorEntity,
-  'factor_id' | 'user_id' | 'kind' | 'name' | 'created_at' | 'last_used_at'
+  'factor_id' | 'user_id' | 'kind' | 'name' | 'created_at' | 'last_used_at' | 'aaguid'
 > {
   /** false until the first right code */
   confirmed: boolean;
@@ -36,7 +36,7 @@ const currentStep = rawSql(`floor(extract(epoch from clock_timestamp()) / ${totp
 /** Renders whether a factor was not confirmed in time. */
 export const expiredFactor = rawSql(`(confirmed_at is null and created_at <= now() - interval '10 minutes')`);
 const columns = rawSql(
-  'factor_id, user_id, kind, name, created_at, last_used_at, (confirmed_at is not null) as confirmed',
+  'factor_id, user_id, kind, name, created_at, last_used_at, aaguid, (confirmed_at is not null) as confirmed',
 );
 
 /** The SQL of second factors and recovery codes. */

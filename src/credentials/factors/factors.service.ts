@@ -9,6 +9,7 @@ import { hashRecoveryCode, mintRecoveryCodes } from './recovery-codes';
 import { describeTotp, matchingStep, totpSecretBytes } from './totp';
 
 export type { FactorRecord } from './factors.repository';
+export { providerOf } from './passkey-providers';
 
 /** What can complete a login after the password. */
 export type FactorMethod = FactorKind | 'recovery_code';

@@ -1,7 +1,7 @@
 import type { FactorKind } from '../../access/actor';
 import { TextField } from '../../common/http/fields';
 import { uuidForm } from '../../common/text-forms';
-import type { FactorRecord } from '../../credentials/factors/factors.service';
+import { type FactorRecord, providerOf } from '../../credentials/factors/factors.service';
 
 const nameField = { min: 1, max: 64, example: 'Phone' };
 
@@ -38,6 +38,8 @@ export class FactorResponse {
   kind!: FactorKind;
   /** name that the user gave the factor */
   name!: string;
+  /** product that keeps a passkey, such as `Google Password Manager`; absent if it is not known */
+  provider?: string;
   /** time of creation */
   created_at!: Date;
   /** last time that the factor was used; null = never */
@@ -89,6 +91,9 @@ export function toFactorResponse({
   created_at,
   last_used_at,
   confirmed,
+  aaguid,
 }: FactorRecord): FactorResponse {
-  return { factor_id, kind, name, created_at, last_used_at, confirmed };
+  const provider = providerOf(aaguid);
+  const known = provider === null ? {} : { provider };
+  return { factor_id, kind, name, ...known, created_at, last_used_at, confirmed };
 }

@@ -1,0 +1,52 @@
+import { JsonObjectField, TextField } from '../../common/http/fields';
+import type { JsonObject } from '../../credentials/factors/passkeys.service';
+import { FactorResponse } from './factors.dto';
+
+/** Bounds the JSON of a browser. The members that matter have their own limits. */
+const passkeyLimits = { maxBytes: 49_152, maxDepth: 10 };
+/** Any text, because a malformed challenge is an invalid one. */
+const challengeLimits = { min: 1, max: 1_024, raw: true };
+
+/** Declares the result of a browser as a field. */
+export const PasskeyField = (options: { optional?: boolean } = {}): PropertyDecorator =>
+  JsonObjectField({ ...options, ...passkeyLimits });
+
+/** Declares the challenge of options as a field. */
+export const PasskeyChallengeField = (options: { optional?: boolean } = {}): PropertyDecorator =>
+  TextField({ ...options, ...challengeLimits });
+
+/** A request for the options of a new passkey. */
+export class CreatePasskeyOptionsRequest {
+  /**
+   * code from the mail that users get who must enrol their first factor; see
+   * `auth.mail_code_required`
+   */
+  @TextField({ optional: true, min: 1, max: 64, example: '01234567' }) mail_code?: string;
+}
+
+/** A new passkey. */
+export class AddPasskeyRequest {
+  /** name of the factor, 1–64 characters */
+  @TextField({ min: 1, max: 64, example: 'Laptop' }) name!: string;
+  /** `challenge` of the options */
+  @PasskeyChallengeField() challenge!: string;
+  /** result of `navigator.credentials.create()`, as its `toJSON()` returns it */
+  @PasskeyField() passkey!: JsonObject;
+}
+
+/** WebAuthn options, valid for 5 minutes. */
+export class PasskeyOptionsResponse {
+  /**
+   * options for `PublicKeyCredential.parseCreationOptionsFromJSON()` or
+   * `parseRequestOptionsFromJSON()` of the browser (WebAuthn Level 3)
+   */
+  options!: JsonObject;
+  /** send it back together with the passkey */
+  challenge!: string;
+}
+
+/** An enrolled passkey. */
+export class AddedPasskeyResponse extends FactorResponse {
+  /** ten single-use codes, with the first factor of a user; no other response contains them */
+  recovery_codes?: string[];
+}
