@@ -58,7 +58,6 @@ const examples: Record<string, unknown> = {
   qr_svg: '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 45 45" shape-rendering="crispEdges"></svg>',
   'AddPasskeyRequest.name': 'Laptop',
   provider: 'Google Password Manager',
-  challenge: linkToken,
   options: {
     challenge: 'ZXhhbXBsZQ',
     rpId: 'example.net',
