@@ -100,7 +100,8 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
       exposedHeaders,
       maxAge: 600,
     });
-  app.setGlobalPrefix(config.BASE_PATH);
+  // Browsers read the origins of passkeys from the root of the host only.
+  app.setGlobalPrefix(config.BASE_PATH, { exclude: ['.well-known/webauthn'] });
   setupDocs(app, config.BASE_PATH);
   if (config.METRICS_TOKEN !== undefined)
     serveMetrics(fastify, `${config.BASE_PATH}/metrics`, config.METRICS_TOKEN, app.get(MetricsService));

@@ -17,6 +17,7 @@ import { AuthService } from './auth.service';
 import { CheckTokenService } from './check-token.service';
 import { IntrospectionController } from './introspection.controller';
 import { IntrospectionService } from './introspection.service';
+import { PasskeyLoginsController } from './passkey-logins.controller';
 import { JwtStrategy } from './jwt.strategy';
 import { LoginResponses } from './login-responses';
 import { ReauthenticationController } from './reauthentication.controller';
@@ -41,7 +42,13 @@ import { VerifiedTokens } from './verified-tokens';
     UserMailsModule,
     UsersModule,
   ],
-  controllers: [AuthController, IntrospectionController, ReauthenticationController, SecondFactorController],
+  controllers: [
+    AuthController,
+    IntrospectionController,
+    ReauthenticationController,
+    SecondFactorController,
+    PasskeyLoginsController,
+  ],
   providers: [
     AccessTokens,
     ActorsService,

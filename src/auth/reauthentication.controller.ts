@@ -4,6 +4,8 @@ import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
+import { PasskeyOptionsService } from '../logins/factors/passkey-options.service';
+import { PasskeyOptionsResponse } from '../logins/factors/passkeys.dto';
 import { ReauthenticationService } from './reauthentication.service';
 import { ReauthenticateRequest, ReauthenticateResponse } from './second-factor.dto';
 
@@ -11,7 +13,10 @@ import { ReauthenticateRequest, ReauthenticateResponse } from './second-factor.d
 @ApiTags('Authentication')
 @Controller('auth/reauthenticate')
 export class ReauthenticationController {
-  constructor(private readonly reauthentication: ReauthenticationService) {}
+  constructor(
+    private readonly reauthentication: ReauthenticationService,
+    private readonly options: PasskeyOptionsService,
+  ) {}
 
   /** Authenticate again in the current session */
   @Post()
@@ -20,12 +25,14 @@ export class ReauthenticationController {
   @Endpoint({
     description:
       'Renews `auth_time` of the session. The new time is valid with the next request, on every instance and for ' +
-      'older access tokens, too. Users with a second factor send a code or a recovery code; other users send the ' +
-      'password. Failures count like those of logins.',
+      'older access tokens, too. Users with a second factor send a code, a recovery code or a passkey; other users ' +
+      'send the password. Failures count like those of logins.',
     answer: { status: 200, type: ReauthenticateResponse, description: 'A new access token of the session' },
     errors: [
       'auth.wrong_current_password',
       'auth.invalid_second_factor',
+      'auth.passkey_unknown',
+      'auth.challenge_invalid',
       'auth.too_many_attempts',
       'service.overloaded',
     ],
@@ -35,5 +42,19 @@ export class ReauthenticationController {
     @Body() request: ReauthenticateRequest,
   ): Promise<ReauthenticateResponse> {
     return this.reauthentication.reauthenticate(actor, request);
+  }
+
+  /** Get the options to authenticate again with a passkey */
+  @Post('options')
+  @HttpCode(200)
+  @Allow()
+  @Endpoint({
+    description: 'Returns options for `navigator.credentials.get()`, with the passkeys of the user.',
+    answer: { status: 200, type: PasskeyOptionsResponse, description: 'The options and their challenge' },
+    errors: ['request.not_found'],
+    withoutBody: true,
+  })
+  createReauthenticationOptions(@CurrentActor() actor: Actor): Promise<PasskeyOptionsResponse> {
+    return this.options.forReauthentication(actor);
   }
 }

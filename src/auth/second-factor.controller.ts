@@ -6,14 +6,19 @@ import { Public } from '../access/allow.decorator';
 import { CurrentCaller } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { LoginResponse } from './auth.dto';
-import { SecondFactorRequest } from './second-factor.dto';
+import { PasskeyOptionsService } from '../logins/factors/passkey-options.service';
+import { PasskeyOptionsResponse } from '../logins/factors/passkeys.dto';
+import { CreateSecondFactorOptionsRequest, SecondFactorRequest } from './second-factor.dto';
 import { SecondFactorService } from './second-factor.service';
 
 /** The second step of a login. */
 @ApiTags('Authentication')
 @Controller('auth/second-factor')
 export class SecondFactorController {
-  constructor(private readonly secondFactors: SecondFactorService) {}
+  constructor(
+    private readonly secondFactors: SecondFactorService,
+    private readonly options: PasskeyOptionsService,
+  ) {}
 
   /** Complete a login with a second factor */
   @Post()
@@ -24,12 +29,33 @@ export class SecondFactorController {
     description:
       'Send the `challenge` of the login with exactly one second factor. A challenge works once and accepts 5 wrong ' +
       'codes. A code works once. After several wrong codes, codes are locked for a while and return 429, also with ' +
-      'other challenges; recovery codes still work. A wrong code and a code that was used before get the same ' +
-      'response.',
+      'other challenges; recovery codes and passkeys still work. A wrong code and a code that was used before get ' +
+      'the same response.',
     answer: { status: 200, type: LoginResponse, description: 'A new session with its tokens' },
-    errors: ['auth.challenge_invalid', 'auth.invalid_second_factor', 'auth.too_many_attempts', 'service.overloaded'],
+    errors: [
+      'auth.challenge_invalid',
+      'auth.invalid_second_factor',
+      'auth.passkey_unknown',
+      'auth.too_many_attempts',
+      'service.overloaded',
+    ],
   })
   completeLogin(@Body() request: SecondFactorRequest, @CurrentCaller() caller: Caller): Promise<LoginResponse> {
     return this.secondFactors.complete(request, caller);
+  }
+
+  /** Get the options to complete a login with a passkey */
+  @Post('passkey-options')
+  @HttpCode(200)
+  @Public()
+  @Endpoint({
+    description:
+      'Returns options for `navigator.credentials.get()`, with the passkeys of the user who logs in. Send the result ' +
+      'to `POST /auth/second-factor`, together with the same `challenge`.',
+    answer: { status: 200, type: PasskeyOptionsResponse, description: 'The options and the challenge of the login' },
+    errors: ['auth.challenge_invalid', 'request.not_found'],
+  })
+  createSecondFactorOptions(@Body() { challenge }: CreateSecondFactorOptionsRequest): Promise<PasskeyOptionsResponse> {
+    return this.options.forSecondFactor(challenge);
   }
 }

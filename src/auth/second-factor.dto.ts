@@ -1,4 +1,6 @@
 import { TextField } from '../common/http/fields';
+import type { JsonObject } from '../credentials/factors/passkeys.service';
+import { PasskeyChallengeField, PasskeyField } from '../logins/factors/passkeys.dto';
 import { passwordField } from './auth.dto';
 
 const codeField = { optional: true, max: 6, pattern: /^[0-9]{6}$/, form: 'must be six digits', example: '492039' };
@@ -13,9 +15,17 @@ export class SecondFactorRequest {
   @TextField(codeField) code?: string;
   /** unused recovery code; case and separators do not matter */
   @TextField(recoveryCodeField) recovery_code?: string;
+  /** result of `navigator.credentials.get()`, as its `toJSON()` returns it */
+  @PasskeyField({ optional: true }) passkey?: JsonObject;
 }
 
-/** A proof that the user is present. Exactly one field. */
+/** The challenge of a login whose user wants to send a passkey. */
+export class CreateSecondFactorOptionsRequest {
+  /** `challenge` of the response to the login */
+  @TextField({ min: 1, max: 1_024, raw: true }) challenge!: string;
+}
+
+/** A proof that the user is present. Exactly one field, or a passkey with its challenge. */
 export class ReauthenticateRequest {
   /** password; only for users without a second factor */
   @TextField({ ...passwordField, optional: true }) password?: string;
@@ -23,6 +33,10 @@ export class ReauthenticateRequest {
   @TextField(codeField) code?: string;
   /** unused recovery code; case and separators do not matter */
   @TextField(recoveryCodeField) recovery_code?: string;
+  /** `challenge` of the options; required with `passkey` */
+  @PasskeyChallengeField({ optional: true }) challenge?: string;
+  /** result of `navigator.credentials.get()`, as its `toJSON()` returns it */
+  @PasskeyField({ optional: true }) passkey?: JsonObject;
 }
 
 /** A new access token of the same session. */

@@ -1,5 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../access/actor';
+import { readAssertion } from '../credentials/factors/passkeys.service';
+import type { FactorProof } from '../logins/factor-proofs.service';
 import { SecondStepService } from '../logins/second-step.service';
 import type { LoginResponse } from './auth.dto';
 import { LoginResponses } from './login-responses';
@@ -17,10 +19,15 @@ export class SecondFactorService {
   /**
    * Completes a login.
    * @throws request.invalid unless the request has exactly one second factor
-   * @throws auth.challenge_invalid, auth.invalid_second_factor
+   * @throws auth.challenge_invalid, auth.invalid_second_factor, auth.passkey_unknown
    * @throws auth.too_many_attempts, service.overloaded
    */
   async complete({ challenge, ...proofs }: SecondFactorRequest, caller: Caller): Promise<LoginResponse> {
-    return this.responses.of(await this.secondStep.complete(challenge, onlyProofOf(proofs), caller));
+    const sent = onlyProofOf(proofs);
+    const proof: FactorProof =
+      'passkey' in sent
+        ? { passkey: { assertion: readAssertion(sent.passkey), purpose: 'second_factor', context: challenge } }
+        : sent;
+    return this.responses.of(await this.secondStep.complete(challenge, proof, caller));
   }
 }

@@ -17,7 +17,11 @@ const betweenFields: Record<string, object> = {
   ChangeFoundUsersRequest: { minProperties: 1, dependentSchemas: excludes('roles', 'roles_add', 'roles_remove') },
   // The challenge and one proof, or one proof.
   SecondFactorRequest: { minProperties: 2, maxProperties: 2 },
-  ReauthenticateRequest: { minProperties: 1, maxProperties: 1 },
+  ReauthenticateRequest: {
+    minProperties: 1,
+    maxProperties: 2,
+    dependentRequired: { passkey: ['challenge'], challenge: ['passkey'] },
+  },
   CreateUserRequest: {
     if: { properties: { user_type: { const: 'carrier' } } },
     then: { required: ['carrier_id'], properties: { carrier_id: { type: 'string' }, carrier_scope: { type: 'null' } } },

@@ -135,6 +135,12 @@ export const eventCatalogue = {
     personal: [],
     impersonal: ['kinds'],
   },
+  'factor.counter_went_back': {
+    target: 'user',
+    meaning: 'A passkey was rejected because its signature counter went back: it may have been cloned.',
+    personal: [],
+    impersonal: ['factor_id', 'counter'],
+  },
   'factor.recovery_codes_renewed': {
     target: 'user',
     meaning: 'A user replaced their recovery codes.',

@@ -6,10 +6,11 @@ import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-at
 import { FactorsService } from '../credentials/factors/factors.service';
 import { type ChangesOf, EventsService } from '../events/events.service';
 import { SecurityMailsService } from '../user-mails/security-mails.service';
+import { type PasskeyProof, PasskeyProofsService } from './factors/passkey-proofs.service';
 import { LoginQueue } from './login-queue';
 
 /** What a user sends to prove a second factor. */
-export type FactorProof = { code: string } | { recovery_code: string };
+export type FactorProof = { code: string } | { recovery_code: string } | { passkey: PasskeyProof };
 
 /** The locked user who sends a proof. */
 export interface ProvingUser {
@@ -18,7 +19,10 @@ export interface ProvingUser {
 }
 
 /** Result of a proof: authentication methods (RFC 8176) of the factor, or why it was rejected. */
-export type ProofResult = { amr: string[] } | { rejection: 'auth.invalid_second_factor' };
+export type ProofResult = { amr: string[] } | { rejection: ProofRejection };
+
+/** Why a proof was rejected. */
+export type ProofRejection = 'auth.invalid_second_factor' | 'auth.passkey_unknown' | 'auth.challenge_invalid';
 
 /** Authentication methods of a code and of a recovery code. */
 const codeMethods = ['otp', 'mfa'];
@@ -42,6 +46,7 @@ export class FactorProofsService {
     private readonly factors: FactorsService,
     private readonly events: EventsService,
     private readonly mails: SecurityMailsService,
+    private readonly passkeys: PasskeyProofsService,
   ) {}
 
   /**
@@ -60,6 +65,7 @@ export class FactorProofsService {
    */
   async verify(actor: Actor, user: ProvingUser, proof: FactorProof): Promise<ProofResult> {
     const address = actor.ip === null ? '' : addressKey(actor.ip);
+    if ('passkey' in proof) return this.verifyPasskey(actor, user, proof.passkey, address);
     return 'code' in proof
       ? this.verifyCode(actor, user, proof.code, address)
       : this.verifyRecoveryCode(actor, user, proof.recovery_code, address);
@@ -99,6 +105,18 @@ export class FactorProofsService {
     await this.events.record(actor, 'factor.recovery_code_used', target, { codes_left: { after: codes_left } });
     await this.mails.recoveryCodeUsed(actor, user_id, codes_left);
     return { amr: codeMethods };
+  }
+
+  private async verifyPasskey(
+    actor: Actor,
+    user: ProvingUser,
+    proof: PasskeyProof,
+    address: string,
+  ): Promise<ProofResult> {
+    const result = await this.passkeys.verify(actor, user, proof);
+    if ('rejection' in result) await this.recordFailure(actor, user, { reason: { after: result.rejection } });
+    else await this.attempts.clearCodesAt(user.user_id, address);
+    return result;
   }
 
   private async recordFailure(

@@ -17,6 +17,9 @@ import { FactorEnrollmentService } from './factors/factor-enrollment.service';
 import { FactorOwnersService } from './factors/factor-owners.service';
 import { FactorsController } from './factors/factors.controller';
 import { PasskeyEnrollmentService } from './factors/passkey-enrollment.service';
+import { PasskeyLoginsService } from './factors/passkey-logins.service';
+import { PasskeyOptionsService } from './factors/passkey-options.service';
+import { PasskeyProofsService } from './factors/passkey-proofs.service';
 import { PasskeysController } from './factors/passkeys.controller';
 import { UserFactorsController } from './factors/user-factors.controller';
 import { UserFactorsRepository } from './factors/user-factors.repository';
@@ -57,13 +60,13 @@ import { UserUnlockService } from './user-unlock.service';
     ...[FactorProofsService, SecondStepService, SessionProofsService],
     ...[LoginChallengesService, LoginChallengesRepository],
     ...[LoginAddressesService, LoginCompletionService, LoginsService, LoginsRepository],
-    PasskeyEnrollmentService,
+    ...[PasskeyEnrollmentService, PasskeyLoginsService, PasskeyOptionsService, PasskeyProofsService],
     RememberedActorsService,
     UserUnlockService,
   ],
   exports: [
     ...[FactorChangesService, LiveLoginsService, LoginsService, RememberedActorsService],
-    ...[SecondStepService, SessionProofsService],
+    ...[PasskeyLoginsService, PasskeyOptionsService, SecondStepService, SessionProofsService],
   ],
 })
 export class LoginsModule {}

@@ -68,12 +68,21 @@ export class LoginsRepository {
    * Locks a user, and returns whether the user may log in. See `LoginCompletionService.lock`.
    * A change since the password was verified commits before the lock is granted.
    */
-  async lockForLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginLock> {
+  lockForLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginLock> {
+    return this.lockActive(user_id, ip, sql`password_changed_at is distinct from ${password_changed_at}::timestamptz`);
+  }
+
+  /** Locks a user for a login without a password, and returns whether the user may log in. */
+  lockForPasskey(user_id: string, ip: string | null): Promise<LoginLock> {
+    return this.lockActive(user_id, ip, sql`false`);
+  }
+
+  /** @param isStale whether the user changed since the password was verified */
+  private async lockActive(user_id: string, ip: string | null, isStale: SqlFragment): Promise<LoginLock> {
     const [row] = await this.database.runPrepared<LoginLock>(sql`
       select
         case
-          when deleted_at is not null or status <> 'active'
-            or password_changed_at is distinct from ${password_changed_at}::timestamptz
+          when deleted_at is not null or status <> 'active' or ${isStale}
           then 'auth.invalid_credentials'
           when cardinality(allowed_ips) > 0 and not coalesce(${ip}::inet <<= any(allowed_ips), false)
           then 'auth.ip_not_allowed'

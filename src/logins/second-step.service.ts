@@ -4,13 +4,13 @@ import { type Caller, systemActorFor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
 import { newId } from '../common/random';
 import { EventsService } from '../events/events.service';
-import { type FactorProof, FactorProofsService } from './factor-proofs.service';
+import { type FactorProof, FactorProofsService, type ProofRejection } from './factor-proofs.service';
 import { type LoginChallenge, LoginChallengesService } from './login-challenges.service';
 import { type CompletedLogin, LoginCompletionService } from './login-completion.service';
 import { logins, outcomeOf } from './logins.metrics';
 
 /** Why a second step was rejected. */
-type Rejection = 'auth.challenge_invalid' | 'auth.invalid_second_factor';
+type Rejection = 'auth.challenge_invalid' | ProofRejection;
 
 /** Completes logins that need a second factor. */
 @Injectable()
@@ -24,7 +24,7 @@ export class SecondStepService {
 
   /**
    * Opens the session of a login after its second factor. Uses the challenge up.
-   * @throws auth.challenge_invalid, auth.invalid_second_factor
+   * @throws auth.challenge_invalid, auth.invalid_second_factor, auth.passkey_unknown
    * @throws auth.too_many_attempts, service.overloaded
    */
   async complete(challenge: string, proof: FactorProof, caller: Caller): Promise<CompletedLogin> {

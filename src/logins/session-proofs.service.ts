@@ -5,7 +5,7 @@ import { AppError, invalid } from '../common/errors/app-error';
 import { EventsService } from '../events/events.service';
 import { type Authentication, SessionsService } from '../sessions/sessions.service';
 import type { UserResponse } from '../users/users.dto';
-import { type FactorProof, FactorProofsService } from './factor-proofs.service';
+import { type FactorProof, FactorProofsService, type ProofRejection } from './factor-proofs.service';
 import { LoginsRepository } from './logins.repository';
 import { LoginsService } from './logins.service';
 
@@ -36,7 +36,7 @@ export class SessionProofsService {
   async renew(actor: SessionActor, user: UserResponse, proof: ReauthenticationProof): Promise<Authentication> {
     if ('password' in proof) return this.renewWithPassword(actor, user, proof.password);
     const renewed = await this.proofs.inTurn(actor.user_id, () => this.renewWithFactor(actor, proof));
-    if (renewed === null) throw new AppError('auth.invalid_second_factor');
+    if (typeof renewed === 'string') throw new AppError(renewed);
     return renewed;
   }
 
@@ -55,12 +55,12 @@ export class SessionProofsService {
     return this.persist(actor);
   }
 
-  /** Returns null after a wrong proof, because the transaction must count it. */
+  /** Returns a rejection instead of throwing it, because the transaction must count it. */
   @Transactional()
-  private async renewWithFactor(actor: SessionActor, proof: FactorProof): Promise<Authentication | null> {
+  private async renewWithFactor(actor: SessionActor, proof: FactorProof): Promise<Authentication | ProofRejection> {
     await this.users.lock(actor.user_id);
     const proven = await this.proofs.verify(actor, actor, proof);
-    return 'rejection' in proven ? null : this.persist(actor);
+    return 'rejection' in proven ? proven.rejection : this.persist(actor);
   }
 
   private async persist(actor: SessionActor): Promise<Authentication> {

@@ -11,11 +11,21 @@ import {
   ResetRequest,
 } from '../../src/auth/auth.dto';
 import { IntrospectionRequest } from '../../src/auth/introspection.dto';
-import { ReauthenticateRequest, SecondFactorRequest } from '../../src/auth/second-factor.dto';
+import {
+  CreateSecondFactorOptionsRequest,
+  ReauthenticateRequest,
+  SecondFactorRequest,
+} from '../../src/auth/second-factor.dto';
 import type { AppError } from '../../src/common/errors/app-error';
 import { createValidationPipe } from '../../src/common/http/validation.pipe';
 import { patternOf, visibleText } from '../../src/common/text-forms';
 import { CreateKeyRequest } from '../../src/api-keys/api-keys.dto';
+import { AddTotpRequest, ConfirmTotpRequest, RenameFactorRequest } from '../../src/logins/factors/factors.dto';
+import {
+  AddPasskeyRequest,
+  CreatePasskeyOptionsRequest,
+  LoginWithPasskeyRequest,
+} from '../../src/logins/factors/passkeys.dto';
 import { ChangeRoleRequest, CreateRoleRequest } from '../../src/roles/roles.dto';
 import { ChangeFoundUsersRequest, ChangeUserRequest, CreateUserRequest } from '../../src/users/users.dto';
 import { document } from '../support/document';
@@ -42,6 +52,15 @@ const requests = Object.entries({
     IntrospectionRequest,
     ReauthenticateRequest,
     SecondFactorRequest,
+    CreateSecondFactorOptionsRequest,
+  },
+  ...{
+    AddTotpRequest,
+    ConfirmTotpRequest,
+    RenameFactorRequest,
+    AddPasskeyRequest,
+    CreatePasskeyOptionsRequest,
+    LoginWithPasskeyRequest,
   },
   ...{
     CreateKeyRequest,
@@ -205,8 +224,10 @@ describe('whole request bodies', () => {
   const send = (method: string, path: string, body?: unknown) =>
     service.send(
       method,
-      path.replace('{user_id}', user_id).replace('{role}', 'empty').replace('{token}', 'A'.repeat(43)) +
-        (path === '/user/all' ? '?name=unknown' : ''),
+      path
+        .replace(/\{(user|factor)_id\}/, user_id)
+        .replace('{role}', 'empty')
+        .replace('{token}', 'A'.repeat(43)) + (path === '/user/all' ? '?name=unknown' : ''),
       {
         token: service.admin.token,
         ...(body === undefined ? {} : { body }),
@@ -230,7 +251,7 @@ describe('whole request bodies', () => {
 
   it('accepts a missing body where the document says that it is optional', async () => {
     const optional = operations.filter(({ body }) => body?.required === false).map(({ path }) => path);
-    expect(optional.sort()).toEqual(['/auth/check-token', '/auth/logout']);
+    expect(optional.sort()).toEqual(['/auth/check-token', '/auth/factor/passkey/options', '/auth/logout']);
     const { token } = await service.loginAs();
     expect((await service.post('/auth/check-token', { token })).status).toBe(200);
     expect((await service.post('/auth/logout', { token })).status).toBe(204);

@@ -10,6 +10,7 @@ import { TestService } from '../support/service';
 const publicRoutes = [
   'GET /',
   'GET /.well-known/jwks.json',
+  'GET /.well-known/webauthn',
   'GET /auth/email/{token}',
   'GET /auth/link-page.js',
   'GET /auth/reset/{token}',
@@ -23,9 +24,12 @@ const publicRoutes = [
   'POST /auth/email/{token}',
   'POST /auth/login',
   'POST /auth/logout',
+  'POST /auth/passkey/login',
+  'POST /auth/passkey/options',
   'POST /auth/reset/{token}',
   'POST /auth/reset_email',
   'POST /auth/second-factor',
+  'POST /auth/second-factor/passkey-options',
 ];
 
 /** The required operations, whose methods and paths never change. */

@@ -49,6 +49,10 @@ export function factorRows(service: () => TestService): Record<string, MatrixRow
       const body = { name: 'matrix', challenge: 'x', passkey: {} };
       return service().post('/auth/factor/passkey', { token, body });
     }, '400 request.invalid'),
+    'POST /auth/reauthenticate/options': own(
+      ({ login }) => service().post('/auth/reauthenticate/options', login),
+      '200',
+    ),
     'POST /auth/factor/recovery-codes': own(
       ({ login }) => service().post('/auth/factor/recovery-codes', login),
       '404 factor.not_found',

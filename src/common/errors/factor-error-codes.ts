@@ -42,6 +42,13 @@ export const factorErrorCodes = {
       'The first second factor of this user needs `mail_code`, the eight digits that were mailed at the login. ' +
       'The code is missing, wrong or expired. Log in again for a new code, at most once in 5 minutes.',
   },
+  'auth.passkey_unknown': {
+    status: 401,
+    title: 'The passkey is not known',
+    meaning:
+      'The passkey does not belong to a user who is allowed to log in, or its response is not valid. Try again with ' +
+      'new options, or use another way to log in.',
+  },
   'factor.not_found': {
     status: 404,
     title: 'Factor not found',

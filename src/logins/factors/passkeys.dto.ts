@@ -34,6 +34,14 @@ export class AddPasskeyRequest {
   @PasskeyField() passkey!: JsonObject;
 }
 
+/** A login with a passkey. */
+export class LoginWithPasskeyRequest {
+  /** `challenge` of the options */
+  @PasskeyChallengeField() challenge!: string;
+  /** result of `navigator.credentials.get()`, as its `toJSON()` returns it */
+  @PasskeyField() passkey!: JsonObject;
+}
+
 /** WebAuthn options, valid for 5 minutes. */
 export class PasskeyOptionsResponse {
   /**
@@ -49,4 +57,10 @@ export class PasskeyOptionsResponse {
 export class AddedPasskeyResponse extends FactorResponse {
   /** ten single-use codes, with the first factor of a user; no other response contains them */
   recovery_codes?: string[];
+}
+
+/** The origins whose pages may use passkeys of the service (WebAuthn Level 3, §5.11). */
+export class PasskeyOriginsResponse {
+  /** origins of `WEBAUTHN_ORIGINS`; empty if passkeys are off */
+  origins!: string[];
 }

@@ -6,6 +6,7 @@ import { TestService } from '../../support/service';
 const publicOperations = [
   'GET /',
   'GET /.well-known/jwks.json',
+  'GET /.well-known/webauthn',
   'GET /auth/email/{token}',
   'GET /auth/reset/{token}',
   'GET /health/live',
@@ -16,9 +17,12 @@ const publicOperations = [
   'POST /auth/email/{token}',
   'POST /auth/login',
   'POST /auth/logout',
+  'POST /auth/passkey/login',
+  'POST /auth/passkey/options',
   'POST /auth/reset/{token}',
   'POST /auth/reset_email',
   'POST /auth/second-factor',
+  'POST /auth/second-factor/passkey-options',
 ];
 
 /** Paths of pages and their files. */

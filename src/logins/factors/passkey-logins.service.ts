@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import { type Caller, systemActorFor } from '../../access/actor';
+import { AppError } from '../../common/errors/app-error';
+import {
+  type JsonObject,
+  type PasskeyAssertion,
+  PasskeysService,
+  readAssertion,
+} from '../../credentials/factors/passkeys.service';
+import { EventsService } from '../../events/events.service';
+import { FactorProofsService } from '../factor-proofs.service';
+import { type CompletedLogin, LoginCompletionService } from '../login-completion.service';
+import { logins, outcomeOf } from '../logins.metrics';
+import { LoginsRepository } from '../logins.repository';
+import { type PasskeyProof, PasskeyProofsService } from './passkey-proofs.service';
+
+/** Why a login was rejected. */
+type Rejection = 'auth.challenge_invalid' | 'auth.passkey_unknown' | 'auth.ip_not_allowed';
+
+/**
+ * Logs users in with a passkey alone, without name and password. The passkey counts as both
+ * factors, because it verifies its user. Lockouts after wrong passwords and codes do not matter.
+ */
+@Injectable()
+export class PasskeyLoginsService {
+  constructor(
+    private readonly passkeys: PasskeysService,
+    private readonly proofs: PasskeyProofsService,
+    private readonly factors: FactorProofsService,
+    private readonly logins: LoginsRepository,
+    private readonly completion: LoginCompletionService,
+    private readonly events: EventsService,
+  ) {}
+
+  /**
+   * Opens a session for the user of a passkey.
+   * @throws request.invalid, auth.challenge_invalid, auth.passkey_unknown, auth.ip_not_allowed
+   * @throws service.overloaded
+   */
+  async login(challenge: string, passkey: JsonObject, caller: Caller): Promise<CompletedLogin> {
+    try {
+      const assertion = readAssertion(passkey);
+      const user_id = await this.passkeys.findOwner(assertion);
+      if (user_id === null) throw new AppError('auth.passkey_unknown');
+      const result = await this.factors.inTurn(user_id, () => this.tryLogin(user_id, challenge, assertion, caller));
+      if (typeof result === 'string') throw new AppError(result);
+      logins.inc({ outcome: 'succeeded' });
+      return result;
+    } catch (error) {
+      logins.inc({ outcome: outcomeOf(error) });
+      throw error;
+    }
+  }
+
+  /**
+   * Returns a rejection instead of throwing it, because the transaction contains its event.
+   * A disabled user gets the same response as an unknown passkey.
+   */
+  @Transactional()
+  private async tryLogin(
+    user_id: string,
+    challenge: string,
+    assertion: PasskeyAssertion,
+    caller: Caller,
+  ): Promise<CompletedLogin | Rejection> {
+    const actor = systemActorFor(caller);
+    const { rejection, carrier_id, locked_at } = await this.logins.lockForPasskey(user_id, caller.ip);
+    const proof: PasskeyProof = { purpose: 'login', context: null, assertion, challenge };
+    const proven = await this.proofs.verify(actor, { user_id, carrier_id }, proof);
+    const reason = 'rejection' in proven ? proven.rejection : rejection;
+    if ('amr' in proven && reason === null)
+      return this.completion.complete(
+        { user_id, attempt: null, renewal: null, amr: proven.amr, auth_time: locked_at },
+        caller,
+      );
+    const changes = { reason: { after: reason } };
+    await this.events.record(actor, 'login.failed', { type: 'login', id: user_id, carrier_id }, changes);
+    return reason === null || reason === 'auth.invalid_credentials' ? 'auth.passkey_unknown' : reason;
+  }
+}
