@@ -135,8 +135,8 @@ export class OperationsRepository {
   }
 
   /**
-   * Locks an operation until the transaction ends. While another process holds the lock or waits for
-   * it, `skip` returns null, and `wait` waits for the end of its batch.
+   * Locks an operation until the transaction ends. While another process holds the lock or waits
+   * for it, `skip` returns null, and `wait` waits for the end of its batch.
    */
   async lock(operation_id: string, others: 'skip' | 'wait'): Promise<OperationRecord | null> {
     // Row locks have no queue: without the advisory lock, the next batch could overtake a cancel.

@@ -139,7 +139,9 @@ describe('the secrets of authenticator apps', () => {
     expect(await accepts(factorsWith({ APP_SECRET: newSecret }), login, app)).toBe(true);
     await service.rows(`update second_factors set secret = '\\x00000000' where factor_id = $1`, [app.factor_id]);
     const left = await cli({ APP_SECRET: newSecret }, 'app-secret');
-    expect(left.stdout).toMatch(/^Authenticator apps whose secret neither APP_SECRET nor APP_SECRET_PREVIOUS decrypts: 1\./);
+    expect(left.stdout).toContain(
+      'Authenticator apps whose secret neither APP_SECRET nor APP_SECRET_PREVIOUS decrypts: 1.',
+    );
   });
 
   it('of an administrator are removed by admin-recover --reset-factors only', async () => {
