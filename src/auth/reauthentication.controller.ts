@@ -21,7 +21,7 @@ export class ReauthenticationController {
   /** Authenticate again in the current session */
   @Post()
   @HttpCode(200)
-  @Allow(undefined, { limit: 'login' })
+  @Allow(undefined, { duringEnrollment: true, limit: 'login' })
   @Endpoint({
     description:
       'Renews `auth_time` of the session. The new time is valid with the next request, on every instance and for ' +

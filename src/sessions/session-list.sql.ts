@@ -13,8 +13,8 @@ export const liveSession = rawSql('(sessions.ended_at is null and sessions.expir
 /** Renders when the user of a session authenticated. */
 export const authTime = rawSql('coalesce(sessions.auth_time, sessions.created_at)');
 
-/** Renders whether the user of a session authenticated with two factors. */
-const twoFactors = rawSql(`('mfa' = any(sessions.amr))`);
+/** Renders whether the user of a session authenticated with two factors. An index has this form. */
+const twoFactors = rawSql(`sessions.amr @> '{mfa}'`);
 
 /** Renders whether a session expired without being ended. */
 const expiredSession = rawSql('(sessions.ended_at is null and sessions.expires_at <= now())');
@@ -73,7 +73,7 @@ export const sessionFilterSql: FilterSql = {
       },
     },
     active: { guessed: true, equals: (value) => (value === true ? liveSession : sql`not ${liveSession}`) },
-    mfa: { guessed: true, equals: (value) => (value === true ? twoFactors : sql`not ${twoFactors}`) },
+    mfa: { equals: (value) => (value === true ? twoFactors : sql`not (${twoFactors})`) },
     ended_reason: {
       column: 'sessions.ended_reason',
       isnull: liveSession,

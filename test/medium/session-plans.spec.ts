@@ -46,11 +46,12 @@ const rare: Record<string, string> = {
   ip: '198.51.100.0/24',
   user_agent: 'RareTool/1.0',
   active: 'true',
+  mfa: 'true',
   ended_reason: 'token_reuse',
 };
 const like: Record<string, string> = { carrier_id: 'r-199', user_agent: 'raretool' };
 /** Conditions that most sessions meet, so that PostgreSQL follows the index of the order. */
-const common = /^(session_id|user_id|carrier_id|ip|user_agent|ended_reason|\w+_at)_ne$|^active_ne$/;
+const common = /^(session_id|user_id|carrier_id|ip|user_agent|ended_reason|\w+_at)_ne$|^(active|mfa)_ne$/;
 
 function valueOf(field: string, operator: Operator): string {
   if (operator === 'isnull') return 'true';
@@ -58,7 +59,7 @@ function valueOf(field: string, operator: Operator): string {
   if (field.endsWith('_at'))
     return operator === 'lt' || operator === 'lte' ? '2000-01-01T00:00:00Z' : '2099-01-01T00:00:00Z';
   if (field === 'user_type' && operator === 'ne') return 'carrier';
-  if (field === 'active' && operator === 'ne') return 'false';
+  if (['active', 'mfa'].includes(field) && operator === 'ne') return 'false';
   return rare[field] ?? '';
 }
 

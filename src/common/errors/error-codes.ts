@@ -249,7 +249,7 @@ export const errorCodes = {
     status: 429,
     title: 'Too many attempts',
     meaning:
-      'Too many logins or resets from this address, or too many wrong passwords in a row. Wait for ' +
+      'Too many logins or resets from this address, or too many wrong passwords or codes in a row. Wait for ' +
       '`Retry-After`. Setting a new password with a mailed link also ends the lockout after wrong passwords.',
     retry_after_seconds: 60,
   },
