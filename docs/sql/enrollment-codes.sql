@@ -1,6 +1,39 @@
 -- The statements of EnrollmentCodesRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/enrollment-codes.ts.
 
+-- request(user_id)
+insert into enrollment_codes (user_id, requested_at)
+select $1::uuid, now()
+where not exists (
+  select 1
+  from one_time_tokens
+  where one_time_tokens.user_id = $2::uuid
+    and one_time_tokens.purpose in ('reset', 'invite')
+    and one_time_tokens.used_at > now() - interval '1 hour'
+)
+on conflict (user_id) do update set requested_at = excluded.requested_at
+where enrollment_codes.requested_at <= now() - interval '5 minutes'
+returning 1;
+
+-- demand([ user_id ])
+insert into enrollment_codes (user_id, requested_at)
+select user_id, '1970-01-01T00:00:00Z'
+from unnest($1::uuid[]) user_id
+on conflict (user_id) do nothing;
+
+-- accept(user_id, hash, 5)
+update enrollment_codes
+set wrong_codes = wrong_codes + case when code_hash = $1::bytea then 0 else 1 end
+where user_id = $2::uuid
+  and code_hash is not null
+  and expires_at > now()
+  and wrong_codes < $3::integer
+returning code_hash = $4::bytea as is_right;
+
+-- delete(user_id)
+delete from enrollment_codes
+where user_id = $1::uuid;
+
 -- put(user_id, hash, 900)
 update enrollment_codes
 set code_hash = $1::bytea,

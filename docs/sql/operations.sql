@@ -138,7 +138,9 @@ set
   progressed_at = case when $8::integer = 0 then now() else clock_timestamp() end,
   finished_at = clock_timestamp(),
   undo_until = case
-    when $9::integer > 0 and kind in ('change', 'delete') then now() + make_interval(days => $10::integer)
+    when $9::integer > 0 and kind in ('change', 'delete')
+    and request -> 'change' is distinct from '{"reset_second_factors": true}'
+    then now() + make_interval(days => $10::integer)
   end
 where operation_id = $11::uuid
 returning
@@ -157,7 +159,9 @@ set
   started_at = coalesce(started_at, now()),
   finished_at = clock_timestamp(),
   undo_until = case
-    when changed > 0 and kind in ('change', 'delete') then now() + make_interval(days => $3::integer)
+    when changed > 0 and kind in ('change', 'delete')
+    and request -> 'change' is distinct from '{"reset_second_factors": true}'
+    then now() + make_interval(days => $3::integer)
   end
 where operation_id = $4::uuid
   and finished_at is null;

@@ -21,6 +21,41 @@ where users.user_id = $1::uuid
   and sessions.ended_at is null
   and sessions.expires_at > now();
 
+-- needsMailCode(user_id)
+select 1
+from users
+where users.user_id = $1::uuid
+  and users.second_factors = '{}'
+  and (
+    (
+      coalesce(users.second_factor_required_from <= now(), false)
+      or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+    )
+    or exists (select 1 from enrollment_codes where enrollment_codes.user_id = users.user_id)
+  )
+  and not exists (
+    select 1
+    from one_time_tokens
+    where one_time_tokens.user_id = users.user_id
+      and one_time_tokens.purpose in ('reset', 'invite')
+      and one_time_tokens.used_at > now() - interval '1 hour'
+  );
+
+-- recordResets(eventBase, [ { user_id: user_id, changes: { kinds: { before: [ 'totp' ], after: [...
+insert into events (
+  event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
+  target_id, carrier_id, changes, target_version
+)
+select
+  $1, $2::uuid, $3, $4, $5::uuid, $6::uuid,
+  $7::inet, $8,
+  target.id, target.carrier_id, target.changes, target.version
+from (
+  select users.user_id as id, users.carrier_id, reset.changes, null::integer as version
+  from jsonb_to_recordset($9::jsonb) as reset (user_id uuid, changes jsonb)
+  join users on users.user_id = reset.user_id
+) target;
+
 -- deleteChallenges([ user_id ])
 delete from login_challenges
 where user_id = any($1::uuid[]);

@@ -731,7 +731,7 @@ left join user_seen on user_seen.user_id = users.user_id;
 -- preview(limited, { action: { kind: 'change', change: { status: 'disabled', roles_add: [ 'dispa...
 with
   -- found: the users, each with the code of the rule that forbids the action, and whether the
-  -- action would change the user.
+  -- action would change the fields or remove the second factors of the user.
   found as materialized (
     select
       users.user_id,
@@ -759,6 +759,7 @@ with
       end as refusal,
       (users.status is distinct from users.after_status
         or users.roles is distinct from users.after_roles) as differs,
+      false as resets,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -836,7 +837,7 @@ with
   )
 select
   (select count(*)::integer from judged) as matched,
-  (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
+  (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
   (
     select coalesce(jsonb_object_agg(reason, count), '{}')
     from (select reason, count(*)::integer as count from skipped group by reason) counted
@@ -845,7 +846,7 @@ select
     select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
     from (select * from skipped order by user_id limit $15::integer) first_skipped
   ) as skipped,
-  (select count(*)::integer from judged where verdict is null and differs) as would_change,
+  (select count(*)::integer from judged where verdict is null and (differs or resets)) as would_change,
   (select coalesce(sum(uuid_hash_extended(
     user_id, hashtextextended($16::text, $17::bigint)
   )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
@@ -855,7 +856,7 @@ select
   array(
     select user_id
     from judged
-    where verdict is null and differs
+    where verdict is null and (differs or resets)
     order by user_id
     limit $20::integer
   ) as sample_ids;
@@ -863,7 +864,7 @@ select
 -- apply(limited, { action: { kind: 'change', change: { email: 'new@example.com', phone: null }, ...
 with
   -- found: the users, each with the code of the rule that forbids the action, and whether the
-  -- action would change the user.
+  -- action would change the fields or remove the second factors of the user.
   found as materialized (
     select
       users.user_id,
@@ -880,6 +881,7 @@ with
       (users.phone is distinct from users.after_phone
         or users.email is distinct from users.after_email
         or users.email_pending is distinct from users.after_email_pending) as differs,
+      false as resets,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -999,7 +1001,7 @@ with
   )
 select
   (select count(*)::integer from judged) as matched,
-  (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
+  (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
   (
     select coalesce(jsonb_object_agg(reason, count), '{}')
     from (select reason, count(*)::integer as count from skipped group by reason) counted
@@ -1008,14 +1010,19 @@ select
     select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
     from (select * from skipped order by user_id limit $22::integer) first_skipped
   ) as skipped,
-  array(select id from changed) as changed_ids,
+  array(
+    select id from changed
+    union
+    select user_id from judged where verdict is null and resets
+  ) as changed_ids,
+  array(select user_id from judged where verdict is null and resets order by user_id) as reset_ids,
   array(select id from changed where shut_out) as shut_out_ids,
   (select changes from changed limit 1) as changes;
 
 -- apply(administrator, { action: { kind: 'delete' }, grants: grants }, [ user_id ], eventBase)
 with
   -- found: the users, each with the code of the rule that forbids the action, and whether the
-  -- action would change the user.
+  -- action would change the fields or remove the second factors of the user.
   found as materialized (
     select
       users.user_id,
@@ -1026,6 +1033,7 @@ with
         when not users.user_id = $2::uuid and users.roles && $3::text[] then 'access.protected_user'
       end as refusal,
       (users.deleted_at is distinct from users.after_deleted_at) as differs,
+      false as resets,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -1129,7 +1137,7 @@ with
   )
 select
   (select count(*)::integer from judged) as matched,
-  (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
+  (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
   (
     select coalesce(jsonb_object_agg(reason, count), '{}')
     from (select reason, count(*)::integer as count from skipped group by reason) counted
@@ -1138,14 +1146,19 @@ select
     select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
     from (select * from skipped order by user_id limit $14::integer) first_skipped
   ) as skipped,
-  array(select id from changed) as changed_ids,
+  array(
+    select id from changed
+    union
+    select user_id from judged where verdict is null and resets
+  ) as changed_ids,
+  array(select user_id from judged where verdict is null and resets order by user_id) as reset_ids,
   array(select id from changed where shut_out) as shut_out_ids,
   (select changes from changed limit 1) as changes;
 
 -- apply(administrator, { action: { kind: 'undo', operation_id: operation_id, times: times, resto...
 with
   -- found: the users, each with the code of the rule that forbids the action, and whether the
-  -- action would change the user.
+  -- action would change the fields or remove the second factors of the user.
   found as materialized (
     select
       users.user_id,
@@ -1224,6 +1237,7 @@ with
         or users.must_change_password is distinct from users.after_must_change_password
         or users.second_factor_required_from is distinct from users.after_second_factor_required_from
         or users.deleted_at is distinct from users.after_deleted_at) as differs,
+      false as resets,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -1385,7 +1399,7 @@ with
   )
 select
   (select count(*)::integer from judged) as matched,
-  (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
+  (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
   (
     select coalesce(jsonb_object_agg(reason, count), '{}')
     from (select reason, count(*)::integer as count from skipped group by reason) counted
@@ -1394,7 +1408,12 @@ select
     select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
     from (select * from skipped order by user_id limit $26::integer) first_skipped
   ) as skipped,
-  array(select id from changed) as changed_ids,
+  array(
+    select id from changed
+    union
+    select user_id from judged where verdict is null and resets
+  ) as changed_ids,
+  array(select user_id from judged where verdict is null and resets order by user_id) as reset_ids,
   array(select id from changed where shut_out) as shut_out_ids,
   (select changes from changed limit 1) as changes;
 

@@ -135,7 +135,7 @@ export class CredentialsRepository {
         for update of one_time_tokens
       )
       update one_time_tokens
-      set token_hash = null, expires_at = null
+      set token_hash = null, expires_at = null, used_at = now()
       from used
       where one_time_tokens.user_id = used.user_id and one_time_tokens.purpose = used.purpose
       returning used.user_id, used.purpose, used.email, used.expires_at`);

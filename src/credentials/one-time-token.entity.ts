@@ -21,4 +21,6 @@ export class OneTimeTokenEntity {
   @Column('text', { nullable: true }) email!: string | null;
   @Column({ type: 'timestamptz', precision: 3 }) requested_at!: Date;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) expires_at!: Date | null;
+  /** when the user last used a link for this purpose */
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) used_at!: Date | null;
 }

@@ -2,14 +2,16 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../access/actor';
 import { addressKey } from '../common/ip';
 import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
+import { type LoggedInUser, MailCodesService } from './factors/mail-codes.service';
 import { SecurityMailsService } from '../user-mails/security-mails.service';
 
-/** Makes the addresses of logins known, and notifies users of new addresses. */
+/** Makes the addresses of logins known, and sends the mails that a login causes. */
 @Injectable()
 export class LoginAddressesService {
   constructor(
     private readonly attempts: LoginAttemptsService,
     private readonly mails: SecurityMailsService,
+    private readonly codes: MailCodesService,
   ) {}
 
   /**
@@ -21,6 +23,11 @@ export class LoginAddressesService {
     const address = caller.ip === null ? null : addressKey(caller.ip);
     const isNew = await this.know(user_id, attempt, address);
     if (isNew) await this.mails.newAddressLogin(caller, user_id);
+  }
+
+  /** Mails a code to a user who needs one to enrol the first second factor. */
+  async mailCode(user: LoggedInUser, caller: Caller): Promise<void> {
+    await this.codes.request(user, caller);
   }
 
   private async know(user_id: string, attempt: LoginAttempt | null, address: string | null): Promise<boolean> {

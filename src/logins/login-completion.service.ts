@@ -98,6 +98,7 @@ export class LoginCompletionService {
     const ended = await this.sessions.endSurplus(actor);
     const authentication = { amr, auth_time };
     const opened = await this.sessions.open({ session_id, user, caller, authentication });
+    await this.addresses.mailCode(user, caller);
     await this.events.record(actor, 'login.succeeded', { type: 'login', id: user_id, carrier_id: user.carrier_id });
     return { user: toUserResponse(user), ...opened, ...authentication, ended };
   }

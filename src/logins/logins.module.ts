@@ -16,6 +16,7 @@ import { FactorChangesService } from './factors/factor-changes.service';
 import { FactorEnrollmentService } from './factors/factor-enrollment.service';
 import { FactorOwnersService } from './factors/factor-owners.service';
 import { FactorsController } from './factors/factors.controller';
+import { MailCodesService } from './factors/mail-codes.service';
 import { PasskeyEnrollmentService } from './factors/passkey-enrollment.service';
 import { PasskeyLoginsService } from './factors/passkey-logins.service';
 import { PasskeyOptionsService } from './factors/passkey-options.service';
@@ -56,6 +57,7 @@ import { UserUnlockService } from './user-unlock.service';
     CurrentUserService,
     ...[ExpiredChallengesService, ExpiredChallengesRepository],
     ...[FactorChangesService, FactorEnrollmentService, FactorOwnersService, UserFactorsRepository],
+    MailCodesService,
     ...[LiveLoginsService, LiveLoginsRepository],
     ...[FactorProofsService, SecondStepService, SessionProofsService],
     ...[LoginChallengesService, LoginChallengesRepository],

@@ -21,6 +21,12 @@ export type LoginClaim = { login: string } | { user_id: string };
 /** A user who is not deleted, with the stored password. */
 export type LoginRecord = UserRecord & StoredPassword;
 
+/** The user of a login that was persisted. */
+export interface NotedLogin extends UserRecord {
+  /** whether the user needs or needed a mailed code to enrol the first second factor */
+  has_enrollment_code: boolean;
+}
+
 /** Error code of a login that is rejected although the password was right. */
 export type LoginRejection = 'auth.invalid_credentials' | 'auth.ip_not_allowed';
 
@@ -111,9 +117,9 @@ export class LoginsRepository {
   }
 
   /** Persists a login on the locked user. */
-  async noteLogin(login: LoginNote): Promise<UserRecord> {
-    const [row] = await this.database.runPrepared<UserRecord>(noteLoginSql(login));
-    return row as UserRecord;
+  async noteLogin(login: LoginNote): Promise<NotedLogin> {
+    const [row] = await this.database.runPrepared<NotedLogin>(noteLoginSql(login));
+    return row as NotedLogin;
   }
 
   /** Makes a locked user change the password. Does nothing if a change is already required. */

@@ -57,7 +57,9 @@ export interface OperationTimes {
 /** Renders until when an operation that ends now can be undone; null if it cannot be undone. */
 function undoUntil(changed: SqlFragment): SqlFragment {
   return sql`case
-          when ${changed} > 0 and kind in ('change', 'delete') then now() + make_interval(days => ${undoDays}::integer)
+          when ${changed} > 0 and kind in ('change', 'delete')
+            and request -> 'change' is distinct from '{"reset_second_factors": true}'
+          then now() + make_interval(days => ${undoDays}::integer)
         end`;
 }
 

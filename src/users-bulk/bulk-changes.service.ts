@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Actor } from '../access/actor';
+import { FactorChangesService } from '../logins/factors/factor-changes.service';
 import { RememberedActorsService } from '../logins/remembered-actors.service';
 import { type BatchOutcome, type OperationRecord, OperationRunner } from '../operations/operation-runner.service';
 import { OperationsService } from '../operations/operations.service';
@@ -29,6 +30,7 @@ export class BulkChangesService implements OnModuleInit {
     private readonly actors: RememberedActorsService,
     private readonly changes: UserChangesService,
     private readonly conflicts: ConflictLimitService,
+    private readonly factors: FactorChangesService,
   ) {}
 
   onModuleInit(): void {
@@ -54,7 +56,8 @@ export class BulkChangesService implements OnModuleInit {
   /** Applies an action to the users of an operation, in the current transaction. */
   async apply(actor: Actor, checked: CheckedAction, user_ids: string[], operation_id: string): Promise<BulkOutcome> {
     const applied = await this.changes.apply(actor, checked, user_ids, operation_id);
-    const { unchanged, changed_ids } = applied;
+    const { unchanged, changed_ids, reset_ids } = applied;
+    if (reset_ids.length > 0) await this.factors.removeAll(actor, reset_ids, operation_id);
     const { skipped, skipped_reasons } = await this.hideConflicts(actor, applied);
     const changed = changed_ids.length;
     const counts = countSkipped(skipped_reasons);

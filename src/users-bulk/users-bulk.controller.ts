@@ -90,7 +90,7 @@ export class UsersBulkController {
   @Allow('user:update', {
     fresh:
       '`dry_run` is false and the body contains `roles`, `roles_add`, `roles_remove`, `carrier_scope`, ' +
-      '`allowed_ips` or `second_factor_required_from`',
+      '`allowed_ips`, `second_factor_required_from` or `reset_second_factors`',
   })
   @Endpoint({
     description,

@@ -70,6 +70,8 @@ export interface ActionOutcome {
 /** What an action did. */
 export interface AppliedAction extends ActionOutcome {
   changed_ids: string[];
+  /** users in `changed_ids` whose second factors the caller of the action must now remove */
+  reset_ids: string[];
   /** users in `changed_ids` that are now disabled or deleted */
   shut_out_ids: string[];
   /** changes of one of the changed users */
@@ -106,7 +108,13 @@ const accessFields: (keyof UserChange)[] = [
  */
 export function needsFreshAuthentication(action: ChangeAction | DeleteAction): boolean {
   if (action.kind === 'delete') return action.purge === true;
+  if (resetsFactors(action)) return true;
   return action.verified === undefined && accessFields.some((field) => action.change[field] !== undefined);
+}
+
+/** Returns whether an action removes the second factors of users. */
+export function resetsFactors(action: UserAction): boolean {
+  return action.kind === 'change' && action.change.reset_second_factors === true;
 }
 
 /** Returns whether a change contains fields that actors may not change for themselves. */

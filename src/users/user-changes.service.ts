@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
 import { assertFresh } from '../access/fresh';
+import { holds } from '../access/permissions';
 import { mayGiveScope } from '../access/scope';
 import { AppError, invalid } from '../common/errors/app-error';
 import type { ErrorCode } from '../common/errors/error-codes';
@@ -17,6 +18,7 @@ import {
   type DeleteAction,
   needsFreshAuthentication,
   type PreviewedAction,
+  resetsFactors,
   touchesPower,
   type UserAction,
 } from './user-change';
@@ -49,9 +51,12 @@ export class UserChangesService {
   /**
    * Rejects an action that the actor may not apply to any user, and loads the roles that the actor
    * may grant.
-   * @throws request.invalid, access.grant_exceeds_own
+   * @throws request.invalid, access.grant_exceeds_own, access.denied
    */
   async check(actor: Actor, action: UserAction): Promise<CheckedAction> {
+    // A leaked key must not open the logins of users (M11).
+    if (resetsFactors(action) && (actor.actor_type === 'key' || !holds(actor.permissions, 'user:reset_factors')))
+      throw new AppError('access.denied', { detail: 'Resetting factors needs a user with user:reset_factors.' });
     if (action.kind === 'change') {
       const { roles = [], roles_add = [], roles_remove = [], carrier_scope } = action.change;
       await this.roles.assertMayGive(actor, roles, null);
@@ -75,7 +80,8 @@ export class UserChangesService {
 
   /**
    * Applies an action to users. Ends the sessions that users may no longer have, and voids the
-   * links of users who are now disabled or deleted.
+   * links of users who are now disabled or deleted. The caller removes the second factors of the
+   * users in `reset_ids`, which are locked.
    * Skips users that a rule protects; ids without a user in the actor's scope are skipped as
    * `user.not_found`. Call it within a transaction.
    * @param operation_id operation that the events belong to

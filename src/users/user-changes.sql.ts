@@ -7,7 +7,7 @@ import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { EventBase } from '../events/events.service';
 import { recordEventsSql } from '../events/events.sql';
 import { afterColumns, type Assignment, assignmentsOf, beforeOperationJoins, differsSql } from './user-assignments.sql';
-import type { CheckedAction, UserAction } from './user-change';
+import { type CheckedAction, resetsFactors, type UserAction } from './user-change';
 import { userFilterSql } from './user-list.sql';
 import { refusalSql, staysAdministrator } from './user-rules.sql';
 import { visibleUsers } from './users.sql';
@@ -65,7 +65,12 @@ export function applyActionSql(
     )
     select
       ${outcomeSql},
-      array(select id from changed) as changed_ids,
+      array(
+        select id from changed
+        union
+        select user_id from judged where verdict is null and resets
+      ) as changed_ids,
+      array(select user_id from judged where verdict is null and resets order by user_id) as reset_ids,
       array(select id from changed where shut_out) as shut_out_ids,
       (select changes from changed limit 1) as changes`;
 }
@@ -98,13 +103,13 @@ export function previewActionSql(
     )
     select
       ${outcomeSql},
-      (select count(*)::integer from judged where verdict is null and differs) as would_change,
+      (select count(*)::integer from judged where verdict is null and (differs or resets)) as would_change,
       (select ${digestSql('user_id', seed)} from judged) as digest,
       now() as previewed_at,
       array(
         select user_id
         from judged
-        where verdict is null and differs
+        where verdict is null and (differs or resets)
         order by user_id
         limit ${sampleMax}::integer
       ) as sample_ids`;
@@ -141,13 +146,14 @@ function foundSql(actor: Actor, checked: CheckedAction, target: SqlFragment, mod
       ? { columns: rawSql(', before.target_version as version_left'), joins: beforeOperationJoins(action) }
       : { columns: sql``, joins: sql`` };
   return sql`-- found: the users, each with the code of the rule that forbids the action, and whether the
-    -- action would change the user.
+    -- action would change the fields or remove the second factors of the user.
     found as materialized (
       select
         users.user_id,
         users.carrier_id,${mode === 'lock' ? beforeAndAfterSql(assignments) : sql``}
         ${refusalSql(actor, checked)} as refusal,
         ${differsSql(assignments)} as differs,
+        ${resetsFactors(action) ? rawSql(`users.second_factors <> '{}'`) : rawSql('false')} as resets,
         (${isAdministrator} and not ${staysAdministrator(action)}) as leaves_administrators
       from (
         select users.*${undo.columns}${afterColumns(assignments)}
@@ -186,7 +192,7 @@ const judgedSql = sql`-- judged: the users with the verdict: the code of the rul
 
 /** The columns of an `ActionOutcome`. Needs the relations `judged` and `skipped`. */
 const outcomeSql = sql`(select count(*)::integer from judged) as matched,
-      (select count(*)::integer from judged where verdict is null and not differs) as unchanged,
+      (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
       (
         select coalesce(jsonb_object_agg(reason, count), '{}')
         from (select reason, count(*)::integer as count from skipped group by reason) counted

@@ -3,7 +3,14 @@ import { isOwn } from '../access/scope.sql';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { Grants } from '../roles/roles.service';
 import { type Assignment, assignmentsOf, differsSql, valueAfter } from './user-assignments.sql';
-import { type ChangeAction, type CheckedAction, touchesPower, type UndoAction, type UserAction } from './user-change';
+import {
+  type ChangeAction,
+  type CheckedAction,
+  resetsFactors,
+  touchesPower,
+  type UndoAction,
+  type UserAction,
+} from './user-change';
 import type { UserEntity } from './user.entity';
 import { isTaken } from './users.sql';
 
@@ -76,7 +83,7 @@ function powerRules(action: UserAction, assignments: Assignment[], isSelf: SqlFr
 /**
  * Renders the rules about the actor's own user. Actors cannot change their own e-mail address
  * without their password (OWASP ASVS 7.5.1), cannot exclude the IP address of the request, and
- * cannot change when they themselves need a second factor.
+ * can neither reset their own second factors nor change when they need one.
  */
 function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]): SqlFragment[] {
   const isSelf = isOwn(actor, 'users.user_id');
@@ -90,6 +97,7 @@ function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]):
             and cardinality(users.after_allowed_ips) > 0
             and not coalesce(${actor.ip}::inet <<= any(users.after_allowed_ips), false)
             then 'user.self_protected'`);
+  if (resetsFactors(action)) rules.push(sql`when ${isSelf} then 'user.self_protected'`);
   const requirement = assignments.filter(({ column }) => column === 'second_factor_required_from');
   if (requirement.length > 0) rules.push(sql`when ${isSelf} and ${differsSql(requirement)} then 'user.self_protected'`);
   return rules;

@@ -132,6 +132,11 @@ export class ChangeFoundUsersRequest extends IntersectionType(
   @TextListField(roleNames) roles_add?: string[];
   /** roles to remove; not together with `roles`, and none of `roles_add` */
   @TextListField(roleNames) roles_remove?: string[];
+  /**
+   * true removes all second factors and recovery codes, which also needs `user:reset_factors`;
+   * not with an API key, and cannot be undone
+   */
+  @BooleanField({ optional: true }) reset_second_factors?: boolean;
 }
 
 /** A user, without any secret. */

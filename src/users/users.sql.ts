@@ -183,7 +183,8 @@ export interface LoginNote {
 }
 
 /**
- * Renders the statement that persists a login of a locked user, and returns the `UserRecord`.
+ * Renders the statement that persists a login of a locked user, and returns the `UserRecord` with
+ * `has_enrollment_code`.
  * Does not change `version`. Writes `users` only if the user shows an account lockout.
  */
 export function noteLoginSql({ user_id, ip, unlocks }: LoginNote): SqlFragment {
@@ -211,7 +212,11 @@ export function noteLoginSql({ user_id, ip, unlocks }: LoginNote): SqlFragment {
       where user_seen.user_id = logged_in.user_id
       returning user_seen.user_id, user_seen.last_seen_at
     )
-    select ${userColumns}
+    select
+      ${userColumns},
+      exists (
+        select 1 from enrollment_codes where enrollment_codes.user_id = users.user_id
+      ) as has_enrollment_code
     from (
       select * from unlocked
       union all

@@ -2,5 +2,9 @@ import { EnrollmentCodesRepository } from '../../src/credentials/factors/enrollm
 import { hash, sqlExamples, user_id } from '../support/sql-examples';
 
 export const enrollmentCodes = sqlExamples(EnrollmentCodesRepository, {
+  request: [[user_id]],
+  demand: [[[user_id]]],
+  accept: [[user_id, hash, 5]],
+  delete: [[user_id]],
   put: [[user_id, hash, 900]],
 });

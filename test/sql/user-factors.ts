@@ -1,8 +1,13 @@
+import { eventBase } from '../../src/events/event-base';
 import { UserFactorsRepository } from '../../src/logins/factors/user-factors.repository';
-import { other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { administrator, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
+
+const event = named('eventBase', eventBase(administrator, 'factor.reset'));
 
 export const userFactors = sqlExamples(UserFactorsRepository, {
   lock: [[user_id]],
   findOwner: [[user_id, other_id]],
+  needsMailCode: [[user_id]],
+  recordResets: [[event, [{ user_id, changes: { kinds: { before: ['totp'], after: [] } } }]]],
   deleteChallenges: [[[user_id]]],
 });

@@ -7,6 +7,8 @@ import { EnrollmentCodesRepository } from './enrollment-codes.repository';
 /** Seconds for which a mailed code is valid. */
 export const enrollmentCodeSeconds = 900;
 const digits = 8;
+const codeForm = /^[0-9]{8}$/;
+const wrongMax = 5;
 
 /** Manages the mailed codes that users need to enrol their first second factor (M10). */
 @Injectable()
@@ -18,6 +20,33 @@ export class EnrollmentCodesService {
     @Inject(CONFIG) config: Config,
   ) {
     this.hashKey = deriveKey(config.APP_SECRET, 'enrollment-codes');
+  }
+
+  /**
+   * Requests a code for a user who logged in. Returns whether to mail it: at most once in 5
+   * minutes, and not to a user who followed a link within the last hour.
+   */
+  request(user_id: string): Promise<boolean> {
+    return this.codes.request(user_id);
+  }
+
+  /** Makes users whose factors were reset need a code to enrol the next first factor. */
+  async demand(user_ids: string[]): Promise<void> {
+    await this.codes.demand(user_ids);
+  }
+
+  /**
+   * Returns whether a code is right. A code can be used until it expires, for example for another
+   * attempt to enrol, but not after 5 wrong codes. Call it outside a transaction that may abort.
+   */
+  async accept(user_id: string, code: string): Promise<boolean> {
+    const plain = code.replaceAll(/[ -]/g, '');
+    return codeForm.test(plain) && this.codes.accept(user_id, this.hash(user_id, plain), wrongMax);
+  }
+
+  /** Deletes the code of a user who no longer needs one. */
+  async delete(user_id: string): Promise<void> {
+    await this.codes.delete(user_id);
   }
 
   /**

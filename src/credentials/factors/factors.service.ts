@@ -3,6 +3,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { FactorKind } from '../../access/actor';
 import { newId } from '../../common/random';
 import { CONFIG, type Config } from '../../config/config';
+import { EnrollmentCodesService } from './enrollment-codes.service';
 import { FactorSecrets } from './factor-secrets';
 import { type FactorRecord, FactorsRepository, type TotpSecret } from './factors.repository';
 import { hashRecoveryCode, mintRecoveryCodes } from './recovery-codes';
@@ -40,6 +41,7 @@ export class FactorsService {
 
   constructor(
     private readonly factors: FactorsRepository,
+    private readonly enrollmentCodes: EnrollmentCodesService,
     @Inject(CONFIG) private readonly config: Config,
   ) {
     this.secrets = new FactorSecrets(config);
@@ -119,11 +121,16 @@ export class FactorsService {
     return removed;
   }
 
-  /** Removes all factors and recovery codes of users. Returns the confirmed factors. */
+  /**
+   * Removes all factors and recovery codes of users. Returns the confirmed factors. Their users
+   * need a mailed code to enrol the next factor (M10).
+   */
   async removeAll(user_ids: string[]): Promise<FactorRecord[]> {
     const removed = await this.factors.deleteAll(user_ids);
     await this.factors.deleteCodes(user_ids);
-    return removed.filter(({ confirmed }) => confirmed);
+    const confirmed = removed.filter((factor) => factor.confirmed);
+    await this.enrollmentCodes.demand([...new Set(confirmed.map(({ user_id }) => user_id))].sort());
+    return confirmed;
   }
 
   /** Replaces the recovery codes of a user, and returns the new codes. They are not stored. */

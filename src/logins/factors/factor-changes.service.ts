@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, isOneself } from '../../access/actor';
 import { AppError } from '../../common/errors/app-error';
+import { LoginAttemptsService } from '../../credentials/login-attempts.service';
 import { FactorsService } from '../../credentials/factors/factors.service';
 import { EventsService } from '../../events/events.service';
 import { SecurityMailsService } from '../../user-mails/security-mails.service';
@@ -23,6 +24,7 @@ export class FactorChangesService {
     private readonly users: UsersService,
     private readonly events: EventsService,
     private readonly mails: SecurityMailsService,
+    private readonly attempts: LoginAttemptsService,
   ) {}
 
   /** Lists the factors of the actor's own user. */
@@ -95,13 +97,25 @@ export class FactorChangesService {
    */
   @Transactional()
   async reset(actor: Actor, user_id: string): Promise<void> {
-    const { carrier_id } = await this.users.lock(actor, user_id);
+    await this.users.lock(actor, user_id);
     if (isOneself(actor, user_id)) throw new AppError('user.self_protected');
-    const removed = await this.factors.removeAll([user_id]);
-    if (removed.length === 0) return;
-    await this.owners.endLogins(actor, [user_id]);
-    const changes = { kinds: { before: removed.map(({ kind }) => kind), after: [] } };
-    await this.events.record(actor, 'factor.reset', { type: 'user', id: user_id, carrier_id }, changes);
-    await this.mails.factorsReset(actor, [user_id]);
+    await this.removeAll(actor, [user_id], null);
+  }
+
+  /**
+   * Removes all factors and recovery codes of locked users, unlocks their codes and ends their
+   * sessions. Does nothing for users without a confirmed factor. Checks no permission and no rule.
+   * @param operation_id operation that the events belong to
+   */
+  async removeAll(actor: Actor, user_ids: string[], operation_id: string | null): Promise<void> {
+    const kinds = new Map<string, string[]>();
+    for (const { user_id, kind } of await this.factors.removeAll(user_ids))
+      kinds.set(user_id, [...(kinds.get(user_id) ?? []), kind]);
+    if (kinds.size === 0) return;
+    const reset_ids = [...kinds.keys()];
+    await this.attempts.clearCodes(reset_ids);
+    await this.owners.endLogins(actor, reset_ids);
+    await this.owners.recordResets(actor, kinds, operation_id);
+    await this.mails.factorsReset(actor, reset_ids);
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../access/actor';
 import { AppError } from '../../common/errors/app-error';
+import { eventBase } from '../../events/events.service';
 import { SessionsService } from '../../sessions/sessions.service';
 import { type FactorOwner, UserFactorsRepository } from './user-factors.repository';
 
@@ -32,5 +33,11 @@ export class FactorOwnersService {
   async endLogins(actor: Actor, user_ids: string[]): Promise<void> {
     await this.owners.deleteChallenges(user_ids);
     await this.sessions.endOf(actor, user_ids, 'factors_changed', actor.session_id);
+  }
+
+  /** Records that the factors of users were reset. @param kinds kinds of the factors, by user */
+  async recordResets(actor: Actor, kinds: Map<string, string[]>, operation_id: string | null): Promise<void> {
+    const resets = [...kinds].map(([user_id, before]) => ({ user_id, changes: { kinds: { before, after: [] } } }));
+    await this.owners.recordResets(eventBase(actor, 'factor.reset', { operation_id }), resets);
   }
 }

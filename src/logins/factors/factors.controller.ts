@@ -30,7 +30,7 @@ export class FactorsController {
 
   /** List your own second factors */
   @Get('list')
-  @Allow()
+  @Allow(undefined, { duringEnrollment: true })
   @Endpoint({
     description: 'Includes factors that are not confirmed yet. They expire after 10 minutes.',
     answer: { status: 200, type: FactorListResponse, description: 'The factors and the number of recovery codes' },
@@ -41,14 +41,15 @@ export class FactorsController {
 
   /** Add an authenticator app */
   @Post('totp')
-  @Allow(undefined, { fresh: true })
+  @Allow(undefined, { fresh: true, duringEnrollment: true })
   @Endpoint({
     description:
       'Returns the secret of a new authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 s). ' +
       'The factor has no effect until its confirmation and expires after 10 minutes. ' +
-      'It replaces an authenticator app that was not confirmed. A user can have 2 authenticator apps.',
+      'It replaces an authenticator app that was not confirmed. A user can have 2 authenticator apps. ' +
+      'The first factor of a user who must have one, or whose factors were reset, needs `mail_code`.',
     answer: { status: 201, type: AddedTotpResponse, description: 'The factor and its secret' },
-    errors: ['factor.too_many'],
+    errors: ['factor.too_many', 'auth.mail_code_required'],
   })
   addTotp(@CurrentActor() actor: Actor, @Body() request: AddTotpRequest): Promise<AddedTotpResponse> {
     return this.enrollment.addTotp(actor, request);
@@ -57,7 +58,7 @@ export class FactorsController {
   /** Confirm an authenticator app */
   @Post('totp/confirm')
   @HttpCode(200)
-  @Allow(undefined, { fresh: true })
+  @Allow(undefined, { fresh: true, duringEnrollment: true })
   @Endpoint({
     description:
       'The code must be new: no code of the same or an earlier 30 seconds is accepted again, not even at login. ' +
@@ -73,7 +74,7 @@ export class FactorsController {
   /** Replace your recovery codes */
   @Post('recovery-codes')
   @HttpCode(200)
-  @Allow(undefined, { fresh: true })
+  @Allow(undefined, { fresh: true, duringEnrollment: true })
   @Endpoint({
     description: 'The old codes stop working. Requires a confirmed factor.',
     answer: { status: 200, type: RecoveryCodesResponse, description: 'The new codes' },
@@ -86,7 +87,7 @@ export class FactorsController {
 
   /** Rename one of your second factors */
   @Patch(':factor_id')
-  @Allow()
+  @Allow(undefined, { duringEnrollment: true })
   @Endpoint({
     answer: { status: 200, type: FactorResponse, description: 'The factor' },
     errors: ['factor.not_found'],
@@ -102,7 +103,7 @@ export class FactorsController {
   /** Remove one of your second factors */
   @Delete(':factor_id')
   @HttpCode(204)
-  @Allow(undefined, { fresh: true })
+  @Allow(undefined, { fresh: true, duringEnrollment: true })
   @Endpoint({
     description:
       'Ends all other sessions of the user. The recovery codes disappear with the last factor. ' +

@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from '../../common/query/sql';
+import { followedLinkSql } from '../../credentials/followed-links.sql';
 import { Database } from '../../database/database';
+import type { EventBase } from '../../events/events.service';
+import { recordEventsSql } from '../../events/events.sql';
 import { requiresSecondFactor } from '../../users/users.sql';
 
 /** The user of a change of factors. */
@@ -13,6 +16,12 @@ export interface FactorOwner {
   second_factors: string[];
   /** whether the user must have a second factor now */
   requires_factor: boolean;
+}
+
+/** The event of a user whose factors were reset. */
+export interface FactorReset {
+  user_id: string;
+  changes: { kinds: { before: string[]; after: string[] } };
 }
 
 /** The SQL of changes of factors about users and their unfinished logins. */
@@ -43,6 +52,34 @@ export class UserFactorsRepository {
         and sessions.ended_at is null
         and sessions.expires_at > now()`);
     return row ?? null;
+  }
+
+  /**
+   * Returns whether a user needs a mailed code to enrol a factor: the first factor of a user who
+   * must have one, whose factors were reset, or who requested a code before.
+   */
+  async needsMailCode(user_id: string): Promise<boolean> {
+    const rows = await this.database.run(sql`
+      select 1
+      from users
+      where users.user_id = ${user_id}::uuid
+        and users.second_factors = '{}'
+        and (
+          ${requiresSecondFactor}
+          or exists (select 1 from enrollment_codes where enrollment_codes.user_id = users.user_id)
+        )
+        and not ${followedLinkSql(sql`users.user_id`)}`);
+    return rows.length > 0;
+  }
+
+  /** Records the events of users whose factors were reset. */
+  async recordResets(event: EventBase, resets: FactorReset[]): Promise<void> {
+    const targets = sql`(
+        select users.user_id as id, users.carrier_id, reset.changes, null::integer as version
+        from jsonb_to_recordset(${JSON.stringify(resets)}::jsonb) as reset (user_id uuid, changes jsonb)
+        join users on users.user_id = reset.user_id
+      ) target`;
+    await this.database.run(recordEventsSql(event, targets));
   }
 
   /** Deletes the unfinished logins of users. */

@@ -1,3 +1,4 @@
+import { EnrollmentCodesService } from '../../../src/credentials/factors/enrollment-codes.service';
 import { FactorUpkeepRepository } from '../../../src/credentials/factors/factor-upkeep.repository';
 import { FactorUpkeepService } from '../../../src/credentials/factors/factor-upkeep.service';
 import { FactorsRepository } from '../../../src/credentials/factors/factors.repository';
@@ -20,7 +21,10 @@ describe('the secrets of authenticator apps', () => {
   afterEach(() => service.close());
 
   const factorsWith = (secrets: Partial<Config>) =>
-    new FactorsService(service.app.get(FactorsRepository), { ...service.config, ...secrets });
+    new FactorsService(service.app.get(FactorsRepository), service.app.get(EnrollmentCodesService), {
+      ...service.config,
+      ...secrets,
+    });
   const upkeepWith = (secrets: Partial<Config>) =>
     new FactorUpkeepService(service.app.get(FactorUpkeepRepository), service.app.get(JobsService), {
       ...service.config,

@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import type { Actor, Caller } from '../../access/actor';
+import { AppError } from '../../common/errors/app-error';
+import { EnrollmentCodesService } from '../../credentials/factors/enrollment-codes.service';
+import { SecurityMailsService } from '../../user-mails/security-mails.service';
+import { UserFactorsRepository } from './user-factors.repository';
+
+/** A user who has just logged in. */
+export interface LoggedInUser {
+  user_id: string;
+  second_factors: string[];
+  must_enroll_second_factor: boolean;
+  /** the factors of the user were reset, or a code was requested before */
+  has_enrollment_code: boolean;
+}
+
+/**
+ * Asks users who must enrol a second factor, or whose factors were reset, for a mailed code before
+ * they enrol the first one. Otherwise a caller who knows only the password of the user could enrol
+ * another device (M10).
+ */
+@Injectable()
+export class MailCodesService {
+  constructor(
+    private readonly owners: UserFactorsRepository,
+    private readonly codes: EnrollmentCodesService,
+    private readonly mails: SecurityMailsService,
+  ) {}
+
+  /** Mails a code to a user who needs one. Call it in the transaction of each login. */
+  async request(user: LoggedInUser, caller: Caller): Promise<void> {
+    const { user_id, second_factors, must_enroll_second_factor, has_enrollment_code } = user;
+    if (second_factors.length > 0 || !(must_enroll_second_factor || has_enrollment_code)) return;
+    if (await this.codes.request(user_id)) await this.mails.enrollmentCode(caller, user_id);
+  }
+
+  /**
+   * Checks the mailed code of an actor who is about to enrol the first factor. Call it before the
+   * transaction of the enrolment, so that a wrong code counts.
+   * @throws auth.mail_code_required
+   */
+  async check({ user_id }: Actor, mail_code: string | undefined): Promise<void> {
+    if (!(await this.owners.needsMailCode(user_id))) return;
+    if (mail_code === undefined || !(await this.codes.accept(user_id, mail_code)))
+      throw new AppError('auth.mail_code_required');
+  }
+
+  /** Deletes the code of a user who enrolled the first factor. */
+  async forget(user_id: string): Promise<void> {
+    await this.codes.delete(user_id);
+  }
+}
