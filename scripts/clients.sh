@@ -23,13 +23,20 @@ node scripts/start.js --build || exit 1
 port=$(node -pe 'const s = require("node:net").createServer().listen(0); s.on("listening", () => { console.log(s.address().port); s.close(); }); ""' | tail -1)
 url=http://127.0.0.1:$port
 cd "$work" # no .env of the checkout
-env PORT="$port" PUBLIC_URL="$url" DATA_DIR="${DATA_DIR:-$(mktemp -d)/data}" ADMIN_EMAIL=admin@example.com \
-  ADMIN_PASSWORD="$password" LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE=0 node "$root/dist/src/main.js" >service.log 2>&1 &
+data=${DATA_DIR:-$(mktemp -d)/data}
+env PORT="$port" PUBLIC_URL="$url" DATA_DIR="$data" ADMIN_EMAIL=admin@example.com ADMIN_PASSWORD="$password" \
+  ACCESS_TOKEN_TTL_SECONDS=3600 LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE=0 node "$root/dist/src/main.js" >service.log 2>&1 &
 service=$!
 trap 'kill "$service"; wait "$service"' EXIT
 for _ in $(seq 120); do curl -fsS "$url/health/ready" >/dev/null 2>&1 && break; sleep 0.5; done
 curl -fsS --compressed "$url/docs/openapi.json" -o openapi.json || { cat service.log; exit 1; }
-client=("$url" admin@example.com "$password" "$suffix")
+# Sets the arguments of a program: an administrator, and another one with a second factor.
+arguments_for() {
+  client=("$url" admin@example.com "$password" "$suffix")
+  # shellcheck disable=SC2207
+  client+=($(node "$root/scripts/clients/second-factor-user.mjs" "${client[@]:0:3}" "$1-$suffix" "${DATABASE_URL:-$data}"))
+  [ ${#client[@]} -eq 8 ]
+}
 
 has() { command -v "$1" >/dev/null; }
 jar=$HOME/.m2/repository/org/openapitools/openapi-generator-cli/$generator/openapi-generator-cli-$generator.jar
@@ -106,7 +113,7 @@ for name in "${names[@]}"; do
   for tool in "${tools[@]}"; do has "$tool" || missing+=("$tool"); done
   if [ ${#missing[@]} -gt 0 ]; then
     result="not run: ${missing[*]} not installed"
-  elif (cd "$work" && "run_${name//-/_}") >"$work/$name.log" 2>&1 && tail -1 "$work/$name.log" | grep -q 'ok$'; then
+  elif (cd "$work" && arguments_for "$name" && "run_${name//-/_}") >"$work/$name.log" 2>&1 && tail -1 "$work/$name.log" | grep -q 'ok$'; then
     result=works
   else
     result='**fails**'

@@ -59,7 +59,45 @@ public class Native {
       var problem = ApiClient.createDefaultObjectMapper().readValue(error.getResponseBody(), ProblemResponse.class);
       check(problem.getCode().endsWith("_taken"), "the code is " + problem.getCode());
     }
+    secondFactor(arguments);
     System.out.println("ok");
+  }
+
+  /** Logs in with a second factor, and authenticates again in a session that is too old for a new role. */
+  static void secondFactor(String[] arguments) throws Exception {
+    var authentication = new AuthenticationApi(clientFor(arguments[0], null));
+    try {
+      authentication.login(new LoginRequest().login(arguments[4]).password(arguments[2]));
+      check(false, "logged in with one factor");
+    } catch (ApiException error) {
+      var required = ApiClient.createDefaultObjectMapper()
+          .readValue(error.getResponseBody(), AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem.class);
+      check(required.getCode().toString().equals("auth.second_factor_required"), "the code is " + required.getCode());
+      check(required.getExpiresIn() > 0 && required.getFactors().contains(FactorMethod.METHOD_RECOVERY_CODE), "no recovery code");
+      authentication.completeLogin(
+          new SecondFactorRequest().challenge(required.getChallenge()).recoveryCode(arguments[5]));
+    }
+
+    var old = clientFor(arguments[0], arguments[7]);
+    var role = new CreateRoleRequest().name("jn-" + arguments[3]).userTypes(Set.of(UserType.SYSTEM));
+    try {
+      new RolesApi(old).createRole(role);
+      check(false, "created a role in an old session");
+    } catch (ApiException error) {
+      var problem = ApiClient.createDefaultObjectMapper().readValue(error.getResponseBody(), ProblemResponse.class);
+      check(problem.getCode().equals("auth.reauthentication_required"), "the code is " + problem.getCode());
+      String challenge = error.getResponseHeaders().firstValue("WWW-Authenticate").orElse("");
+      check(challenge.contains("max_age=\"300\""), "the challenge is " + challenge);
+    }
+    var renewed = new AuthenticationApi(old).reauthenticate(new ReauthenticateRequest().recoveryCode(arguments[6]));
+    new RolesApi(clientFor(arguments[0], renewed.getAccessToken())).createRole(role);
+  }
+
+  static ApiClient clientFor(String url, String token) {
+    var client = new ApiClient();
+    client.updateBaseUri(url);
+    if (token != null) client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + token));
+    return client;
   }
 
   static void check(boolean holds, String message) {

@@ -60,7 +60,46 @@ public class OkHttp {
       String code = JSON.<ProblemResponse>deserialize(error.getResponseBody(), ProblemResponse.class).getCode();
       check(code.endsWith("_taken"), "the code is " + code);
     }
+    secondFactor(arguments);
     System.out.println("ok");
+  }
+
+  /** Logs in with a second factor, and authenticates again in a session that is too old for a new role. */
+  static void secondFactor(String[] arguments) throws Exception {
+    var authentication = new AuthenticationApi(clientFor(arguments[0], null));
+    try {
+      authentication.login(new LoginRequest().login(arguments[4]).password(arguments[2])).execute();
+      check(false, "logged in with one factor");
+    } catch (ApiException error) {
+      AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem required = JSON.deserialize(
+          error.getResponseBody(), AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem.class);
+      check(required.getCode().toString().equals("auth.second_factor_required"), "the code is " + required.getCode());
+      check(required.getExpiresIn() > 0 && required.getFactors().contains(FactorMethod.METHOD_RECOVERY_CODE), "no recovery code");
+      authentication.completeLogin(
+          new SecondFactorRequest().challenge(required.getChallenge()).recoveryCode(arguments[5])).execute();
+    }
+
+    var old = clientFor(arguments[0], arguments[7]);
+    var role = new CreateRoleRequest().name("jo-" + arguments[3]).userTypes(Set.of(UserType.SYSTEM));
+    try {
+      new RolesApi(old).createRole(role).execute();
+      check(false, "created a role in an old session");
+    } catch (ApiException error) {
+      String code = JSON.<ProblemResponse>deserialize(error.getResponseBody(), ProblemResponse.class).getCode();
+      check(code.equals("auth.reauthentication_required"), "the code is " + code);
+      String challenge = String.join(" ", error.getResponseHeaders().getOrDefault("www-authenticate", List.of()));
+      check(challenge.contains("max_age=\"300\""), "the challenge is " + challenge);
+    }
+    var renewed = new AuthenticationApi(old).reauthenticate(new ReauthenticateRequest().recoveryCode(arguments[6]))
+        .execute();
+    new RolesApi(clientFor(arguments[0], renewed.getAccessToken())).createRole(role).execute();
+  }
+
+  static ApiClient clientFor(String url, String token) {
+    var client = new ApiClient();
+    client.setBasePath(url);
+    if (token != null) ((HttpBearerAuth) client.getAuthentication("bearer")).setBearerToken(token);
+    return client;
   }
 
   static void check(boolean holds, String message) {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import createClient from 'openapi-fetch';
 import type { components, paths } from './schema.js';
 
-const [baseUrl = '', login = '', password = '', suffix = ''] = process.argv.slice(2);
+const [baseUrl = '', login = '', password = '', suffix = '', ...given] = process.argv.slice(2);
+const [factorLogin = '', loginCode = '', freshCode = '', oldToken = ''] = given;
 const client = createClient<paths>({ baseUrl, querySerializer: { array: { style: 'form', explode: false } } });
 /** Returns the data of a response, or throws its problem. */
 async function take<T>(response: Promise<{ data?: T; error?: { code: string; detail: string } }>): Promise<T> {
@@ -62,4 +63,19 @@ const { error } = await client.POST('/user/create', { body: wanted });
 // The type of the code is the union of the codes of this operation.
 const code: 'user.name_taken' | 'user.email_taken' | string | undefined = error?.code;
 assert.match(code ?? '', /_taken$/);
+
+const { error: required } = await client.POST('/auth/login', { body: { login: factorLogin, password } });
+assert.ok(required !== undefined && 'challenge' in required && required.code === 'auth.second_factor_required');
+const { challenge = '', expires_in = 0, factors = [] } = required;
+assert.ok(expires_in > 0 && factors.includes('recovery_code'));
+await take(client.POST('/auth/second-factor', { body: { challenge, recovery_code: loginCode } }));
+
+const old = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${oldToken}` } });
+const role = { name: `ft-${suffix}`, user_types: ['system' as const] };
+const stale = await old.POST('/role/create', { body: role });
+assert.equal(stale.error?.code, 'auth.reauthentication_required');
+assert.match(stale.response.headers.get('WWW-Authenticate') ?? '', /max_age="300"/);
+const renewed = await take(old.POST('/auth/reauthenticate', { body: { recovery_code: freshCode } }));
+const fresh = createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${renewed.access_token}` } });
+await take(fresh.POST('/role/create', { body: role }));
 console.log('ok');

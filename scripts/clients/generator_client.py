@@ -4,10 +4,11 @@ import sys
 
 import identity
 from identity.models import (
-    ChangeFoundUsersRequest, ChangeUserRequest, CreateUserRequest, LoginRequest, SessionEndReason, UserSort, UserType,
+    ChangeFoundUsersRequest, ChangeUserRequest, CreateRoleRequest, CreateUserRequest, FactorMethod, LoginRequest,
+    ReauthenticateRequest, SecondFactorRequest, SessionEndReason, UserSort, UserType,
 )
 
-url, login, password, suffix = sys.argv[1:]
+url, login, password, suffix, factor_login, login_code, fresh_code, old_token = sys.argv[1:]
 configuration = identity.Configuration(host=url)
 client = identity.ApiClient(configuration)
 authentication = identity.AuthenticationApi(client)
@@ -58,4 +59,26 @@ try:
 except identity.exceptions.ConflictException as error:
     assert json.loads(error.body)["code"].endswith("_taken"), error.body
     assert error.data.code.endswith("_taken"), error.data
+
+try:
+    authentication.login(LoginRequest(login=factor_login, password=password))
+    raise AssertionError("logged in with one factor")
+except identity.exceptions.UnauthorizedException as error:
+    required = error.data
+assert required.code == "auth.second_factor_required", required
+assert required.expires_in > 0 and FactorMethod.METHOD_RECOVERY_CODE in required.factors, required
+authentication.complete_login(SecondFactorRequest(challenge=required.challenge, recovery_code=login_code))
+
+configuration.access_token = old_token
+roles = identity.RolesApi(client)
+role = CreateRoleRequest(name=f"pg-{suffix}", user_types=[UserType.SYSTEM])
+try:
+    roles.create_role(role)
+    raise AssertionError("created a role in an old session")
+except identity.exceptions.UnauthorizedException as error:
+    assert error.data.code == "auth.reauthentication_required", error.data
+    assert 'max_age="300"' in error.headers["WWW-Authenticate"], error.headers
+renewed = authentication.reauthenticate(ReauthenticateRequest(recovery_code=fresh_code))
+configuration.access_token = renewed.access_token
+roles.create_role(role)
 print("ok")

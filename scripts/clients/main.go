@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	identity "github.com/GIT_USER_ID/GIT_REPO_ID"
@@ -91,5 +92,35 @@ func main() {
 	check(errors.As(err, &failed), "created twice")
 	problem := failed.Model().(identity.IdempotencyInProgressOrUserEmailTakenOrUserNameTakenProblem)
 	check(strings.HasSuffix(problem.Code, "_taken"), "the code is "+problem.Code)
+	secondFactor(client, password, suffix, os.Args[5], os.Args[6], os.Args[7], os.Args[8])
 	fmt.Println("ok")
+}
+
+// Logs in with a second factor, and authenticates again in a session that is too old for a new role.
+func secondFactor(client *identity.APIClient, password, suffix, login, loginCode, freshCode, oldToken string) {
+	background := context.Background()
+	credentials := *identity.NewLoginRequest(login, password)
+	_, _, err := client.AuthenticationAPI.Login(background).LoginRequest(credentials).Execute()
+	var failed *identity.GenericOpenAPIError
+	check(errors.As(err, &failed), "logged in with one factor")
+	problem := failed.Model().(identity.AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem)
+	check(problem.Code == "auth.second_factor_required", "the code is "+problem.Code)
+	check(problem.GetExpiresIn() > 0 && slices.Contains(problem.GetFactors(), identity.METHOD_RECOVERY_CODE), "no recovery code")
+	step := *identity.NewSecondFactorRequest(problem.GetChallenge())
+	step.SetRecoveryCode(loginCode)
+	must(client.AuthenticationAPI.CompleteLogin(background).SecondFactorRequest(step).Execute())
+
+	old := context.WithValue(background, identity.ContextAccessToken, oldToken)
+	role := *identity.NewCreateRoleRequest("go-"+suffix, []identity.UserType{identity.SYSTEM})
+	_, response, err := client.RolesAPI.CreateRole(old).CreateRoleRequest(role).Execute()
+	check(errors.As(err, &failed), "created a role in an old session")
+	stale := failed.Model().(identity.AuthReauthenticationRequiredProblem)
+	check(stale.Code == "auth.reauthentication_required", "the code is "+stale.Code)
+	challenge := response.Header.Get("WWW-Authenticate")
+	check(strings.Contains(challenge, `max_age="300"`), "the challenge is "+challenge)
+	again := *identity.NewReauthenticateRequest()
+	again.SetRecoveryCode(freshCode)
+	renewed := must(client.AuthenticationAPI.Reauthenticate(old).ReauthenticateRequest(again).Execute())
+	fresh := context.WithValue(background, identity.ContextAccessToken, renewed.AccessToken)
+	must(client.RolesAPI.CreateRole(fresh).CreateRoleRequest(role).Execute())
 }

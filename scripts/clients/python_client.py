@@ -2,17 +2,18 @@
 import sys
 
 from identity import AuthenticatedClient, Client
-from identity.api.authentication import login as log_in
+from identity.api.authentication import complete_login, login as log_in, reauthenticate
 from identity.api.bulk_changes import change_users
+from identity.api.roles import create_role
 from identity.api.sessions import end_session, list_sessions
 from identity.api.users import change_user, create_user, list_users
 from identity.models import (
-    ChangeFoundUsersRequest, ChangeUserRequest, CreateUserRequest, CreateUserRequestAttributes, LoginRequest,
-    SessionEndReason, UserSort, UserType,
+    ChangeFoundUsersRequest, ChangeUserRequest, CreateRoleRequest, CreateUserRequest, CreateUserRequestAttributes,
+    FactorMethod, LoginRequest, ReauthenticateRequest, SecondFactorRequest, SessionEndReason, UserSort, UserType,
 )
 from identity.types import UNSET
 
-url, login, password, suffix = sys.argv[1:]
+url, login, password, suffix, factor_login, login_code, fresh_code, old_token = sys.argv[1:]
 credentials = LoginRequest(login=login, password=password)
 session = log_in.sync(client=Client(base_url=url), body=credentials)
 client = AuthenticatedClient(base_url=url, token=session.access_token)
@@ -58,4 +59,20 @@ assert ended.ended_reason == SessionEndReason.REVOKED, ended
 
 problem = create_user.sync(client=client, body=wanted)
 assert problem.code.endswith("_taken"), problem
+
+anyone = Client(base_url=url)
+required = log_in.sync(client=anyone, body=LoginRequest(login=factor_login, password=password))
+assert required.code == "auth.second_factor_required", required
+assert required.expires_in > 0 and FactorMethod.METHOD_RECOVERY_CODE in required.factors, required
+step = SecondFactorRequest(challenge=required.challenge, recovery_code=login_code)
+assert complete_login.sync(client=anyone, body=step).access_token
+
+old = AuthenticatedClient(base_url=url, token=old_token)
+role = CreateRoleRequest(name=f"pc-{suffix}", user_types=[UserType.SYSTEM])
+stale = create_role.sync_detailed(client=old, body=role)
+assert stale.parsed.code == "auth.reauthentication_required", stale
+assert 'max_age="300"' in stale.headers["WWW-Authenticate"], stale.headers
+renewed = reauthenticate.sync(client=old, body=ReauthenticateRequest(recovery_code=fresh_code))
+fresh = AuthenticatedClient(base_url=url, token=renewed.access_token)
+assert create_role.sync(client=fresh, body=role).name == role.name
 print("ok")

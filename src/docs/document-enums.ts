@@ -124,6 +124,7 @@ const enums: Record<string, NamedEnum> = {
       'second-step-missing',
       'new-address-login',
     ],
+    constants: 'MAIL_KIND',
   },
   MailState: {
     description: 'State of a mail that is not sent yet',
@@ -158,7 +159,7 @@ export function nameEnums(components: Components, root: unknown): void {
       ...{ type: 'string', enum: [...values], example: exampleOfEnum(name), ...rest },
       ...(constants === undefined
         ? {}
-        : { 'x-enum-varnames': values.map((value) => `${constants}_${value.toUpperCase()}`) }),
+        : { 'x-enum-varnames': values.map((value) => `${constants}_${value.toUpperCase().replaceAll('-', '_')}`) }),
     };
 }
 

@@ -164,7 +164,9 @@ describe('the OpenAPI document, as generators of clients read it', () => {
     const named = Object.keys(schemas).filter((name) => schemas[name]?.enum !== undefined);
     expect(named).toEqual(expect.arrayContaining(['UserType', 'UserStatus', 'OperationStatus', 'SortDirection']));
     // In Go, the constants of all enums share one namespace.
-    const constants = named.flatMap((name) => schemas[name]?.['x-enum-varnames'] ?? schemas[name]?.enum ?? []);
+    const constants = named
+      .flatMap((name) => schemas[name]?.['x-enum-varnames'] ?? schemas[name]?.enum ?? [])
+      .map((constant) => constant.toUpperCase().replaceAll('-', '_'));
     expect(constants.filter((constant, index) => constants.indexOf(constant) !== index)).toEqual([]);
     const inline = schemasIn(document)
       .filter(([path, schema]) => schema.type !== undefined && schema.enum !== undefined && !isComponent(path))

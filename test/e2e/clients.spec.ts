@@ -14,6 +14,7 @@ import {
 } from 'oauth4webapi';
 import { SigningKeyRotation } from '../../src/signing-keys/signing-key-rotation.service';
 import { SigningKeysService } from '../../src/signing-keys/signing-keys.service';
+import { enrolApp } from '../support/factors';
 import { createKey } from '../support/keys';
 import { adminEmail, password, type TestLogin, TestService } from '../support/service';
 
@@ -27,7 +28,8 @@ const program = `
 import createClient from 'openapi-fetch';
 import type { components, paths } from './schema.js';
 
-const [baseUrl = '', login = '', password = ''] = process.argv.slice(2);
+const [baseUrl = '', login = '', password = '', factorLogin = '', recovery_code = '', oldToken = ''] =
+  process.argv.slice(2);
 const client = createClient<paths>({ baseUrl });
 
 const session = await client.POST('/auth/login', { body: { login, password } });
@@ -56,6 +58,14 @@ const asForm = { 'Content-Type': 'application/x-www-form-urlencoded' };
 const asked = await client.POST('/auth/introspect', { body: { token: access_token }, headers: asForm });
 const removed = await client.DELETE('/user/{user_id}', { params: { path: { user_id: user.user_id } } });
 
+const { error: required } = await client.POST('/auth/login', { body: { login: factorLogin, password } });
+if (required === undefined || !('challenge' in required)) throw new Error('no challenge');
+const { challenge = '', factors = [] } = required;
+const kinds: ('totp' | 'passkey' | 'recovery_code')[] = factors;
+const completed = await client.POST('/auth/second-factor', { body: { challenge, recovery_code } });
+const old = createClient<paths>({ baseUrl, headers: { Authorization: 'Bearer ' + oldToken } });
+const stale = await old.POST('/role/create', { body: { name: 'late', user_types: ['system'] } });
+
 export function mistakes() {
   // @ts-expect-error there is no such path
   void client.GET('/users', {});
@@ -80,6 +90,9 @@ console.log(JSON.stringify({
   checked: [checked.data?.active, checked.data?.user.name, checked.data?.permissions],
   asked: [asked.data?.active, asked.data?.username],
   removed: removed.response.status,
+  required: [required.code, required.expires_in, kinds],
+  completed: completed.data?.user.name,
+  stale: [stale.error?.code, stale.response.headers.get('WWW-Authenticate')],
 }));
 `;
 
@@ -163,7 +176,18 @@ describe('third-party client libraries over a socket', () => {
     }
   });
 
+  /** Creates an administrator with a second factor and a session of an old authentication. */
+  async function userWithFactor(): Promise<{ name: string; recovery_code: string; token: string }> {
+    const login = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+    const { recovery_codes } = await enrolApp(service, login);
+    await service.rows(`update sessions set auth_time = now() - interval '10 minutes' where session_id = $1`, [
+      login.session_id,
+    ]);
+    return { name: login.name, recovery_code: recovery_codes[0] ?? '', token: login.token };
+  }
+
   it('lets openapi-typescript generate types with which an openapi-fetch program compiles and works', async () => {
+    const { name, recovery_code, token } = await userWithFactor();
     // Below node_modules, so that the program finds its packages.
     const cache = join(root, 'node_modules', '.cache');
     mkdirSync(cache, { recursive: true });
@@ -184,7 +208,7 @@ describe('third-party client libraries over a socket', () => {
       writeFileSync(join(directory, 'program.ts'), program);
       writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
       await node(tsc).catch((error: { stdout: string }) => expect(error.stdout).toBe(''));
-      const { stdout } = await node('program.js', url, adminEmail, password);
+      const { stdout } = await node('program.js', url, adminEmail, password, name, recovery_code, token);
       expect(JSON.parse(stdout)).toEqual({
         created: [201, 'grace', 'invited'],
         again: [409, 'user.name_taken'],
@@ -193,6 +217,9 @@ describe('third-party client libraries over a socket', () => {
         checked: [true, 'administrator', ['*']],
         asked: [true, 'administrator'],
         removed: 204,
+        required: ['auth.second_factor_required', 300, ['totp', 'recovery_code']],
+        completed: name,
+        stale: ['auth.reauthentication_required', 'Bearer error="insufficient_user_authentication", max_age="300"'],
       });
     } finally {
       rmSync(directory, { recursive: true, force: true });
