@@ -62,14 +62,8 @@ const requests = Object.entries({
     CreatePasskeyOptionsRequest,
     LoginWithPasskeyRequest,
   },
-  ...{
-    CreateKeyRequest,
-    ChangeRoleRequest,
-    CreateRoleRequest,
-    ChangeFoundUsersRequest,
-    ChangeUserRequest,
-    CreateUserRequest,
-  },
+  ...{ CreateKeyRequest, ChangeRoleRequest, CreateRoleRequest },
+  ...{ ChangeFoundUsersRequest, ChangeUserRequest, CreateUserRequest },
 });
 const schemas = document.components.schemas as Record<string, Schema>;
 const ajv = new Ajv2020({ strict: false });
