@@ -31,8 +31,10 @@ export function bodyOperations(user_id: string): BodyOperation[] {
       if (reference === undefined) return [];
       const schema = document.components.schemas[reference] as Schema;
       const url =
-        path.replace(/\{\w+_id\}/, user_id).replace('{token}', 'A'.repeat(43)).replace('{role}', 'no-such-role') +
-        (path === '/user/all' ? `?user_id=${user_id}` : '');
+        path
+          .replace(/\{\w+_id\}/, user_id)
+          .replace('{token}', 'A'.repeat(43))
+          .replace('{role}', 'no-such-role') + (path === '/user/all' ? `?user_id=${user_id}` : '');
       return [{ method: method.toUpperCase(), url, fields: fieldsOf(schema) }];
     }),
   );

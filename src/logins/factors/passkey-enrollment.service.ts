@@ -11,6 +11,7 @@ import {
 import { FactorEnrollmentService } from './factor-enrollment.service';
 import { type FactorOwner, FactorOwnersService } from './factor-owners.service';
 import { toFactorResponse } from './factors.dto';
+import { MailCodesService } from './mail-codes.service';
 import type { AddedPasskeyResponse, AddPasskeyRequest, PasskeyOptionsResponse } from './passkeys.dto';
 
 /** The result of a browser for new options. */
@@ -23,15 +24,22 @@ export class PasskeyEnrollmentService {
     private readonly owners: FactorOwnersService,
     private readonly passkeys: PasskeysService,
     private readonly enrollment: FactorEnrollmentService,
+    private readonly mailCodes: MailCodesService,
   ) {}
 
   /**
-   * Returns the options of a new passkey. Their challenge is valid for the session of the actor.
-   * @throws factor.too_many, auth.token_invalid
+   * Returns the options of a new passkey. Their challenge is valid for the session of the actor. It
+   * proves that the mailed code was checked.
+   * @throws auth.mail_code_required, factor.too_many, auth.token_invalid
    * @throws request.not_found if passkeys are off
    */
+  async createOptions(actor: Actor, mail_code: string | undefined): Promise<PasskeyOptionsResponse> {
+    await this.mailCodes.check(actor, mail_code);
+    return this.optionsFor(actor);
+  }
+
   @Transactional()
-  async createOptions(actor: Actor): Promise<PasskeyOptionsResponse> {
+  private async optionsFor(actor: Actor): Promise<PasskeyOptionsResponse> {
     const { user_id, name, second_factors } = await this.owners.lock(actor);
     assertRoom(second_factors);
     const { options, challenge } = await this.passkeys.enrollmentOptions({ user_id, name }, useBy(actor));

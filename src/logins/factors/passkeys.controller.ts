@@ -29,14 +29,14 @@ export class PasskeysController {
       'verification, exclude the passkeys that the user already has, and request no attestation. ' +
       'A user can have 10 passkeys.',
     answer: { status: 200, type: PasskeyOptionsResponse, description: 'The options and their challenge' },
-    errors: ['factor.too_many', 'request.not_found'],
+    errors: ['auth.mail_code_required', 'factor.too_many', 'request.not_found'],
     optionalBody: true,
   })
   createPasskeyOptions(
     @CurrentActor() actor: Actor,
-    @Body() _request: CreatePasskeyOptionsRequest,
+    @Body() { mail_code }: CreatePasskeyOptionsRequest,
   ): Promise<PasskeyOptionsResponse> {
-    return this.enrollment.createOptions(actor);
+    return this.enrollment.createOptions(actor, mail_code);
   }
 
   /** Add a passkey */

@@ -49,6 +49,15 @@ describe('the mailed code for the first second factor', () => {
     expect(codeOf(await enrol(thief))).toBe('201');
   });
 
+  it('rejects a passkey of a caller who knows only the password of a user who must enrol (M10)', async () => {
+    const { token, email } = await service.loginAs({ second_factor_required_from: past });
+    const right = await mailedCode(email);
+    const options = (body: object) => service.post('/auth/factor/passkey/options', { token, body });
+    for (const body of [{}, { mail_code: wrongCode(right) }])
+      expect(codeOf(await options(body))).toBe('403 auth.mail_code_required');
+    expect(codeOf(await options({ mail_code: right }))).toBe('200');
+  });
+
   it('rejects a device of a caller who knows only the password of a user whose factors were reset (M10)', async () => {
     const user = await service.loginAs();
     await enrolApp(service, user);
