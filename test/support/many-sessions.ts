@@ -14,14 +14,15 @@ const agents = [
 
 /**
  * Sessions of the existing users, spread in order over the last 90 days. Of a hundred, one is live,
- * one has expired without an end, and 98 have ended. Every ten thousandth has a rare address and
- * user agent. Apart from the times, the rows are the same in each run.
+ * one has expired without an end, and 98 have ended. Every two thousandth has two factors, and
+ * every ten thousandth has a rare address and user agent. Apart from the times, the rows are the
+ * same in each run.
  */
 const sessions = `
   insert into sessions (
     session_id, user_id, user_type, carrier_id, refresh_token_hash,
     refreshed_at, created_at, last_seen_at,
-    expires_at, absolute_expires_at, ip, user_agent, ended_at, ended_reason
+    expires_at, absolute_expires_at, ip, user_agent, amr, ended_at, ended_reason
   )
   select
     gen_random_uuid(), user_id, user_type, carrier_id, sha256(i::text::bytea),
@@ -30,6 +31,7 @@ const sessions = `
     created_at + interval '30 days',
     case when i % 10000 = 0 then inet '198.51.100.7' else inet '10.0.0.0' + i % 50000 end,
     case when i % 10000 = 0 then 'RareTool/1.0' else ($2::text[])[1 + i % 7] end,
+    case when i % 2000 = 0 then '{pwd,otp,mfa}'::text[] else '{pwd}' end,
     case when i <= $1 * 0.98 then least(last_seen_at + interval '10 minutes', now()) end,
     case
       when i > $1 * 0.98 then null
