@@ -15,13 +15,14 @@ export class UserUnlockController {
   /** Unlock a user */
   @Post(':user_id/unlock')
   @HttpCode(204)
-  @Allow('user:update')
+  // A leaked API key and a password must not allow unlimited guesses at codes (M3).
+  @Allow('user:update', { apiKeys: false })
   @Endpoint({
     description:
       'Lifts the lockouts after wrong passwords and after wrong codes of second factors, for all addresses. ' +
-      'Has no effect on a user who is not locked.',
+      'Has no effect on a user who is not locked. Users cannot unlock themselves.',
     answer: { status: 204, description: 'The user is not locked' },
-    errors: ['user.not_found', 'access.protected_user'],
+    errors: ['user.not_found', 'user.self_protected', 'access.protected_user'],
     withoutBody: true,
   })
   unlockUser(

@@ -13,9 +13,6 @@ export const liveSession = rawSql('(sessions.ended_at is null and sessions.expir
 /** Renders when the user of a session authenticated. */
 export const authTime = rawSql('coalesce(sessions.auth_time, sessions.created_at)');
 
-/** Renders whether the user of a session authenticated with two factors. An index has this form. */
-const twoFactors = rawSql(`sessions.amr @> '{mfa}'`);
-
 /** Renders whether a session expired without being ended. */
 const expiredSession = rawSql('(sessions.ended_at is null and sessions.expires_at <= now())');
 
@@ -47,7 +44,10 @@ function endedBecause(reasons: readonly unknown[]): SqlFragment {
   return reasons.includes('expired') ? sql`${stored} or ${expiredSession}` : stored;
 }
 
-/** Renders the filters of sessions. `session_search` indexes the columns that never change. */
+/**
+ * Renders the filters of sessions. `session_search` indexes the columns that activity does not
+ * change.
+ */
 export const sessionFilterSql: FilterSql = {
   spec: sessionList.filter,
   table: 'session_search',
@@ -73,7 +73,7 @@ export const sessionFilterSql: FilterSql = {
       },
     },
     active: { guessed: true, equals: (value) => (value === true ? liveSession : sql`not ${liveSession}`) },
-    mfa: { equals: (value) => (value === true ? twoFactors : sql`not (${twoFactors})`) },
+    mfa: { equals: (value) => rawSql(`${value === true ? '' : 'not '}session_search.mfa`) },
     ended_reason: {
       column: 'sessions.ended_reason',
       isnull: liveSession,

@@ -28,7 +28,6 @@ export type EndedReason = (typeof endedReasons)[number];
 @Index('sessions_last_seen_at_idx', ['last_seen_at', 'session_id'])
 @Index('sessions_expires_at_idx', ['expires_at', 'session_id'])
 @Index('sessions_ended_reason_idx', ['ended_reason', 'created_at'], { where: 'ended_reason is not null' })
-@Index('sessions_mfa_idx', ['created_at', 'session_id'], { where: `amr @> '{mfa}'` })
 export class SessionEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'sessions_pkey' }) session_id!: string;
   @ForeignKey('users', 'user_id', { name: 'sessions_user_id_fkey', onDelete: 'CASCADE' })

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
+import { assertFresh } from '../access/fresh';
 import { mayGiveScope, mayReach } from '../access/scope';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { newId } from '../common/random';
@@ -28,6 +29,7 @@ export class UserCreationService {
    * Creates a user. Invites the user by mail if the request has no password.
    * @throws user.name_taken, user.email_taken, request.rate_limited
    * @throws access.denied, access.grant_exceeds_own, request.invalid, service.overloaded
+   * @throws auth.reauthentication_required if the user gets roles
    */
   async create(actor: Actor, request: CreateUserRequest): Promise<UserResponse> {
     assertConsistent(request);
@@ -35,6 +37,8 @@ export class UserCreationService {
     if (!mayReach(actor, { user_type, carrier_id }))
       throw new AppError('access.denied', { detail: 'The user would be outside your scope.' });
     if (user_type === 'system' && !mayGiveScope(actor, carrier_scope)) throw new AppError('access.grant_exceeds_own');
+    // Otherwise a stolen session could create an administrator and log in as that user (S24).
+    if (roles.length > 0) assertFresh(actor);
     if (password === undefined) return this.insert(actor, request, null);
     // Rejects early, before the costly hash. `insert` checks again, with the roles locked.
     await this.roles.assertMayGive(actor, roles, user_type);

@@ -68,7 +68,7 @@ export class UsersController {
   @Post('create')
   // No cache contains a new user.
   @RouteConfig({ awaitsInvalidation: 'errors' })
-  @Allow('user:create')
+  @Allow('user:create', { fresh: '`roles` is not empty' })
   @Idempotent()
   @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @Endpoint({

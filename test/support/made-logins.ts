@@ -68,7 +68,7 @@ export async function addLogins(
   return logins;
 }
 
-/** Inserts another session of a user. */
+/** Inserts another session of a user, opened with a second factor if the user has one. */
 export async function addSession(
   target: Pick<TestService, 'rows'>,
   user_id: string,
@@ -79,11 +79,13 @@ export async function addSession(
     `
       insert into sessions (
         session_id, user_id, user_type, carrier_id, refresh_token_hash,
-        refreshed_at, expires_at, absolute_expires_at, ip
+        refreshed_at, expires_at, absolute_expires_at, ip,
+        amr
       )
       select
         $1, user_id, user_type, carrier_id, $3,
-        now(), now() + interval '1 hour', now() + interval '1 day', '192.0.2.1'
+        now(), now() + interval '1 hour', now() + interval '1 day', '192.0.2.1',
+        case when second_factors = '{}' then '{pwd}'::text[] else '{pwd,otp,mfa}' end
       from users
       where user_id = $2`,
     [session_id, user_id, hashToken(refresh_token)],

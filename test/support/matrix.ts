@@ -216,7 +216,8 @@ function loginRows(service: () => TestService): Record<string, MatrixRow> {
       permission: 'user:update',
       related: relations,
       send: ({ login, target }) => service().post(`/user/${target.user_id}/unlock`, login),
-      expected: ({ sees, isProtected }) => {
+      expected: ({ sees, isProtected, relation }) => {
+        if (relation === 'own') return '403 user.self_protected';
         if (!sees) return '404 user.not_found';
         return isProtected ? '403 access.protected_user' : '204';
       },

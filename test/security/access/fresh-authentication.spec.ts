@@ -58,6 +58,10 @@ const additions = [{ roles_add: ['operator'] }, { roles_remove: ['operator'] }];
 
 /** Requests that need a fresh authentication, and other requests of the same operations. */
 const variants: Record<string, { needing: Variant[]; others: Variant[] }> = {
+  createUser: {
+    needing: [['', { body: { user_type: 'system', name: 'fresh-1', email: 'f1@example.com', roles: ['operator'] } }]],
+    others: [['', { body: { user_type: 'system', name: 'fresh-2', email: 'f2@example.com', roles: [] } }]],
+  },
   changeUser: {
     needing: [...assignments, { email: 'new@example.com' }].map((body): Variant => ['', { body }]),
     others: [['', { body: { timezone: 'Europe/Vienna', status: 'disabled' } }]],

@@ -4,7 +4,24 @@ import { createKey } from '../../support/keys';
 import { type TestAnswer, TestService } from '../../support/service';
 
 /** Routes for users only: they require a login and reject every API key. */
-const closedToKeys = ['GET /user', 'POST /auth/email', 'POST /auth/key/create', 'POST /auth/password'];
+const closedToKeys = [
+  'DELETE /auth/factor/{factor_id}',
+  'DELETE /user/{user_id}/factor/all',
+  'GET /auth/factor/list',
+  'GET /user',
+  'PATCH /auth/factor/{factor_id}',
+  'POST /auth/email',
+  'POST /auth/factor/passkey',
+  'POST /auth/factor/passkey/options',
+  'POST /auth/factor/recovery-codes',
+  'POST /auth/factor/totp',
+  'POST /auth/factor/totp/confirm',
+  'POST /auth/key/create',
+  'POST /auth/password',
+  'POST /auth/reauthenticate',
+  'POST /auth/reauthenticate/options',
+  'POST /user/{user_id}/unlock',
+];
 
 describe('routes for API keys', () => {
   let service: TestService;

@@ -132,6 +132,26 @@ describe('the first step of a login with a second factor', () => {
     expect(await service.rows('select 1 from sessions where user_id = $1', [user_id])).toEqual([]);
   });
 
+  it('rejects the session that an instance without second factors would open (M1)', async () => {
+    const { user_id } = await service.createUser();
+    const open = () =>
+      service.rows(
+        `
+          insert into sessions (
+            session_id, user_id, user_type, carrier_id, refresh_token_hash,
+            refreshed_at, expires_at, absolute_expires_at
+          )
+          select uuid_v7(), user_id, user_type, carrier_id, '', now(), now(), now()
+          from users
+          where user_id = $1
+          returning session_id`,
+        [user_id],
+      );
+    expect(await open()).toHaveLength(1);
+    await Authenticator.enrol(rows, user_id);
+    await expect(open()).rejects.toThrow('the user has a second factor');
+  });
+
   it('gives a challenge that is worth nothing anywhere else (M4)', async () => {
     const { name, user_id } = await service.createUser();
     await Authenticator.enrol(rows, user_id);

@@ -1,3 +1,4 @@
+import { createKey } from '../../support/keys';
 import { Authenticator, firstStep } from '../../support/second-factors';
 import { password, TestService } from '../../support/service';
 
@@ -32,6 +33,14 @@ describe('POST /user/{user_id}/unlock', () => {
     expect((await step(app.code(), await firstStep(post, name, away))).status).toBe(200);
     const recorded = `select actor_id from events where event_type = 'user.unlocked' and target_id = $1`;
     expect(await service.rows(recorded, [user_id])).toEqual([{ actor_id: service.admin.user_id }]);
+  });
+
+  it('is rejected for oneself and with an API key, so that codes stay limited (M3)', async () => {
+    const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+    expect((await unlock(operator.user_id, operator.token)).body.code).toBe('user.self_protected');
+    const key = await createKey(service, ['user:read', 'user:update']);
+    const { user_id } = await service.createUser();
+    expect((await unlock(user_id, key.key)).body.code).toBe('access.denied');
   });
 
   it('is rejected for protected users and outside the scope (Z9)', async () => {
