@@ -120,6 +120,7 @@ const enums: Record<string, NamedEnum> = {
       'factors-reset',
       'recovery-code-used',
       'recovery-codes-low',
+      'recovery-codes-renewed',
       'passkey-counter',
       'second-step-missing',
       'new-address-login',

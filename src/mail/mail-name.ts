@@ -10,6 +10,7 @@ const noticeNames = [
   'factors-reset',
   'recovery-code-used',
   'recovery-codes-low',
+  'recovery-codes-renewed',
   'passkey-counter',
   'second-step-missing',
   'new-address-login',

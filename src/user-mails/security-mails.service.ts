@@ -62,6 +62,14 @@ export class SecurityMailsService {
     await this.enqueueEach(user_id, mail, originOf(caller), { codes_left });
   }
 
+  /**
+   * Notifies a user that new recovery codes replaced the old ones.
+   * @param codes_left number of new codes
+   */
+  async recoveryCodesRenewed(actor: Actor, user_id: string, codes_left: number): Promise<void> {
+    await this.enqueueEach(user_id, 'recovery-codes-renewed', originFor(actor, user_id), { codes_left });
+  }
+
   /** Notifies a user of a passkey whose signature counter went back, at most 5 times a day. */
   async passkeyCounterWentBack(caller: Origin, user_id: string): Promise<void> {
     const [allowed] = await this.limits.take(passkeyLimit, [user_id]);

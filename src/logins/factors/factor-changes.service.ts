@@ -87,6 +87,7 @@ export class FactorChangesService {
     if (second_factors.length === 0) throw new AppError('factor.not_found');
     const recovery_codes = await this.factors.renewRecoveryCodes(user_id);
     await this.events.record(actor, 'factor.recovery_codes_renewed', { type: 'user', id: user_id, carrier_id });
+    await this.mails.recoveryCodesRenewed(actor, user_id, recovery_codes.length);
     return { recovery_codes };
   }
 

@@ -76,7 +76,7 @@ export class FactorsController {
   @HttpCode(200)
   @Allow(undefined, { fresh: true, duringEnrollment: true })
   @Endpoint({
-    description: 'The old codes stop working. Requires a confirmed factor.',
+    description: 'The old codes stop working. Notifies the user by mail. Requires a confirmed factor.',
     answer: { status: 200, type: RecoveryCodesResponse, description: 'The new codes' },
     errors: ['factor.not_found'],
     withoutBody: true,

@@ -104,6 +104,13 @@ export const de: MailTexts = {
         'Wiederherstellungscodes und informieren Sie Ihre Administration.',
     ],
   },
+  'recovery-codes-renewed': {
+    subject: 'Neue Wiederherstellungscodes erzeugt',
+    paragraphs: [
+      'Für Ihr Konto wurden neue Wiederherstellungscodes erzeugt. Die alten sind nicht mehr gültig.',
+      'Falls Sie das nicht waren, informieren Sie sofort Ihre Administration und legen Sie ein neues Passwort fest.',
+    ],
+  },
   'passkey-counter': {
     subject: 'Ein Passkey Ihres Kontos wurde abgelehnt',
     paragraphs: [

@@ -101,6 +101,13 @@ export const en: MailTexts = {
         'and contact your administrator.',
     ],
   },
+  'recovery-codes-renewed': {
+    subject: 'New recovery codes were created',
+    paragraphs: [
+      'New recovery codes were created for your account. The old recovery codes no longer work.',
+      'If you did not do this, contact your administrator immediately and set a new password.',
+    ],
+  },
   'passkey-counter': {
     subject: 'A passkey of your account was rejected',
     paragraphs: [

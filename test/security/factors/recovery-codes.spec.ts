@@ -78,6 +78,8 @@ describe('recovery codes', () => {
       [login.user_id],
     );
     expect(events).toEqual([{ text: '{}' }]);
+    const { source } = await service.mailbox.take(login.email, /^Subject: New recovery codes/m);
+    for (const code of body.recovery_codes as string[]) expect(source).not.toContain(code);
   });
 
   it('need a confirmed factor, and disappear with the last one (M7)', async () => {

@@ -60,6 +60,12 @@ describe('mails about second factors and logins', () => {
       ['erzeugen Sie neue', 'Verbleibende Wiederherstellungscodes: 2', 'Falls Sie den Code nicht verwendet haben'],
     ],
     [
+      'recovery-codes-renewed',
+      (id) => mails.recoveryCodesRenewed(actorOf(id), id, 10),
+      ['New recovery codes were created', 'Recovery codes left: 10', 'If you did not do this'],
+      ['Neue Wiederherstellungscodes', 'Verbleibende Wiederherstellungscodes: 10', 'Falls Sie das nicht waren'],
+    ],
+    [
       'passkey-counter',
       (id) => mails.passkeyCounterWentBack(caller, id),
       ['may have been copied', 'Second factor: Passkey', 'If you did not use the passkey'],
