@@ -16,10 +16,10 @@ where enrollment_codes.requested_at <= now() - interval '5 minutes'
 returning 1;
 
 -- demand([ user_id ])
-insert into enrollment_codes (user_id, requested_at)
-select user_id, '1970-01-01T00:00:00Z'
+insert into enrollment_codes (user_id, requested_at, after_reset)
+select user_id, '1970-01-01T00:00:00Z', true
 from unnest($1::uuid[]) user_id
-on conflict (user_id) do nothing;
+on conflict (user_id) do update set after_reset = true;
 
 -- accept(user_id, hash, 5)
 update enrollment_codes

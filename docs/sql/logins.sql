@@ -251,9 +251,14 @@ select
     coalesce(users.second_factor_required_from <= now(), false)
     or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
   )) as must_enroll_second_factor,
-  exists (
-    select 1 from enrollment_codes where enrollment_codes.user_id = users.user_id
-  ) as has_enrollment_code
+  (
+    users.second_factors = '{}'
+    and exists (
+      select 1
+      from enrollment_codes
+      where enrollment_codes.user_id = users.user_id and enrollment_codes.after_reset
+    )
+  ) as factors_were_reset
 from (
   select * from unlocked
   union all

@@ -31,7 +31,14 @@ where users.user_id = $1::uuid
       coalesce(users.second_factor_required_from <= now(), false)
       or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
     )
-    or exists (select 1 from enrollment_codes where enrollment_codes.user_id = users.user_id)
+    or (
+      users.second_factors = '{}'
+      and exists (
+        select 1
+        from enrollment_codes
+        where enrollment_codes.user_id = users.user_id and enrollment_codes.after_reset
+      )
+    )
   )
   and not exists (
     select 1

@@ -23,8 +23,8 @@ export type LoginRecord = UserRecord & StoredPassword;
 
 /** The user of a login that was persisted. */
 export interface NotedLogin extends UserRecord {
-  /** whether the user needs or needed a mailed code to enrol the first second factor */
-  has_enrollment_code: boolean;
+  /** whether the factors of the user were reset, and the user has enrolled none since */
+  factors_were_reset: boolean;
 }
 
 /** Error code of a login that is rejected although the password was right. */

@@ -22,6 +22,16 @@ export const requiresSecondFactor = rawSql(`(
     or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
   )`);
 
+/** Renders whether the factors of a user were reset, and the user has enrolled none since. */
+export const factorsWereReset = rawSql(`(
+    users.second_factors = '{}'
+    and exists (
+      select 1
+      from enrollment_codes
+      where enrollment_codes.user_id = users.user_id and enrollment_codes.after_reset
+    )
+  )`);
+
 /** Whether a second factor is required and missing. */
 const mustEnrollSql = sql`(users.second_factors = '{}' and ${requiresSecondFactor})`;
 
@@ -184,7 +194,7 @@ export interface LoginNote {
 
 /**
  * Renders the statement that persists a login of a locked user, and returns the `UserRecord` with
- * `has_enrollment_code`.
+ * `factors_were_reset`.
  * Does not change `version`. Writes `users` only if the user shows an account lockout.
  */
 export function noteLoginSql({ user_id, ip, unlocks }: LoginNote): SqlFragment {
@@ -214,9 +224,7 @@ export function noteLoginSql({ user_id, ip, unlocks }: LoginNote): SqlFragment {
     )
     select
       ${userColumns},
-      exists (
-        select 1 from enrollment_codes where enrollment_codes.user_id = users.user_id
-      ) as has_enrollment_code
+      ${factorsWereReset} as factors_were_reset
     from (
       select * from unlocked
       union all

@@ -12,4 +12,6 @@ export class EnrollmentCodeEntity {
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) expires_at!: Date | null;
   /** wrong codes since the code was sent */
   @Column('integer', { default: 0 }) wrong_codes!: number;
+  /** whether the factors of the user were reset, and the user has enrolled none since */
+  @Column('boolean', { default: false }) after_reset!: boolean;
 }

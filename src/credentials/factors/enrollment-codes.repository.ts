@@ -26,10 +26,10 @@ export class EnrollmentCodesRepository {
   /** Makes users whose factors were reset need a code. Their next login requests the mail. */
   async demand(user_ids: string[]): Promise<void> {
     await this.database.run(sql`
-      insert into enrollment_codes (user_id, requested_at)
-      select user_id, '1970-01-01T00:00:00Z'
+      insert into enrollment_codes (user_id, requested_at, after_reset)
+      select user_id, '1970-01-01T00:00:00Z', true
       from unnest(${user_ids}::uuid[]) user_id
-      on conflict (user_id) do nothing`);
+      on conflict (user_id) do update set after_reset = true`);
   }
 
   /**

@@ -8,10 +8,9 @@ import { UserFactorsRepository } from './user-factors.repository';
 /** A user who has just logged in. */
 export interface LoggedInUser {
   user_id: string;
-  second_factors: string[];
   must_enroll_second_factor: boolean;
-  /** the factors of the user were reset, or a code was requested before */
-  has_enrollment_code: boolean;
+  /** the factors of the user were reset, and the user has enrolled none since */
+  factors_were_reset: boolean;
 }
 
 /**
@@ -29,8 +28,8 @@ export class MailCodesService {
 
   /** Mails a code to a user who needs one. Call it in the transaction of each login. */
   async request(user: LoggedInUser, caller: Caller): Promise<void> {
-    const { user_id, second_factors, must_enroll_second_factor, has_enrollment_code } = user;
-    if (second_factors.length > 0 || !(must_enroll_second_factor || has_enrollment_code)) return;
+    const { user_id, must_enroll_second_factor, factors_were_reset } = user;
+    if (!must_enroll_second_factor && !factors_were_reset) return;
     if (await this.codes.request(user_id)) await this.mails.enrollmentCode(caller, user_id);
   }
 

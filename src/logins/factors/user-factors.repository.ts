@@ -4,7 +4,7 @@ import { followedLinkSql } from '../../credentials/followed-links.sql';
 import { Database } from '../../database/database';
 import type { EventBase } from '../../events/events.service';
 import { recordEventsSql } from '../../events/events.sql';
-import { requiresSecondFactor } from '../../users/users.sql';
+import { factorsWereReset, requiresSecondFactor } from '../../users/users.sql';
 
 /** The user of a change of factors. */
 export interface FactorOwner {
@@ -56,7 +56,7 @@ export class UserFactorsRepository {
 
   /**
    * Returns whether a user needs a mailed code to enrol a factor: the first factor of a user who
-   * must have one, whose factors were reset, or who requested a code before.
+   * must have one now, or whose factors were reset.
    */
   async needsMailCode(user_id: string): Promise<boolean> {
     const rows = await this.database.run(sql`
@@ -66,7 +66,7 @@ export class UserFactorsRepository {
         and users.second_factors = '{}'
         and (
           ${requiresSecondFactor}
-          or exists (select 1 from enrollment_codes where enrollment_codes.user_id = users.user_id)
+          or ${factorsWereReset}
         )
         and not ${followedLinkSql(sql`users.user_id`)}`);
     return rows.length > 0;

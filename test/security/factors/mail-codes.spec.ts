@@ -73,6 +73,36 @@ describe('the mailed code for the first second factor', () => {
     expect(await mailedCode(user.email)).toBe('');
   });
 
+  it('requires no code, and mails none, after the requirement was withdrawn', async () => {
+    const user = await service.loginAs({ second_factor_required_from: past });
+    const first = await mailedCode(user.email);
+    expect(first).toMatch(/^[0-9]{8}$/);
+    await service.rows('update users set second_factor_required_from = null where user_id = $1', [user.user_id]);
+    await endPause(user.user_id);
+    const again = await service.login(user.name);
+    expect(await mailedCode(user.email)).toBe(first);
+    expect(codeOf(await enrol(again))).toBe('201');
+  });
+
+  it('requires a code after a reset until the user enrolled a factor, however often the user logs in (M10)', async () => {
+    const user = await service.loginAs();
+    await enrolApp(service, user);
+    const body = { reset_second_factors: true };
+    const done = await service.patch(`/user/all?user_id_in=${user.user_id}`, { token: service.admin.token, body });
+    expect(done.body).toMatchObject({ changed: 1 });
+    await service.login(user.name);
+    await endPause(user.user_id);
+    const again = await service.login(user.name);
+    expect(codeOf(await enrol(again))).toBe('403 auth.mail_code_required');
+    const added = await enrol(again, { mail_code: await mailedCode(user.email) });
+    expect(codeOf(await confirmApp(service, again, added.body))).toBe('200');
+    // Removed by the user: no reset.
+    expect((await service.delete(`/auth/factor/${added.body.factor_id}`, again)).status).toBe(204);
+    const last = await mailedCode(user.email);
+    expect(codeOf(await enrol(await service.login(user.name)))).toBe('201');
+    expect(await mailedCode(user.email)).toBe(last);
+  });
+
   it('accepts no code of another user, and none after 15 minutes', async () => {
     const [one, two] = [
       await service.loginAs({ second_factor_required_from: past }),
