@@ -7,18 +7,20 @@ from second_factors
 where user_id = $1::uuid and not (confirmed_at is null and created_at <= now() - interval '10 minutes')
 order by created_at, factor_id;
 
--- summary(user_id)
+-- summary(user_id, 'example.com')
 select
   array(
     select distinct kind
     from second_factors
-    where user_id = $1::uuid and confirmed_at is not null
+    where user_id = $1::uuid
+      and confirmed_at is not null
+      and (kind <> 'passkey' or rp_id = $2::text)
     order by kind desc
   ) as kinds,
   (
     select count(*)::integer
     from recovery_codes
-    where user_id = $2::uuid
+    where user_id = $3::uuid
   ) as recovery_codes_left;
 
 -- insertTotp({ factor_id: other_id, user_id: user_id, name: 'Phone', secret: hash })

@@ -1,6 +1,7 @@
 import { PasskeysService } from '../../src/credentials/factors/passkeys.service';
+import { enrolApp } from '../support/factors';
 import { passkeyOrigin } from '../support/passkeys';
-import { TestService } from '../support/service';
+import { password, TestService } from '../support/service';
 
 describe('the settings of passkeys', () => {
   let service: TestService;
@@ -51,6 +52,36 @@ describe('the settings of passkeys', () => {
     }
     const malformed = await service.post('/auth/passkey/login', { body: { challenge: 'x', passkey } });
     expect(malformed.status).toBe(400);
+  });
+
+  it.each([
+    ['passkeys are off', { PUBLIC_URL: 'https://192.0.2.7' }, 'localhost'],
+    ['they belong to another RP id', {}, 'portal.example.net'],
+  ])('offers no passkeys at a login if %s, and still asks for a second factor', async (_title, env, rp_id) => {
+    await start(env);
+    const user = await service.loginAs();
+    const { factor_id, recovery_codes } = await enrolApp(service, user);
+    await service.rows(
+      `insert into second_factors (
+         factor_id, user_id, kind, name, confirmed_at, credential_id, public_key, signature_counter, rp_id,
+         backup_eligible
+       )
+       values (gen_random_uuid(), $1::uuid, 'passkey', 'Key', now(), sha256($1::text::bytea), '', 0, $2, false)`,
+      [user.user_id, rp_id],
+    );
+    const body = { login: user.name, password };
+    const withApp = await service.post('/auth/login', { body });
+    expect([withApp.status, withApp.body.factors]).toEqual([401, ['totp', 'recovery_code']]);
+    expect((await service.delete(`/auth/factor/${factor_id}`, user)).status).toBe(204);
+    const without = await service.post('/auth/login', { body });
+    expect([without.status, without.body.code, without.body.factors]).toEqual([
+      401,
+      'auth.second_factor_required',
+      ['recovery_code'],
+    ]);
+    const [recovery_code] = recovery_codes;
+    const { challenge } = without.body;
+    expect((await service.post('/auth/second-factor', { body: { challenge, recovery_code } })).status).toBe(200);
   });
 
   it('forgets used challenges an hour after their expiry', async () => {

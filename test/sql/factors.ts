@@ -5,7 +5,7 @@ const step = 59_816_000;
 
 export const factors = sqlExamples(FactorsRepository, {
   list: [[user_id]],
-  summary: [[user_id]],
+  summary: [[user_id, 'example.com']],
   insertTotp: [[{ factor_id: other_id, user_id, name: 'Phone', secret: hash }]],
   deleteUnconfirmed: [[user_id]],
   findUnconfirmed: [[user_id, other_id]],

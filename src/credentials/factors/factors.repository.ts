@@ -22,9 +22,9 @@ export interface TotpSecret {
   step: number;
 }
 
-/** The confirmed factors and the recovery codes of a user. */
+/** What can complete a login of a user. */
 export interface FactorSummary {
-  /** kinds of the confirmed factors, each once */
+  /** kinds of the confirmed factors that can be used, each once */
   kinds: FactorKind[];
   recovery_codes_left: number;
 }
@@ -53,14 +53,20 @@ export class FactorsRepository {
       order by created_at, factor_id`);
   }
 
-  /** Returns the kinds of the confirmed factors of a user, and the number of recovery codes. */
-  async summary(user_id: string): Promise<FactorSummary> {
+  /**
+   * Returns the kinds of the confirmed factors that a user can use, and the number of recovery
+   * codes.
+   * @param rp_id RP id of the passkeys that can be used; null = none
+   */
+  async summary(user_id: string, rp_id: string | null): Promise<FactorSummary> {
     const [row] = await this.database.runPrepared<FactorSummary>(sql`
       select
         array(
           select distinct kind
           from second_factors
-          where user_id = ${user_id}::uuid and confirmed_at is not null
+          where user_id = ${user_id}::uuid
+            and confirmed_at is not null
+            and (kind <> 'passkey' or rp_id = ${rp_id}::text)
           order by kind desc
         ) as kinds,
         (

@@ -5,7 +5,7 @@ import { newId } from '../../common/random';
 import { CONFIG, type Config } from '../../config/config';
 import { EnrollmentCodesService } from './enrollment-codes.service';
 import { FactorSecrets } from './factor-secrets';
-import { type FactorRecord, FactorsRepository, type TotpSecret } from './factors.repository';
+import { type FactorRecord, FactorsRepository, type FactorSummary, type TotpSecret } from './factors.repository';
 import { hashRecoveryCode, mintRecoveryCodes } from './recovery-codes';
 import { describeTotp, matchingStep, totpSecretBytes } from './totp';
 
@@ -49,17 +49,17 @@ export class FactorsService {
 
   /** Returns the factors of a user, oldest first, and the number of recovery codes. */
   async list(user_id: string): Promise<UserFactors> {
-    const [factors, { recovery_codes_left }] = [await this.factors.list(user_id), await this.factors.summary(user_id)];
+    const [factors, { recovery_codes_left }] = [await this.factors.list(user_id), await this.summary(user_id)];
     return { factors, recovery_codes_left };
   }
 
   /**
-   * Returns what can complete a login of a user; empty without a confirmed factor. Recovery codes
-   * are included while some are left.
+   * Returns what can complete a login of a user. Leaves out passkeys of another RP id, which no
+   * browser offers here. Includes recovery codes while some are left.
    */
   async available(user_id: string): Promise<FactorMethod[]> {
-    const { kinds, recovery_codes_left } = await this.factors.summary(user_id);
-    return kinds.length > 0 && recovery_codes_left > 0 ? [...kinds, 'recovery_code'] : kinds;
+    const { kinds, recovery_codes_left } = await this.summary(user_id);
+    return recovery_codes_left > 0 ? [...kinds, 'recovery_code'] : kinds;
   }
 
   /**
@@ -117,7 +117,8 @@ export class FactorsService {
    */
   async remove(user_id: string, factor_id: string): Promise<FactorRecord | null> {
     const removed = await this.factors.delete(user_id, factor_id);
-    if (removed !== null && (await this.available(user_id)).length === 0) await this.factors.deleteCodes([user_id]);
+    const left = removed === null ? [] : await this.factors.list(user_id);
+    if (removed !== null && !left.some(({ confirmed }) => confirmed)) await this.factors.deleteCodes([user_id]);
     return removed;
   }
 
@@ -151,6 +152,10 @@ export class FactorsService {
   async useRecoveryCode(user_id: string, code: string): Promise<number | null> {
     const code_hash = hashRecoveryCode(code);
     return code_hash === null ? null : this.factors.useCode(user_id, code_hash);
+  }
+
+  private summary(user_id: string): Promise<FactorSummary> {
+    return this.factors.summary(user_id, this.config.WEBAUTHN_RP_ID);
   }
 
   private stepOf(user_id: string, { factor_id, secret, step }: TotpSecret, code: string): number | null {
