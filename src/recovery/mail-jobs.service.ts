@@ -31,7 +31,8 @@ export class MailJobsService implements OnModuleInit {
 
   private async send({ user_id, mail, email, delayed, origin, facts }: MailJob): Promise<void> {
     const user = await this.passwords.find(user_id);
-    if (user === null || user.status === 'disabled') return;
+    // A disabled user must also learn of a reset: the user may be enabled again.
+    if (user === null || (user.status === 'disabled' && mail !== 'factors-reset')) return;
     const to: Recipient = { ...user, email: email ?? user.email };
     if (isNotice(mail)) return this.mail.sendNotice(mail, to, { origin, facts });
     switch (mail) {
