@@ -53,7 +53,10 @@ export class UserEntity {
   @Column('cidr', { array: true, default: () => `'{}'` }) allowed_ips!: string[];
   @Column('jsonb', { default: () => `'{}'` }) attributes!: Record<string, unknown>;
   @Column('boolean', { default: false }) must_change_password!: boolean;
-  /** kinds of the confirmed second factors; a trigger copies them from `second_factors` */
+  /**
+   * kinds of the confirmed second factors, one item per factor; a trigger copies them from
+   * `second_factors`
+   */
   @Column('text', { array: true, default: () => `'{}'` }) second_factors!: FactorKind[];
   /** time from which the user needs a second factor; null = as the roles require */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) second_factor_required_from!: Date | null;

@@ -181,7 +181,7 @@ export class UserResponse {
   must_change_password!: boolean;
   /** whether the user was seen within the last 5 minutes */
   online!: boolean;
-  /** kinds of the confirmed second factors, `totp` or `passkey`, one item per factor */
+  /** kinds of the confirmed second factors, `totp` or `passkey`, each once */
   second_factors!: FactorKind[];
   /** time from which the user needs a second factor; null = as the roles require */
   second_factor_required_from!: Date | null;
@@ -254,7 +254,7 @@ export function toUserResponse<Time = Date>(user: Timed<UserRecord, Time>): Time
     attributes: user.attributes,
     must_change_password: user.must_change_password,
     online: user.online,
-    second_factors: user.second_factors,
+    second_factors: [...new Set(user.second_factors)],
     second_factor_required_from: user.second_factor_required_from,
     must_enroll_second_factor: user.must_enroll_second_factor,
     created_at: user.created_at,

@@ -198,6 +198,21 @@ describe('changes of second factors', () => {
     expect((await reset(carrierAdministrator, colleague.user_id)).status).toBe(204);
   });
 
+  it('show each kind of the confirmed factors once', async () => {
+    const login = await service.loginAs();
+    await enrolApp(service, login);
+    await enrolApp(service, login);
+    const read = await service.get(`/user/${login.user_id}`, service.admin);
+    const listed = await service.get(`/user/list?user_id=${login.user_id}`, service.admin);
+    for (const user of [read.body, listed.body.items[0], (await service.get('/user', login)).body])
+      expect(user.second_factors).toEqual(['totp']);
+    // Two factors, although of one kind: the first one can be removed.
+    await require(login.user_id);
+    const [first, second] = (await factorsOf(login)) as { factor_id: string }[];
+    expect((await remove(login, first?.factor_id ?? '')).status).toBe(204);
+    expect((await remove(login, second?.factor_id ?? '')).body.code).toBe('factor.required');
+  });
+
   it('keep the factors of deleted users for a restore, and erase them with a purge', async () => {
     const login = await service.loginAs();
     const { factor_id } = await enrolApp(service, login);
