@@ -1,15 +1,24 @@
 let common: Set<string> | null = null;
 
+/** Maximum length of a text whose repetitions are rejected without the estimate, which takes long. */
+const repeatedMax = 16;
+
 /** Matches the list, the repetition of a short text, and a run such as `1234567890123456`. */
 export async function isCommon(password: string): Promise<boolean> {
   const lower = password.toLowerCase();
   const list = await commonPasswords();
-  return list.has(lower) || isRepetition(lower, list) || isRun(lower);
+  return list.has(lower) || isRepetition(password, list) || isRun(lower);
 }
 
+/** Returns whether a text repeats a shorter one. The last repetition may be incomplete. */
 function isRepetition(text: string, list: Set<string>): boolean {
-  const period = (text + text).indexOf(text, 1);
-  return period < text.length && (period <= 4 || list.has(text.slice(0, period)));
+  // Each character alone: in a text, the lower case of a Greek sigma depends on its place.
+  const characters = [...text].map((character) => character.toLowerCase());
+  const isPeriod = (period: number) => characters.slice(period).every((one, index) => one === characters[index]);
+  const period = characters.findIndex((_, index) => index > 0 && isPeriod(index));
+  const times = period < 0 ? 1 : characters.length / period;
+  if (times < 2) return false;
+  return period <= 4 || (period <= repeatedMax && times >= 3) || list.has(characters.slice(0, period).join(''));
 }
 
 function isRun(text: string): boolean {
