@@ -12,7 +12,8 @@ export interface PasskeyAssertion {
   challenge: string;
 }
 
-// In characters. CBOR is decoded recursively, so its length also limits the depth of the stack.
+// In characters. The longest id has 1,023 bytes, the limit of WebAuthn. CBOR is decoded
+// recursively, so its length also limits the depth of the stack.
 const idMax = 1_364;
 const clientDataMax = 4_096;
 const authenticatorDataMax = 4_096;

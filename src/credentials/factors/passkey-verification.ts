@@ -24,7 +24,7 @@ const noModel = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Returns the passkey of a response, or null if the response does not belong to the challenge or
- * the relying party, or the user was not verified.
+ * the relying party, the user was not verified, or the attested id is not the id of the response.
  */
 export async function verifyRegistration(
   response: RegistrationResponseJSON,
@@ -42,6 +42,8 @@ export async function verifyRegistration(
   const { registrationInfo } = (await orNull(verification)) ?? {};
   if (registrationInfo === undefined) return null;
   const { credential, aaguid, credentialDeviceType } = registrationInfo;
+  // The browser would never find the passkey again. Only the id of the response has a limit.
+  if (credential.id !== response.id) return null;
   return {
     credential_id: Buffer.from(credential.id, 'base64url'),
     public_key: Buffer.from(credential.publicKey),

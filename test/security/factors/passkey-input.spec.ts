@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 import type { Browser } from 'playwright-core';
 import { openBrowser } from '../../support/browser';
@@ -59,6 +60,23 @@ function withFault(passkey: PasskeyJson, [pointer, value]: Fault): unknown {
   const owner = path.reduce((node, name) => node[name] as Record<string, unknown>, copy);
   owner[last] = value;
   return copy;
+}
+
+/** Returns a new passkey with another attested id, and if told so, with the same `id`. */
+function withAttestedId(passkey: PasskeyJson, id: Buffer, changesId: boolean): PasskeyJson {
+  const attestation = isoCBOR.decodeFirst<Map<string, unknown>>(
+    new Uint8Array(Buffer.from(passkey.response['attestationObject'] as string, 'base64url')),
+  );
+  const data = Buffer.from(attestation.get('authData') as Uint8Array);
+  // Flags, counter and model precede the length of the id (WebAuthn §6.1).
+  const lengthAt = 53;
+  const keyAt = lengthAt + 2 + data.readUInt16BE(lengthAt);
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(id.length);
+  const authData = Buffer.concat([data.subarray(0, lengthAt), length, id, data.subarray(keyAt)]);
+  const attestationObject = cbor(new Map([...attestation, ['authData', new Uint8Array(authData)]]) as never);
+  const ids = changesId ? { id: encode(id), rawId: encode(id) } : {};
+  return { ...passkey, ...ids, response: { ...passkey.response, attestationObject } };
 }
 
 describe('malformed passkeys', () => {
@@ -135,6 +153,32 @@ describe('malformed passkeys', () => {
       passkey: { ...passkey, response: { ...passkey.response, attestationObject } },
     };
     expect((await service.post('/auth/factor/passkey', { token, body })).status).toBe(201);
+    await other.close();
+  });
+
+  it('rejects a passkey whose attested id is not its id, or is longer than 1,023 bytes (M13)', async () => {
+    const { token } = user;
+    const other = await PasskeyBrowser.open(browser);
+    for (const [idBytes, changesId] of [
+      [16, false],
+      [1_024, false],
+      [1_024, true],
+      [3_000, false],
+    ] as const) {
+      const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token });
+      const passkey = withAttestedId(await other.create(options), randomBytes(idBytes), changesId);
+      const answer = await service.post('/auth/factor/passkey', { token, body: { name: 'Key', challenge, passkey } });
+      expect([idBytes, answer.status, answer.body.errors?.[0].pointer]).toEqual([
+        idBytes,
+        400,
+        expect.stringMatching(/^\/passkey/),
+      ]);
+    }
+    // Control: with the same id at both places, the longest id works.
+    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token });
+    const passkey = withAttestedId(await other.create(options), randomBytes(1_023), true);
+    const answer = await service.post('/auth/factor/passkey', { token, body: { name: 'Key', challenge, passkey } });
+    expect(answer.status).toBe(201);
     await other.close();
   });
 
