@@ -11,16 +11,16 @@ on conflict (user_id) do update set
   expires_at = excluded.expires_at,
   policy_checked = excluded.policy_checked;
 
--- keep(user_id, '$argon2id$verified', '$argon2id$renewed')
+-- keep(user_id, '$argon2id$verified', '$argon2id$renewed', true)
 update credentials
 set
   expires_at = null,
-  policy_checked = true,
+  policy_checked = $1::boolean,
   password_hash = case
-    when password_hash = $1::text then coalesce($2::text, password_hash)
+    when password_hash = $2::text then coalesce($3::text, password_hash)
     else password_hash
   end
-where user_id = $3::uuid;
+where user_id = $4::uuid;
 
 -- requestToken(user_id, 'reset', 60)
 insert into one_time_tokens (user_id, purpose, requested_at)

@@ -34,16 +34,21 @@ export class CredentialsRepository {
   }
 
   /**
-   * Keeps a password that was used: an initial password no longer expires, and an imported password
-   * counts as checked by the policy.
+   * Keeps a password that was used: an initial password no longer expires.
    * @param renewed_hash replaces `verified_hash`, unless another login replaced it before
+   * @param policy_checked whether the policy checked the password; otherwise the next login does
    */
-  async keep(user_id: string, verified_hash: string | null, renewed_hash: string | null): Promise<void> {
+  async keep(
+    user_id: string,
+    verified_hash: string | null,
+    renewed_hash: string | null,
+    policy_checked: boolean,
+  ): Promise<void> {
     await this.database.runPrepared(sql`
       update credentials
       set
         expires_at = null,
-        policy_checked = true,
+        policy_checked = ${policy_checked}::boolean,
         password_hash = case
           when password_hash = ${verified_hash}::text then coalesce(${renewed_hash}::text, password_hash)
           else password_hash

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Actor } from '../access/actor';
 import { invalid } from '../common/errors/app-error';
 import { hashToken, mintToken } from '../common/random';
@@ -42,6 +42,8 @@ export interface PasswordRenewal {
   renewed_hash: string | null;
   /** the current policy rejects the password, so the user must change it */
   must_change: boolean;
+  /** the policy could not check the password, so the next login checks it */
+  check_failed: boolean;
 }
 
 /** Returns whether a login changes anything about the stored password. */
@@ -52,6 +54,8 @@ export function changesPassword({ stored, renewed_hash, must_change }: PasswordR
 /** Manages passwords and mailed links. Knows users by id only. */
 @Injectable()
 export class CredentialsService {
+  private readonly logger = new Logger(CredentialsService.name);
+
   constructor(
     private readonly credentials: CredentialsRepository,
     private readonly costs: HashCostsService,
@@ -124,20 +128,26 @@ export class CredentialsService {
     const { policy_checked, initial } = found;
     const stored = { password_hash, policy_checked, initial };
     const isOutdated = needsRehash(password_hash);
-    if (policy_checked && !isOutdated) return { stored, renewed_hash: null, must_change: false };
-    const fault = await this.policy.fault(password, found, '/password');
+    if (policy_checked && !isOutdated) return { stored, renewed_hash: null, must_change: false, check_failed: false };
+    // An error would lock the user out, and reveal that the password is right (P16).
+    const fault = await this.policy.fault(password, found, '/password').catch((error: unknown) => {
+      this.logger.error(error, 'The password of a login could not be checked. The next login checks it.');
+      return 'unknown' as const;
+    });
     // If hashing fails, the stored hash stays, and the next login tries again.
     const renewed_hash = isOutdated ? await rehashPassword(password).catch(() => null) : null;
-    return { stored, renewed_hash, must_change: fault !== null };
+    const check_failed = fault === 'unknown';
+    return { stored, renewed_hash, must_change: !check_failed && fault !== null, check_failed };
   }
 
   /**
-   * Persists what a login changes about the stored password: replaces an outdated hash, marks the
-   * password as checked by the policy, and keeps an initial password from expiring.
+   * Persists what a login changes about the stored password: replaces an outdated hash, notes
+   * whether the policy checked the password, and keeps an initial password from expiring.
    */
   async keep(user_id: string, renewal: PasswordRenewal): Promise<void> {
-    if (changesPassword(renewal))
-      await this.credentials.keep(user_id, renewal.stored.password_hash, renewal.renewed_hash);
+    if (!changesPassword(renewal)) return;
+    const { stored, renewed_hash, check_failed } = renewal;
+    await this.credentials.keep(user_id, stored.password_hash, renewed_hash, !check_failed);
   }
 
   /**

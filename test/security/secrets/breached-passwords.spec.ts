@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hash as hashBcrypt } from '@node-rs/bcrypt';
 import { buildBreachedFile } from '../../../src/credentials/policy/breached-build';
 import { BreachedFile } from '../../../src/credentials/policy/breached-file';
 import { BreachedPasswords } from '../../../src/credentials/policy/breached-passwords';
@@ -82,6 +83,49 @@ describe('breached passwords', () => {
       const body = { ...fields, password: breached[0] };
       const { status, body: problem } = await service.post('/user/create', { token: service.admin.token, body });
       expect([status, problem.errors[0].code]).toEqual([400, 'password.contains_identity']);
+    });
+  });
+
+  describe('in a file that is damaged while the service runs', () => {
+    let service: TestService;
+    // The last filter of the file belongs to this password.
+    const secret = Object.keys(counts).sort((one, other) => (sha1(one) < sha1(other) ? 1 : -1))[0] ?? '';
+    const intact = () => readFileSync(file);
+    beforeAll(async () => {
+      writeFileSync(at('running'), intact());
+      service = await TestService.start({ BREACHED_PASSWORDS_FILE: at('running'), LOG_LEVEL: 'silent' });
+    });
+    afterAll(() => service.close());
+    beforeEach(() => flip(at('running'), intact().length - 30));
+    afterEach(() => writeFileSync(at('running'), intact()));
+
+    const enter = async (login: string, entered: string) => {
+      const { status, body } = await service.post('/auth/login', { body: { login, password: entered } });
+      return [status, body.code ?? body.user.must_change_password];
+    };
+
+    it.each([
+      ['an imported password', false],
+      ['a password with an outdated hash', true],
+    ])('logs in with %s, and checks it at the next login (P16)', async (_title, policy_checked) => {
+      const { name, user_id } = await service.createUser();
+      await service.rows('update credentials set password_hash = $2, policy_checked = $3 where user_id = $1', [
+        ...[user_id, await hashBcrypt(secret, { cost: 4 }), policy_checked],
+      ]);
+      for (let logins = 0; logins < 2; logins++) {
+        expect(await enter(name, secret)).toEqual([200, false]);
+        expect(await enter(name, `${secret}!`)).toEqual([401, 'auth.invalid_credentials']);
+      }
+      writeFileSync(at('running'), intact());
+      expect(await enter(name, secret)).toEqual([200, true]);
+    });
+
+    it('sets no password that cannot be checked (P16)', async () => {
+      const { token, name } = await service.loginAs();
+      const body = { current_password: password, new_password: secret };
+      const { status, body: problem } = await service.post('/auth/password', { token, body });
+      expect([status, problem.code]).toEqual([500, 'service.internal_error']);
+      expect(await enter(name, password)).toEqual([200, false]);
     });
   });
 
