@@ -21,6 +21,7 @@ const daySeconds = 86_400;
 const passkeyLimit: RateLimit = { name: 'passkey counters', max: 5, window_seconds: daySeconds };
 const addressLimit: RateLimit = { name: 'new addresses', max: 5, window_seconds: daySeconds };
 const secondStepLimit: RateLimit = { name: 'missing second steps', max: 1, window_seconds: daySeconds };
+const enrollmentCodeLimit: RateLimit = { name: 'enrollment codes', max: 10, window_seconds: daySeconds };
 /** Number of recovery codes from which on the mail asks for new ones. */
 const fewCodes = 2;
 
@@ -98,8 +99,13 @@ export class SecurityMailsService {
     );
   }
 
-  /** Mails the code to enrol the first second factor. The job that sends it mints the code. */
+  /**
+   * Mails the code to enrol the first second factor, at most 10 times a day. The job that sends the
+   * mail mints the code.
+   */
   async enrollmentCode(caller: Origin, user_id: string): Promise<void> {
+    const [allowed] = await this.limits.take(enrollmentCodeLimit, [user_id]);
+    if (allowed === undefined) return;
     await this.enqueue([{ user_id, mail: 'enrollment-code', origin: originOf(caller) }]);
   }
 

@@ -23,6 +23,9 @@ describe('the mailed code for the first second factor', () => {
     return codes.at(-1) ?? '';
   }
 
+  /** Returns the mails with codes of a user. */
+  const codeMails = (email: string) =>
+    service.mailbox.mails.filter(({ to, source }) => to.includes(email) && /^[0-9]{8}\r?$/m.test(source));
   const wrongCode = (right: string) => (right === '00000000' ? '00000001' : '00000000');
   const endPause = (user_id: string) =>
     service.rows(`update enrollment_codes set requested_at = requested_at - interval '5 minutes' where user_id = $1`, [
@@ -144,13 +147,40 @@ describe('the mailed code for the first second factor', () => {
     const user = await service.loginAs({ second_factor_required_from: past });
     for (let login = 0; login < 3; login++) await service.login(user.name);
     await queueEmpty(service);
-    const mails = () =>
-      service.mailbox.mails.filter(({ to, source }) => to.includes(user.email) && /^[0-9]{8}\r?$/m.test(source));
-    expect(mails()).toHaveLength(1);
+    expect(codeMails(user.email)).toHaveLength(1);
     await endPause(user.user_id);
     await service.login(user.name);
     await queueEmpty(service);
-    expect(mails()).toHaveLength(2);
+    expect(codeMails(user.email)).toHaveLength(2);
+  });
+
+  it('mails at most 10 codes a day, so that a stranger with the password cannot flood the inbox (E13)', async () => {
+    const user = await service.loginAs({ second_factor_required_from: past });
+    for (let logins = 0; logins < 12; logins++) {
+      await queueEmpty(service);
+      await endPause(user.user_id);
+      await service.login(user.name);
+    }
+    await queueEmpty(service);
+    expect(codeMails(user.email)).toHaveLength(10);
+    await service.rows(`update rate_limits set ends_at = now()`);
+    await endPause(user.user_id);
+    await service.login(user.name);
+    await queueEmpty(service);
+    expect(codeMails(user.email)).toHaveLength(11);
+  });
+
+  it('lets the user enrol after a reset although a stranger used up the mailed code (M10)', async () => {
+    const user = await service.createUser({ second_factor_required_from: past });
+    const stranger = await service.login(user.name);
+    const right = await mailedCode(user.email);
+    for (let guesses = 0; guesses < 5; guesses++) await enrol(stranger, { mail_code: wrongCode(right) });
+    const here = await service.login(user.name);
+    expect(codeOf(await enrol(here, { mail_code: right }))).toBe('403 auth.mail_code_required');
+    const token = await mailedResetToken(service, user.email);
+    expect((await service.post(`/auth/reset/${token}`, { body: { password: `${password} 2` } })).status).toBe(204);
+    expect(codeOf(await enrol(stranger))).toBe('401 auth.token_invalid');
+    expect(codeOf(await enrol(await service.login(user.name, `${password} 2`)))).toBe('201');
   });
 
   it('stores a keyed hash, so that eight digits of a dump cannot be guessed', async () => {
