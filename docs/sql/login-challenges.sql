@@ -40,6 +40,11 @@ update login_challenges
 set wrong_codes = wrong_codes + 1
 where challenge_hash = $1::bytea;
 
+-- end(hash)
+update login_challenges
+set expires_at = now()
+where challenge_hash = $1::bytea;
+
 -- delete(hash)
 delete from login_challenges
 where challenge_hash = $1::bytea;

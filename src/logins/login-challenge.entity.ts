@@ -1,6 +1,9 @@
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 
-/** The state between a right password and the second factor. It is deleted when it is used. */
+/**
+ * The state between a right password and the second factor. It is deleted when it is used, or when
+ * the missing second step is reported.
+ */
 @Entity('login_challenges')
 @Index('login_challenges_user_id_idx', ['user_id'])
 @Index('login_challenges_expires_at_idx', ['expires_at'])

@@ -84,6 +84,14 @@ export class LoginChallengesRepository {
       where challenge_hash = ${challenge_hash}::bytea`);
   }
 
+  /** Ends a challenge without deleting it: `ExpiredChallengesService` reports it. */
+  async end(challenge_hash: Buffer): Promise<void> {
+    await this.database.runPrepared(sql`
+      update login_challenges
+      set expires_at = now()
+      where challenge_hash = ${challenge_hash}::bytea`);
+  }
+
   /** Deletes a challenge. */
   async delete(challenge_hash: Buffer): Promise<void> {
     await this.database.runPrepared(sql`

@@ -85,7 +85,12 @@ export class LoginChallengesService {
     await this.challenges.countWrong(challenge_hash);
   }
 
-  /** Ends a challenge. */
+  /** Ends a challenge whose login was rejected. The user is notified of the missing second step. */
+  async reject({ challenge_hash }: LoginChallenge): Promise<void> {
+    await this.challenges.end(challenge_hash);
+  }
+
+  /** Removes a challenge that was used. */
   async remove({ challenge_hash }: LoginChallenge): Promise<void> {
     await this.challenges.delete(challenge_hash);
   }

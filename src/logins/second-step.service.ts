@@ -58,7 +58,7 @@ export class SecondStepService {
     const challenge = await this.challenges.find(given);
     if (challenge === null) return 'auth.challenge_invalid';
     if (lock.rejection !== null || lock.second_factors.length === 0) {
-      await this.challenges.remove(challenge);
+      await this.challenges.reject(challenge);
       const target = { type: 'login' as const, id: user_id, carrier_id: lock.carrier_id };
       const reason = { after: lock.rejection ?? 'auth.challenge_invalid' };
       await this.events.record(actor, 'login.second_factor_failed', target, { reason });

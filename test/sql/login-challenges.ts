@@ -18,5 +18,6 @@ export const loginChallenges = sqlExamples(LoginChallengesRepository, {
   insert: [[challenge, 5]],
   find: [[hash, 5]],
   countWrong: [[hash]],
+  end: [[hash]],
   delete: [[hash]],
 });

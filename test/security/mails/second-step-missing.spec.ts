@@ -98,6 +98,17 @@ describe('a right password without a second step', () => {
     expect(received(guessed.email)).toHaveLength(1);
   });
 
+  it('is mailed although the attacker makes the service reject the challenge, from another address (R24)', async () => {
+    const { user_id, email, name } = await service.createUser({ allowed_ips: ['192.0.2.0/24'] });
+    await Authenticator.enrol(rows, user_id);
+    const body = { challenge: await firstStep(post, name, address), recovery_code: 'A'.repeat(24) };
+    const rejected = await post('/auth/second-factor', { body, ip: '198.51.100.9' });
+    expect(rejected.body.code).toBe('auth.challenge_invalid');
+    await expire();
+    expect(received(email)).toHaveLength(1);
+    expect(await left(user_id)).toBe(0);
+  });
+
   it('expires more challenges than a batch holds, and mails each user once', async () => {
     const { user_id, email } = await service.createUser();
     await service.rows(
