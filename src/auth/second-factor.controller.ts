@@ -55,7 +55,10 @@ export class SecondFactorController {
     answer: { status: 200, type: PasskeyOptionsResponse, description: 'The options and the challenge of the login' },
     errors: ['auth.challenge_invalid', 'request.not_found'],
   })
-  createSecondFactorOptions(@Body() { challenge }: CreateSecondFactorOptionsRequest): Promise<PasskeyOptionsResponse> {
-    return this.options.forSecondFactor(challenge);
+  createSecondFactorOptions(
+    @Body() { challenge }: CreateSecondFactorOptionsRequest,
+    @CurrentCaller() caller: Caller,
+  ): Promise<PasskeyOptionsResponse> {
+    return this.options.forSecondFactor(challenge, caller);
   }
 }

@@ -10,7 +10,7 @@ import { type Authentication, type OpenedSession, SessionsService } from '../ses
 import { toUserResponse, type UserResponse } from '../users/users.dto';
 import { LoginAddressesService } from './login-addresses.service';
 import { type IssuedChallenge, LoginChallengesService } from './login-challenges.service';
-import { type LoginLock, LoginsRepository } from './logins.repository';
+import { type LoginLock, type LoginState, LoginsRepository } from './logins.repository';
 
 /** A user with a verified password, and the open attempt. */
 export interface VerifiedLogin {
@@ -75,6 +75,11 @@ export class LoginCompletionService {
    */
   lock(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginLock> {
     return this.logins.lockForLogin(user_id, password_changed_at, ip);
+  }
+
+  /** Returns the same as `lock` without locking the user, for responses that change nothing. */
+  find(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginState> {
+    return this.logins.findForLogin(user_id, password_changed_at, ip);
   }
 
   /**

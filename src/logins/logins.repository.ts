@@ -30,13 +30,17 @@ export interface NotedLogin extends UserRecord {
 /** Error code of a login that is rejected although the password was right. */
 export type LoginRejection = 'auth.invalid_credentials' | 'auth.ip_not_allowed';
 
-/** State of a user who was locked for a login. */
-export interface LoginLock {
+/** What decides whether a user may log in. */
+export interface LoginState {
   /** why the user may not log in, or null */
   rejection: LoginRejection | null;
   /** kinds of the confirmed second factors */
   second_factors: readonly FactorKind[];
   carrier_id: string | null;
+}
+
+/** State of a user who was locked for a login. */
+export interface LoginLock extends LoginState {
   /** time of the lock, by the clock of the database */
   locked_at: Date;
 }
@@ -75,7 +79,17 @@ export class LoginsRepository {
    * A change since the password was verified commits before the lock is granted.
    */
   lockForLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginLock> {
-    return this.lockActive(user_id, ip, sql`password_changed_at is distinct from ${password_changed_at}::timestamptz`);
+    return this.lockActive(user_id, ip, isStale(password_changed_at));
+  }
+
+  /** Returns the same as `lockForLogin` without a lock, for responses that change nothing. */
+  async findForLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginState> {
+    const [row] = await this.database.runPrepared<LoginState>(sql`
+      select
+        ${loginState(ip, isStale(password_changed_at))}
+      from users
+      where user_id = ${user_id}::uuid`);
+    return row ?? missingUser;
   }
 
   /** Locks a user for a login without a password, and returns whether the user may log in. */
@@ -83,18 +97,11 @@ export class LoginsRepository {
     return this.lockActive(user_id, ip, sql`false`);
   }
 
-  /** @param isStale whether the user changed since the password was verified */
-  private async lockActive(user_id: string, ip: string | null, isStale: SqlFragment): Promise<LoginLock> {
+  /** @param stale whether the user changed since the password was verified */
+  private async lockActive(user_id: string, ip: string | null, stale: SqlFragment): Promise<LoginLock> {
     const [row] = await this.database.runPrepared<LoginLock>(sql`
       select
-        case
-          when deleted_at is not null or status <> 'active' or ${isStale}
-          then 'auth.invalid_credentials'
-          when cardinality(allowed_ips) > 0 and not coalesce(${ip}::inet <<= any(allowed_ips), false)
-          then 'auth.ip_not_allowed'
-        end as rejection,
-        second_factors,
-        carrier_id,
+        ${loginState(ip, stale)},
         now() as locked_at
       from users
       where user_id = ${user_id}::uuid
@@ -131,6 +138,22 @@ export class LoginsRepository {
   async noteLock(user_id: string | null, locked_until: Date | null): Promise<void> {
     await this.database.runPrepared(noteLockSql(user_id, locked_until));
   }
+}
+
+/** Selects a `LoginState`. @param stale whether the user changed since the password was verified */
+function loginState(ip: string | null, stale: SqlFragment): SqlFragment {
+  return sql`case
+          when deleted_at is not null or status <> 'active' or ${stale}
+          then 'auth.invalid_credentials'
+          when cardinality(allowed_ips) > 0 and not coalesce(${ip}::inet <<= any(allowed_ips), false)
+          then 'auth.ip_not_allowed'
+        end as rejection,
+        second_factors,
+        carrier_id`;
+}
+
+function isStale(password_changed_at: Date | null): SqlFragment {
+  return sql`password_changed_at is distinct from ${password_changed_at}::timestamptz`;
 }
 
 function matches(claim: LoginClaim): SqlFragment {

@@ -8,6 +8,7 @@ import { type FactorProof, FactorProofsService, type ProofRejection } from './fa
 import { type LoginChallenge, LoginChallengesService } from './login-challenges.service';
 import { type CompletedLogin, LoginCompletionService } from './login-completion.service';
 import { logins, outcomeOf } from './logins.metrics';
+import type { LoginRejection, LoginState } from './logins.repository';
 
 /** Why a second step was rejected. */
 type Rejection = 'auth.challenge_invalid' | ProofRejection;
@@ -21,6 +22,19 @@ export class SecondStepService {
     private readonly completion: LoginCompletionService,
     private readonly events: EventsService,
   ) {}
+
+  /**
+   * Returns the challenge of a login if its user may still take the second step. Changes nothing.
+   * @throws auth.challenge_invalid
+   */
+  async find(given: string, { ip }: Caller): Promise<LoginChallenge> {
+    const challenge = await this.challenges.find(given);
+    if (challenge === null) throw new AppError('auth.challenge_invalid');
+    const { user_id, password_changed_at } = challenge;
+    const state = await this.completion.find(user_id, password_changed_at, ip);
+    if (reasonAgainst(state) !== null) throw new AppError('auth.challenge_invalid');
+    return challenge;
+  }
 
   /**
    * Opens the session of a login after its second factor. Uses the challenge up.
@@ -57,11 +71,11 @@ export class SecondStepService {
     // A concurrent request may have used the challenge before the lock was granted (M1).
     const challenge = await this.challenges.find(given);
     if (challenge === null) return 'auth.challenge_invalid';
-    if (lock.rejection !== null || lock.second_factors.length === 0) {
+    const reason = reasonAgainst(lock);
+    if (reason !== null) {
       await this.challenges.reject(challenge);
       const target = { type: 'login' as const, id: user_id, carrier_id: lock.carrier_id };
-      const reason = { after: lock.rejection ?? 'auth.challenge_invalid' };
-      await this.events.record(actor, 'login.second_factor_failed', target, { reason });
+      await this.events.record(actor, 'login.second_factor_failed', target, { reason: { after: reason } });
       return 'auth.challenge_invalid';
     }
     const proven = await this.proofs.verify(actor, { user_id, carrier_id: lock.carrier_id }, proof);
@@ -76,4 +90,9 @@ export class SecondStepService {
     const amr = ['pwd', ...proven.amr];
     return this.completion.complete({ user_id, attempt, renewal, amr, auth_time: lock.locked_at }, caller);
   }
+}
+
+/** Returns why a user may not take the second step, or null. */
+function reasonAgainst({ rejection, second_factors }: LoginState): LoginRejection | 'auth.challenge_invalid' | null {
+  return rejection ?? (second_factors.length === 0 ? 'auth.challenge_invalid' : null);
 }

@@ -7,6 +7,7 @@ const event = named('eventBase', eventBase(administrator, 'user.changed'));
 export const logins = sqlExamples(LoginsRepository, {
   find: [[{ login: 'user@example.com' }], [{ login: 'example' }], [{ user_id }]],
   lockForLogin: [[user_id, null, '192.0.2.1']],
+  findForLogin: [[user_id, null, '192.0.2.1']],
   lockForPasskey: [[user_id, '192.0.2.1']],
   lock: [[user_id]],
   noteLogin: [[{ user_id, ip: '192.0.2.1', unlocks: false }]],

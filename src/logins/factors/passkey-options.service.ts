@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor } from '../../access/actor';
-import { AppError } from '../../common/errors/app-error';
+import type { Actor, Caller } from '../../access/actor';
 import { type ChallengeUse, PasskeysService } from '../../credentials/factors/passkeys.service';
-import { LoginChallengesService } from '../login-challenges.service';
+import { SecondStepService } from '../second-step.service';
 import type { PasskeyOptionsResponse } from './passkeys.dto';
 
 /** Returns the options with which a browser asks for a passkey. Stores nothing. */
@@ -10,7 +9,7 @@ import type { PasskeyOptionsResponse } from './passkeys.dto';
 export class PasskeyOptionsService {
   constructor(
     private readonly passkeys: PasskeysService,
-    private readonly challenges: LoginChallengesService,
+    private readonly secondStep: SecondStepService,
   ) {}
 
   /**
@@ -28,10 +27,9 @@ export class PasskeyOptionsService {
    * @throws auth.challenge_invalid
    * @throws request.not_found if passkeys are off
    */
-  async forSecondFactor(challenge: string): Promise<PasskeyOptionsResponse> {
-    const login = await this.challenges.find(challenge);
-    if (login === null) throw new AppError('auth.challenge_invalid');
-    const { options } = await this.optionsOf({ purpose: 'second_factor', user_id: login.user_id, context: challenge });
+  async forSecondFactor(challenge: string, caller: Caller): Promise<PasskeyOptionsResponse> {
+    const { user_id } = await this.secondStep.find(challenge, caller);
+    const { options } = await this.optionsOf({ purpose: 'second_factor', user_id, context: challenge });
     return { options, challenge };
   }
 

@@ -86,13 +86,24 @@ describe('the second step of a login', () => {
     ]);
   });
 
-  it.each([
+  const changes = [
     ['is disabled', `update users set status = 'disabled' where user_id = $1`],
     ['is deleted', `update users set deleted_at = now() where user_id = $1`],
     ['has another password', `update users set password_changed_at = now() where user_id = $1`],
     ['has no factor any more', `delete from second_factors where user_id = $1`],
     ['may not log in from the address', `update users set allowed_ips = '{203.0.113.0/24}' where user_id = $1`],
-  ])('rejects a challenge once the user %s, for good (M4)', async (_, change) => {
+  ] as const;
+
+  it.each(changes)('names no passkey of a challenge once the user %s (M4)', async (_, change) => {
+    const { name, user_id } = await user();
+    const body = { challenge: await firstStep(post, name) };
+    expect((await post('/auth/second-factor/passkey-options', { body })).status).toBe(200);
+    await service.rows(change, [user_id]);
+    const rejected = await post('/auth/second-factor/passkey-options', { body });
+    expect([rejected.status, rejected.body.code]).toEqual([401, 'auth.challenge_invalid']);
+  });
+
+  it.each(changes)('rejects a challenge once the user %s, for good (M4)', async (_, change) => {
     const { name, user_id, app } = await user();
     const challenge = await firstStep(post, name);
     const recovery_code = await app.recoveryCode();
