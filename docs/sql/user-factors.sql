@@ -63,6 +63,7 @@ from (
   join users on users.user_id = reset.user_id
 ) target;
 
--- deleteChallenges([ user_id ])
-delete from login_challenges
-where user_id = any($1::uuid[]);
+-- endChallenges([ user_id ])
+update login_challenges
+set expires_at = now()
+where user_id = any($1::uuid[]) and expires_at > now();

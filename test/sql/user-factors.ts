@@ -9,5 +9,5 @@ export const userFactors = sqlExamples(UserFactorsRepository, {
   findOwner: [[user_id, other_id]],
   needsMailCode: [[user_id]],
   recordResets: [[event, [{ user_id, changes: { kinds: { before: ['totp'], after: [] } } }]]],
-  deleteChallenges: [[[user_id]]],
+  endChallenges: [[[user_id]]],
 });

@@ -51,8 +51,8 @@ export class FactorEnrollmentService {
 
   /**
    * Completes the enrolment of a confirmed factor. Call it in the transaction that confirms the
-   * factor. With the first factor, the user's other sessions and unfinished logins end, and the
-   * session of the actor gets the authentication methods of the factor.
+   * factor. The unfinished logins of the user end. With the first factor, the other sessions of the
+   * user end too, and the session of the actor gets the authentication methods of the factor.
    * @param owner the locked user as before the confirmation
    * @param methods authentication methods that the session gets (RFC 8176)
    * @returns recovery codes, with the first factor
@@ -70,7 +70,7 @@ export class FactorEnrollmentService {
       await this.mailCodes.forget(user_id);
       await this.owners.endLogins(actor, [user_id]);
       await this.sessions.reauthenticate(actor, methods);
-    }
+    } else await this.owners.endChallenges(user_id);
     const changes = { factor_id: { after: factor_id }, kind: { after: kind }, name: { after: name } };
     await this.events.record(actor, 'factor.enrolled', { type: 'user', id: user_id, carrier_id }, changes);
     await this.mails.factorEnrolled(actor, user_id, kind);

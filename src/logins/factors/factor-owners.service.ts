@@ -29,9 +29,14 @@ export class FactorOwnersService {
     return owner;
   }
 
+  /** Ends the unfinished logins of a user: a factor changed after the first step (M4). */
+  async endChallenges(user_id: string): Promise<void> {
+    await this.owners.endChallenges([user_id]);
+  }
+
   /** Ends the sessions and the unfinished logins of users, except the session of the actor. */
   async endLogins(actor: Actor, user_ids: string[]): Promise<void> {
-    await this.owners.deleteChallenges(user_ids);
+    await this.owners.endChallenges(user_ids);
     await this.sessions.endOf(actor, user_ids, 'factors_changed', actor.session_id);
   }
 

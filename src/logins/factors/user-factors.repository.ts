@@ -82,10 +82,11 @@ export class UserFactorsRepository {
     await this.database.run(recordEventsSql(event, targets));
   }
 
-  /** Deletes the unfinished logins of users. */
-  async deleteChallenges(user_ids: string[]): Promise<void> {
+  /** Ends the unfinished logins of users. `ExpiredChallengesService` reports them. */
+  async endChallenges(user_ids: string[]): Promise<void> {
     await this.database.run(sql`
-      delete from login_challenges
-      where user_id = any(${user_ids}::uuid[])`);
+      update login_challenges
+      set expires_at = now()
+      where user_id = any(${user_ids}::uuid[]) and expires_at > now()`);
   }
 }

@@ -26,7 +26,7 @@ describe('changes of second factors', () => {
       [user_id],
     );
   const challengesOf = (user_id: string) =>
-    service.rows('select 1 from login_challenges where user_id = $1', [user_id]);
+    service.rows('select 1 from login_challenges where user_id = $1 and expires_at > now()', [user_id]);
   const endsOf = (user_id: string) =>
     service.rows<{ session_id: string; ended_reason: string | null }>(
       'select session_id, ended_reason from sessions where user_id = $1 order by created_at, session_id',
@@ -61,6 +61,14 @@ describe('changes of second factors', () => {
     ]);
     expect((await service.get('/user', login)).body.second_factors).toEqual([]);
     await service.mailbox.take(login.email, /removed/i);
+  });
+
+  it('end the unfinished logins of the user with every further factor, too (M4)', async () => {
+    const login = await service.loginAs();
+    await enrolApp(service, login);
+    await addChallenge(login.user_id);
+    await enrolApp(service, login);
+    expect(await challengesOf(login.user_id)).toEqual([]);
   });
 
   it('keep the last factor of a user who must have one', async () => {

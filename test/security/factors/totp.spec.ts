@@ -65,7 +65,7 @@ describe('authenticator apps', () => {
     ]);
     const { factor_id, secret, recovery_codes } = await enrolApp(service, login);
     expect(recovery_codes).toHaveLength(10);
-    const challenges = 'select 1 from login_challenges where user_id = $1';
+    const challenges = 'select 1 from login_challenges where user_id = $1 and expires_at > now()';
     expect([await count(challenges, login.user_id), await count(challenges, stranger.user_id)]).toEqual([0, 1]);
     expect((await service.get('/user', other)).status).toBe(401);
     expect((await service.get('/user', stranger)).status).toBe(200);
