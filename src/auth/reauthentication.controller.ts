@@ -47,7 +47,7 @@ export class ReauthenticationController {
   /** Get the options to authenticate again with a passkey */
   @Post('options')
   @HttpCode(200)
-  @Allow()
+  @Allow(undefined, { duringEnrollment: true })
   @Endpoint({
     description: 'Returns options for `navigator.credentials.get()`, with the passkeys of the user.',
     answer: { status: 200, type: PasskeyOptionsResponse, description: 'The options and their challenge' },

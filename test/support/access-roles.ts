@@ -13,6 +13,8 @@ export interface Role {
   mayNotChange: Relation[];
   /** allows nothing until the password is changed */
   mustChangePassword?: true;
+  /** allows little until a second factor is enrolled */
+  mustEnroll?: true;
 }
 
 /**
@@ -95,6 +97,13 @@ export const roleRows: Record<string, Role> = {
     sees: everyUser,
     mayNotChange: [],
     mustChangePassword: true,
+  },
+  'administrator who must enrol a second factor': {
+    fields: { ...system, roles: ['administrator'], second_factor_required_from: '2020-01-01T00:00:00Z' },
+    holds: [],
+    sees: everyUser,
+    mayNotChange: ['system user'],
+    mustEnroll: true,
   },
 };
 

@@ -5,11 +5,17 @@ import type { TestService } from './service';
 
 /** Returns the rows of the access matrix about second factors. */
 export function factorRows(service: () => TestService): Record<string, MatrixRow> {
-  const own = (send: (cell: Cell) => ReturnType<MatrixRow['send']>, status: string): MatrixRow => ({
+  const own = (
+    send: (cell: Cell) => ReturnType<MatrixRow['send']>,
+    status: string,
+    needsMailCode = false,
+  ): MatrixRow => ({
     permission: null,
+    duringEnrollment: true,
     related: ['own'],
     send,
-    expected: () => status,
+    // The first factor of a user who must enrol needs a mailed code.
+    expected: ({ mustEnroll }) => (mustEnroll && needsMailCode ? '403 auth.mail_code_required' : status),
   });
   /** Inserts an unconfirmed factor, which has no effect on the user. */
   const factorOf = async (user_id: string) => {
@@ -26,6 +32,7 @@ export function factorRows(service: () => TestService): Record<string, MatrixRow
   };
   const ofOwner = (status: string, send: MatrixRow['send']): MatrixRow => ({
     permission: null,
+    duringEnrollment: true,
     related: relations,
     send,
     expected: ({ relation }) => (relation === 'own' ? status : '404 factor.not_found'),
@@ -35,6 +42,7 @@ export function factorRows(service: () => TestService): Record<string, MatrixRow
     'POST /auth/factor/totp': own(
       ({ login: { token } }) => service().post('/auth/factor/totp', { token, body: {} }),
       '201',
+      true,
     ),
     'POST /auth/factor/totp/confirm': own(
       ({ login: { token } }) =>
@@ -44,6 +52,7 @@ export function factorRows(service: () => TestService): Record<string, MatrixRow
     'POST /auth/factor/passkey/options': own(
       ({ login }) => service().post('/auth/factor/passkey/options', login),
       '200',
+      true,
     ),
     'POST /auth/factor/passkey': own(({ login: { token } }) => {
       const body = { name: 'matrix', challenge: 'x', passkey: {} };

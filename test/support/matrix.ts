@@ -20,6 +20,8 @@ export interface Cell {
   isProtected: boolean;
   /** a System User without scope */
   seesAll: boolean;
+  /** a user for whom a second factor is required, and who has none */
+  mustEnroll: boolean;
   holds: (permission: string) => boolean;
 }
 
@@ -30,6 +32,7 @@ export interface MatrixRow {
   /** own resources need no permission */
   orSelf?: true;
   duringPasswordChange?: true;
+  duringEnrollment?: true;
   related: readonly Relation[];
   send: (cell: Cell) => Promise<TestAnswer>;
   /** the status for a caller with the permission */
@@ -38,7 +41,7 @@ export interface MatrixRow {
   detailOf?: (answer: TestAnswer) => string;
 }
 
-/** Returns the rows about operations, roles, API keys, mails, lockouts and reauthentication. */
+/** Returns the rows about operations, roles, API keys, mails, lockouts and own passwords. */
 export function sharedRows(service: () => TestService): Record<string, MatrixRow> {
   const managed = { ...operationRows(service), ...roleRows(service), ...keyRows(service), ...mailRows(service) };
   return { ...managed, ...loginRows(service) };
@@ -209,7 +212,7 @@ function mailRows(service: () => TestService): Record<string, MatrixRow> {
   };
 }
 
-/** Returns the rows about lockouts and reauthentication. */
+/** Returns the rows about lockouts and own passwords. */
 function loginRows(service: () => TestService): Record<string, MatrixRow> {
   return {
     'POST /user/{user_id}/unlock': {
@@ -222,8 +225,28 @@ function loginRows(service: () => TestService): Record<string, MatrixRow> {
         return isProtected ? '403 access.protected_user' : '204';
       },
     },
+    'POST /auth/password': {
+      permission: null,
+      duringPasswordChange: true,
+      duringEnrollment: true,
+      related: ['own'],
+      send: ({ login: { token } }) =>
+        service().post('/auth/password', {
+          token,
+          body: { current_password: 'wrong', new_password: 'wrong horse battery staple' },
+        }),
+      expected: () => '400 auth.wrong_current_password',
+    },
+    'POST /auth/email': {
+      permission: null,
+      related: ['own'],
+      send: ({ login: { token } }) =>
+        service().post('/auth/email', { token, body: { current_password: 'wrong', email: 'new@example.com' } }),
+      expected: () => '400 auth.wrong_current_password',
+    },
     'POST /auth/reauthenticate': {
       permission: null,
+      duringEnrollment: true,
       related: ['own'],
       send: ({ login: { token } }) => service().post('/auth/reauthenticate', { token, body: { password: 'wrong' } }),
       expected: () => '400 auth.wrong_current_password',
