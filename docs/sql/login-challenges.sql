@@ -9,23 +9,25 @@ with surplus as (
     and challenge_hash = any(array(
       select older.challenge_hash
       from login_challenges older
-      where older.user_id = $2::uuid and older.expires_at > now()
+      where older.user_id = $2::uuid
+        and older.counter_address = $3::text
+        and older.expires_at > now()
       order by older.created_at desc, older.challenge_hash
-      offset $3::integer
+      offset $4::integer
     ))
 )
 insert into login_challenges (
   challenge_hash, user_id, password_changed_at, counter_address, renewal, ip, user_agent, expires_at
 )
 values (
-  $4::bytea,
-  $5::uuid,
-  $6::timestamptz,
-  $7::text,
-  $8::jsonb,
-  $9::inet,
-  $10::text,
-  now() + $11::integer * interval '1 second'
+  $5::bytea,
+  $6::uuid,
+  $7::timestamptz,
+  $8::text,
+  $9::jsonb,
+  $10::inet,
+  $11::text,
+  now() + $12::integer * interval '1 second'
 );
 
 -- find(hash, 5)

@@ -32,11 +32,13 @@ export class LoginChallengesRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Inserts a challenge of a locked user, and ends the oldest challenges of the user, so that at
-   * most `max` are left. Does not delete them: `ExpiredChallengesService` reports them.
+   * Inserts a challenge of a locked user, and ends the oldest challenges of the user with the same
+   * counter address, so that at most `max` are left. A stranger with the password thus cannot end
+   * the challenges of known addresses (L11).
+   * Does not delete the challenges: `ExpiredChallengesService` reports them.
    */
   async insert(challenge: NewChallenge, max: number): Promise<void> {
-    const { user_id, ttl_seconds, renewal } = challenge;
+    const { user_id, counter_address, ttl_seconds, renewal } = challenge;
     await this.database.runPrepared(sql`
       with surplus as (
         update login_challenges
@@ -45,7 +47,9 @@ export class LoginChallengesRepository {
           and challenge_hash = any(array(
             select older.challenge_hash
             from login_challenges older
-            where older.user_id = ${user_id}::uuid and older.expires_at > now()
+            where older.user_id = ${user_id}::uuid
+              and older.counter_address = ${counter_address}::text
+              and older.expires_at > now()
             order by older.created_at desc, older.challenge_hash
             offset ${max - 1}::integer
           ))
@@ -57,7 +61,7 @@ export class LoginChallengesRepository {
         ${challenge.challenge_hash}::bytea,
         ${user_id}::uuid,
         ${challenge.password_changed_at}::timestamptz,
-        ${challenge.counter_address}::text,
+        ${counter_address}::text,
         ${renewal === null ? null : JSON.stringify(renewal)}::jsonb,
         ${challenge.ip}::inet,
         ${challenge.user_agent}::text,

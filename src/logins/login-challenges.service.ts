@@ -12,7 +12,7 @@ export type { LoginChallenge } from './login-challenges.repository';
 const ttlSeconds = 300;
 /** Number of wrong codes that a challenge accepts. */
 const wrongCodesMax = 5;
-/** Number of challenges per user. A further one replaces the oldest. */
+/** Number of challenges per user and counter address. A further one replaces the oldest. */
 const challengesMax = 5;
 
 /** A right password whose login needs a second factor. */

@@ -113,6 +113,22 @@ describe('the first step of a login with a second factor', () => {
     expect((await post('/auth/second-factor', { body: { challenge, code: app.code() } })).status).toBe(200);
   });
 
+  it('keeps the challenge of a known address while a stranger with the password requests others (L11)', async () => {
+    const { name, user_id } = await service.createUser();
+    const app = await Authenticator.enrol(rows, user_id);
+    const [home, away] = ['192.0.2.77', '198.51.100.8'];
+    const complete = (challenge: string, at: string) =>
+      post('/auth/second-factor', { body: { challenge, code: app.code() }, ip: at });
+    expect((await complete(await firstStep(post, name, home), home)).status).toBe(200);
+    await app.passTime();
+    const challenge = await firstStep(post, name, home);
+    const strange: string[] = [];
+    for (let index = 0; index < 6; index++) strange.push(await firstStep(post, name, away));
+    // The stranger still has at most five.
+    expect((await complete(strange[0] ?? '', away)).body.code).toBe('auth.challenge_invalid');
+    expect((await complete(challenge, home)).status).toBe(200);
+  });
+
   it('asks for the factor that was enrolled while the password was verified (M9)', async () => {
     const { name, user_id } = await service.createUser();
     const client = new Client({ connectionString: service.config.DATABASE_URL });
