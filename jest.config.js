@@ -16,7 +16,7 @@ const esModules = ['@nestjs', 'jose', 'uuid', 'oauth4webapi', 'openapi-fetch'];
 
 /** @type {import('jest').Config} */
 module.exports = {
-  testEnvironment: 'node',
+  testEnvironment: './jest.environment.js',
   testRegex: '\\.spec\\.ts$',
   moduleFileExtensions: ['ts', 'js', 'mjs', 'json'],
   transform: { '\\.(ts|js|mjs)$': swc },
