@@ -87,7 +87,7 @@ describe('the mailed code for the first second factor', () => {
     expect(codeOf(await enrol(again))).toBe('201');
   });
 
-  it('requires a code after a reset until the user enrolled a factor, however often the user logs in (M10)', async () => {
+  it('requires a code after a reset, at each login, until the user enrols a factor (M10)', async () => {
     const user = await service.loginAs();
     await enrolApp(service, user);
     const body = { reset_second_factors: true };
