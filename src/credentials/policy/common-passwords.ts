@@ -1,6 +1,6 @@
 let common: Set<string> | null = null;
 
-/** Maximum length of a text whose repetitions are rejected without the estimate, which takes long. */
+/** Maximum length of a text whose repetitions are rejected. Estimating them takes long. */
 const repeatedMax = 16;
 
 /** Matches the list, the repetition of a short text, and a run such as `1234567890123456`. */
