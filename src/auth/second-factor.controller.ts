@@ -27,8 +27,8 @@ export class SecondFactorController {
   @RouteConfig({ awaitsInvalidation: 'none' })
   @Endpoint({
     description:
-      'Send the `challenge` of the login with exactly one second factor. A challenge works once and accepts 5 wrong ' +
-      'codes. A code works once. After several wrong codes, codes are locked for a while and return 429, also with ' +
+      'Send the `challenge` of the login with exactly one second factor. A challenge works once and ends after 5 ' +
+      'rejected codes, recovery codes or passkeys. A code works once. After several wrong codes, codes are locked for a while and return 429, also with ' +
       'other challenges; recovery codes and passkeys still work. A wrong code and a code that was used before get ' +
       'the same response.',
     answer: { status: 200, type: LoginResponse, description: 'A new session with its tokens' },

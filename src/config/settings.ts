@@ -185,13 +185,16 @@ export const settings = z.object({
     .default(20)
     .describe('Maximum number of live sessions per user; a further login ends the least recently used session'),
   LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: perMinute(30).describe(
-    'Maximum number of logins and password resets per address and minute; 0 = no limit',
+    'Maximum number of logins, reauthentications and password resets per address and minute; 0 = no limit',
   ),
   LOCKOUT_THRESHOLD: integer(1, lockoutFailuresMax)
     .default(5)
-    .describe('Number of wrong passwords in a row after which an account is locked'),
+    .describe(
+      'Number of wrong passwords in a row after which an account is locked; wrong codes of second factors have their ' +
+        'own counter with the same limits',
+    ),
   LOCKOUT_FIRST_SECONDS: seconds(30, lockoutMaxSeconds).describe(
-    'Duration of the first account lockout; each further wrong password doubles it',
+    'Duration of the first lockout; each further wrong password or code doubles it',
   ),
   LOCKOUT_MAX_SECONDS: seconds(3_600, lockoutMaxSeconds).describe(
     'Maximum duration of an account lockout, at most one day',
@@ -199,8 +202,9 @@ export const settings = z.object({
   LOCKOUT_HARD_LIMIT: integer(1, lockoutFailuresMax)
     .default(100)
     .describe(
-      'Number of wrong passwords in a row after which only a password reset unlocks the account, ' +
-        'at most 100 (NIST SP 800-63B)',
+      'Number of wrong passwords in a row after which only a password reset or an administrator unlocks the account, ' +
+        'at most 100 (NIST SP 800-63B); after as many wrong codes, codes stay locked until a passkey or recovery code ' +
+        'is used or an administrator unlocks the user',
     ),
   WEBAUTHN_RP_ID: z
     .string()

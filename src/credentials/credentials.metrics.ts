@@ -18,10 +18,10 @@ export const hashWaits = new Histogram({
 });
 for (const kind of ['login', 'other']) hashWaits.zero({ kind });
 
-/** Checks of how easily a password is guessed. */
+/** Strength checks of new passwords. */
 export const passwordChecks = new Counter({
   name: 'carrier_identity_password_checks_total',
-  help: 'Checks of how easily a password is guessed, by outcome: strong, weak or skipped',
+  help: 'Strength checks of new passwords by outcome: strong, weak (rejected) or skipped (accepted without the check)',
   labelNames: ['outcome'] as const,
 });
 for (const outcome of ['strong', 'weak', 'skipped']) passwordChecks.inc({ outcome }, 0);

@@ -5,6 +5,7 @@ const outcomes: Partial<Record<string, string>> = {
   'auth.invalid_credentials': 'failed',
   'auth.ip_not_allowed': 'address_rejected',
   'auth.invalid_second_factor': 'second_factor_failed',
+  'auth.passkey_unknown': 'second_factor_failed',
   'auth.challenge_invalid': 'challenge_invalid',
   'auth.too_many_attempts': 'locked',
   'service.overloaded': 'overloaded',
@@ -28,10 +29,10 @@ export function outcomeOf(error: unknown): string {
   return (error instanceof AppError && outcomes[error.code]) || 'error';
 }
 
-/** Account lockouts. Each further wrong password after the first lockout counts as well. */
+/** Lockouts after wrong passwords. Each further wrong password after the first lockout counts. */
 export const lockouts = new Counter({
   name: 'carrier_identity_lockouts_total',
-  help: 'Account lockouts, including those that extend an earlier one',
+  help: 'Lockouts after wrong passwords, including those that extend an earlier one; lockouts of codes are not counted',
 });
 
 /**

@@ -51,7 +51,7 @@ export const errorCodes = {
   'auth.wrong_current_password': {
     status: 400,
     title: 'The current password is wrong',
-    meaning: '`current_password` is not the password of the user. The attempt counts as a failed login.',
+    meaning: 'The password is not the password of the user. The attempt counts as a failed login.',
   },
   'auth.token_missing': {
     status: 401,
@@ -91,7 +91,9 @@ export const errorCodes = {
   'user.self_protected': {
     status: 403,
     title: 'Not allowed on your own user',
-    meaning: 'Users cannot change their own roles, scope or status, and cannot delete themselves.',
+    meaning:
+      'Users cannot change their own roles, scope or status, delete themselves, reset their own second factors, ' +
+      'unlock themselves, or change when they need a second factor.',
   },
   'auth.ip_not_allowed': {
     status: 403,

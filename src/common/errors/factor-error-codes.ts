@@ -18,8 +18,8 @@ export const factorErrorCodes = {
     status: 401,
     title: 'The challenge is no longer valid',
     meaning:
-      'The challenge was used, has expired, got too many wrong codes, or does not exist, or the user changed ' +
-      'since. Log in again.',
+      'The challenge was used, has expired, was rejected too often or does not exist, or the user changed since. ' +
+      'Log in again, or request new passkey options.',
   },
   'auth.invalid_second_factor': {
     status: 401,
@@ -30,17 +30,18 @@ export const factorErrorCodes = {
   },
   'auth.second_factor_enrollment_required': {
     status: 403,
-    title: 'Second factor required',
+    title: 'Second factor must be enrolled',
     meaning:
-      'Enrol a second factor with `POST /auth/factor/totp` or `POST /auth/factor/passkey`. Until then, few ' +
-      'operations are available.',
+      'Enrol a second factor with `POST /auth/factor/totp` or `POST /auth/factor/passkey`. Until then, only your ' +
+      'own user, factors, reauthentication, your own password, logout and check-token are available.',
   },
   'auth.mail_code_required': {
     status: 403,
     title: 'Code from the mail required',
     meaning:
-      'The first second factor of this user needs `mail_code`, the eight digits that were mailed at the login. ' +
-      'The code is missing, wrong or expired. Log in again for a new code, at most once in 5 minutes.',
+      'To enrol the first factor, this user needs `mail_code`: the eight digits that were mailed at the login. ' +
+      'The code is missing, wrong or expired. Log in again to get a new code. A code is mailed at most once in 5 ' +
+      'minutes.',
   },
   'auth.passkey_unknown': {
     status: 401,
@@ -51,17 +52,17 @@ export const factorErrorCodes = {
   },
   'factor.not_found': {
     status: 404,
-    title: 'Factor not found',
+    title: 'Second factor not found',
     meaning: 'The user has no second factor with this id, or none at all. Unconfirmed factors expire after 10 minutes.',
   },
   'factor.required': {
     status: 409,
-    title: 'A second factor is required',
+    title: 'Last second factor cannot be removed',
     meaning: 'The user must have a second factor, and this is the last one. Add another factor first.',
   },
   'factor.too_many': {
     status: 409,
-    title: 'Too many factors',
+    title: 'Too many second factors',
     meaning: 'The user has the maximum number of second factors of this kind. Remove one first.',
   },
   'factor.already_enrolled': {

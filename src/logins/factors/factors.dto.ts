@@ -5,15 +5,19 @@ import { type FactorRecord, providerOf } from '../../credentials/factors/factors
 
 const nameField = { min: 1, max: 64, example: 'Phone' };
 
+/** Declares the mailed code of an enrolment as a field. */
+export const MailCodeField = (): PropertyDecorator =>
+  TextField({ optional: true, min: 1, max: 64, example: '01234567' });
+
 /** A new authenticator app. */
 export class AddTotpRequest {
   /** name of the factor, 1–64 characters; default: `Authenticator app` */
   @TextField({ optional: true, ...nameField }) name?: string;
   /**
-   * code from the mail that users get who must enrol their first factor; see
-   * `auth.mail_code_required`
+   * code from the mail that was sent at the login; required for the first factor of a user who must
+   * have one or whose factors were reset, see `auth.mail_code_required`
    */
-  @TextField({ optional: true, min: 1, max: 64, example: '01234567' }) mail_code?: string;
+  @MailCodeField() mail_code?: string;
 }
 
 /** The first code of an authenticator app. */

@@ -27,7 +27,8 @@ export class PasskeysController {
     description:
       'Returns options for `navigator.credentials.create()`. They require a discoverable credential and user ' +
       'verification, exclude the passkeys that the user already has, and request no attestation. ' +
-      'A user can have 10 passkeys.',
+      'A user can have 10 passkeys. ' +
+      'The first factor of a user who must have one, or whose factors were reset, needs `mail_code`.',
     answer: { status: 200, type: PasskeyOptionsResponse, description: 'The options and their challenge' },
     errors: ['auth.mail_code_required', 'factor.too_many', 'request.not_found'],
     optionalBody: true,

@@ -1,6 +1,6 @@
 import { JsonObjectField, TextField } from '../../common/http/fields';
 import type { JsonObject } from '../../credentials/factors/passkeys.service';
-import { FactorResponse } from './factors.dto';
+import { FactorResponse, MailCodeField } from './factors.dto';
 
 /** Bounds the JSON of a browser. The members that matter have their own limits. */
 const passkeyLimits = { maxBytes: 49_152, maxDepth: 10 };
@@ -18,10 +18,10 @@ export const PasskeyChallengeField = (options: { optional?: boolean } = {}): Pro
 /** A request for the options of a new passkey. */
 export class CreatePasskeyOptionsRequest {
   /**
-   * code from the mail that users get who must enrol their first factor; see
-   * `auth.mail_code_required`
+   * code from the mail that was sent at the login; required for the first factor of a user who must
+   * have one or whose factors were reset, see `auth.mail_code_required`
    */
-  @TextField({ optional: true, min: 1, max: 64, example: '01234567' }) mail_code?: string;
+  @MailCodeField() mail_code?: string;
 }
 
 /** A new passkey. */

@@ -67,7 +67,8 @@ export const de: MailTexts = {
   'factor-enrolled': {
     subject: 'Zweiter Faktor hinzugefügt',
     paragraphs: [
-      'Zu Ihrem Konto wurde ein zweiter Faktor hinzugefügt. Sie brauchen ihn bei der nächsten Anmeldung.',
+      'Zu Ihrem Konto wurde ein zweiter Faktor hinzugefügt. Ab jetzt brauchen Sie zur Anmeldung mit dem Passwort ' +
+        'einen Ihrer zweiten Faktoren oder einen Wiederherstellungscode.',
       'Falls Sie das nicht waren, informieren Sie sofort Ihre Administration und legen Sie ein neues Passwort fest.',
     ],
   },
@@ -114,7 +115,7 @@ export const de: MailTexts = {
   'passkey-counter': {
     subject: 'Ein Passkey Ihres Kontos wurde abgelehnt',
     paragraphs: [
-      'Ein Passkey Ihres Kontos wurde abgelehnt, weil sein Zähler zurückgegangen ist. ' +
+      'Ein Passkey Ihres Kontos wurde abgelehnt, weil sein Signaturzähler niedriger ist als zuvor. ' +
         'Er wurde möglicherweise kopiert.',
       'Entfernen Sie den Passkey und richten Sie einen neuen ein. Falls Sie den Passkey nicht verwendet haben, ' +
         'informieren Sie sofort Ihre Administration.',
@@ -131,7 +132,8 @@ export const de: MailTexts = {
   'new-address-login': {
     subject: 'Anmeldung von einer neuen Adresse',
     paragraphs: [
-      'Ihr Konto wurde von einer IP-Adresse verwendet, von der es in den letzten 30 Tagen keine Anmeldung gab.',
+      'Bei Ihrem Konto gab es eine Anmeldung von einer IP-Adresse, die in den letzten 30 Tagen nicht dafür ' +
+        'verwendet wurde.',
       'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und informieren Sie Ihre Administration. ' +
         'Ein neues Passwort beendet Ihre anderen Sitzungen.',
     ],
@@ -139,7 +141,7 @@ export const de: MailTexts = {
   'enrollment-code': {
     subject: 'Ihr Code für den zweiten Faktor',
     paragraphs: [
-      'Ihr Konto braucht einen zweiten Faktor. Geben Sie diesen Code ein, um ihn einzurichten:',
+      'Geben Sie diesen Code ein, um einen zweiten Faktor für Ihr Konto einzurichten:',
       '{code}',
       'Der Code ist {duration} lang gültig. Geben Sie ihn nicht weiter.',
       'Falls Sie sich nicht angemeldet haben, kennt jemand Ihr Passwort. Legen Sie sofort ein neues Passwort fest.',

@@ -65,7 +65,8 @@ export const en: MailTexts = {
   'factor-enrolled': {
     subject: 'A second factor was added to your account',
     paragraphs: [
-      'A second factor was added to your account. You need it the next time you log in.',
+      'A second factor was added to your account. ' +
+        'From now on, you need one of your second factors or a recovery code to log in with your password.',
       'If you did not do this, contact your administrator immediately and set a new password.',
     ],
   },
@@ -111,7 +112,8 @@ export const en: MailTexts = {
   'passkey-counter': {
     subject: 'A passkey of your account was rejected',
     paragraphs: [
-      'A passkey of your account was rejected because its counter went back. The passkey may have been copied.',
+      'A passkey of your account was rejected because its signature counter is lower than before. ' +
+        'The passkey may have been copied.',
       'Remove the passkey and add a new one. If you did not use the passkey, contact your administrator immediately.',
     ],
   },
@@ -126,7 +128,7 @@ export const en: MailTexts = {
   'new-address-login': {
     subject: 'Login from a new address',
     paragraphs: [
-      'Your account was used from an IP address without a login in the last 30 days.',
+      'Someone logged in to your account from an IP address that was not used to log in during the last 30 days.',
       'If this was not you, set a new password immediately and contact your administrator. ' +
         'A new password ends your other sessions.',
     ],
@@ -134,7 +136,7 @@ export const en: MailTexts = {
   'enrollment-code': {
     subject: 'Your code to set up a second factor',
     paragraphs: [
-      'Your account needs a second factor. Enter this code to set it up:',
+      'To set up a second factor for your account, enter this code:',
       '{code}',
       'The code expires in {duration}. Do not pass it on.',
       'If you did not log in, someone else knows your password. Set a new password immediately.',
