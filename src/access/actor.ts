@@ -68,8 +68,8 @@ export interface ActingUser {
 }
 
 /**
- * Returns whether a user has no roles and permissions for now: until the user changes the password,
- * or enrols the second factor that is required.
+ * Returns whether a user has no roles or permissions until the user changes the password or enrols
+ * a required second factor.
  */
 export function isRestricted({
   must_change_password,

@@ -33,8 +33,8 @@ export interface AccessRule {
   limit?: 'login' | 'requests' | 'failures' | 'none';
   /**
    * rejects sessions whose last authentication is older than `FRESH_AUTH_SECONDS`, after validation
-   * and before the handler. A text: only requests need it that the text describes, after "if"; the
-   * service calls `assertFresh` for them
+   * and before the handler. `true`: every request. A text: only the requests that the text
+   * describes (the OpenAPI document shows it after "if"); the service calls `assertFresh` for them
    */
   fresh?: true | string;
 }

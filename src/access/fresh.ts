@@ -18,8 +18,8 @@ export function assertFresh(actor: Actor): void {
 
 /**
  * Makes a handler check the actor among its arguments before it runs.
- * Guards and interceptors run before the validation of the request, and a 400 comes before this
- * 401. The only place between the validation and the handler is around the handler.
+ * Guards and interceptors run before validation, but a 400 must come before this 401. Therefore the
+ * check wraps the handler, which runs after validation.
  */
 export function CheckFresh(): MethodDecorator {
   return (_target, name, descriptor) => {

@@ -36,7 +36,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     if (rule === undefined) throw new AppError('access.denied');
     if (rule.login === null) return this.admitPublic(rule, request.ip);
     const known = this.known(request);
-    if (known !== null && rule.limit === undefined && isCurrent(rule, known)) return admit(rule, request, known);
+    if (known !== null && rule.limit === undefined && !needsReread(rule, known)) return admit(rule, request, known);
     return this.admitUser(rule, request, known, context);
   }
 
@@ -66,7 +66,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     context: ExecutionContext,
   ): Promise<boolean> {
     const actor = known ?? (await this.authenticate(rule, context, request));
-    admit(rule, request, isCurrent(rule, actor) ? actor : await this.actors.reread(actor));
+    admit(rule, request, needsReread(rule, actor) ? await this.actors.reread(actor) : actor);
     if (rule.limit === 'login') await this.limits.countLogin(request.ip);
     return true;
   }
@@ -97,9 +97,12 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
   }
 }
 
-/** Returns whether the actor is as the database has it, as far as the route needs it. */
-function isCurrent(rule: AccessRule, actor: Actor): boolean {
-  return rule.fresh === undefined || isFresh(actor);
+/**
+ * Returns whether the route requires a fresh authentication and the actor's is too old. Another
+ * instance may have renewed it, so read it again.
+ */
+function needsReread(rule: AccessRule, actor: Actor): boolean {
+  return rule.fresh !== undefined && !isFresh(actor);
 }
 
 function admit(rule: AccessRule, request: FastifyRequest, actor: Actor): boolean {

@@ -62,8 +62,8 @@ export class LoginAttemptsService implements OnModuleInit {
   }
 
   /**
-   * Closes an attempt with the right password, and resets the counter. Lock the user first if the
-   * attempt is a login.
+   * Closes an attempt with the right password or code, and resets the counter. Lock the user first
+   * if the attempt is a login.
    * @param known_address address of a login, which gets its own counter for 30 days
    * @returns whether the address is new: the user has logged in before, but not from this address
    * within the last 30 days
@@ -81,7 +81,7 @@ export class LoginAttemptsService implements OnModuleInit {
   }
 
   /**
-   * Closes an attempt with a wrong password. Lock the user first.
+   * Closes an attempt with a wrong password or code. Lock the user first.
    * Returns null if the attempt took too long and was counted already.
    */
   fail(attempt: LoginAttempt): Promise<FailedAttempt | null> {
@@ -93,12 +93,15 @@ export class LoginAttemptsService implements OnModuleInit {
     await this.attempts.release(attempt);
   }
 
-  /** Unlocks the password of a user after a reset. Wrong codes still count (M8). */
+  /** Resets the password counters of a user, at all addresses. Wrong codes still count (M8). */
   async clear(user_id: string): Promise<void> {
     await this.attempts.clear([user_id]);
   }
 
-  /** Unlocks the codes of users after their factors were reset, at all addresses. */
+  /**
+   * Resets the code counters of users, at all addresses: after a reset of their factors, or when an
+   * administrator unlocks them.
+   */
   async clearCodes(user_ids: string[]): Promise<void> {
     await this.attempts.clear(user_ids.map(codesOf));
   }

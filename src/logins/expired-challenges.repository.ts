@@ -20,7 +20,7 @@ export class ExpiredChallengesRepository {
 
   /**
    * Deletes and returns up to `limit` expired challenges, the oldest first. Skips challenges that
-   * another transaction holds. A challenge with too many wrong codes expires like any other.
+   * another transaction holds. A challenge with too many rejected proofs expires like any other.
    */
   async take(limit: number): Promise<ExpiredChallenge[]> {
     return this.database.run<ExpiredChallenge>(sql`

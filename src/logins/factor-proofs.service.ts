@@ -29,7 +29,8 @@ const codeMethods = ['otp', 'mfa'];
 
 /**
  * Verifies second factors, for logins and reauthentication. Wrong codes of a user have one counter
- * for all ways to enter a code (M3). Recovery codes cannot be guessed, so wrong ones do not count.
+ * over all challenges, apps and sessions (M3). Wrong recovery codes and passkeys do not count
+ * there, because they cannot be guessed. A challenge counts every rejected proof.
  */
 @Injectable()
 export class FactorProofsService {
@@ -50,8 +51,8 @@ export class FactorProofsService {
   ) {}
 
   /**
-   * Runs a transaction that verifies a proof of a user, after the others about the same user. They
-   * wait here, not for the lock of the user with a connection each.
+   * Runs the transactions that verify proofs of one user one after the other. A waiting transaction
+   * holds no connection.
    * @throws service.overloaded
    */
   inTurn<Result>(user_id: string, work: () => Promise<Result>): Promise<Result> {
@@ -71,7 +72,10 @@ export class FactorProofsService {
       : this.verifyRecoveryCode(actor, user, proof.recovery_code, address);
   }
 
-  /** Because the user is locked, concurrent guesses of all instances run one after the other. */
+  /**
+   * Verifies a code of an authenticator app. The user is locked, so concurrent guesses on all
+   * instances run one after the other.
+   */
   private async verifyCode(actor: Actor, user: ProvingUser, code: string, address: string): Promise<ProofResult> {
     const attempt = await this.attempts.beginCode(user.user_id, address);
     if ((await this.factors.acceptTotp(user.user_id, code)) === null) {

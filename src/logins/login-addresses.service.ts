@@ -25,7 +25,7 @@ export class LoginAddressesService {
     if (isNew) await this.mails.newAddressLogin(caller, user_id);
   }
 
-  /** Mails a code to a user who needs one to enrol the first second factor. */
+  /** Mails a code to a user who needs one to enrol the first factor. */
   async mailCode(user: LoggedInUser, caller: Caller): Promise<void> {
     await this.codes.request(user, caller);
   }

@@ -69,7 +69,7 @@ export class LoginChallengesRepository {
       )`);
   }
 
-  /** Returns a challenge that has not expired and got fewer than `max` wrong codes, or null. */
+  /** Returns an unexpired challenge with fewer than `max` rejected proofs, or null. */
   async find(challenge_hash: Buffer, max: number): Promise<LoginChallenge | null> {
     const [row] = await this.database.runPrepared<LoginChallenge>(sql`
       select challenge_hash, user_id, password_changed_at, counter_address, renewal
@@ -80,7 +80,7 @@ export class LoginChallengesRepository {
     return row ?? null;
   }
 
-  /** Counts a wrong code. */
+  /** Counts a rejected proof. */
   async countWrong(challenge_hash: Buffer): Promise<void> {
     await this.database.runPrepared(sql`
       update login_challenges

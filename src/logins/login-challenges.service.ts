@@ -10,7 +10,7 @@ export type { LoginChallenge } from './login-challenges.repository';
 
 /** Seconds within which the second step must follow. */
 const ttlSeconds = 300;
-/** Number of wrong codes that a challenge accepts. */
+/** Number of rejected proofs after which a challenge ends. */
 const wrongCodesMax = 5;
 /** Number of challenges per user and counter address. A further one replaces the oldest. */
 const challengesMax = 5;
@@ -36,7 +36,7 @@ export interface FirstStep {
 
 /**
  * Manages the challenges between the two steps of a login. A challenge belongs to one user and
- * password, and is good for the second step only (M4).
+ * password. Only the second step accepts it (M4).
  */
 @Injectable()
 export class LoginChallengesService {
@@ -80,7 +80,7 @@ export class LoginChallengesService {
     return this.challenges.find(hashToken(challenge), wrongCodesMax);
   }
 
-  /** Counts a wrong code. The fifth one ends the challenge. */
+  /** Counts a rejected proof. The fifth one ends the challenge. */
   async countWrong({ challenge_hash }: LoginChallenge): Promise<void> {
     await this.challenges.countWrong(challenge_hash);
   }

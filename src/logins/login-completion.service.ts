@@ -49,8 +49,8 @@ export class LoginCompletionService {
   ) {}
 
   /**
-   * Completes the login of a user without a second factor. For any other user it has no effect but
-   * the event and the challenge: the attempt is closed, and its counter is kept (M12).
+   * Completes the login of a user without a second factor. For any other user, only records the
+   * event, issues a challenge and closes the attempt. The counter of wrong passwords stays (M12).
    * @throws auth.invalid_credentials, auth.ip_not_allowed
    */
   @Transactional()
@@ -84,7 +84,7 @@ export class LoginCompletionService {
 
   /**
    * Opens a session for a locked user who may log in. Call it in the transaction of the lock.
-   * Lock order: users, login_attempts, sessions, events.
+   * Lock order: users, login_attempts, login_challenges, user_logins, sessions, events.
    */
   async complete(
     { user_id, attempt, renewal, amr, auth_time }: AuthenticatedLogin,

@@ -43,8 +43,8 @@ export class RememberedActorsService {
     if (user === null) return null;
     const { permissions, may_grant } = user;
     const session = { session_id, auth_time: null, fresh_until: null };
-    // The authentication was fresh when the work was accepted. The work continues if a factor
-    // is required since then.
+    // The authentication was fresh when the work was accepted. The work continues even if the
+    // user must now enrol a factor.
     return actorOf({ user: { ...user, must_enroll_second_factor: false }, permissions, may_grant }, session, origin);
   }
 }

@@ -57,7 +57,7 @@ export class SecondStepService {
 
   /**
    * Checks user, challenge and proof, in the order in which they are locked. Returns a rejection
-   * instead of throwing it, because the transaction must count the wrong code.
+   * instead of throwing it, because the transaction must count it.
    */
   @Transactional()
   private async tryProof(

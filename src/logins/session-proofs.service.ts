@@ -31,6 +31,7 @@ export class SessionProofsService {
    * @param user current state of the actor's user
    * @throws request.invalid for a password of a user with a second factor
    * @throws auth.wrong_current_password, auth.invalid_second_factor, auth.token_invalid
+   * @throws auth.passkey_unknown, auth.challenge_invalid
    * @throws auth.too_many_attempts, service.overloaded
    */
   async renew(actor: SessionActor, user: UserResponse, proof: ReauthenticationProof): Promise<Authentication> {
@@ -47,7 +48,10 @@ export class SessionProofsService {
     return this.renewVerified(actor);
   }
 
-  /** A factor that was enrolled since the password was verified wins. */
+  /**
+   * Renews the authentication after a verified password. Rejects it if the user enrolled a factor
+   * since then.
+   */
   @Transactional()
   private async renewVerified(actor: SessionActor): Promise<Authentication> {
     const second_factors = await this.users.lock(actor.user_id);

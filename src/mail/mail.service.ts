@@ -94,7 +94,7 @@ export class MailService {
     await this.send('email-confirmation', to, { link: { page, token, ttl_seconds: 86_400 } });
   }
 
-  /** Sends the code that the user enters to enrol the first second factor. */
+  /** Sends the code that the user enters to enrol the first factor. */
   async sendEnrollmentCode(to: Recipient, code: string, ttl_seconds: number, origin?: MailOrigin): Promise<void> {
     await this.send('enrollment-code', to, { code: { text: code, ttl_seconds }, origin });
   }

@@ -54,7 +54,10 @@ export interface OperationTimes {
   ended_at: Date;
 }
 
-/** Renders until when an operation that ends now can be undone; null if it cannot be undone. */
+/**
+ * Renders until when an operation that ends now can be undone; null if it cannot. An operation that
+ * only resets second factors cannot be undone.
+ */
 function undoUntil(changed: SqlFragment): SqlFragment {
   return sql`case
           when ${changed} > 0 and kind in ('change', 'delete')

@@ -22,13 +22,13 @@ const passkeyLimit: RateLimit = { name: 'passkey counters', max: 5, window_secon
 const addressLimit: RateLimit = { name: 'new addresses', max: 5, window_seconds: daySeconds };
 const secondStepLimit: RateLimit = { name: 'missing second steps', max: 1, window_seconds: daySeconds };
 const enrollmentCodeLimit: RateLimit = { name: 'enrollment codes', max: 10, window_seconds: daySeconds };
-/** Number of recovery codes from which on the mail asks for new ones. */
+/** With this number of recovery codes or fewer, the mail asks for new ones. */
 const fewCodes = 2;
 
 /**
  * Enqueues the mails about second factors and logins, in the transaction of the change that they
- * report. A user gets a mail for each change of factors, and a limited number of the mails that
- * somebody else can cause.
+ * report. A user gets a mail for each change of factors. Mails that another person can trigger are
+ * limited per user.
  */
 @Injectable()
 export class SecurityMailsService {
@@ -100,8 +100,8 @@ export class SecurityMailsService {
   }
 
   /**
-   * Mails the code to enrol the first second factor, at most 10 times a day. The job that sends the
-   * mail mints the code.
+   * Mails the code to enrol the first factor, at most 10 times a day. The job that sends it mints
+   * the code.
    */
   async enrollmentCode(caller: Origin, user_id: string): Promise<void> {
     const [allowed] = await this.limits.take(enrollmentCodeLimit, [user_id]);

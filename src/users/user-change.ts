@@ -91,7 +91,7 @@ export interface PreviewedAction extends ActionOutcome {
 /** Fields that actors may not change for themselves, and that decide who is an administrator. */
 const powerFields: (keyof UserChange)[] = ['status', 'roles', 'roles_add', 'roles_remove', 'carrier_scope'];
 
-/** Fields that decide who gets access to a user, and to what. */
+/** Fields that decide what a user may do, and who can log in as the user. */
 const accessFields: (keyof UserChange)[] = [
   'roles',
   'roles_add',
@@ -103,8 +103,9 @@ const accessFields: (keyof UserChange)[] = [
 ];
 
 /**
- * Returns whether an action on users requires a fresh authentication (S24). A change that the actor
- * has proven the password for does not.
+ * Returns whether a change or a deletion of one user, or a change in bulk, requires a fresh
+ * authentication (S24). A change that the actor confirmed with the password does not. Bulk
+ * deletions always require it and are checked by their service.
  */
 export function needsFreshAuthentication(action: ChangeAction | DeleteAction): boolean {
   if (action.kind === 'delete') return action.purge === true;

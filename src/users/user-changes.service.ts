@@ -54,7 +54,7 @@ export class UserChangesService {
    * @throws request.invalid, access.grant_exceeds_own, access.denied
    */
   async check(actor: Actor, action: UserAction): Promise<CheckedAction> {
-    // A leaked key must not open the logins of users (M11).
+    // A leaked API key must not remove the second factor that protects a login (M11).
     if (resetsFactors(action) && (actor.actor_type === 'key' || !holds(actor.permissions, 'user:reset_factors')))
       throw new AppError('access.denied', { detail: 'Resetting factors needs a user with user:reset_factors.' });
     if (action.kind === 'change') {

@@ -60,8 +60,8 @@ export class UserPurgeService {
   }
 
   /**
-   * Erases the user with the oldest such deletion from the audit log, one month in each
-   * transaction. The purge then has little left to erase.
+   * Erases the first user who was deleted more than `days` days ago from the audit log, one month
+   * per transaction. Little is left for the purge.
    */
   async eraseOldest(days: number): Promise<void> {
     for (const month of await this.events.listMonths()) await this.eraseMonth(days, month);

@@ -1,12 +1,12 @@
 import { Column, Entity, ForeignKey, PrimaryColumn } from 'typeorm';
 
-/** The code that a user must enter to enrol the first second factor. It is sent by mail. */
+/** The mailed code that a user enters to enrol the first factor. Enrolment deletes it. */
 @Entity('enrollment_codes')
 export class EnrollmentCodeEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'enrollment_codes_pkey' })
   @ForeignKey('users', 'user_id', { name: 'enrollment_codes_user_id_fkey', onDelete: 'CASCADE' })
   user_id!: string;
-  /** hash of the eight digits; null until the mail is sent, and after the code was used */
+  /** hash of the eight digits; null until the first mail is sent */
   @Column('bytea', { nullable: true }) code_hash!: Buffer | null;
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) requested_at!: Date;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) expires_at!: Date | null;

@@ -3,7 +3,7 @@ import { sql } from '../../common/query/sql';
 import { Database } from '../../database/database';
 import { followedLinkSql } from '../followed-links.sql';
 
-/** The SQL of the codes to enrol the first second factor. */
+/** The SQL of the codes to enrol the first factor. */
 @Injectable()
 export class EnrollmentCodesRepository {
   constructor(private readonly database: Database) {}

@@ -10,7 +10,7 @@ const digits = 8;
 const codeForm = /^[0-9]{8}$/;
 const wrongMax = 5;
 
-/** Manages the mailed codes that users need to enrol their first second factor (M10). */
+/** Manages the mailed codes that users need to enrol their first factor (M10). */
 @Injectable()
 export class EnrollmentCodesService {
   private readonly hashKey: Buffer;

@@ -104,8 +104,8 @@ export class PasskeysRepository {
   }
 
   /**
-   * Deletes used challenges that expired an hour ago, whatever the clocks of the instances say.
-   * Returns their number.
+   * Deletes used challenges an hour after their expiry, so that differing clocks of instances do
+   * not matter. Returns their number.
    */
   async removeExpiredChallenges(limit: number): Promise<number> {
     const rows = await this.database.run(sql`

@@ -132,7 +132,10 @@ export class PasskeysService implements OnModuleInit {
     return { factor, amr: methodsOf(passkey.backup_eligible) };
   }
 
-  /** Returns the id of the user who has the passkey of a response, or null. Verifies nothing. */
+  /**
+   * Returns the id of the user who has the passkey of a response, or null. Verifies nothing.
+   * @throws request.not_found if passkeys are off
+   */
   async findOwner({ response }: PasskeyAssertion): Promise<string | null> {
     return (await this.find(response.id))?.user_id ?? null;
   }
@@ -141,6 +144,7 @@ export class PasskeysService implements OnModuleInit {
    * Verifies a passkey of a user, notes its use, and uses up the challenge. Lock the user first,
    * and commit the transaction after a rejection, too.
    * @param challenge as the caller sent it; default: the challenge in the response itself
+   * @throws request.not_found if passkeys are off
    */
   async verify(
     user_id: string,

@@ -7,7 +7,7 @@ import { type FactorOwner, UserFactorsRepository } from './user-factors.reposito
 
 export type { FactorOwner } from './user-factors.repository';
 
-/** What every change of factors does beside the change: locks the user, and ends sessions. */
+/** Locks the user of a change of factors, ends the user's other logins, and records resets. */
 @Injectable()
 export class FactorOwnersService {
   constructor(

@@ -33,7 +33,7 @@ export class UserFactorsController {
   /** Reset the second factors of a user */
   @Delete('all')
   @HttpCode(204)
-  // A leaked key must not open a user's login (M11).
+  // A leaked API key must not remove the second factor that protects a login (M11).
   @Allow('user:reset_factors', { apiKeys: false, fresh: true })
   @Endpoint({
     description:
