@@ -61,7 +61,7 @@ where user_id = owner_id
   and (confirmed_at is not null) = $4::boolean
 returning factor_id, user_id, kind, name, created_at, last_used_at, aaguid, (confirmed_at is not null) as confirmed;
 
--- noteWrongCode(other_id)
+-- countWrong(other_id, 5)
 with counted as (
   update second_factors
   set wrong_codes = wrong_codes + 1

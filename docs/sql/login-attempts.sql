@@ -189,10 +189,10 @@ where ctid = any(array(
       coalesce(locked_until > now(), false)
       and exists (
         select from users
-        where users.user_id::text = replace(account, 'codes:', '') and deleted_at is null
+        where users.user_id::text = replace(account, $2::text, '') and deleted_at is null
       )
     )
-  limit $2::integer
+  limit $3::integer
   for update skip locked
 ))
 returning 1;

@@ -50,3 +50,8 @@ where challenge_hash = $1::bytea;
 -- delete(hash)
 delete from login_challenges
 where challenge_hash = $1::bytea;
+
+-- endOf([ user_id ])
+update login_challenges
+set expires_at = now()
+where user_id = any($1::uuid[]) and expires_at > now();

@@ -1,18 +1,18 @@
 import { TextField } from '../common/http/fields';
 import type { JsonObject } from '../credentials/factors/passkeys.service';
+import { CodeField } from '../logins/factors/factors.dto';
 import { PasskeyChallengeField, PasskeyField } from '../logins/factors/passkeys.dto';
 import { passwordField } from './auth.dto';
 
-const codeField = { optional: true, max: 6, pattern: /^[0-9]{6}$/, form: 'must be six digits', example: '492039' };
 /** Any text, because a malformed recovery code is a wrong one. */
 const recoveryCodeField = { optional: true, min: 1, max: 64, raw: true, example: 'K3QM-2V7X-ADJW-5RTL-6HNC-ZE4P' };
 
 /** The second step of a login: the challenge with exactly one second factor. */
 export class SecondFactorRequest {
   /** `challenge` of the response to the login */
-  @TextField({ min: 1, max: 1_024, raw: true }) challenge!: string;
+  @PasskeyChallengeField() challenge!: string;
   /** current code of an authenticator app */
-  @TextField(codeField) code?: string;
+  @CodeField({ optional: true }) code?: string;
   /** unused recovery code; case and separators do not matter */
   @TextField(recoveryCodeField) recovery_code?: string;
   /** result of `navigator.credentials.get()`, as its `toJSON()` returns it */
@@ -22,7 +22,7 @@ export class SecondFactorRequest {
 /** The challenge of a login whose user wants to send a passkey. */
 export class CreateSecondFactorOptionsRequest {
   /** `challenge` of the response to the login */
-  @TextField({ min: 1, max: 1_024, raw: true }) challenge!: string;
+  @PasskeyChallengeField() challenge!: string;
 }
 
 /** A proof that the user is present. Exactly one field, or a passkey with its challenge. */
@@ -30,7 +30,7 @@ export class ReauthenticateRequest {
   /** password; only for users without a second factor */
   @TextField({ ...passwordField, optional: true }) password?: string;
   /** current code of an authenticator app */
-  @TextField(codeField) code?: string;
+  @CodeField({ optional: true }) code?: string;
   /** unused recovery code; case and separators do not matter */
   @TextField(recoveryCodeField) recovery_code?: string;
   /** `challenge` of the options; required with `passkey` */

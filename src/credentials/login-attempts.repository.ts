@@ -44,12 +44,15 @@ export interface AttemptState extends LoginAttempt {
   locked_seconds: number;
 }
 
+/** Distinguishes the counter of codes from the counter of passwords. */
+const codesPrefix = 'codes:';
+
 /**
  * Returns the account whose counter limits the wrong codes of a user. Passwords have another
  * counter, which a right password or a mailed reset clears (M8).
  */
 export function codesOf(user_id: string): string {
-  return `codes:${user_id}`;
+  return codesPrefix + user_id;
 }
 
 /** Counter of an account after a failure. */
@@ -224,7 +227,7 @@ export class LoginAttemptsRepository {
             coalesce(locked_until > now(), false)
             and exists (
               select from users
-              where users.user_id::text = replace(account, 'codes:', '') and deleted_at is null
+              where users.user_id::text = replace(account, ${codesPrefix}::text, '') and deleted_at is null
             )
           )
         limit ${limit}::integer

@@ -14,6 +14,12 @@ import {
 
 export type { AttemptRequest, FailedAttempt, LoginAttempt } from './login-attempts.repository';
 
+/** Details of a lockout in an event. */
+interface LockChanges {
+  failures?: { after: number };
+  locked_until?: { after: string };
+}
+
 /** `Retry-After` of a permanent lock. No other lock lasts longer. */
 const foreverSeconds = 86_400;
 const batchMax = 1_000;
@@ -120,6 +126,12 @@ export class LoginAttemptsService implements OnModuleInit {
   async forgetOld(): Promise<void> {
     while ((await this.attempts.removeOld(batchMax)) === batchMax);
   }
+}
+
+/** Returns the details of a lockout for the event of a failure. Empty if no lockout began. */
+export function lockChangesOf(failed: FailedAttempt | null): LockChanges {
+  if (failed === null || failed.locked_until === null) return {};
+  return { failures: { after: failed.failures }, locked_until: { after: failed.locked_until.toISOString() } };
 }
 
 /** Texts of a lockout. */

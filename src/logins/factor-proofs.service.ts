@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
-import { shareOf } from '../common/instance';
 import { addressKey } from '../common/ip';
-import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
+import { LoginAttemptsService, lockChangesOf } from '../credentials/login-attempts.service';
 import { FactorsService } from '../credentials/factors/factors.service';
 import { type ChangesOf, EventsService } from '../events/events.service';
 import { SecurityMailsService } from '../user-mails/security-mails.service';
 import { type PasskeyProof, PasskeyProofsService } from './factors/passkey-proofs.service';
-import { LoginQueue } from './login-queue';
+import { LoginQueue, queueLimits } from './login-queue';
 
 /** What a user sends to prove a second factor. */
 export type FactorProof = { code: string } | { recovery_code: string } | { passkey: PasskeyProof };
@@ -34,20 +33,14 @@ const codeMethods = ['otp', 'mfa'];
  */
 @Injectable()
 export class FactorProofsService {
-  private readonly queue = new LoginQueue({
-    runningMax: shareOf(64) + 1,
-    runningPerAccountMax: 1,
-    waitingMax: shareOf(128),
-    waitingPerAccountMax: shareOf(64),
-    patienceMs: 15_000,
-  });
+  private readonly queue = new LoginQueue({ ...queueLimits, runningPerAccountMax: 1 });
 
   constructor(
     private readonly attempts: LoginAttemptsService,
     private readonly factors: FactorsService,
     private readonly events: EventsService,
     private readonly mails: SecurityMailsService,
-    private readonly passkeys: PasskeyProofsService,
+    private readonly passkeyProofs: PasskeyProofsService,
   ) {}
 
   /**
@@ -79,17 +72,11 @@ export class FactorProofsService {
   private async verifyCode(actor: Actor, user: ProvingUser, code: string, address: string): Promise<ProofResult> {
     const attempt = await this.attempts.beginCode(user.user_id, address);
     if ((await this.factors.acceptTotp(user.user_id, code)) === null) {
-      await this.recordFailure(actor, user, await this.failuresAfter(attempt));
+      await this.recordFailure(actor, user, lockChangesOf(await this.attempts.fail(attempt)));
       return { rejection: 'auth.invalid_second_factor' };
     }
     await this.attempts.pass(attempt);
     return { amr: codeMethods };
-  }
-
-  private async failuresAfter(attempt: LoginAttempt): Promise<ChangesOf<'login.second_factor_failed'>> {
-    const failed = await this.attempts.fail(attempt);
-    if (failed === null || failed.locked_until === null) return {};
-    return { failures: { after: failed.failures }, locked_until: { after: failed.locked_until.toISOString() } };
   }
 
   private async verifyRecoveryCode(
@@ -117,7 +104,7 @@ export class FactorProofsService {
     proof: PasskeyProof,
     address: string,
   ): Promise<ProofResult> {
-    const result = await this.passkeys.verify(actor, user, proof);
+    const result = await this.passkeyProofs.verify(actor, user, proof);
     if ('rejection' in result) await this.recordFailure(actor, user, { reason: { after: result.rejection } });
     else await this.attempts.clearCodesAt(user.user_id, address);
     return result;

@@ -102,4 +102,12 @@ export class LoginChallengesRepository {
       delete from login_challenges
       where challenge_hash = ${challenge_hash}::bytea`);
   }
+
+  /** Ends the challenges of users. `ExpiredChallengesService` reports them. */
+  async endOf(user_ids: string[]): Promise<void> {
+    await this.database.run(sql`
+      update login_challenges
+      set expires_at = now()
+      where user_id = any(${user_ids}::uuid[]) and expires_at > now()`);
+  }
 }

@@ -8,7 +8,7 @@ import type { LoginAttempt } from '../credentials/login-attempts.service';
 import { eventBase, EventsService } from '../events/events.service';
 import { type Authentication, type OpenedSession, SessionsService } from '../sessions/sessions.service';
 import { toUserResponse, type UserResponse } from '../users/users.dto';
-import { LoginAddressesService } from './login-addresses.service';
+import { LoginNoticesService } from './login-notices.service';
 import { type IssuedChallenge, LoginChallengesService } from './login-challenges.service';
 import { type LoginLock, type LoginState, LoginsRepository } from './logins.repository';
 
@@ -42,7 +42,7 @@ export class LoginCompletionService {
   constructor(
     private readonly logins: LoginsRepository,
     private readonly credentials: CredentialsService,
-    private readonly addresses: LoginAddressesService,
+    private readonly notices: LoginNoticesService,
     private readonly sessions: SessionsService,
     private readonly events: EventsService,
     private readonly challenges: LoginChallengesService,
@@ -92,7 +92,7 @@ export class LoginCompletionService {
   ): Promise<CompletedLogin> {
     const { ip } = caller;
     const service = systemActorFor(caller);
-    await this.addresses.note(user_id, attempt, caller);
+    await this.notices.noteAddress(user_id, attempt, caller);
     if (renewal !== null) await this.credentials.keep(user_id, renewal);
     if (renewal?.must_change === true)
       await this.logins.demandPasswordChange(user_id, eventBase(service, 'user.changed'));
@@ -103,7 +103,7 @@ export class LoginCompletionService {
     const ended = await this.sessions.endSurplus(actor);
     const authentication = { amr, auth_time };
     const opened = await this.sessions.open({ session_id, user, caller, authentication });
-    await this.addresses.mailCode(user, caller);
+    await this.notices.mailEnrollmentCode(user, caller);
     await this.events.record(actor, 'login.succeeded', { type: 'login', id: user_id, carrier_id: user.carrier_id });
     return { user: toUserResponse(user), ...opened, ...authentication, ended };
   }

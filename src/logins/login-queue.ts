@@ -1,4 +1,5 @@
 import { AppError } from '../common/errors/app-error';
+import { shareOf } from '../common/instance';
 
 interface AccountQueue {
   /** attempts that run */
@@ -19,6 +20,16 @@ export interface LoginQueueLimits {
   /** milliseconds after which a waiting attempt is rejected */
   patienceMs: number;
 }
+
+const waitingMax = shareOf(128);
+/** Limits of all queues of this process. */
+export const queueLimits: Omit<LoginQueueLimits, 'runningPerAccountMax'> = {
+  // The waiting places of the hash queue and one running hash: the queue rejects further logins.
+  runningMax: shareOf(64) + 1,
+  waitingMax,
+  waitingPerAccountMax: waitingMax / 2,
+  patienceMs: 15_000,
+};
 
 /**
  * Limits how many login attempts run at the same time in this process.

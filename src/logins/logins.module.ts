@@ -16,18 +16,18 @@ import { FactorChangesService } from './factors/factor-changes.service';
 import { FactorEnrollmentService } from './factors/factor-enrollment.service';
 import { FactorOwnersService } from './factors/factor-owners.service';
 import { FactorsController } from './factors/factors.controller';
-import { MailCodesService } from './factors/mail-codes.service';
+import { EnrollmentCodeChecksService } from './factors/enrollment-code-checks.service';
 import { PasskeyEnrollmentService } from './factors/passkey-enrollment.service';
 import { PasskeyLoginsService } from './factors/passkey-logins.service';
 import { PasskeyOptionsService } from './factors/passkey-options.service';
 import { PasskeyProofsService } from './factors/passkey-proofs.service';
 import { PasskeysController } from './factors/passkeys.controller';
 import { UserFactorsController } from './factors/user-factors.controller';
-import { UserFactorsRepository } from './factors/user-factors.repository';
+import { FactorOwnersRepository } from './factors/factor-owners.repository';
 import { FactorProofsService } from './factor-proofs.service';
 import { LiveLoginsRepository } from './live-logins.repository';
 import { LiveLoginsService } from './live-logins.service';
-import { LoginAddressesService } from './login-addresses.service';
+import { LoginNoticesService } from './login-notices.service';
 import { LoginChallengesRepository } from './login-challenges.repository';
 import { LoginChallengesService } from './login-challenges.service';
 import { LoginCompletionService } from './login-completion.service';
@@ -56,12 +56,12 @@ import { UserUnlockService } from './user-unlock.service';
     ActivityNotes,
     CurrentUserService,
     ...[ExpiredChallengesService, ExpiredChallengesRepository],
-    ...[FactorChangesService, FactorEnrollmentService, FactorOwnersService, UserFactorsRepository],
-    MailCodesService,
+    ...[FactorChangesService, FactorEnrollmentService, FactorOwnersService, FactorOwnersRepository],
+    EnrollmentCodeChecksService,
     ...[LiveLoginsService, LiveLoginsRepository],
     ...[FactorProofsService, SecondStepService, SessionProofsService],
     ...[LoginChallengesService, LoginChallengesRepository],
-    ...[LoginAddressesService, LoginCompletionService, LoginsService, LoginsRepository],
+    ...[LoginNoticesService, LoginCompletionService, LoginsService, LoginsRepository],
     ...[PasskeyEnrollmentService, PasskeyLoginsService, PasskeyOptionsService, PasskeyProofsService],
     RememberedActorsService,
     UserUnlockService,

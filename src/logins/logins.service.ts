@@ -9,19 +9,16 @@ import { addressKey } from '../common/ip';
 import { deriveKey } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { CredentialsService } from '../credentials/credentials.service';
-import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
+import { lockChangesOf, type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
 import { type Changes, EventsService } from '../events/events.service';
 import { toUserResponse, type UserResponse } from '../users/users.dto';
 import type { IssuedChallenge } from './login-challenges.service';
 import { type CompletedLogin, LoginCompletionService, type VerifiedLogin } from './login-completion.service';
-import { LoginQueue } from './login-queue';
+import { LoginQueue, queueLimits } from './login-queue';
 import { lockouts, logins, outcomeOf } from './logins.metrics';
 import { type LoginClaim, type LoginRecord, LoginsRepository } from './logins.repository';
 
 const runningPerAccountMax = shareOf(5);
-/** The waiting places of the hash queue and one running hash: the queue rejects further logins. */
-const runningMax = shareOf(64) + 1;
-const waitingMax = shareOf(128);
 const firstPauseMs = 10;
 const longestPauseMs = 250;
 
@@ -32,13 +29,7 @@ const longestPauseMs = 250;
 @Injectable()
 export class LoginsService {
   private readonly unknownLoginsKey: Buffer;
-  private readonly queue = new LoginQueue({
-    runningMax,
-    runningPerAccountMax,
-    waitingMax,
-    waitingPerAccountMax: waitingMax / 2,
-    patienceMs: 15_000,
-  });
+  private readonly queue = new LoginQueue({ ...queueLimits, runningPerAccountMax });
 
   constructor(
     private readonly logins: LoginsRepository,
@@ -188,11 +179,7 @@ export class LoginsService {
     const changes: Changes = user === null ? { login: { after: attempt.account } } : {};
     await this.events.record(actor, 'login.failed', target, changes);
     if (failed === null || failed.locked_until === null) return false;
-    const lock: Changes = {
-      failures: { after: failed.failures },
-      locked_until: { after: failed.locked_until.toISOString() },
-    };
-    await this.events.record(actor, 'login.locked', target, { ...changes, ...lock });
+    await this.events.record(actor, 'login.locked', target, { ...changes, ...lockChangesOf(failed) });
     // The user shows only the lockout of unknown addresses. A known address has a separate lockout.
     if (attempt.address === '') await this.logins.noteLock(user_id, failed.locked_until);
     return true;

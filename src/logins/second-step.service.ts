@@ -10,15 +10,12 @@ import { type CompletedLogin, LoginCompletionService } from './login-completion.
 import { logins, outcomeOf } from './logins.metrics';
 import type { LoginRejection, LoginState } from './logins.repository';
 
-/** Why a second step was rejected. */
-type Rejection = 'auth.challenge_invalid' | ProofRejection;
-
 /** Completes logins that need a second factor. */
 @Injectable()
 export class SecondStepService {
   constructor(
     private readonly challenges: LoginChallengesService,
-    private readonly proofs: FactorProofsService,
+    private readonly factorProofs: FactorProofsService,
     private readonly completion: LoginCompletionService,
     private readonly events: EventsService,
   ) {}
@@ -45,7 +42,9 @@ export class SecondStepService {
     const known = await this.challenges.find(challenge);
     if (known === null) throw new AppError('auth.challenge_invalid');
     try {
-      const result = await this.proofs.inTurn(known.user_id, () => this.tryProof(challenge, known, proof, caller));
+      const result = await this.factorProofs.inTurn(known.user_id, () =>
+        this.tryProof(challenge, known, proof, caller),
+      );
       if (typeof result === 'string') throw new AppError(result);
       logins.inc({ outcome: 'succeeded' });
       return result;
@@ -65,7 +64,7 @@ export class SecondStepService {
     { user_id, password_changed_at }: LoginChallenge,
     proof: FactorProof,
     caller: Caller,
-  ): Promise<CompletedLogin | Rejection> {
+  ): Promise<CompletedLogin | ProofRejection> {
     const actor = systemActorFor(caller);
     const lock = await this.completion.lock(user_id, password_changed_at, caller.ip);
     // A concurrent request may have used the challenge before the lock was granted (M1).
@@ -78,7 +77,7 @@ export class SecondStepService {
       await this.events.record(actor, 'login.second_factor_failed', target, { reason: { after: reason } });
       return 'auth.challenge_invalid';
     }
-    const proven = await this.proofs.verify(actor, { user_id, carrier_id: lock.carrier_id }, proof);
+    const proven = await this.factorProofs.verify(actor, { user_id, carrier_id: lock.carrier_id }, proof);
     if ('rejection' in proven) {
       await this.challenges.countWrong(challenge);
       return proven.rejection;

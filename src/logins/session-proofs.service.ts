@@ -20,8 +20,8 @@ type SessionActor = Actor & { session_id: string };
 export class SessionProofsService {
   constructor(
     private readonly logins: LoginsService,
-    private readonly users: LoginsRepository,
-    private readonly proofs: FactorProofsService,
+    private readonly loginsRepository: LoginsRepository,
+    private readonly factorProofs: FactorProofsService,
     private readonly sessions: SessionsService,
     private readonly events: EventsService,
   ) {}
@@ -36,7 +36,7 @@ export class SessionProofsService {
    */
   async renew(actor: SessionActor, user: UserResponse, proof: ReauthenticationProof): Promise<Authentication> {
     if ('password' in proof) return this.renewWithPassword(actor, user, proof.password);
-    const renewed = await this.proofs.inTurn(actor.user_id, () => this.renewWithFactor(actor, proof));
+    const renewed = await this.factorProofs.inTurn(actor.user_id, () => this.renewWithFactor(actor, proof));
     if (typeof renewed === 'string') throw new AppError(renewed);
     return renewed;
   }
@@ -54,7 +54,7 @@ export class SessionProofsService {
    */
   @Transactional()
   private async renewVerified(actor: SessionActor): Promise<Authentication> {
-    const second_factors = await this.users.lock(actor.user_id);
+    const second_factors = await this.loginsRepository.lock(actor.user_id);
     if (second_factors.length > 0) throw passwordNotEnough();
     return this.persist(actor);
   }
@@ -62,8 +62,8 @@ export class SessionProofsService {
   /** Returns a rejection instead of throwing it, because the transaction must count it. */
   @Transactional()
   private async renewWithFactor(actor: SessionActor, proof: FactorProof): Promise<Authentication | ProofRejection> {
-    await this.users.lock(actor.user_id);
-    const proven = await this.proofs.verify(actor, actor, proof);
+    await this.loginsRepository.lock(actor.user_id);
+    const proven = await this.factorProofs.verify(actor, actor, proof);
     return 'rejection' in proven ? proven.rejection : this.persist(actor);
   }
 

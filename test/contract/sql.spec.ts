@@ -39,7 +39,7 @@ import { sessionEnds } from '../sql/session-ends';
 import { sessions } from '../sql/sessions';
 import { signingKeys } from '../sql/signing-keys';
 import { skippedRows } from '../sql/skipped-rows';
-import { userFactors } from '../sql/user-factors';
+import { factorOwners } from '../sql/factor-owners';
 import { users } from '../sql/users';
 import { usersBulk } from '../sql/users-bulk';
 import { usersExport } from '../sql/users-export';
@@ -74,7 +74,7 @@ const all = [
   sessions,
   signingKeys,
   skippedRows,
-  userFactors,
+  factorOwners,
   users,
   usersBulk,
   usersExport,

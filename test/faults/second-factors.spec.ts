@@ -8,7 +8,7 @@ jest.setTimeout(300_000);
 /** Requests that are under way at once, so that the test does not run out of ports. */
 const atOnce = 1_000;
 
-describe('second factors over two instances', () => {
+describe('the service with second factors on two instances', () => {
   let cluster: Cluster;
   let instances: [ServiceProcess, ServiceProcess];
   let token: string;
@@ -38,7 +38,7 @@ describe('second factors over two instances', () => {
     return { name, user_id, app: await Authenticator.enrol(rows, user_id) };
   }
 
-  it('evaluate five of 10,000 wrong codes, on either instance and with five challenges (M3)', async () => {
+  it('evaluates five of 10,000 wrong codes, on either instance and with five challenges (M3)', async () => {
     const { name, user_id, app } = await user();
     const challenges: string[] = [];
     while (challenges.length < 5) challenges.push(await firstStep(post, name));
@@ -60,7 +60,7 @@ describe('second factors over two instances', () => {
     expect(await cluster.rows(counter, [`codes:${user_id}`])).toEqual([{ failures: 5 }]);
   });
 
-  it('accept a code and a challenge on one instance only (M1)', async () => {
+  it('accepts a code and a challenge on one instance only (M1)', async () => {
     const { name, app } = await user();
     const challenge = await firstStep(post, name);
     const code = app.code();
@@ -73,7 +73,7 @@ describe('second factors over two instances', () => {
     expect(answers.filter(({ status }) => status !== 200 && status !== 401)).toEqual([]);
   });
 
-  it('know a renewed auth_time with the next request, wherever it was renewed (S24)', async () => {
+  it('uses a renewed auth_time from the next request on, at both instances (S24)', async () => {
     const { name, app } = await user();
     const { body } = await post('/auth/second-factor', {
       body: { challenge: await firstStep(post, name), code: app.code() },

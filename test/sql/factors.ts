@@ -11,7 +11,7 @@ export const factors = sqlExamples(FactorsRepository, {
   findUnconfirmed: [[user_id, other_id]],
   listSecrets: [[user_id]],
   acceptStep: [[user_id, other_id, step, true]],
-  noteWrongCode: [[other_id]],
+  countWrong: [[other_id, 5]],
   rename: [[user_id, other_id, 'Phone']],
   delete: [[user_id, other_id]],
   deleteAll: [[[user_id]]],

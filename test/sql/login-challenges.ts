@@ -20,4 +20,5 @@ export const loginChallenges = sqlExamples(LoginChallengesRepository, {
   countWrong: [[hash]],
   end: [[hash]],
   delete: [[hash]],
+  endOf: [[[user_id]]],
 });

@@ -8,7 +8,7 @@ import { EnrollmentCodesRepository } from './enrollment-codes.repository';
 export const enrollmentCodeSeconds = 900;
 const digits = 8;
 const codeForm = /^[0-9]{8}$/;
-const wrongMax = 5;
+const wrongCodesMax = 5;
 
 /** Manages the mailed codes that users need to enrol their first factor (M10). */
 @Injectable()
@@ -41,7 +41,7 @@ export class EnrollmentCodesService {
    */
   async accept(user_id: string, code: string): Promise<boolean> {
     const plain = code.replaceAll(/[ -]/g, '');
-    return codeForm.test(plain) && this.codes.accept(user_id, this.hash(user_id, plain), wrongMax);
+    return codeForm.test(plain) && this.codes.accept(user_id, this.hash(user_id, plain), wrongCodesMax);
   }
 
   /** Deletes the code of a user who no longer needs one. */

@@ -29,9 +29,6 @@ export interface FactorSummary {
   recovery_codes_left: number;
 }
 
-/** Wrong codes after which an unconfirmed factor is deleted. */
-const wrongCodesMax = 5;
-
 const currentStep = rawSql(`floor(extract(epoch from clock_timestamp()) / ${totpStepSeconds})::integer`);
 /** Renders whether a factor was not confirmed in time. */
 export const expiredFactor = rawSql(`(confirmed_at is null and created_at <= now() - interval '10 minutes')`);
@@ -137,13 +134,13 @@ export class FactorsRepository {
     return row ?? null;
   }
 
-  /** Counts a wrong code of an unconfirmed factor. Deletes the factor after too many. */
-  async noteWrongCode(factor_id: string): Promise<void> {
+  /** Counts a wrong code of an unconfirmed factor. The one with number `max` deletes the factor. */
+  async countWrong(factor_id: string, max: number): Promise<void> {
     await this.database.run(sql`
       with counted as (
         update second_factors
         set wrong_codes = wrong_codes + 1
-        where factor_id = ${factor_id}::uuid and wrong_codes < ${wrongCodesMax - 1}::integer
+        where factor_id = ${factor_id}::uuid and wrong_codes < ${max - 1}::integer
         returning factor_id
       )
       delete from second_factors

@@ -11,6 +11,10 @@ import { describeTotp, matchingStep, totpSecretBytes } from './totp';
 
 export type { FactorRecord } from './factors.repository';
 export { providerOf } from './passkey-providers';
+export { totpCodeFormat } from './totp';
+
+/** Number of wrong codes after which an unconfirmed factor is deleted. */
+const wrongCodesMax = 5;
 
 /** What can complete a login after the password. */
 export type FactorMethod = FactorKind | 'recovery_code';
@@ -85,7 +89,7 @@ export class FactorsService {
     if (found === null) return 'missing';
     const step = this.stepOf(user_id, found, code);
     const confirmed = step === null ? null : await this.factors.acceptStep(user_id, factor_id, step, false);
-    if (confirmed === null) await this.factors.noteWrongCode(factor_id);
+    if (confirmed === null) await this.factors.countWrong(factor_id, wrongCodesMax);
     return confirmed ?? 'wrong';
   }
 

@@ -10,7 +10,7 @@ const digits = 6;
 const drift = 1;
 
 /** Format of a code. */
-const totpCodeFormat = /^[0-9]{6}$/;
+export const totpCodeFormat = /^[0-9]{6}$/;
 
 /**
  * Returns the step whose code was entered, or null if the code is wrong.

@@ -111,19 +111,19 @@ export class PasswordStrength implements OnApplicationShutdown {
   }
 
   private async ask(worker: Worker, request: { password: string; words: string[] }): Promise<Estimate | null> {
-    const { port1: own, port2: answer } = new MessageChannel();
+    const { port1: own, port2: responsePort } = new MessageChannel();
     let late: NodeJS.Timeout | undefined;
     const estimated = new Promise<Estimate | null>((resolve) => {
       own.once('message', resolve);
       // The other side closes when the thread ends.
       own.once('close', () => resolve(null));
       late = setTimeout(() => {
-        // The answer may have arrived while the event loop was busy.
+        // The result may have arrived while the event loop was busy.
         const arrived: { message: Estimate } | undefined = receiveMessageOnPort(own);
         resolve(arrived?.message ?? null);
       }, this.limits.checkMs);
     });
-    worker.postMessage({ ...request, answer }, [answer]);
+    worker.postMessage({ ...request, responsePort }, [responsePort]);
     const estimate = await estimated;
     clearTimeout(late);
     own.close();

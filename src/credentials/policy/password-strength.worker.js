@@ -16,9 +16,9 @@ const zxcvbn = new ZxcvbnFactory({
   l33tMaxSubstitutions,
 });
 
-parentPort.on('message', ({ password, words, answer }) => {
+parentPort.on('message', ({ password, words, responsePort }) => {
   const { score, feedback } = zxcvbn.check(password, words);
-  answer.postMessage({ score, feedback: [feedback.warning, ...feedback.suggestions] });
+  responsePort.postMessage({ score, feedback: [feedback.warning, ...feedback.suggestions] });
 });
 
 // The first check compiles the code and takes far longer than any other.

@@ -8,7 +8,7 @@ import { EventsService } from '../../events/events.service';
 import { SessionsService } from '../../sessions/sessions.service';
 import { SecurityMailsService } from '../../user-mails/security-mails.service';
 import { FactorOwnersService, type FactorOwner } from './factor-owners.service';
-import { MailCodesService } from './mail-codes.service';
+import { EnrollmentCodeChecksService } from './enrollment-code-checks.service';
 import type { AddedTotpResponse, AddTotpRequest, ConfirmedFactorResponse, ConfirmTotpRequest } from './factors.dto';
 
 const totpMax = 2;
@@ -23,7 +23,7 @@ export class FactorEnrollmentService {
     private readonly sessions: SessionsService,
     private readonly events: EventsService,
     private readonly mails: SecurityMailsService,
-    private readonly mailCodes: MailCodesService,
+    private readonly enrollmentCodes: EnrollmentCodeChecksService,
   ) {}
 
   /**
@@ -31,7 +31,7 @@ export class FactorEnrollmentService {
    * @throws auth.mail_code_required, factor.too_many, auth.token_invalid
    */
   async addTotp(actor: Actor, { name = defaultName, mail_code }: AddTotpRequest): Promise<AddedTotpResponse> {
-    await this.mailCodes.check(actor, mail_code);
+    await this.enrollmentCodes.check(actor, mail_code);
     const added = await this.insertTotp(actor, name);
     return { ...added, qr_svg: await renderQrCode(added.otpauth_uri, { type: 'svg' }) };
   }
@@ -67,7 +67,7 @@ export class FactorEnrollmentService {
     const isFirst = owner.second_factors.length === 0;
     const recovery_codes = isFirst ? await this.factors.renewRecoveryCodes(user_id) : undefined;
     if (isFirst) {
-      await this.mailCodes.forget(user_id);
+      await this.enrollmentCodes.forget(user_id);
       await this.owners.endLogins(actor, [user_id]);
       await this.sessions.reauthenticate(actor, methods);
     } else await this.owners.endChallenges(user_id);

@@ -3,15 +3,17 @@ import type { Actor } from '../../access/actor';
 import { AppError } from '../../common/errors/app-error';
 import { eventBase } from '../../events/events.service';
 import { SessionsService } from '../../sessions/sessions.service';
-import { type FactorOwner, UserFactorsRepository } from './user-factors.repository';
+import { LoginChallengesRepository } from '../login-challenges.repository';
+import { type FactorOwner, FactorOwnersRepository } from './factor-owners.repository';
 
-export type { FactorOwner } from './user-factors.repository';
+export type { FactorOwner } from './factor-owners.repository';
 
 /** Locks the user of a change of factors, ends the user's other logins, and records resets. */
 @Injectable()
 export class FactorOwnersService {
   constructor(
-    private readonly owners: UserFactorsRepository,
+    private readonly owners: FactorOwnersRepository,
+    private readonly challenges: LoginChallengesRepository,
     private readonly sessions: SessionsService,
   ) {}
 
@@ -31,12 +33,12 @@ export class FactorOwnersService {
 
   /** Ends the unfinished logins of a user: a factor changed after the first step (M4). */
   async endChallenges(user_id: string): Promise<void> {
-    await this.owners.endChallenges([user_id]);
+    await this.challenges.endOf([user_id]);
   }
 
   /** Ends the sessions and the unfinished logins of users, except the session of the actor. */
   async endLogins(actor: Actor, user_ids: string[]): Promise<void> {
-    await this.owners.endChallenges(user_ids);
+    await this.challenges.endOf(user_ids);
     await this.sessions.endOf(actor, user_ids, 'factors_changed', actor.session_id);
   }
 

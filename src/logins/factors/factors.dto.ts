@@ -1,13 +1,17 @@
 import type { FactorKind } from '../../access/actor';
 import { TextField } from '../../common/http/fields';
 import { uuidForm } from '../../common/text-forms';
-import { type FactorRecord, providerOf } from '../../credentials/factors/factors.service';
+import { type FactorRecord, providerOf, totpCodeFormat } from '../../credentials/factors/factors.service';
 
 const nameField = { min: 1, max: 64, example: 'Phone' };
 
 /** Declares the mailed code of an enrolment as a field. */
 export const MailCodeField = (): PropertyDecorator =>
   TextField({ optional: true, min: 1, max: 64, example: '01234567' });
+
+/** Declares the code of an authenticator app as a field. */
+export const CodeField = (options: { optional?: boolean } = {}): PropertyDecorator =>
+  TextField({ ...options, max: 6, pattern: totpCodeFormat, form: 'must be six digits', example: '492039' });
 
 /** A new authenticator app. */
 export class AddTotpRequest {
@@ -25,7 +29,7 @@ export class ConfirmTotpRequest {
   /** id of the unconfirmed factor */
   @TextField({ max: 36, format: 'uuid', pattern: uuidForm, form: 'must be a UUID' }) factor_id!: string;
   /** six digits that the app shows */
-  @TextField({ max: 6, pattern: /^[0-9]{6}$/, form: 'must be six digits', example: '492039' }) code!: string;
+  @CodeField() code!: string;
 }
 
 /** A new name of a factor. */

@@ -11,7 +11,7 @@ import {
 import { FactorEnrollmentService } from './factor-enrollment.service';
 import { type FactorOwner, FactorOwnersService } from './factor-owners.service';
 import { toFactorResponse } from './factors.dto';
-import { MailCodesService } from './mail-codes.service';
+import { EnrollmentCodeChecksService } from './enrollment-code-checks.service';
 import type { AddedPasskeyResponse, AddPasskeyRequest, PasskeyOptionsResponse } from './passkeys.dto';
 
 /** The result of a browser for new options. */
@@ -24,7 +24,7 @@ export class PasskeyEnrollmentService {
     private readonly owners: FactorOwnersService,
     private readonly passkeys: PasskeysService,
     private readonly enrollment: FactorEnrollmentService,
-    private readonly mailCodes: MailCodesService,
+    private readonly enrollmentCodes: EnrollmentCodeChecksService,
   ) {}
 
   /**
@@ -34,7 +34,7 @@ export class PasskeyEnrollmentService {
    * @throws request.not_found if passkeys are off
    */
   async createOptions(actor: Actor, mail_code: string | undefined): Promise<PasskeyOptionsResponse> {
-    await this.mailCodes.check(actor, mail_code);
+    await this.enrollmentCodes.check(actor, mail_code);
     return this.optionsFor(actor);
   }
 

@@ -26,8 +26,8 @@ type Rejection = 'auth.challenge_invalid' | 'auth.passkey_unknown' | 'auth.ip_no
 export class PasskeyLoginsService {
   constructor(
     private readonly passkeys: PasskeysService,
-    private readonly proofs: PasskeyProofsService,
-    private readonly factors: FactorProofsService,
+    private readonly passkeyProofs: PasskeyProofsService,
+    private readonly factorProofs: FactorProofsService,
     private readonly logins: LoginsRepository,
     private readonly completion: LoginCompletionService,
     private readonly events: EventsService,
@@ -43,7 +43,9 @@ export class PasskeyLoginsService {
       const assertion = readAssertion(passkey);
       const user_id = await this.passkeys.findOwner(assertion);
       if (user_id === null) throw new AppError('auth.passkey_unknown');
-      const result = await this.factors.inTurn(user_id, () => this.tryLogin(user_id, challenge, assertion, caller));
+      const result = await this.factorProofs.inTurn(user_id, () =>
+        this.tryLogin(user_id, challenge, assertion, caller),
+      );
       if (typeof result === 'string') throw new AppError(result);
       logins.inc({ outcome: 'succeeded' });
       return result;
@@ -67,7 +69,7 @@ export class PasskeyLoginsService {
     const actor = systemActorFor(caller);
     const { rejection, carrier_id, locked_at } = await this.logins.lockForPasskey(user_id, caller.ip);
     const proof: PasskeyProof = { purpose: 'login', context: null, assertion, challenge };
-    const proven = await this.proofs.verify(actor, { user_id, carrier_id }, proof);
+    const proven = await this.passkeyProofs.verify(actor, { user_id, carrier_id }, proof);
     const reason = 'rejection' in proven ? proven.rejection : rejection;
     if ('amr' in proven && reason === null)
       return this.completion.complete(

@@ -88,7 +88,7 @@ describe('the counter of wrong codes', () => {
     expect(await failed(user_id)).toBe(5);
   });
 
-  it('is not cleared by a password or a mailed reset, which keep the factor, too (M2, M8, R25)', async () => {
+  it('is not cleared by a password or a mailed reset, and neither removes the factor (M2, M8, R25)', async () => {
     const { name, user_id, email, app } = await user();
     const { body } = await step({ challenge: await firstStep(post, name, away), code: app.code() });
     expect(await guess(name, app, 5)).toEqual(Array<number>(5).fill(401));

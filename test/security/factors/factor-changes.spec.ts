@@ -4,7 +4,7 @@ import { createKey } from '../../support/keys';
 import { enrolApp } from '../../support/factors';
 import { type TestLogin, TestService } from '../../support/service';
 
-describe('changes of second factors', () => {
+describe('a change of second factors', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -48,7 +48,7 @@ describe('changes of second factors', () => {
       [user_id],
     );
 
-  it('end the other sessions and unfinished logins of the user on a removal (M9, S12)', async () => {
+  it('ends the other sessions and unfinished logins of the user on a removal (M9, S12)', async () => {
     const login = await service.loginAs();
     const { factor_id } = await enrolApp(service, login);
     await addSession(login);
@@ -63,7 +63,7 @@ describe('changes of second factors', () => {
     await service.mailbox.take(login.email, /removed/i);
   });
 
-  it('end the unfinished logins of the user with every further factor, too (M4)', async () => {
+  it('ends the unfinished logins of the user with every further factor, too (M4)', async () => {
     const login = await service.loginAs();
     await enrolApp(service, login);
     await addChallenge(login.user_id);
@@ -71,7 +71,7 @@ describe('changes of second factors', () => {
     expect(await challengesOf(login.user_id)).toEqual([]);
   });
 
-  it('keep the last factor of a user who must have one', async () => {
+  it('keeps the last factor of a user who must have one', async () => {
     const login = await service.loginAs();
     const first = await enrolApp(service, login);
     const second = await enrolApp(service, login);
@@ -87,7 +87,7 @@ describe('changes of second factors', () => {
     expect(codes).toEqual({ count: 10 });
   });
 
-  it('keep the last factor of a user whose role requires one', async () => {
+  it('keeps the last factor of a user whose role requires one', async () => {
     await service.post('/role/create', {
       token: service.admin.token,
       body: { name: 'strict', user_types: ['carrier'], permissions: [] },
@@ -100,7 +100,7 @@ describe('changes of second factors', () => {
     expect((await remove(login, factor_id)).status).toBe(204);
   });
 
-  it('let exactly one of two concurrent removals of the last two factors succeed', async () => {
+  it('removes exactly one of the last two factors in two concurrent requests', async () => {
     for (let round = 1; round <= 10; round++) {
       const login = await service.loginAs();
       const apps = [await enrolApp(service, login), await enrolApp(service, login)];
@@ -111,7 +111,7 @@ describe('changes of second factors', () => {
     }
   });
 
-  it('do not happen in a session that ended while the request waited (S12)', async () => {
+  it('is rejected in a session that ended while the request waited (S12)', async () => {
     const login = await service.loginAs();
     await service.rows(`update sessions set ended_at = now(), ended_reason = 'revoked' where session_id = $1`, [
       login.session_id,
@@ -122,7 +122,7 @@ describe('changes of second factors', () => {
     await expect(adding).rejects.toMatchObject({ code: 'auth.token_invalid' });
   });
 
-  it('need a fresh authentication, except a new name (M5)', async () => {
+  it('needs a fresh authentication, except a new name (M5)', async () => {
     const login = await service.loginAs();
     const { factor_id } = await enrolApp(service, login);
     await service.rows(`update sessions set auth_time = now() - interval '10 minutes' where user_id = any($1)`, [
@@ -142,7 +142,7 @@ describe('changes of second factors', () => {
     await service.rows('update sessions set auth_time = now() where user_id = $1', [service.admin.user_id]);
   });
 
-  it('record a new name, and no unchanged one', async () => {
+  it('records a new name, but no unchanged one', async () => {
     const login = await service.loginAs();
     const { factor_id } = await enrolApp(service, login);
     for (const name of ['Tablet', 'Tablet'])
@@ -154,12 +154,12 @@ describe('changes of second factors', () => {
     expect(events).toMatchObject([{ changes: { name: { before: 'Authenticator app', after: 'Tablet' } } }]);
   });
 
-  it.each(['', 'x'.repeat(65), 'a\u0000b', null, 5])('reject the name %j', async (name) => {
+  it.each(['', 'x'.repeat(65), 'a\u0000b', null, 5])('rejects the name %j', async (name) => {
     const { status, body } = await service.post('/auth/factor/totp', { token: service.admin.token, body: { name } });
     expect([status, body.errors]).toMatchObject([400, [{ pointer: '/name' }]]);
   });
 
-  it('reset all factors of another user, and end the sessions of the user', async () => {
+  it('resets all factors of another user, and ends the sessions of the user', async () => {
     const login = await service.loginAs();
     await enrolApp(service, login);
     await enrolApp(service, login);
@@ -183,7 +183,7 @@ describe('changes of second factors', () => {
     expect(await events()).toHaveLength(1);
   });
 
-  it('let nobody reset stronger users or themselves, nor use an API key for it (M11)', async () => {
+  it('rejects a reset of stronger users, of oneself and with an API key (M11)', async () => {
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const administrator = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     await enrolApp(service, administrator);
@@ -206,7 +206,7 @@ describe('changes of second factors', () => {
     expect((await reset(carrierAdministrator, colleague.user_id)).status).toBe(204);
   });
 
-  it('show each kind of the confirmed factors once', async () => {
+  it('shows each kind of the confirmed factors once', async () => {
     const login = await service.loginAs();
     await enrolApp(service, login);
     await enrolApp(service, login);
@@ -221,7 +221,7 @@ describe('changes of second factors', () => {
     expect((await remove(login, second?.factor_id ?? '')).body.code).toBe('factor.required');
   });
 
-  it('keep the factors of deleted users for a restore, and erase them with a purge', async () => {
+  it('keeps the factors of deleted users for a restore, and erases them with a purge', async () => {
     const login = await service.loginAs();
     const { factor_id } = await enrolApp(service, login);
     const name = 'Private phone of Ada';
@@ -245,7 +245,7 @@ describe('changes of second factors', () => {
     expect(JSON.stringify(events)).not.toContain('phone');
   });
 
-  it('never appear in an export', async () => {
+  it('never appears in an export', async () => {
     const login = await service.loginAs();
     const { factor_id } = await enrolApp(service, login);
     const { text } = await service.get(`/user/export?user_id=${login.user_id}`, service.admin);

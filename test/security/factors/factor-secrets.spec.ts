@@ -13,7 +13,7 @@ jest.setTimeout(120_000);
 
 const newSecret = 'another-secret-9876543210-zyxwvutsrqp';
 
-describe('the secrets of authenticator apps', () => {
+describe('the secret of an authenticator app', () => {
   let service: TestService;
   beforeEach(async () => {
     service = await TestService.start();
@@ -38,7 +38,7 @@ describe('the secrets of authenticator apps', () => {
     runBuilt('src/cli/cli.js', { DATABASE_URL: service.config.DATABASE_URL, ...env }, args);
   const rotation = { APP_SECRET: newSecret, APP_SECRET_PREVIOUS: appSecret };
 
-  it('work only for their own user and factor (M1)', async () => {
+  it('works only for its own user and factor (M1)', async () => {
     const factors = service.app.get(FactorsService);
     const [ada, eve] = [await service.loginAs(), await service.loginAs()];
     const [adasApp, evesApp, evesOther] = [
@@ -64,7 +64,7 @@ describe('the secrets of authenticator apps', () => {
     expect(await accepts(factors, eve, evesApp)).toBe(false);
   });
 
-  it('do not work after any bit of them changed', async () => {
+  it('does not work after any bit of it changed', async () => {
     const factors = service.app.get(FactorsService);
     const login = await service.loginAs();
     const app = await enrolApp(service, login);
@@ -89,7 +89,7 @@ describe('the secrets of authenticator apps', () => {
     expect(await accepts(factors, login, app)).toBe(true);
   });
 
-  it('work with both secrets while APP_SECRET changes, and with the new one alone afterwards', async () => {
+  it('works with both secrets while APP_SECRET changes, and with the new one alone afterwards', async () => {
     const login = await service.loginAs();
     const app = await enrolApp(service, login);
     expect(await accepts(factorsWith({ APP_SECRET: newSecret }), login, app)).toBe(false);
@@ -102,7 +102,7 @@ describe('the secrets of authenticator apps', () => {
     expect(await accepts(factorsWith(before), login, app)).toBe(true);
   });
 
-  it('are encrypted again in batches, past those that cannot be decrypted', async () => {
+  it('is encrypted again in batches that skip undecryptable secrets', async () => {
     const logins = [await service.loginAs(), await service.loginAs()];
     const apps = [await enrolApp(service, logins[0] as TestLogin), await enrolApp(service, logins[1] as TestLogin)];
     // More than two batches that no known secret decrypts, before and between the factors.
@@ -120,7 +120,7 @@ describe('the secrets of authenticator apps', () => {
       expect(await accepts(factorsWith({ APP_SECRET: newSecret }), logins[index] as TestLogin, app)).toBe(true);
   });
 
-  it('may be encrypted again by two instances at once, and during a removal', async () => {
+  it('is encrypted again by two instances at once, and during a removal', async () => {
     const login = await service.loginAs();
     const [first, second] = [await enrolApp(service, login), await enrolApp(service, login)];
     await Promise.all([
@@ -132,7 +132,7 @@ describe('the secrets of authenticator apps', () => {
     expect((await service.get('/auth/factor/list', login)).body.items).toHaveLength(1);
   });
 
-  it('are encrypted again by the command that says when APP_SECRET_PREVIOUS may go', async () => {
+  it('is encrypted again by the command that says when APP_SECRET_PREVIOUS may be removed', async () => {
     const login = await service.loginAs();
     const app = await enrolApp(service, login);
     const unknown = await cli({ APP_SECRET: newSecret, APP_SECRET_PREVIOUS: `${appSecret}-wrong` }, 'app-secret');
@@ -148,7 +148,7 @@ describe('the secrets of authenticator apps', () => {
     );
   });
 
-  it('of an administrator are removed by admin-recover --reset-factors only', async () => {
+  it('of an administrator is removed by admin-recover --reset-factors only', async () => {
     const login = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     await enrolApp(service, login);
     const kinds = async () => (await service.get(`/user/${login.user_id}`, service.admin)).body.second_factors;

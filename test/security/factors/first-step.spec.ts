@@ -168,7 +168,7 @@ describe('the first step of a login with a second factor', () => {
     await expect(open()).rejects.toThrow('the user has a second factor');
   });
 
-  it('gives a challenge that is worth nothing anywhere else (M4)', async () => {
+  it('issues a challenge that no other endpoint accepts (M4)', async () => {
     const { name, user_id } = await service.createUser();
     await Authenticator.enrol(rows, user_id);
     const challenge = await firstStep(post, name);

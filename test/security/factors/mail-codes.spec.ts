@@ -5,7 +5,7 @@ import { password, type TestAnswer, type TestLogin, TestService } from '../../su
 const past = '2020-01-01T00:00:00Z';
 const codeOf = ({ status, body }: TestAnswer): string => `${status}${body?.code === undefined ? '' : ` ${body.code}`}`;
 
-describe('the mailed code for the first second factor', () => {
+describe('the mailed code for the first factor', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -70,7 +70,7 @@ describe('the mailed code for the first second factor', () => {
     expect(codeOf(await enrol(again, { mail_code: await mailedCode(user.email) }))).toBe('201');
   });
 
-  it('asks no code of a user who need not enrol and whose factors were not reset', async () => {
+  it('requires no code from a user who need not enrol and whose factors were not reset', async () => {
     const user = await service.loginAs({ second_factor_required_from: '2099-01-01T00:00:00Z' });
     expect(codeOf(await enrol(user))).toBe('201');
     expect(await mailedCode(user.email)).toBe('');
@@ -201,7 +201,7 @@ describe('the mailed code for the first second factor', () => {
     it.each([
       ['a reset', {}],
       ['an invitation', { password: undefined, must_change_password: undefined }],
-    ])('asks no code for an hour after %s', async (_title, fields) => {
+    ])('requires no code for an hour after %s', async (_title, fields) => {
       const created = await service.createUser({ second_factor_required_from: past, ...fields });
       const isInvited = 'password' in fields;
       const token = isInvited
@@ -219,7 +219,7 @@ describe('the mailed code for the first second factor', () => {
       expect(codeOf(await enrol(user, { mail_code: await mailedCode(created.email) }))).toBe('201');
     });
 
-    it('asks a code after a link that confirms an address (M10)', async () => {
+    it('requires a code after a link that confirms an address (M10)', async () => {
       const user: TestLogin & { email: string; name: string } = await service.loginAs({
         second_factor_required_from: past,
       });

@@ -42,7 +42,7 @@ describe('authentication within a session', () => {
     expect(await secondsAgo(token)).toBeGreaterThan(500);
   });
 
-  it('takes codes and recovery codes once, but no password, from a user with a second factor (S24)', async () => {
+  it('accepts codes and recovery codes once, but no password, from a user with a second factor (S24)', async () => {
     const { name, user_id } = await service.createUser();
     const app = await Authenticator.enrol(rows, user_id);
     const challenge = await firstStep(post, name);
@@ -63,7 +63,7 @@ describe('authentication within a session', () => {
     expect(await secondsAgo(token)).toBeLessThan(60);
   });
 
-  it('wants exactly one proof, and a session that is live', async () => {
+  it('requires exactly one proof, and a session that is live', async () => {
     const { token } = await service.loginAs();
     for (const body of [{}, { password, code: '123456' }, { challenge: 'x', password }])
       expect((await again(token, body)).body.code).toBe('request.invalid');

@@ -3,7 +3,7 @@ import { FactorsService } from '../../../src/credentials/factors/factors.service
 import { enrolApp } from '../../support/factors';
 import { type TestLogin, TestService } from '../../support/service';
 
-describe('recovery codes', () => {
+describe('a recovery code', () => {
   let service: TestService;
   let factors: FactorsService;
   beforeAll(async () => {
@@ -16,7 +16,7 @@ describe('recovery codes', () => {
   const codesLeft = async (login: TestLogin) =>
     (await service.get('/auth/factor/list', login)).body.recovery_codes_left;
 
-  it('have 120 random bits, and are stored only as SHA-256 (M7)', async () => {
+  it('has 120 random bits, and is stored only as SHA-256 (M7)', async () => {
     const login = await service.loginAs();
     const { recovery_codes } = await enrolApp(service, login);
     expect(new Set(recovery_codes).size).toBe(10);
@@ -29,7 +29,7 @@ describe('recovery codes', () => {
     expect(stored.map(({ code_hash }) => code_hash.toString('hex')).sort()).toEqual(expected.sort());
   });
 
-  it('are accepted with or without separators, in any case (M7)', async () => {
+  it('is accepted with or without separators, in any case (M7)', async () => {
     const login = await service.loginAs();
     const { recovery_codes } = await enrolApp(service, login);
     const [first = '', second = '', third = '', fourth = ''] = recovery_codes;
@@ -40,7 +40,7 @@ describe('recovery codes', () => {
     expect(await codesLeft(login)).toBe(6);
   });
 
-  it('are used once, however many requests race (M7)', async () => {
+  it('is used once, however many requests race (M7)', async () => {
     const login = await service.loginAs();
     const { recovery_codes } = await enrolApp(service, login);
     const [code = ''] = recovery_codes;
@@ -50,7 +50,7 @@ describe('recovery codes', () => {
   });
 
   it.each(['', ' ', '-', 'A'.repeat(23), 'A'.repeat(25), 'A'.repeat(24), '0'.repeat(24), 'Ａ'.repeat(24), '\u0000'])(
-    'reject %j (M7)',
+    'rejects %j (M7)',
     async (code) => {
       const login = await service.loginAs();
       await enrolApp(service, login);
@@ -58,7 +58,7 @@ describe('recovery codes', () => {
     },
   );
 
-  it('belong to one user (M7)', async () => {
+  it('belongs to one user (M7)', async () => {
     const [owner, thief] = [await service.loginAs(), await service.loginAs()];
     const { recovery_codes } = await enrolApp(service, owner);
     await enrolApp(service, thief);
@@ -66,7 +66,7 @@ describe('recovery codes', () => {
     expect(await codesLeft(owner)).toBe(10);
   });
 
-  it('are void once new ones are made (M7)', async () => {
+  it('becomes invalid when new ones are created (M7)', async () => {
     const login = await service.loginAs();
     const { recovery_codes } = await enrolApp(service, login);
     const { status, body } = await renew(login);
@@ -82,7 +82,7 @@ describe('recovery codes', () => {
     for (const code of body.recovery_codes as string[]) expect(source).not.toContain(code);
   });
 
-  it('need a confirmed factor, and disappear with the last one (M7)', async () => {
+  it('needs a confirmed factor, and disappears with the last one (M7)', async () => {
     const login = await service.loginAs();
     expect((await renew(login)).body.code).toBe('factor.not_found');
     const first = await enrolApp(service, login);
@@ -95,7 +95,7 @@ describe('recovery codes', () => {
     expect((await renew(login)).status).toBe(404);
   });
 
-  it('do not complete a login once they are used up (M7)', async () => {
+  it('does not complete a login when all are used (M7)', async () => {
     const login = await service.loginAs();
     const { recovery_codes } = await enrolApp(service, login);
     for (const code of recovery_codes) expect(await factors.useRecoveryCode(login.user_id, code)).not.toBeNull();

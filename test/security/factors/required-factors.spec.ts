@@ -96,7 +96,7 @@ describe('required second factors', () => {
     expect(remembered.permissions).toContain('user:update');
   });
 
-  it('rejects the own time, and the time of protected users and of users outside the scope (M11)', async () => {
+  it("rejects a change of one's own time, or that of protected users or users outside the scope (M11)", async () => {
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const manager = await service.loginAs({ roles: ['carrier_administrator'] });
     const plain = await service.loginAs({ roles: ['carrier_user'] });

@@ -90,7 +90,7 @@ describe('the second step of a login', () => {
     ['is disabled', `update users set status = 'disabled' where user_id = $1`],
     ['is deleted', `update users set deleted_at = now() where user_id = $1`],
     ['has another password', `update users set password_changed_at = now() where user_id = $1`],
-    ['has no factor any more', `delete from second_factors where user_id = $1`],
+    ['no longer has a factor', `delete from second_factors where user_id = $1`],
     ['may not log in from the address', `update users set allowed_ips = '{203.0.113.0/24}' where user_id = $1`],
   ] as const;
 
@@ -118,7 +118,7 @@ describe('the second step of a login', () => {
     expect(await service.rows('select 1 from recovery_codes where user_id = $1', [user_id])).toHaveLength(1);
   });
 
-  it('wants exactly one proof of a known form', async () => {
+  it('requires exactly one proof of a known form', async () => {
     const { name, app } = await user();
     const challenge = await firstStep(post, name);
     const [code, recovery_code] = [app.code(), await app.recoveryCode()];

@@ -31,7 +31,7 @@ describe('second factors and a stolen session', () => {
     expect(await stateOf(login.user_id)).toEqual(before);
   });
 
-  it('tells the user about each enrolment and removal (M5)', async () => {
+  it('notifies the user of each enrolment and removal (M5)', async () => {
     const login = await service.loginAs();
     const { factor_id } = await enrolApp(service, login);
     await service.mailbox.take(login.email, /authenticator app/i);

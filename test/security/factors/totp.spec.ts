@@ -5,7 +5,7 @@ import { FactorsService } from '../../../src/credentials/factors/factors.service
 import { codeAt, confirmApp, currentStep, enrolApp, forgetSteps, withinStep } from '../../support/factors';
 import { type TestLogin, TestService } from '../../support/service';
 
-describe('authenticator apps', () => {
+describe('an authenticator app', () => {
   let service: TestService;
   let factors: FactorsService;
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe('authenticator apps', () => {
   const list = async ({ token }: TestLogin) => (await service.get('/auth/factor/list', { token })).body;
   const count = async (text: string, user_id: string) => (await service.rows(text, [user_id])).length;
 
-  it('show a secret of 160 bits once, as text, URI and QR code', async () => {
+  it('shows a secret of 160 bits once, as text, URI and QR code', async () => {
     const login = await service.loginAs();
     const { status, body } = await service.post('/auth/factor/totp', { token: login.token, body: { name: 'Phone' } });
     expect(status).toBe(201);
@@ -37,7 +37,7 @@ describe('authenticator apps', () => {
     expect(JSON.stringify(await list(login))).not.toContain(body.secret);
   });
 
-  it('have no effect before the confirmation', async () => {
+  it('has no effect before the confirmation', async () => {
     const login = await service.loginAs();
     const other = await service.login(login.name);
     const { factor_id, secret } = await add(login);
@@ -49,7 +49,7 @@ describe('authenticator apps', () => {
     expect((await service.get(`/user/${login.user_id}/factor/list`, service.admin)).body.items).toEqual([]);
   });
 
-  it('end all other logins with the first factor, and add mfa to the session that enrolled it (M9)', async () => {
+  it('ends all other logins with the first factor, and adds mfa to the session that enrolled it (M9)', async () => {
     const login = await service.loginAs();
     const other = await service.login(login.name);
     const stranger = await service.loginAs();
@@ -87,7 +87,7 @@ describe('authenticator apps', () => {
     expect(event?.text).not.toContain(secret);
   });
 
-  it('end no session and return no codes as the second factor, and are limited to two', async () => {
+  it('ends no session and returns no codes as the second factor, and a user has at most two', async () => {
     const login = await service.loginAs();
     await enrolApp(service, login);
     await service.rows(
@@ -112,7 +112,7 @@ describe('authenticator apps', () => {
     expect(await factors.acceptTotp(login.user_id, code)).toBe(second.factor_id);
   });
 
-  it('accept the codes of one step before and after the current step, and no others (M6)', async () => {
+  it('accepts the codes of one step before and after the current step, and no others (M6)', async () => {
     const login = await service.loginAs();
     const { factor_id, secret } = await enrolApp(service, login);
     const accepted = await withinStep(service, async (step) => {
@@ -129,7 +129,7 @@ describe('authenticator apps', () => {
     });
   });
 
-  it('are confirmed only by a code of one step before or after the current step (M6)', async () => {
+  it('is confirmed only by a code of one step before or after the current step (M6)', async () => {
     const login = await service.loginAs();
     const { factor_id, secret } = await add(login);
     const far = await withinStep(service, async (step) => {
@@ -141,7 +141,7 @@ describe('authenticator apps', () => {
     expect((await confirm(login, factor_id, codeAt(secret, (await currentStep(service)) + 1))).status).toBe(200);
   });
 
-  it('accept a code once, however many requests race (M1)', async () => {
+  it('accepts a code once, however many requests race (M1)', async () => {
     const login = await service.loginAs();
     const { factor_id, secret } = await enrolApp(service, login);
     const code = codeAt(secret, await currentStep(service));
@@ -150,7 +150,7 @@ describe('authenticator apps', () => {
     expect(await factors.acceptTotp(login.user_id, code)).toBeNull();
   });
 
-  it('are confirmed once, however many requests race (M1)', async () => {
+  it('is confirmed once, however many requests race (M1)', async () => {
     const login = await service.loginAs();
     const added = await add(login);
     const code = codeAt(added.secret, await currentStep(service));
@@ -159,7 +159,7 @@ describe('authenticator apps', () => {
     expect(await count('select 1 from recovery_codes where user_id = $1', login.user_id)).toBe(10);
   });
 
-  it('do not accept the code of the enrolment, or of an earlier step, again (M1)', async () => {
+  it('does not accept the code of the enrolment, or of an earlier step, again (M1)', async () => {
     const login = await service.loginAs();
     const added = await add(login);
     const results = await withinStep(service, async (step) => {
@@ -175,7 +175,7 @@ describe('authenticator apps', () => {
     expect(results).toEqual([200, null, null, added.factor_id]);
   });
 
-  it('are not confirmed by a step that another app of the user used (M1)', async () => {
+  it('is not confirmed by a step that another app of the user used (M1)', async () => {
     const login = await service.loginAs();
     const first = await enrolApp(service, login);
     const second = await add(login);
@@ -190,7 +190,7 @@ describe('authenticator apps', () => {
     expect(results).toEqual([first.factor_id, 400]);
   });
 
-  it('are removed after five wrong codes at the confirmation (M3)', async () => {
+  it('is removed after five wrong codes at the confirmation (M3)', async () => {
     const login = await service.loginAs();
     const { factor_id, secret } = await add(login);
     const wrong = codeAt(secret, (await currentStep(service)) + 1_000);
@@ -204,7 +204,7 @@ describe('authenticator apps', () => {
   });
 
   it.each(['12345', '1234567', '123 456', ' 123456', '１２３４５６', '١٢٣٤٥٦', '12345\n', '-12345', '1e5000', ''])(
-    'reject the code %j with 400, and never accept it',
+    'rejects the code %j with 400, and never accepts it',
     async (code) => {
       const { status, body } = await confirm(service.admin, randomUUID(), code);
       expect([status, body.errors]).toMatchObject([400, [{ pointer: '/code' }]]);
@@ -214,12 +214,12 @@ describe('authenticator apps', () => {
     },
   );
 
-  it.each([123_456, null, ['123456'], {}])('reject the code %j with 400', async (code) => {
+  it.each([123_456, null, ['123456'], {}])('rejects the code %j with 400', async (code) => {
     const { status, body } = await confirm(service.admin, randomUUID(), code);
     expect([status, body.errors]).toMatchObject([400, [{ pointer: '/code' }]]);
   });
 
-  it('are replaced while unconfirmed, and removed after 10 minutes', async () => {
+  it('is replaced while unconfirmed, and removed after 10 minutes', async () => {
     const login = await service.loginAs();
     const first = await add(login);
     const second = await add(login);
@@ -238,7 +238,7 @@ describe('authenticator apps', () => {
     expect(left).toEqual([{ factor_id: young.factor_id }]);
   });
 
-  it('are confirmed, renamed and removed only by their user', async () => {
+  it('is confirmed, renamed and removed only by its user', async () => {
     const [owner, thief] = [await service.loginAs(), await service.loginAs()];
     const added = await add(owner);
     expect((await confirmApp(service, thief, added)).status).toBe(404);

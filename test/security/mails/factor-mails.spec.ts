@@ -5,7 +5,7 @@ import { TestService } from '../../support/service';
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0';
 const origin = { ip: '192.0.2.7', headers: { 'user-agent': firefox } };
 
-describe('the mails about the factors of a user', () => {
+describe('a mail about the factors of a user', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -23,7 +23,7 @@ describe('the mails about the factors of a user', () => {
     '{{1337*1337}} {code} {duration}',
     'Your account is locked: evil.test/reset',
     '=?utf-8?q?Bcc:_evil@evil.test?=',
-  ])('state time, address and device, and omit the name %s (I17)', async (name) => {
+  ])('states time, address and device, and omits the name %s (I17)', async (name) => {
     const { token, user_id, email } = await service.loginAs();
     const added = await service.post('/auth/factor/totp', { token, body: { name } });
     expect(added.status).toBe(201);

@@ -104,7 +104,7 @@ describe('mails about second factors and logins', () => {
     expect(post.text).toMatch(/^IP-Adresse: 192\.0\.2\.7\r?\nGerät: Firefox 131, Linux\r?$/m);
   });
 
-  it('tells all users of a reset, and hides the address of the administrator', async () => {
+  it('notifies all users of a reset, and hides the address of the administrator', async () => {
     const [first, second] = [await service.createUser(), await service.createUser({ locale: 'de' })];
     await mails.factorsReset(actorOf(service.admin.user_id), [first.user_id, second.user_id]);
     const [mail, post] = [await take(first.email), await take(second.email)];
@@ -154,7 +154,7 @@ describe('mails about second factors and logins', () => {
     }
   });
 
-  it('limits the mails that somebody else can cause, per user and kind (E13)', async () => {
+  it('limits the mails that another person can trigger, per user and kind (E13)', async () => {
     await endMailLimits(service);
     const [user, other] = [await service.createUser(), await service.createUser()];
     for (let i = 0; i < 20; i++) {

@@ -2,16 +2,16 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../access/actor';
 import { addressKey } from '../common/ip';
 import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
-import { type LoggedInUser, MailCodesService } from './factors/mail-codes.service';
+import { type LoggedInUser, EnrollmentCodeChecksService } from './factors/enrollment-code-checks.service';
 import { SecurityMailsService } from '../user-mails/security-mails.service';
 
 /** Makes the addresses of logins known, and sends the mails that a login causes. */
 @Injectable()
-export class LoginAddressesService {
+export class LoginNoticesService {
   constructor(
     private readonly attempts: LoginAttemptsService,
     private readonly mails: SecurityMailsService,
-    private readonly codes: MailCodesService,
+    private readonly enrollmentCodes: EnrollmentCodeChecksService,
   ) {}
 
   /**
@@ -19,15 +19,15 @@ export class LoginAddressesService {
    * address is new, except at the first login. Call it before the login is noted on the user.
    * @param attempt null for a login without a password, which resets no counter
    */
-  async note(user_id: string, attempt: LoginAttempt | null, caller: Caller): Promise<void> {
+  async noteAddress(user_id: string, attempt: LoginAttempt | null, caller: Caller): Promise<void> {
     const address = caller.ip === null ? null : addressKey(caller.ip);
     const isNew = await this.know(user_id, attempt, address);
     if (isNew) await this.mails.newAddressLogin(caller, user_id);
   }
 
   /** Mails a code to a user who needs one to enrol the first factor. */
-  async mailCode(user: LoggedInUser, caller: Caller): Promise<void> {
-    await this.codes.request(user, caller);
+  async mailEnrollmentCode(user: LoggedInUser, caller: Caller): Promise<void> {
+    await this.enrollmentCodes.request(user, caller);
   }
 
   private async know(user_id: string, attempt: LoginAttempt | null, address: string | null): Promise<boolean> {

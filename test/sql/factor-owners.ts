@@ -1,13 +1,12 @@
 import { eventBase } from '../../src/events/event-base';
-import { UserFactorsRepository } from '../../src/logins/factors/user-factors.repository';
+import { FactorOwnersRepository } from '../../src/logins/factors/factor-owners.repository';
 import { administrator, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 const event = named('eventBase', eventBase(administrator, 'factor.reset'));
 
-export const userFactors = sqlExamples(UserFactorsRepository, {
+export const factorOwners = sqlExamples(FactorOwnersRepository, {
   lock: [[user_id]],
   findOwner: [[user_id, other_id]],
   needsMailCode: [[user_id]],
   recordResets: [[event, [{ user_id, changes: { kinds: { before: ['totp'], after: [] } } }]]],
-  endChallenges: [[[user_id]]],
 });

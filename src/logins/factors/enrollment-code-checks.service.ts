@@ -3,7 +3,7 @@ import type { Actor, Caller } from '../../access/actor';
 import { AppError } from '../../common/errors/app-error';
 import { EnrollmentCodesService } from '../../credentials/factors/enrollment-codes.service';
 import { SecurityMailsService } from '../../user-mails/security-mails.service';
-import { UserFactorsRepository } from './user-factors.repository';
+import { FactorOwnersRepository } from './factor-owners.repository';
 
 /** A user who has just logged in. */
 export interface LoggedInUser {
@@ -19,9 +19,9 @@ export interface LoggedInUser {
  * another device (M10).
  */
 @Injectable()
-export class MailCodesService {
+export class EnrollmentCodeChecksService {
   constructor(
-    private readonly owners: UserFactorsRepository,
+    private readonly owners: FactorOwnersRepository,
     private readonly codes: EnrollmentCodesService,
     private readonly mails: SecurityMailsService,
   ) {}

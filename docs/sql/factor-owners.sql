@@ -1,5 +1,5 @@
--- The statements of UserFactorsRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/user-factors.ts.
+-- The statements of FactorOwnersRepository, as they are sent.
+-- Written by `npm run generate` from the examples in test/sql/factor-owners.ts.
 
 -- lock(user_id)
 select 1
@@ -62,8 +62,3 @@ from (
   from jsonb_to_recordset($9::jsonb) as reset (user_id uuid, changes jsonb)
   join users on users.user_id = reset.user_id
 ) target;
-
--- endChallenges([ user_id ])
-update login_challenges
-set expires_at = now()
-where user_id = any($1::uuid[]) and expires_at > now();

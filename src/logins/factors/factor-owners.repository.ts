@@ -24,9 +24,9 @@ export interface FactorReset {
   changes: { kinds: { before: string[]; after: string[] } };
 }
 
-/** The SQL of changes of factors about users and their unfinished logins. */
+/** The SQL of the users of a change of factors. */
 @Injectable()
-export class UserFactorsRepository {
+export class FactorOwnersRepository {
   constructor(private readonly database: Database) {}
 
   /** Locks a user who is not deleted. Returns false if there is none. */
@@ -80,13 +80,5 @@ export class UserFactorsRepository {
         join users on users.user_id = reset.user_id
       ) target`;
     await this.database.run(recordEventsSql(event, targets));
-  }
-
-  /** Ends the unfinished logins of users. `ExpiredChallengesService` reports them. */
-  async endChallenges(user_ids: string[]): Promise<void> {
-    await this.database.run(sql`
-      update login_challenges
-      set expires_at = now()
-      where user_id = any(${user_ids}::uuid[]) and expires_at > now()`);
   }
 }
