@@ -876,7 +876,15 @@ with
         when users.version <> all($1::integer[]) then 'user.version_mismatch'
         when users.user_id = $2::uuid and lower(users.email) <> lower($3::text)
         then 'user.self_protected'
-        when not users.user_id = $4::uuid and users.roles && $5::text[] then 'access.protected_user'
+        when users.user_id = $4::uuid and (
+          users.second_factors = '{}'
+          and exists (
+            select 1
+            from enrollment_codes
+            where enrollment_codes.user_id = users.user_id and enrollment_codes.after_reset
+          )
+        ) then 'auth.mail_code_required'
+        when not users.user_id = $5::uuid and users.roles && $6::text[] then 'access.protected_user'
       end as refusal,
       (users.phone is distinct from users.after_phone
         or users.email is distinct from users.after_email
@@ -901,17 +909,17 @@ with
       )) as leaves_administrators
     from (
       select users.*,
-        $6::text as after_phone,
-        case when users.status = 'invited' then $7::text else users.email end as after_email,
+        $7::text as after_phone,
+        case when users.status = 'invited' then $8::text else users.email end as after_email,
         case
-          when users.status = 'invited' or lower(users.email) = lower($8::text) then null
-          else $9::text
+          when users.status = 'invited' or lower(users.email) = lower($9::text) then null
+          else $10::text
         end as after_email_pending
       from users
-      where users.user_id = any($10::uuid[])
+      where users.user_id = any($11::uuid[])
         and (
-          (users.user_type = 'carrier' and users.carrier_id = any($11::text[]))
-          or users.user_id = $12::uuid
+          (users.user_type = 'carrier' and users.carrier_id = any($12::text[]))
+          or users.user_id = $13::uuid
         )
         and num_nulls(users.deleted_at) = 1
       order by users.user_id for update of users
@@ -984,8 +992,8 @@ with
       target_id, carrier_id, changes, target_version
     )
     select
-      $13, $14::uuid, $15, $16, $17::uuid, $18::uuid,
-      $19::inet, $20,
+      $14, $15::uuid, $16, $17, $18::uuid, $19::uuid,
+      $20::inet, $21,
       target.id, target.carrier_id, target.changes, target.version
     from changed target
   ),
@@ -996,7 +1004,7 @@ with
     where verdict is not null
     union all
     select user_id, 'user.not_found'
-    from unnest($21::uuid[]) wanted (user_id)
+    from unnest($22::uuid[]) wanted (user_id)
     where user_id not in (select user_id from judged)
   )
 select
@@ -1008,7 +1016,7 @@ select
   ) as skipped_reasons,
   (
     select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
-    from (select * from skipped order by user_id limit $22::integer) first_skipped
+    from (select * from skipped order by user_id limit $23::integer) first_skipped
   ) as skipped,
   array(
     select id from changed

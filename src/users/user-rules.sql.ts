@@ -12,7 +12,7 @@ import {
   type UserAction,
 } from './user-change';
 import type { UserEntity } from './user.entity';
-import { isTaken } from './users.sql';
+import { factorsWereReset, isTaken } from './users.sql';
 
 const rolesMax = 20;
 const attributesMax = 16_384;
@@ -83,7 +83,8 @@ function powerRules(action: UserAction, assignments: Assignment[], isSelf: SqlFr
 /**
  * Renders the rules about the actor's own user. Actors cannot change their own e-mail address
  * without their password (OWASP ASVS 7.5.1), cannot exclude the IP address of the request, and
- * can neither reset their own second factors nor change when they need one.
+ * can neither reset their own second factors nor change when they need one. After a reset of
+ * their factors, they must enrol one before they can change their address.
  */
 function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]): SqlFragment[] {
   const isSelf = isOwn(actor, 'users.user_id');
@@ -91,6 +92,9 @@ function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]):
   if (action.kind === 'change' && action.change.email !== undefined && action.verified === undefined)
     rules.push(sql`when ${isSelf} and lower(users.email) <> lower(${action.change.email}::text)
             then 'user.self_protected'`);
+  // The mailed code would go to the new address (M10).
+  if (action.kind === 'change' && action.change.email !== undefined)
+    rules.push(sql`when ${isSelf} and ${factorsWereReset} then 'auth.mail_code_required'`);
   const networks = assignments.filter(({ column }) => column === 'allowed_ips');
   if (networks.length > 0)
     rules.push(sql`when ${isSelf} and ${differsSql(networks)}

@@ -124,6 +124,17 @@ describe('the mailed code for the first factor', () => {
     expect(codeOf(await enrol(one, { mail_code }))).toBe('403 auth.mail_code_required');
   });
 
+  it('rejects a new address of a user whose factors were reset, to which the code would go (M10)', async () => {
+    const user = await service.loginAs();
+    const propose = ({ token }: { token: string }, email: string) =>
+      service.post('/auth/email', { token, body: { email, current_password: password } });
+    await enrolApp(service, user);
+    expect(codeOf(await propose(user, 'first@example.net'))).toBe('202');
+    expect(codeOf(await reset(user.user_id))).toBe('204');
+    const thief = await service.login(user.name);
+    expect(codeOf(await propose(thief, 'thief@example.net'))).toBe('403 auth.mail_code_required');
+  });
+
   it('compares at most 5 wrong codes, also at the same time, until the next mail (M10)', async () => {
     const user = await service.loginAs({ second_factor_required_from: past });
     const right = await mailedCode(user.email);
