@@ -28,9 +28,9 @@ export class SecondFactorController {
   @Endpoint({
     description:
       'Send the `challenge` of the login with exactly one second factor. A challenge works once and ends after 5 ' +
-      'rejected codes, recovery codes or passkeys. A code works once. After several wrong codes, codes are locked for a while and return 429, also with ' +
-      'other challenges; recovery codes and passkeys still work. A wrong code and a code that was used before get ' +
-      'the same response.',
+      'rejected codes, recovery codes or passkeys. A code works once. After several wrong codes, codes are locked ' +
+      'for a while and return 429, also with other challenges; recovery codes and passkeys still work. A wrong code ' +
+      'and a code that was used before get the same response.',
     answer: { status: 200, type: LoginResponse, description: 'A new session with its tokens' },
     errors: [
       'auth.challenge_invalid',

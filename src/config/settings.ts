@@ -202,9 +202,9 @@ export const settings = z.object({
   LOCKOUT_HARD_LIMIT: integer(1, lockoutFailuresMax)
     .default(100)
     .describe(
-      'Number of wrong passwords in a row after which only a password reset or an administrator unlocks the account, ' +
-        'at most 100 (NIST SP 800-63B); after as many wrong codes, codes stay locked until a passkey or recovery code ' +
-        'is used or an administrator unlocks the user',
+      'Number of wrong passwords in a row after which only a password reset or an administrator unlocks the ' +
+        'account, at most 100 (NIST SP 800-63B); after as many wrong codes, codes stay locked until a passkey ' +
+        'or recovery code is used or an administrator unlocks the user',
     ),
   WEBAUTHN_RP_ID: z
     .string()

@@ -87,12 +87,7 @@ export class RecoveryController {
       'The new address takes effect once it is confirmed by mailed link within 24 h. The old address gets a notice. ' +
       'After a reset of the second factors, enrol one first.',
     answer: { status: 202, type: AcceptedResponse, description: 'Accepted. A mail is sent to the new address.' },
-    errors: [
-      'auth.wrong_current_password',
-      'auth.too_many_attempts',
-      'auth.mail_code_required',
-      'service.overloaded',
-    ],
+    errors: ['auth.wrong_current_password', 'auth.too_many_attempts', 'auth.mail_code_required', 'service.overloaded'],
   })
   async changeEmail(@CurrentActor() actor: Actor, @Body() request: ChangeEmailRequest): Promise<AcceptedResponse> {
     await this.recovery.proposeEmail(actor, request.email, request.current_password);

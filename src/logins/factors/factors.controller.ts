@@ -106,8 +106,8 @@ export class FactorsController {
   @Allow(undefined, { fresh: true, duringEnrollment: true })
   @Endpoint({
     description:
-      'Removing a confirmed factor ends all other sessions of the user. The recovery codes disappear with the last factor. ' +
-      'The last factor of a user who must have one cannot be removed.',
+      'Removing a confirmed factor ends all other sessions of the user. The recovery codes disappear with the ' +
+      'last factor. The last factor of a user who must have one cannot be removed.',
     answer: { status: 204, description: 'The factor is removed' },
     errors: ['factor.not_found', 'factor.required'],
   })

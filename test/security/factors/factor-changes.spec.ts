@@ -1,6 +1,7 @@
 import { FactorEnrollmentService } from '../../../src/logins/factors/factor-enrollment.service';
 import { systemActor } from '../../../src/access/actor';
 import { createKey } from '../../support/keys';
+import { addSession } from '../../support/made-logins';
 import { enrolApp } from '../../support/factors';
 import { type TestLogin, TestService } from '../../support/service';
 
@@ -32,26 +33,11 @@ describe('a change of second factors', () => {
       'select session_id, ended_reason from sessions where user_id = $1 order by created_at, session_id',
       [user_id],
     );
-  /** Inserts a session that a login with a second factor would open. */
-  const addSession = ({ user_id }: TestLogin) =>
-    service.rows(
-      `
-        insert into sessions (
-          session_id, user_id, user_type, carrier_id, refresh_token_hash,
-          refreshed_at, expires_at, absolute_expires_at
-        )
-        select
-          gen_random_uuid(), user_id, user_type, carrier_id, '',
-          now(), now() + interval '1 hour', now() + interval '1 hour'
-        from users
-        where user_id = $1`,
-      [user_id],
-    );
 
   it('ends the other sessions and unfinished logins of the user on a removal (M9, S12)', async () => {
     const login = await service.loginAs();
     const { factor_id } = await enrolApp(service, login);
-    await addSession(login);
+    await addSession(service, login.user_id);
     await addChallenge(login.user_id);
     expect((await remove(login, factor_id)).status).toBe(204);
     expect(await challengesOf(login.user_id)).toEqual([]);
@@ -76,7 +62,7 @@ describe('a change of second factors', () => {
     const first = await enrolApp(service, login);
     const second = await enrolApp(service, login);
     await require(login.user_id);
-    await addSession(login);
+    await addSession(service, login.user_id);
     expect((await remove(login, first.factor_id)).status).toBe(204);
     const last = await remove(login, second.factor_id);
     expect([last.status, last.body.code]).toEqual([409, 'factor.required']);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { URI } from 'otpauth';
 import { FactorUpkeepService } from '../../../src/credentials/factors/factor-upkeep.service';
 import { FactorsService } from '../../../src/credentials/factors/factors.service';
+import { addSession } from '../../support/made-logins';
 import { codeAt, confirmApp, currentStep, enrolApp, forgetSteps, withinStep } from '../../support/factors';
 import { type TestLogin, TestService } from '../../support/service';
 
@@ -90,19 +91,7 @@ describe('an authenticator app', () => {
   it('ends no session and returns no codes as the second factor, and a user has at most two', async () => {
     const login = await service.loginAs();
     await enrolApp(service, login);
-    await service.rows(
-      `
-        insert into sessions (
-          session_id, user_id, user_type, carrier_id, refresh_token_hash,
-          refreshed_at, expires_at, absolute_expires_at
-        )
-        select
-          gen_random_uuid(), user_id, user_type, carrier_id, '',
-          now(), now() + interval '1 hour', now() + interval '1 hour'
-        from users
-        where user_id = $1`,
-      [login.user_id],
-    );
+    await addSession(service, login.user_id);
     const second = await enrolApp(service, login);
     expect(second.recovery_codes).toEqual([]);
     expect(await count('select 1 from sessions where user_id = $1 and ended_at is null', login.user_id)).toBe(2);
