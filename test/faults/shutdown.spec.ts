@@ -46,7 +46,8 @@ async function start(env: Record<string, string> = {}): Promise<void> {
   const admin = { ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: password };
   service = await startServiceProcess({
     DATABASE_URL: database.url,
-    DATABASE_POOL_MAX: '30',
+    // Connections are not distributed evenly: enough for all requests at one of two workers.
+    DATABASE_POOL_MAX: '60',
     APP_SECRET: appSecret,
     SMTP_URL: mailbox.url,
     ...admin,
