@@ -6,12 +6,13 @@ const { default: Sequencer } = require('@jest/test-sequencer');
  */
 const longest = [
   '/test/faults/shutdown.',
-  '/test/faults/workers.',
   '/test/security/tokens/key-rotation.',
   '/test/faults/operations.',
   '/test/faults/embedded-postgres.',
-  '/test/faults/start.',
   '/test/security/factors/code-counters.',
+  // Not beside the test of shutdowns, which needs the processor too.
+  '/test/faults/workers.',
+  '/test/faults/start.',
   '/test/security/access/access-matrix.',
   '/test/faults/',
   '/test/e2e/',
