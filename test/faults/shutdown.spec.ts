@@ -17,7 +17,7 @@ interface Answered {
 
 const inFlight = 20;
 /** `npm run test:shutdown` repeats the shutdown under load 20 times. */
-const shutdowns = Number(process.env['SHUTDOWNS'] ?? 3);
+const shutdowns = Number(process.env['SHUTDOWNS'] ?? 1);
 let database: TestDatabase;
 let sql: Client;
 let mailbox: Mailbox;
