@@ -101,8 +101,7 @@ const tables = `
     code_hash bytea,
     requested_at timestamptz(3) not null default now(),
     expires_at timestamptz(3),
-    wrong_codes integer not null default 0,
-    after_reset boolean not null default false
+    wrong_codes integer not null default 0
   )`;
 
 /** The change of the user notifies all instances. A purged user is already gone. */
