@@ -32,8 +32,8 @@ describe('languages', () => {
   });
 
   it('does not block the event loop on a header of 60,000 spaces', () => {
-    const before = performance.now();
+    const before = process.cpuUsage();
     expect(acceptedLanguage(`de${' '.repeat(60_000)}x`)).toBe('en');
-    expect(performance.now() - before).toBeLessThan(100);
+    expect(process.cpuUsage(before).user).toBeLessThan(500_000);
   });
 });

@@ -7,7 +7,7 @@ const flushEveryMs = 100;
 /** Maximum size of unwritten lines, about ten thousand lines. Further lines are dropped. */
 const keepAtMost = 4 * 1_024 * 1_024;
 /** Time that an exiting process waits for a reader that reads nothing, and for a slow reader. */
-const exitWaitMs = { silent: 1_000, slow: 2_000 };
+const exitWaitMs = { silent: 1_000, slow: 5_000 };
 
 let stream: ReturnType<typeof destination> | null = null;
 let dropped = 0;
@@ -90,7 +90,7 @@ function writeAll(began: number): boolean {
     const now = monotonicMs();
     if (written > before) [before, movedAt] = [written, now];
     if (now > movedAt + exitWaitMs.silent || now > began + exitWaitMs.slow) return false;
-    Atomics.wait(clock, 0, 0, 5);
+    Atomics.wait(clock, 0, 0, 1);
   }
   return fault === null;
 }

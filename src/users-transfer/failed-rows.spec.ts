@@ -35,14 +35,14 @@ describe('failed rows', () => {
   });
 
   it('have few and short identities, found in linear time', () => {
-    const started = performance.now();
+    const before = process.cpuUsage();
     const long = 'x'.repeat(131_072);
     for (const values of [{ name: long, email: long }, { email: 'a@a '.repeat(32_768) }, { email: `${long}@` }]) {
       const { identities } = toFailedRow({ line: 2, size: 0, values }, []);
       expect(identities.length).toBeLessThanOrEqual(20);
       expect(Math.max(0, ...identities.map((text) => text.length))).toBeLessThanOrEqual(320);
     }
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(process.cpuUsage(before).user).toBeLessThan(5_000_000);
   });
 
   it('keep texts that are no hash', () => {
