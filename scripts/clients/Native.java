@@ -1,6 +1,7 @@
 import identity.*;
 import identity.api.*;
 import identity.model.*;
+import java.net.URI;
 import java.util.*;
 
 /** Uses the client of openapi-generator for Java, with the library `native`. */
@@ -51,6 +52,14 @@ public class Native {
     sessions.endSession(other);
     SessionListResponse ended = sessions.listSessions(SessionsApi.APIListSessionsRequest.newBuilder().sessionId(other).build());
     check(ended.getItems().get(0).getEndedReason() == SessionEndReason.REVOKED, "the session was not revoked");
+
+    var overview = new StatisticsApi(client).getOverview();
+    check(overview.getLogins().size() == 24 && !overview.getUsers().isEmpty(), "the overview is incomplete");
+    var link = new ImportAndExportApi(client)
+        .createExportLink(ImportAndExportApi.APICreateExportLinkRequest.newBuilder().carrierId("java-native").build());
+    try (var export = URI.create(link.getUrl()).toURL().openStream()) {
+      check(new String(export.readAllBytes()).contains(wanted.getEmail()), "the export is incomplete");
+    }
 
     try {
       users.createUser(wanted, null);

@@ -59,6 +59,19 @@ await client.DELETE('/auth/session/{session_id}', { params: { path: { session_id
 const sessions = await take(client.GET('/auth/session/list', { params: { query: { session_id } } }));
 assert.equal(sessions.items[0]?.ended_reason, 'revoked');
 
+const overview = await take(client.GET('/stats/overview'));
+assert.ok(overview.logins.length === 24 && overview.users.length > 0);
+const link = await take(client.POST('/user/export/link', { params: { query: { carrier_id: 'fetch' } } }));
+assert.ok((await (await fetch(link.url)).text()).includes(created.email));
+
+// Only pages of the service may keep the refresh token in a cookie.
+const inCookie = { login, password, transport: 'cookie' as const };
+const elsewhere = await client.POST('/auth/login', { body: inCookie });
+assert.equal(elsewhere.error?.code, 'auth.cross_origin');
+const page = await client.POST('/auth/login', { body: inCookie, headers: { Origin: baseUrl } });
+assert.ok(page.data !== undefined && page.data.refresh_token === undefined);
+assert.match(page.response.headers.get('Set-Cookie') ?? '', /HttpOnly/);
+
 const { error } = await client.POST('/user/create', { body: wanted });
 // The type of the code is the union of the codes of this operation.
 const code: 'user.name_taken' | 'user.email_taken' | string | undefined = error?.code;

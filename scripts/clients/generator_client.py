@@ -1,6 +1,7 @@
 """Uses the client of openapi-generator for Python."""
 import json
 import sys
+import urllib.request
 
 import identity
 from identity.models import (
@@ -52,6 +53,12 @@ sessions = identity.SessionsApi(client)
 sessions.end_session(other)
 ended = sessions.list_sessions(session_id=other).items[0]
 assert ended.ended_reason == SessionEndReason.REVOKED, ended
+
+overview = identity.StatisticsApi(client).get_overview()
+assert len(overview.logins) == 24 and overview.users, overview
+link = identity.ImportAndExportApi(client).create_export_link(carrier_id="python-generator")
+with urllib.request.urlopen(link.url) as export:
+    assert wanted.email in export.read().decode()
 
 try:
     users.create_user(wanted)

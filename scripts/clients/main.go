@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"reflect"
 	"slices"
@@ -39,7 +41,7 @@ func main() {
 	session := must(client.AuthenticationAPI.Login(context.Background()).LoginRequest(credentials).Execute())
 	ctx := context.WithValue(context.Background(), identity.ContextAccessToken, session.AccessToken)
 
-	wanted := *identity.NewCreateUserRequest(identity.CARRIER, "go-"+suffix, "go-"+suffix+"@example.com")
+	wanted := *identity.NewCreateUserRequest(identity.CARRIER, "go1-"+suffix, "go1-"+suffix+"@example.com")
 	wanted.SetCarrierId("go")
 	wanted.SetPhone("+4312345678")
 	wanted.SetRoles([]string{"carrier_user"})
@@ -87,7 +89,17 @@ func main() {
 	ended := must(client.SessionsAPI.ListSessions(ctx).SessionId(other).Execute()).Items[0]
 	check(ended.GetEndedReason() == identity.REVOKED, "the session was not revoked")
 
-	_, _, err := client.UsersAPI.CreateUser(ctx).CreateUserRequest(wanted).Execute()
+	overview := must(client.StatisticsAPI.GetOverview(ctx).Execute())
+	check(len(overview.Logins) == 24 && len(overview.Users) > 0, "the overview is incomplete")
+	link := must(client.ImportAndExportAPI.CreateExportLink(ctx).CarrierId("go").Execute())
+	file, err := http.Get(link.Url)
+	if err != nil {
+		panic(err)
+	}
+	exported, err := io.ReadAll(file.Body)
+	check(err == nil && strings.Contains(string(exported), created.Email), "the export is incomplete")
+
+	_, _, err = client.UsersAPI.CreateUser(ctx).CreateUserRequest(wanted).Execute()
 	var failed *identity.GenericOpenAPIError
 	check(errors.As(err, &failed), "created twice")
 	problem := failed.Model().(identity.IdempotencyInProgressOrUserEmailTakenOrUserNameTakenProblem)

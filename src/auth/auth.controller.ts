@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Header, HttpCode, Post, Req } from '@nestjs/common';
+import { Body, Controller, Get, Header, HttpCode, Post, Req, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
@@ -19,6 +19,8 @@ import {
 } from './auth.dto';
 import { AuthService } from './auth.service';
 import { CheckTokenService } from './check-token.service';
+import { CookieTransportGuard, CurrentRefreshCookie } from './cookie-transport.guard';
+import type { RefreshCookie } from './refresh-cookie';
 import { SigningKeysService } from '../signing-keys/signing-keys.service';
 
 /** Login, tokens and password changes. */
@@ -36,6 +38,7 @@ export class AuthController {
   @Post('auth/login')
   @HttpCode(200)
   @Public('login')
+  @UseGuards(CookieTransportGuard)
   @RouteConfig({ triesPassword: true, awaitsInvalidation: 'none' })
   @Endpoint({
     description:
@@ -48,12 +51,17 @@ export class AuthController {
       'auth.invalid_credentials',
       'auth.second_factor_required',
       'auth.ip_not_allowed',
+      'auth.cross_origin',
       'auth.too_many_attempts',
       'service.overloaded',
     ],
   })
-  login(@Body() request: LoginRequest, @CurrentCaller() caller: Caller): Promise<LoginResponse> {
-    return this.auth.login(request, caller);
+  login(
+    @Body() request: LoginRequest,
+    @CurrentCaller() caller: Caller,
+    @CurrentRefreshCookie() cookie: RefreshCookie | null,
+  ): Promise<LoginResponse> {
+    return this.auth.login(request, caller, cookie);
   }
 
   /** Check and refresh a token */
@@ -61,6 +69,7 @@ export class AuthController {
   @HttpCode(200)
   @Header('content-type', 'application/json; charset=utf-8')
   @Public('failures')
+  @UseGuards(CookieTransportGuard)
   @RouteConfig({ awaitsInvalidation: 'errors', respondsToKnownTokens: true })
   @ApiBody({ type: CheckTokenRequest, required: false })
   @Endpoint({
@@ -68,33 +77,43 @@ export class AuthController {
       'Works in three ways. If the body contains `token`, that access token is only checked, and the header is ' +
       'ignored. If only the header contains a token, that token is checked; past half its lifetime it is replaced by ' +
       'a new token of the same session, until 1 h after the last login or refresh. ' +
-      'If the body contains `refresh_token`, both tokens are rotated. ' +
+      'If the body contains `refresh_token` or `"transport": "cookie"`, both tokens are rotated. ' +
       'The access token in the header may then be absent or expired. An access token of another session, or with an ' +
       'unknown or revoked signing key, returns 401, and nothing is rotated. ' +
       'An invalid token, an ended session and a disabled user get the same 401 response.',
     answer: { status: 200, type: CheckTokenResponse, description: 'The token is valid' },
-    errors: ['auth.token_missing', 'auth.token_invalid'],
+    errors: ['auth.token_missing', 'auth.token_invalid', 'auth.cross_origin'],
     optionalBody: true,
   })
-  checkToken(@Req() http: FastifyRequest, @CurrentCaller() caller: Caller): Promise<string> {
-    return this.tokens.check(http.body, () => accessTokenFrom(http), caller);
+  checkToken(
+    @Req() http: FastifyRequest,
+    @CurrentCaller() caller: Caller,
+    @CurrentRefreshCookie() cookie: RefreshCookie | null,
+  ): Promise<string> {
+    return this.tokens.check(http.body, () => accessTokenFrom(http), caller, cookie);
   }
 
   /** Log out */
   @Post('auth/logout')
   @HttpCode(204)
   @Public('failures')
+  @UseGuards(CookieTransportGuard)
   @ApiBody({ type: LogoutRequest, required: false })
   @Endpoint({
-    description: 'Ends the session of `refresh_token`. Without it, ends the session of the access token.',
+    description:
+      'Ends the session of `refresh_token` or of the cookie. Without either, ends the session of the access token. ' +
+      'A failed logout keeps the cookie.',
     answer: { status: 204, description: 'The session has ended' },
-    errors: ['auth.token_missing', 'auth.token_invalid'],
+    errors: ['auth.token_missing', 'auth.token_invalid', 'auth.cross_origin'],
     optionalBody: true,
   })
-  logout(@Body() request: LogoutRequest, @Req() http: FastifyRequest, @CurrentCaller() caller: Caller): Promise<void> {
-    return this.limits.countFailure(caller.ip, () =>
-      this.auth.logout(accessTokenFrom(http), request.refresh_token, caller),
-    );
+  logout(
+    @Body() request: LogoutRequest,
+    @Req() http: FastifyRequest,
+    @CurrentCaller() caller: Caller,
+    @CurrentRefreshCookie() cookie: RefreshCookie | null,
+  ): Promise<void> {
+    return this.limits.countFailure(caller.ip, () => this.auth.logout(accessTokenFrom(http), request, caller, cookie));
   }
 
   /** Change your own password */

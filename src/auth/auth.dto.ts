@@ -1,5 +1,5 @@
 import { EmailField, TextField } from '../common/http/fields';
-import { SessionResponse } from '../sessions/sessions.dto';
+import { SessionResponse, TransportField } from '../sessions/sessions.dto';
 import { UserResponse } from '../users/users.dto';
 
 /** A password as it is sent. */
@@ -14,6 +14,8 @@ export class LoginRequest {
   @TextField({ min: 1, max: 254, example: 'ada' }) login!: string;
   /** verified exactly as sent */
   @TextField(passwordField) password!: string;
+  /** `cookie` = the response sets the refresh token as a cookie; only for pages of the service */
+  @TransportField() transport?: 'cookie';
 }
 
 /** Access token to check, or refresh token to rotate. */
@@ -22,12 +24,16 @@ export class CheckTokenRequest {
   @TextField(tokenField) token?: string;
   /** refresh token to rotate, together with its access token */
   @TextField(tokenField) refresh_token?: string;
+  /** `cookie` = rotates the refresh token in the cookie; only for pages of the service */
+  @TransportField() transport?: 'cookie';
 }
 
 /** Session to end. */
 export class LogoutRequest {
   /** refresh token whose session ends; the access token is then not needed */
   @TextField(tokenField) refresh_token?: string;
+  /** `cookie` = ends the session of the cookie and removes it; only for pages of the service */
+  @TransportField() transport?: 'cookie';
 }
 
 /** A change of the caller's password. */
@@ -72,8 +78,8 @@ export class LoginResponse {
   token_type!: 'Bearer';
   /** seconds until the access token expires */
   expires_in!: number;
-  /** opaque; valid for one refresh */
-  refresh_token!: string;
+  /** opaque; valid for one refresh; absent if `transport` is `cookie` */
+  refresh_token?: string;
   /** seconds until the session ends without a refresh */
   refresh_expires_in!: number;
   /** the new session */
@@ -94,7 +100,7 @@ export class CheckTokenResponse {
   expires_in!: number;
   /** whether the response contains a new access token */
   refreshed!: boolean;
-  /** next refresh token, after a rotation */
+  /** next refresh token, after a rotation; absent if `transport` is `cookie` */
   refresh_token?: string;
   /** seconds until the session ends without a refresh, after a rotation */
   refresh_expires_in?: number;

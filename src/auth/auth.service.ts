@@ -7,8 +7,10 @@ import { SessionsService } from '../sessions/sessions.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 import type { UserResponse } from '../users/users.dto';
 import { AccessTokens } from './access-tokens';
-import type { LoginRequest, LoginResponse } from './auth.dto';
+import type { LoginRequest, LoginResponse, LogoutRequest } from './auth.dto';
 import { LoginResponses } from './login-responses';
+import { assertAtMostOne } from './only-one';
+import type { RefreshCookie } from './refresh-cookie';
 
 /** Logs users in and out, and changes their passwords. */
 @Injectable()
@@ -32,20 +34,27 @@ export class AuthService {
    * @throws auth.invalid_credentials, auth.ip_not_allowed
    * @throws auth.too_many_attempts, service.overloaded
    */
-  async login({ login, password }: LoginRequest, caller: Caller): Promise<LoginResponse> {
+  async login({ login, password }: LoginRequest, caller: Caller, cookie: RefreshCookie | null): Promise<LoginResponse> {
     const result = await this.logins.login(login, password, caller);
     if (result === null) throw new AppError('auth.invalid_credentials');
     if ('challenge' in result) throw new AppError('auth.second_factor_required', { members: { ...result } });
-    return this.responses.of(result);
+    return this.responses.of(result, cookie);
   }
 
   /**
-   * Ends the session of an access token or a refresh token.
-   * @throws auth.token_missing, auth.token_invalid
+   * Ends the session of an access token or a refresh token. Removes the cookie if it was used.
+   * @throws request.invalid, auth.token_missing, auth.token_invalid
    */
-  async logout(access_token: string | null, refresh_token: string | undefined, caller: Caller): Promise<void> {
-    const session_id = await this.sessionToEnd(access_token, refresh_token);
+  async logout(
+    access_token: string | null,
+    { transport, refresh_token }: LogoutRequest,
+    caller: Caller,
+    cookie: RefreshCookie | null,
+  ): Promise<void> {
+    assertAtMostOne({ transport, refresh_token });
+    const session_id = await this.sessionToEnd(access_token, cookie === null ? refresh_token : cookie.read());
     await this.sessions.endCurrent(caller, session_id);
+    cookie?.remove();
   }
 
   /**

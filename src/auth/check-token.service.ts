@@ -1,13 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../access/actor';
 import { secondsUntil } from '../common/clock';
-import { AppError, invalid } from '../common/errors/app-error';
+import { AppError } from '../common/errors/app-error';
 import { readFields } from '../common/http/field-rules';
 import { CONFIG, type Config } from '../config/config';
 import { type LiveLogin, LiveLoginsService, permissionsOf } from '../logins/live-logins.service';
 import { type AccessTokenClaims, AccessTokens } from './access-tokens';
 import { AddressLimitsService } from '../rate-limits/address-limits.service';
 import { CheckTokenRequest, type CheckTokenResponse } from './auth.dto';
+import { assertAtMostOne } from './only-one';
+import type { RefreshCookie } from './refresh-cookie';
 import { RefreshService } from './refresh.service';
 import { newAccessToken, newTokenPair } from './token-response';
 import { VerifiedTokens } from './verified-tokens';
@@ -48,20 +50,21 @@ export class CheckTokenService {
   /**
    * Checks or refreshes a token, and returns the response as JSON.
    * A `token` in the body is only checked. A token in the header is checked, and renewed past half
-   * its lifetime. A `refresh_token` rotates both tokens. An invalid token counts against the limit
-   * of its address.
+   * its lifetime. A `refresh_token` rotates both tokens, and so does the cookie. An invalid token
+   * counts against the limit of its address.
    * @throws request.invalid, auth.token_missing, auth.token_invalid, request.rate_limited
    */
-  async check(body: unknown, fromHeader: () => string | null, caller: Caller): Promise<string> {
-    const { token, refresh_token } = readFields(CheckTokenRequest, body);
-    if (token !== undefined && refresh_token !== undefined)
-      throw invalid({
-        pointer: '/token',
-        code: 'field.not_allowed',
-        detail: 'must not be sent together with refresh_token',
-      });
+  async check(
+    body: unknown,
+    fromHeader: () => string | null,
+    caller: Caller,
+    cookie: RefreshCookie | null,
+  ): Promise<string> {
+    const { transport, refresh_token, token } = readFields(CheckTokenRequest, body);
+    assertAtMostOne({ transport, refresh_token, token });
     return this.limits.countFailure(caller.ip, async () => {
-      if (refresh_token !== undefined) return this.refresh(refresh_token, fromHeader(), caller);
+      if (cookie !== null) return this.refreshFrom(cookie, fromHeader(), caller);
+      if (refresh_token !== undefined) return this.refresh(refresh_token, fromHeader(), caller, null);
       const given = token ?? fromHeader();
       if (given === null) throw new AppError('auth.token_missing');
       const claims = await this.verified.verify(given);
@@ -82,13 +85,24 @@ export class CheckTokenService {
     );
   }
 
-  private async refresh(refresh_token: string, access_token: string | null, caller: Caller): Promise<string> {
+  private refreshFrom(cookie: RefreshCookie, access_token: string | null, caller: Caller): Promise<string> {
+    const refresh_token = cookie.read();
+    if (refresh_token === undefined) throw new AppError('auth.token_missing');
+    return this.refresh(refresh_token, access_token, caller, cookie);
+  }
+
+  private async refresh(
+    refresh_token: string,
+    access_token: string | null,
+    caller: Caller,
+    cookie: RefreshCookie | null,
+  ): Promise<string> {
     const session_id = access_token === null ? null : await this.tokens.sessionBesideRefresh(access_token);
     const refreshed = await this.refresher.rotate(refresh_token, session_id, caller);
     if (refreshed === null) throw new AppError('auth.token_invalid');
     const login = await this.login({ sid: refreshed.session_id, sub: refreshed.user_id });
     const { last_seen_at, expires_at } = refreshed;
-    const pair = newTokenPair(this.tokens, login.user, login.session, refreshed);
+    const pair = newTokenPair(this.tokens, login.user, login.session, refreshed, cookie);
     // The login in memory may be older than the rotation of its session.
     const rotated = { ...login, session: { ...login.session, last_seen_at, expires_at } };
     return this.responseOf(rotated, { ...pair, refreshed: true });

@@ -3,6 +3,7 @@ import { Notifications } from '../database/notifications.service';
 import type { CompletedLogin } from '../logins/login-completion.service';
 import { AccessTokens } from './access-tokens';
 import type { LoginResponse } from './auth.dto';
+import type { RefreshCookie } from './refresh-cookie';
 import { newTokenPair } from './token-response';
 
 /** Builds the responses of completed logins. */
@@ -16,10 +17,12 @@ export class LoginResponses {
   /**
    * Returns the tokens of a new session. Waits until this instance rejects the sessions that the
    * new session replaced.
+   * @param cookie receives the refresh token; null = the response contains it
    */
-  async of({ user, refresh_token, expires_at, ended, ...session }: CompletedLogin): Promise<LoginResponse> {
+  async of(login: CompletedLogin, cookie: RefreshCookie | null): Promise<LoginResponse> {
+    const { user, refresh_token, expires_at, ended, ...session } = login;
     if (ended > 0) await this.notifications.caughtUp();
-    const pair = newTokenPair(this.tokens, user, session, { refresh_token, expires_at });
+    const pair = newTokenPair(this.tokens, user, session, { refresh_token, expires_at }, cookie);
     return { ...pair, session_id: session.session_id, user };
   }
 }

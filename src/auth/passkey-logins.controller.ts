@@ -1,4 +1,4 @@
-import { Body, Controller, Get, HttpCode, Inject, Post } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Post, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { Caller } from '../access/actor';
@@ -14,7 +14,9 @@ import {
   PasskeyOriginsResponse,
 } from '../logins/factors/passkeys.dto';
 import { LoginResponse } from './auth.dto';
+import { CookieTransportGuard, CurrentRefreshCookie } from './cookie-transport.guard';
 import { LoginResponses } from './login-responses';
+import type { RefreshCookie } from './refresh-cookie';
 
 /** Logins with a passkey, without name and password. */
 @ApiTags('Authentication')
@@ -47,6 +49,7 @@ export class PasskeyLoginsController {
   @Post('auth/passkey/login')
   @HttpCode(200)
   @Public('login')
+  @UseGuards(CookieTransportGuard)
   @RouteConfig({ awaitsInvalidation: 'none' })
   @Endpoint({
     description:
@@ -58,6 +61,7 @@ export class PasskeyLoginsController {
       'auth.challenge_invalid',
       'auth.passkey_unknown',
       'auth.ip_not_allowed',
+      'auth.cross_origin',
       'request.not_found',
       'auth.too_many_attempts',
       'service.overloaded',
@@ -66,8 +70,9 @@ export class PasskeyLoginsController {
   async loginWithPasskey(
     @Body() { challenge, passkey }: LoginWithPasskeyRequest,
     @CurrentCaller() caller: Caller,
+    @CurrentRefreshCookie() cookie: RefreshCookie | null,
   ): Promise<LoginResponse> {
-    return this.responses.of(await this.logins.login(challenge, passkey, caller));
+    return this.responses.of(await this.logins.login(challenge, passkey, caller), cookie);
   }
 
   /** Get the origins whose pages may use passkeys */

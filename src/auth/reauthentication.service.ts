@@ -5,7 +5,7 @@ import { readAssertion } from '../credentials/factors/passkeys.service';
 import { LiveLoginsService } from '../logins/live-logins.service';
 import { type ReauthenticationProof, SessionProofsService } from '../logins/session-proofs.service';
 import { AccessTokens } from './access-tokens';
-import { onlyProofOf } from './only-proof';
+import { onlyProofOf } from './only-one';
 import type { ReauthenticateRequest, ReauthenticateResponse } from './second-factor.dto';
 import { newAccessToken } from './token-response';
 

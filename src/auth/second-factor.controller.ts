@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, UseGuards } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { Caller } from '../access/actor';
@@ -6,8 +6,10 @@ import { Public } from '../access/allow.decorator';
 import { CurrentCaller } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { LoginResponse } from './auth.dto';
+import { CookieTransportGuard, CurrentRefreshCookie } from './cookie-transport.guard';
 import { PasskeyOptionsService } from '../logins/factors/passkey-options.service';
 import { PasskeyOptionsResponse } from '../logins/factors/passkeys.dto';
+import type { RefreshCookie } from './refresh-cookie';
 import { CreateSecondFactorOptionsRequest, SecondFactorRequest } from './second-factor.dto';
 import { SecondFactorService } from './second-factor.service';
 
@@ -24,6 +26,7 @@ export class SecondFactorController {
   @Post()
   @HttpCode(200)
   @Public()
+  @UseGuards(CookieTransportGuard)
   @RouteConfig({ awaitsInvalidation: 'none' })
   @Endpoint({
     description:
@@ -36,12 +39,17 @@ export class SecondFactorController {
       'auth.challenge_invalid',
       'auth.invalid_second_factor',
       'auth.passkey_unknown',
+      'auth.cross_origin',
       'auth.too_many_attempts',
       'service.overloaded',
     ],
   })
-  completeLogin(@Body() request: SecondFactorRequest, @CurrentCaller() caller: Caller): Promise<LoginResponse> {
-    return this.secondFactors.complete(request, caller);
+  completeLogin(
+    @Body() request: SecondFactorRequest,
+    @CurrentCaller() caller: Caller,
+    @CurrentRefreshCookie() cookie: RefreshCookie | null,
+  ): Promise<LoginResponse> {
+    return this.secondFactors.complete(request, caller, cookie);
   }
 
   /** Get the options to complete a login with a passkey */

@@ -2,6 +2,7 @@ import { TextField } from '../common/http/fields';
 import type { JsonObject } from '../credentials/factors/passkeys.service';
 import { CodeField } from '../logins/factors/factors.dto';
 import { PasskeyChallengeField, PasskeyField } from '../logins/factors/passkeys.dto';
+import { TransportField } from '../sessions/sessions.dto';
 import { passwordField } from './auth.dto';
 
 /** Any text, because a malformed recovery code is a wrong one. */
@@ -17,6 +18,8 @@ export class SecondFactorRequest {
   @TextField(recoveryCodeField) recovery_code?: string;
   /** result of `navigator.credentials.get()`, as its `toJSON()` returns it */
   @PasskeyField({ optional: true }) passkey?: JsonObject;
+  /** `cookie` = the response sets the refresh token as a cookie; only for pages of the service */
+  @TransportField() transport?: 'cookie';
 }
 
 /** The challenge of a login whose user wants to send a passkey. */

@@ -5,7 +5,8 @@ import type { FactorProof } from '../logins/factor-proofs.service';
 import { SecondStepService } from '../logins/second-step.service';
 import type { LoginResponse } from './auth.dto';
 import { LoginResponses } from './login-responses';
-import { onlyProofOf } from './only-proof';
+import { onlyProofOf } from './only-one';
+import type { RefreshCookie } from './refresh-cookie';
 import type { SecondFactorRequest } from './second-factor.dto';
 
 /** Completes logins with a second factor. */
@@ -22,12 +23,16 @@ export class SecondFactorService {
    * @throws auth.challenge_invalid, auth.invalid_second_factor, auth.passkey_unknown
    * @throws auth.too_many_attempts, service.overloaded
    */
-  async complete({ challenge, ...proofs }: SecondFactorRequest, caller: Caller): Promise<LoginResponse> {
+  async complete(
+    { challenge, transport: _transport, ...proofs }: SecondFactorRequest,
+    caller: Caller,
+    cookie: RefreshCookie | null,
+  ): Promise<LoginResponse> {
     const sent = onlyProofOf(proofs);
     const proof: FactorProof =
       'passkey' in sent
         ? { passkey: { assertion: readAssertion(sent.passkey), purpose: 'second_factor', context: challenge } }
         : sent;
-    return this.responses.of(await this.secondStep.complete(challenge, proof, caller));
+    return this.responses.of(await this.secondStep.complete(challenge, proof, caller), cookie);
   }
 }

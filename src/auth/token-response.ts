@@ -3,6 +3,7 @@ import { secondsUntil } from '../common/clock';
 import type { SessionResponse } from '../sessions/sessions.dto';
 import type { UserResponse } from '../users/users.dto';
 import type { AccessTokens } from './access-tokens';
+import type { RefreshCookie } from './refresh-cookie';
 
 /** A new access token, as fields of a response. */
 export interface AccessTokenFields {
@@ -13,7 +14,8 @@ export interface AccessTokenFields {
 
 /** A new access token and a new refresh token, as fields of a response. */
 export interface TokenPairFields extends AccessTokenFields {
-  refresh_token: string;
+  /** absent if the refresh token is a cookie */
+  refresh_token?: string;
   refresh_expires_in: number;
 }
 
@@ -40,13 +42,20 @@ export function newAccessToken(tokens: AccessTokens, user: UserResponse, session
   };
 }
 
-/** Signs an access token and returns it with a newly issued refresh token, as response fields. */
+/**
+ * Signs an access token and returns it with a newly issued refresh token, as response fields.
+ * If there is a cookie, writes the refresh token to the cookie instead.
+ */
 export function newTokenPair(
   tokens: AccessTokens,
   user: UserResponse,
   session: TokenSession,
   { refresh_token, expires_at }: NewRefreshToken,
+  cookie: RefreshCookie | null,
 ): TokenPairFields {
   const refresh_expires_in = secondsUntil(expires_at.getTime() / 1_000);
-  return { ...newAccessToken(tokens, user, session), refresh_token, refresh_expires_in };
+  const access = newAccessToken(tokens, user, session);
+  if (cookie === null) return { ...access, refresh_token, refresh_expires_in };
+  cookie.write(refresh_token, refresh_expires_in);
+  return { ...access, refresh_expires_in };
 }

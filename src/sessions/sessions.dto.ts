@@ -1,8 +1,12 @@
 import type { UserType } from '../access/actor';
+import { TextField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
 import type { Timed } from '../common/times';
 import type { EndedReason, SessionEntity } from './session.entity';
 import { partsOf } from './user-agents';
+
+/** Declares the field that chooses how the refresh token is sent. */
+export const TransportField = (): PropertyDecorator => TextField({ optional: true, max: 6, values: ['cookie'] });
 
 /** One login. Contains no token; the id is not a secret. */
 export class SessionResponse {

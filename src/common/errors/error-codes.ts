@@ -1,4 +1,4 @@
-import { factorErrorCodes } from './factor-error-codes';
+import { authErrorCodes } from './auth-error-codes';
 
 /** One kind of error: its HTTP status, its title, and what the caller can do. */
 export interface ErrorKind {
@@ -53,28 +53,11 @@ export const errorCodes = {
     title: 'The current password is wrong',
     meaning: 'The password is not the password of the user. The attempt counts as a failed login.',
   },
-  'auth.token_missing': {
-    status: 401,
-    title: 'A token is required',
-    meaning: 'Send an access token as `Authorization: Bearer …` or `X-Auth-Token: …`.',
-  },
-  'auth.token_invalid': {
-    status: 401,
-    title: 'The token is not valid',
-    meaning: 'The token is malformed, expired or revoked, or its session has ended. Log in again.',
-  },
-  'auth.invalid_credentials': {
-    status: 401,
-    title: 'Wrong login or password',
-    meaning: 'Login and password do not match a user who is allowed to log in.',
-  },
-  ...factorErrorCodes,
+  ...authErrorCodes,
   'access.denied': {
     status: 403,
     title: 'Access denied',
-    meaning:
-      'The caller lacks a permission that the operation requires, or the request reaches outside the scope of ' +
-      'the caller.',
+    meaning: 'The caller lacks a required permission, or the request reaches outside the scope of the caller.',
   },
   'access.grant_exceeds_own': {
     status: 403,
@@ -149,6 +132,11 @@ export const errorCodes = {
     status: 404,
     title: 'The link is no longer valid',
     meaning: 'The link was already used or replaced, has expired, or is incomplete. Request the address change again.',
+  },
+  'export.link_invalid': {
+    status: 404,
+    title: 'The link is no longer valid',
+    meaning: 'The link was already used or replaced, has expired, or its session has ended. Request a new link.',
   },
   'request.method_not_allowed': {
     status: 405,

@@ -51,9 +51,8 @@ export function TextField(options: TextOptions): PropertyDecorator {
 export function TextListField(options: TextOptions & { minItems?: number; maxItems: number }): PropertyDecorator {
   const { minItems = 0, maxItems, optional = false } = options;
   const limits = { ...(minItems === 0 ? {} : { minItems }), maxItems, uniqueItems: true };
-  // Without `x-nullable`, Java clients of openapi-generator send `[]` for a list that was not set.
-  const omitted = optional ? { 'x-nullable': true } : {};
-  const schema: ApiPropertyOptions = { type: 'array', items: textSchema(options) as never, ...limits, ...omitted };
+  const items = textSchema(options) as never;
+  const schema: ApiPropertyOptions = { type: 'array', items, ...limits, ...omitted(optional) };
   const list = (check: (items: unknown[]) => boolean) => (value: unknown) => Array.isArray(value) && check(value);
   const rules: Rule[] = [
     { code: 'field.wrong_type', detail: 'must be an array', passes: Array.isArray },
@@ -141,7 +140,16 @@ export function JsonObjectField(options: FieldOptions & { maxBytes: number; maxD
   ];
   // class-transformer drops keys with the name of an object method, such as `toString`.
   const asSent = Transform(({ obj, key }: { obj: Record<string, unknown>; key: string }) => obj[key]);
-  return applyDecorators(asSent, field(options, jsonObject as ApiPropertyOptions, rules));
+  const schema = { ...jsonObject, ...omitted(options.optional) } as ApiPropertyOptions;
+  return applyDecorators(asSent, field(options, schema, rules));
+}
+
+/**
+ * Returns the schema extension of an optional list or object. Without it, Java clients of
+ * openapi-generator send `[]` or `{}` for a field that was not set.
+ */
+function omitted(optional = false): object {
+  return optional ? { 'x-nullable': true } : {};
 }
 
 function field(

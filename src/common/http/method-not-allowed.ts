@@ -25,7 +25,7 @@ export function addMethodNotAllowed(fastify: FastifyInstance): { register: () =>
       for (const method of all.filter((one) => !standard.has(one)))
         fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
       for (const [url, methods] of [...known]) {
-        if (url.includes('*')) continue;
+        if (url === '*') continue;
         const missing = all.filter((method) => !methods.has(method));
         const allow = [...methods].sort().join(', ');
         if (missing.length === 0) continue;

@@ -24,10 +24,14 @@ const frameworkCodes: Record<string, ErrorCode> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'request.invalid',
   FST_ERR_BAD_URL: 'request.not_found',
   '400': 'request.invalid',
+  // The file server rejects a name that no file can have.
+  '403': 'request.not_found',
   '404': 'request.not_found',
   '405': 'request.method_not_allowed',
+  '412': 'request.invalid',
   '413': 'request.too_large',
   '415': 'request.unsupported_media_type',
+  '416': 'request.invalid',
 };
 
 /** Converts anything thrown to an `AppError`. Unexpected errors become `service.internal_error`. */

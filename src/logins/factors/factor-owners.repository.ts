@@ -4,7 +4,8 @@ import { followedLinkSql } from '../../credentials/followed-links.sql';
 import { Database } from '../../database/database';
 import type { EventBase } from '../../events/events.service';
 import { recordEventsSql } from '../../events/events.sql';
-import { factorsWereReset, requiresSecondFactor } from '../../users/users.sql';
+import { requiresSecondFactor } from '../../users/user-list.sql';
+import { factorsWereReset } from '../../users/users.sql';
 
 /** The user of a change of factors. */
 export interface FactorOwner {

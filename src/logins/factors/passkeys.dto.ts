@@ -1,5 +1,6 @@
 import { JsonObjectField, TextField } from '../../common/http/fields';
 import type { JsonObject } from '../../credentials/factors/passkeys.service';
+import { TransportField } from '../../sessions/sessions.dto';
 import { FactorResponse, MailCodeField } from './factors.dto';
 
 /** Bounds the JSON of a browser. The members that matter have their own limits. */
@@ -40,6 +41,8 @@ export class LoginWithPasskeyRequest {
   @PasskeyChallengeField() challenge!: string;
   /** result of `navigator.credentials.get()`, as its `toJSON()` returns it */
   @PasskeyField() passkey!: JsonObject;
+  /** `cookie` = the response sets the refresh token as a cookie; only for pages of the service */
+  @TransportField() transport?: 'cookie';
 }
 
 /** WebAuthn options, valid for 5 minutes. */

@@ -1,5 +1,20 @@
-/** Error codes of second factors and fresh authentication; part of `errorCodes`. */
-export const factorErrorCodes = {
+/** Error codes of logins, tokens, second factors and the cookie transport; part of `errorCodes`. */
+export const authErrorCodes = {
+  'auth.token_missing': {
+    status: 401,
+    title: 'A token is required',
+    meaning: 'Send an access token as `Authorization: Bearer …` or `X-Auth-Token: …`.',
+  },
+  'auth.token_invalid': {
+    status: 401,
+    title: 'The token is not valid',
+    meaning: 'The token is malformed, expired or revoked, or its session has ended. Log in again.',
+  },
+  'auth.invalid_credentials': {
+    status: 401,
+    title: 'Wrong login or password',
+    meaning: 'Login and password do not match a user who is allowed to log in.',
+  },
   'auth.reauthentication_required': {
     status: 401,
     title: 'A recent authentication is required',
@@ -27,6 +42,13 @@ export const factorErrorCodes = {
     meaning:
       'The code is wrong or was used before. Wait for the next code of the authenticator app, or use another ' +
       'second factor.',
+  },
+  'auth.cross_origin': {
+    status: 403,
+    title: 'Cookie transport not allowed',
+    meaning:
+      '`transport: "cookie"` works only in pages that the service itself serves. Other clients omit `transport` and ' +
+      'get the refresh token in the body.',
   },
   'auth.second_factor_enrollment_required': {
     status: 403,
