@@ -2,14 +2,17 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Adds whether the factors of a user were reset. Such a user needs a mailed code to enrol the next
- * factor, even if no factor is required.
+ * factor, even if no factor is required. A few databases have the column, because for some hours
+ * `AddSecondFactors` created it.
  */
 export class MarkFactorResets1795200048000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    await runner.query('alter table enrollment_codes add column after_reset boolean not null default false');
+    await runner.query(
+      'alter table enrollment_codes add column if not exists after_reset boolean not null default false',
+    );
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('alter table enrollment_codes drop column after_reset');
+    await runner.query('alter table enrollment_codes drop column if exists after_reset');
   }
 }

@@ -56,6 +56,11 @@ const enums: Record<string, NamedEnum> = {
     constants: 'METHOD',
   },
   FactorKind: { description: 'Kind of second factor', values: ['totp', 'passkey'] },
+  RefreshTokenTransport: {
+    description: 'How the refresh token is sent instead of in the body',
+    values: ['cookie'],
+    constants: 'TRANSPORT',
+  },
   CountRelation: { description: 'Whether a total is exact or an estimate', values: ['eq', 'approx'] },
   CountMode: { description: 'How a total is counted', values: ['estimated', 'exact', 'none'], default: 'estimated' },
   SortDirection: { description: 'Direction of a sort', values: ['asc', 'desc'], default: 'desc' },
@@ -131,6 +136,11 @@ const enums: Record<string, NamedEnum> = {
     description: 'State of a mail that is not sent yet',
     values: ['waiting', 'retrying', 'sending', 'failed'],
     constants: 'MAIL',
+  },
+  AttentionKind: {
+    description: 'What needs attention',
+    values: ['users_locked', 'users_must_enroll', 'api_keys_expiring', 'mails_failed'],
+    constants: 'ATTENTION',
   },
   ExportFormat: { description: 'Format of an export', values: ['csv', 'ndjson'], default: 'csv' },
   ConflictRule: {

@@ -21,7 +21,7 @@ const pathParameters: Record<string, string> = {
   mail_id: 'Id of the mail, a UUID. Other text returns 404.',
   session_id: 'Id of the session, a UUID. Other text returns 404.',
   role: 'Name of the role, case-sensitive',
-  token: 'Token of the mailed link',
+  token: 'Token of the link',
 };
 
 /** Completes an operation: its parameters, examples, error responses and texts. */

@@ -13,10 +13,20 @@ const excludes = (name: string, ...others: string[]) => ({
  * Services enforce them.
  */
 const betweenFields: Record<string, object> = {
-  CheckTokenRequest: { dependentSchemas: excludes('token', 'refresh_token') },
+  CheckTokenRequest: {
+    dependentSchemas: { ...excludes('token', 'refresh_token', 'transport'), ...excludes('refresh_token', 'transport') },
+  },
+  LogoutRequest: { dependentSchemas: excludes('refresh_token', 'transport') },
   ChangeFoundUsersRequest: { minProperties: 1, dependentSchemas: excludes('roles', 'roles_add', 'roles_remove') },
-  // The challenge and one proof, or one proof.
-  SecondFactorRequest: { minProperties: 2, maxProperties: 2 },
+  // The challenge, exactly one proof, and optionally `transport`.
+  SecondFactorRequest: {
+    minProperties: 2,
+    dependentSchemas: {
+      transport: { minProperties: 3 },
+      ...excludes('code', 'recovery_code', 'passkey'),
+      ...excludes('recovery_code', 'passkey'),
+    },
+  },
   ReauthenticateRequest: {
     minProperties: 1,
     maxProperties: 2,

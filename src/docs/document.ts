@@ -20,6 +20,7 @@ const tags: Record<string, string> = {
   'API keys': 'Credentials for programs that call the service',
   Roles: 'Named sets of permissions',
   Audit: 'The audit log: who changed what, and when',
+  Statistics: 'Figures about users, sessions and logins',
   Health: 'Name and version of the service, and probes for load balancers and orchestrators',
 };
 /** Rules that hold for all operations. */

@@ -23,7 +23,8 @@ export interface ExportedFile {
   late: AbortSignal;
 }
 
-interface ParsedExport {
+/** The parsed query of an export. */
+export interface ParsedExport {
   conditions: Condition[];
   format: TransferFormat;
   hashes: boolean;
@@ -50,18 +51,28 @@ export class UsersExportService {
   ) {}
 
   /**
+   * Returns the parsed query of an export if the actor may request the export.
+   * @throws access.denied, request.invalid, auth.reauthentication_required
+   */
+  check(actor: Actor, query: RawQuery): ParsedExport {
+    if (readBoolean(query, 'hashes') && !holds(actor.permissions, 'user:purge')) throw new AppError('access.denied');
+    const parsed = parseExport(query);
+    if (parsed.hashes) assertFresh(actor);
+    return parsed;
+  }
+
+  /**
    * Exports the users in the actor's scope that match a filter, from one snapshot.
    * Records the event before the first line, so that no export goes unrecorded. Password hashes
    * need `user:purge` and are left out for users that the actor may not change, because a hash
    * gives access to its user. An actor has one export at a time, and a client that reads too slowly
    * is disconnected, so that a few clients cannot take all places.
    * @param gone ends the export and its database query
-   * @throws access.denied, request.invalid, request.rate_limited, service.overloaded
+   * @throws access.denied, request.invalid, auth.reauthentication_required, request.rate_limited,
+   * service.overloaded
    */
   async export(actor: Actor, query: RawQuery, gone: AbortSignal): Promise<ExportedFile> {
-    if (readBoolean(query, 'hashes') && !holds(actor.permissions, 'user:purge')) throw new AppError('access.denied');
-    const { conditions, format, hashes, parameters } = parseExport(query);
-    if (hashes) assertFresh(actor);
+    const { conditions, format, hashes, parameters } = this.check(actor, query);
     const hashes_unless_roles = hashes ? (await this.roles.grantsOf(actor)).forbidden : null;
     const holder = identityOf(actor);
     const open = await this.users.open({ holder, scope: actor, conditions, format, hashes_unless_roles }, gone);

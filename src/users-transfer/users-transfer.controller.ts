@@ -12,12 +12,13 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
-import type { Actor } from '../access/actor';
-import { Allow } from '../access/allow.decorator';
-import { CurrentActor } from '../access/caller.decorator';
+import type { Actor, Caller } from '../access/actor';
+import { Allow, Public } from '../access/allow.decorator';
+import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
 import { ClientGone } from '../common/http/client-gone.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
+import type { Answered } from '../common/times';
 import { filterParameters, listParameters, type ParameterDoc } from '../common/query/parameters';
 import { Upload, UploadedFile } from '../common/http/upload';
 import { Idempotent } from '../idempotency/idempotent.decorator';
@@ -25,12 +26,13 @@ import { OperationHeadersInterceptor } from '../operations/operation-headers.int
 import { OperationResponse, SkippedRowListResponse } from '../operations/operations.dto';
 import { skippedRowList } from '../operations/operations.service';
 import { userFilter } from '../users/users.service';
+import { ExportLinksService } from './export-links.service';
 import { importParameters } from './import-options';
 import { type ExportedFile, UsersExportService } from './users-export.service';
 import { UsersImportService } from './users-import.service';
 import { importColumns } from './transfer-columns';
 import { SkippedRowsService } from './skipped-rows.service';
-import { ImportPreviewResponse } from './users-transfer.dto';
+import { ExportLinkResponse, ImportPreviewResponse } from './users-transfer.dto';
 
 const exportParameters: ParameterDoc[] = [
   {
@@ -65,6 +67,14 @@ const exportDescription = [
   'A caller has one export at a time; a second export returns 429. ' +
     'A client that reads nothing for a minute, or less than 16 KiB per second for long, is disconnected.',
   'The audit log records each export. If an export fails midway, the connection closes before the end of the body.',
+].join('\n');
+
+const linkDescription = [
+  'Returns a link with which a browser can download an export without an access token. ' +
+    'Takes the query parameters of `GET /user/export`.',
+  'The link works once, within 60 seconds. A session has at most one unused link: a newer link replaces it. ' +
+    'The link stops working when the session ends or the user is disabled. ' +
+    'The download contains what `GET /user/export` would return to the caller at that time.',
 ].join('\n');
 
 const importDescription = [
@@ -127,6 +137,7 @@ const importResponse = {
 export class UsersTransferController {
   constructor(
     private readonly exports: UsersExportService,
+    private readonly links: ExportLinksService,
     private readonly imports: UsersImportService,
     private readonly skippedRows: SkippedRowsService,
   ) {}
@@ -152,6 +163,43 @@ export class UsersTransferController {
     @ClientGone() gone: AbortSignal,
   ): Promise<StreamableFile> {
     return toFile(await this.exports.export(actor, query, gone));
+  }
+
+  /** Create a one-time link to an export */
+  @Post('export/link')
+  @Allow('user:export', { apiKeys: false, fresh: '`hashes` is true' })
+  @Endpoint({
+    description: linkDescription,
+    answer: { status: 201, type: ExportLinkResponse, description: 'The link' },
+    query: exportParameters,
+    grammar: true,
+    withoutBody: true,
+  })
+  createExportLink(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Answered<ExportLinkResponse>> {
+    return this.links.create(actor, query);
+  }
+
+  /** Export users with a one-time link */
+  @Get('export/:token')
+  @Public()
+  @Endpoint({
+    description:
+      'Exports the users of the link, as `GET /user/export` does. ' +
+      'Each request uses up the link, even if the export is rejected.',
+    answer: {
+      status: 200,
+      description: 'The file',
+      media: ['text/csv', 'application/x-ndjson'],
+      headers: { 'Content-Disposition': 'Name of the file' },
+    },
+    errors: ['export.link_invalid', 'access.denied', 'auth.reauthentication_required', 'service.overloaded'],
+  })
+  async downloadExport(
+    @Param('token') token: string,
+    @CurrentCaller() caller: Caller,
+    @ClientGone() gone: AbortSignal,
+  ): Promise<StreamableFile> {
+    return toFile(await this.links.use(token, caller, gone));
   }
 
   /** Create users from a file */

@@ -69,3 +69,11 @@ export class ImportPreviewResponse {
   /** the first 10,000 rows that would fail */
   skipped!: SkippedResponse[];
 }
+
+/** One-time link to an export. */
+export class ExportLinkResponse {
+  /** address of the file; works once, without a token. Anyone who knows it can use it. */
+  url!: string;
+  /** expiry, 60 seconds from now */
+  expires_at!: Date;
+}

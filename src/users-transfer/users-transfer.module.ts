@@ -2,12 +2,15 @@ import { Module } from '@nestjs/common';
 import { CredentialsModule } from '../credentials/credentials.module';
 import { EventsModule } from '../events/events.module';
 import { IdempotencyModule } from '../idempotency/idempotency.module';
+import { JobsModule } from '../jobs/jobs.module';
 import { LoginsModule } from '../logins/logins.module';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { OperationsModule } from '../operations/operations.module';
 import { RolesModule } from '../roles/roles.module';
 import { UserMailsModule } from '../user-mails/user-mails.module';
 import { UsersModule } from '../users/users.module';
+import { ExportLinksRepository } from './export-links.repository';
+import { ExportLinksService } from './export-links.service';
 import { ImportBatchesService } from './import-batches.service';
 import { ImportRowsService } from './import-rows.service';
 import { SkippedRowsService } from './skipped-rows.service';
@@ -23,6 +26,7 @@ import { UsersTransferController } from './users-transfer.controller';
     CredentialsModule,
     EventsModule,
     IdempotencyModule,
+    JobsModule,
     LoginsModule,
     OperationsModule,
     RateLimitsModule,
@@ -35,6 +39,8 @@ import { UsersTransferController } from './users-transfer.controller';
     UsersExportService,
     SkippedRowsService,
     UsersExportRepository,
+    ExportLinksService,
+    ExportLinksRepository,
     UsersImportService,
     ImportBatchesService,
     ImportRowsService,

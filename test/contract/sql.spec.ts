@@ -18,6 +18,7 @@ import { enrollmentCodes } from '../sql/enrollment-codes';
 import { events } from '../sql/events';
 import { factorUpkeep } from '../sql/factor-upkeep';
 import { factors } from '../sql/factors';
+import { exportLinks } from '../sql/export-links';
 import { expiredChallenges } from '../sql/expired-challenges';
 import { hashCosts } from '../sql/hash-costs';
 import { health } from '../sql/health';
@@ -40,6 +41,7 @@ import { sessions } from '../sql/sessions';
 import { signingKeys } from '../sql/signing-keys';
 import { skippedRows } from '../sql/skipped-rows';
 import { factorOwners } from '../sql/factor-owners';
+import { stats } from '../sql/stats';
 import { users } from '../sql/users';
 import { usersBulk } from '../sql/users-bulk';
 import { usersExport } from '../sql/users-export';
@@ -54,6 +56,7 @@ const all = [
   factorUpkeep,
   factors,
   expiredChallenges,
+  exportLinks,
   hashCosts,
   health,
   idempotency,
@@ -75,6 +78,7 @@ const all = [
   signingKeys,
   skippedRows,
   factorOwners,
+  stats,
   users,
   usersBulk,
   usersExport,

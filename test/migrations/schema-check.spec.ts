@@ -61,7 +61,8 @@ describe('the check of the schema', () => {
       insert into migrations (timestamp, name) values (1, 'DropPhone1')`);
     await checkSchema(database.url, lines);
     expect(lines.warned).toEqual([
-      'the schema was changed by a newer release (migration DropPhone1):\n  - column users.locked_until: missing',
+      'the schema was changed by a newer release (migration DropPhone1):\n' +
+        '  - column users.locked_until: missing\n  - index users_locked_until_idx on users: missing',
     ]);
   });
 
