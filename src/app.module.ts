@@ -20,6 +20,7 @@ import { RateLimitsModule } from './rate-limits/rate-limits.module';
 import { RecoveryModule } from './recovery/recovery.module';
 import { RolesModule } from './roles/roles.module';
 import { SessionsModule } from './sessions/sessions.module';
+import { StatsModule } from './stats/stats.module';
 import { UsersModule } from './users/users.module';
 import { UsersBulkModule } from './users-bulk/users-bulk.module';
 import { UsersTransferModule } from './users-transfer/users-transfer.module';
@@ -51,6 +52,7 @@ export class AppModule {
         UsersModule,
         AuthModule,
         RecoveryModule,
+        StatsModule,
         HealthModule,
         DocsModule,
       ],

@@ -31,6 +31,24 @@ function partLike(column: 'names' | 'others', start: string, end: string): Field
   return { condition, reach: inSearch };
 }
 
+/** Renders whether a user must have a second factor now. The roles are read once per statement. */
+export const requiresSecondFactor = rawSql(`(
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )`);
+
+/** Renders whether a second factor is required and missing. */
+export const mustEnrollSql = sql`(users.second_factors = '{}' and ${requiresSecondFactor})`;
+
+/** `mustEnrollSql` in a form for which the planner can use indexes. */
+const mustEnrollIndexedSql = rawSql(`(
+    users.second_factors = '{}'
+    and (
+      users.second_factor_required_from <= now()
+      or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+    )
+  )`);
+
 /** Fields that are not plain columns of `users`. */
 const fields: Record<string, FieldSql> = {
   // Equivalent by the constraint users_carrier_check, and indexed.
@@ -59,6 +77,10 @@ const fields: Record<string, FieldSql> = {
   has_second_factor: {
     column: 'users.second_factors',
     equals: (value) => rawSql(`users.second_factors ${value === true ? '<>' : '='} '{}'`),
+  },
+  must_enroll_second_factor: {
+    guessed: true,
+    equals: (value) => (value === true ? mustEnrollIndexedSql : sql`not ${mustEnrollSql}`),
   },
   online: { column: 'user_seen.last_seen_at', reach: inSeen, equals: (value) => onlineSql(value === true) },
 };

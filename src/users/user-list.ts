@@ -25,11 +25,16 @@ const fields: Record<string, FilterField> = {
   last_login_ip: { type: 'address', nullable: true, meaning: 'Address of the last login (address or CIDR)' },
   must_change_password: { type: 'boolean', meaning: 'Must change the password before any other request' },
   has_second_factor: { type: 'boolean', meaning: 'Has a confirmed second factor' },
+  must_enroll_second_factor: {
+    type: 'boolean',
+    meaning: 'Has no second factor although one is required now',
+  },
   created_at: { type: 'time', meaning: 'When the user was created' },
   updated_at: { type: 'time', meaning: 'When a field was last changed' },
   last_login_at: { type: 'time', nullable: true, meaning: 'Last login' },
   last_seen_at: { type: 'time', nullable: true, meaning: 'Last activity' },
   password_changed_at: { type: 'time', nullable: true, meaning: 'When the password was last set' },
+  locked_until: { type: 'time', nullable: true, meaning: 'End of the account lockout' },
 };
 
 const q: SpecialParameter = {

@@ -33,6 +33,8 @@ export type UserStatus = (typeof userStatuses)[number];
 @Index('users_deleted_at_idx', { synchronize: false })
 @Index('users_purge_idx', { synchronize: false })
 @Index('users_second_factors_idx', { synchronize: false })
+@Index('users_locked_until_idx', { synchronize: false })
+@Index('users_second_factor_required_from_idx', { synchronize: false })
 export class UserEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'users_pkey' }) user_id!: string;
   @Column('text') user_type!: UserType;

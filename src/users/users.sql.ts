@@ -4,7 +4,7 @@ import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { EventBase } from '../events/events.service';
 import { recordEventsSql } from '../events/events.sql';
 import { type UserField, userFields } from './user-fields';
-import { activityJoins, onlineSql } from './user-list.sql';
+import { activityJoins, mustEnrollSql, onlineSql } from './user-list.sql';
 
 /** Returns the column of a user field, such as `users.name` or `user_seen.last_seen_at`. */
 export function userColumn(name: string): string {
@@ -16,12 +16,6 @@ const storedColumns = Object.entries(userFields).map(([name, { type }]) =>
   rawSql(type === 'inet' ? `host(${userColumn(name)}) as ${name}` : userColumn(name)),
 );
 
-/** Renders whether a user must have a second factor now. The roles are read once per statement. */
-export const requiresSecondFactor = rawSql(`(
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )`);
-
 /** Renders whether the factors of a user were reset, and the user has enrolled none since. */
 export const factorsWereReset = rawSql(`(
     users.second_factors = '{}'
@@ -31,9 +25,6 @@ export const factorsWereReset = rawSql(`(
       where enrollment_codes.user_id = users.user_id and enrollment_codes.after_reset
     )
   )`);
-
-/** Whether a second factor is required and missing. */
-const mustEnrollSql = sql`(users.second_factors = '{}' and ${requiresSecondFactor})`;
 
 /** Renders the columns of a `UserRecord`. Needs `users`, `user_logins` and `user_seen`. */
 export const userColumns = sql`

@@ -13,6 +13,8 @@ describe('lists, counts, previews and page walks against a plain model', () => {
     // The model contains the callers, so recorded activity must not change them.
     await service.rows(`update sessions set last_seen_at = now() + interval '1 hour'`);
     await service.rows(`update user_seen set last_seen_at = '2026-01-01'`);
+    await service.rows(`insert into roles (name, user_types, permissions, second_factor_required_from)
+      values ('other', '{system,carrier}', '{}', '2026-01-01')`);
     callers = [];
     for (const login of logins) {
       const row = (await service.get(`/user/${login.user_id}`, service.admin)).body;

@@ -45,6 +45,7 @@ const rare: Record<string, string> = {
   last_login_ip: '198.51.100.0/24',
   must_change_password: 'true',
   has_second_factor: 'true',
+  must_enroll_second_factor: 'true',
 };
 const like: Record<string, string> = {
   name: 'zuse.1234',
@@ -58,13 +59,13 @@ const like: Record<string, string> = {
 /** Conditions that most users meet, so that PostgreSQL follows the index of the order. */
 const common = new RegExp(
   '^(user_id|name|email|first_name|last_name|phone|locale|timezone|carrier_id|last_login_ip|online|status' +
-    '|must_change_password|has_second_factor|\\w+_at)_ne$|^\\w+_isnull$',
+    '|must_change_password|has_second_factor|must_enroll_second_factor|locked_until|\\w+_at)_ne$|^\\w+_isnull$',
 );
 
 function valueOf(field: string, operator: Operator): string {
   if (operator === 'isnull') return 'true';
   if (operator === 'like') return like[field] ?? 'nobody';
-  if (field.endsWith('_at'))
+  if (userList.filter.fields[field]?.type === 'time')
     return operator === 'lt' || operator === 'lte' ? '2000-01-01T00:00:00Z' : '2099-01-01T00:00:00Z';
   const value = rare[field] ?? '';
   if (field === 'user_type' && operator === 'ne') return 'carrier';
@@ -103,7 +104,10 @@ describe('query plans of lists of 100,000 users', () => {
     // A sample of 120,000 contains every row, so the statistics are the same in each run.
     await client.query('set default_statistics_target = 400');
     await fillUsers(client, 100_000, '2026-11-20T12:00:00Z');
-    await client.query(`update users set second_factors = '{totp}' where name like '%9_999'; analyze users`);
+    await client.query(`update users set second_factors = '{totp}' where name like '%9_999';
+      update users set locked_until = '2026-11-20T12:30:00Z' where name like '%99_99';
+      update roles set second_factor_required_from = '2026-01-01' where name = 'administrator';
+      analyze users, roles`);
   });
   afterAll(async () => {
     await client.end();

@@ -81,6 +81,7 @@ export const modelUser = fc
     password_changed_at: orNull(time),
     deleted_at: fc.option(time, { nil: null, freq: 9 }),
     prefix: fc.constantFrom('ab', 'Ab', 'a.b', 'b_a', 'B-a'),
+    locked_until: orNull(time),
   })
   .map(({ carrier, prefix, ...fields }) => ({
     ...fields,
@@ -116,9 +117,15 @@ function partsOf(parameter: string): [string, string] {
 function valuesOf(user: ModelUser, field: string): string[] {
   if (field === 'role') return user.roles;
   if (field === 'online') return [String(isOnline(user))];
+  if (field === 'must_enroll_second_factor')
+    return [String(user.roles.includes('other') && (user['second_factors'] as string[]).length === 0)];
   if (field === 'has_second_factor') return [String((user['second_factors'] as string[]).length > 0)];
   const value = field.startsWith('attributes.') ? user.attributes[field.slice(11)] : user[field];
   return value === null || value === undefined || typeof value === 'object' ? [] : [String(value)];
+}
+
+function isTimeField(field: string): boolean {
+  return field.endsWith('_at') || field === 'locked_until';
 }
 
 function isOnline({ last_seen_at }: ModelUser): boolean {
@@ -141,10 +148,11 @@ export function valueFor({ parameter, seeds }: Condition, users: ModelUser[]): s
     online: ['true'],
     must_change_password: ['true'],
     has_second_factor: ['true'],
+    must_enroll_second_factor: ['true'],
     last_login_ip: ['10.0.0.0/8', '0.0.0.0/0', '10.0.0.0/31'],
   };
   const pick = <T>(from: T[], seed = 0) => from[seed % from.length] as T;
-  const isTime = field.endsWith('_at');
+  const isTime = isTimeField(field);
   const held = users
     .flatMap((user) => (field === 'q' ? searchText(user).split(/\s+/) : valuesOf(user, field)))
     .filter((value) => value !== '');
@@ -174,7 +182,7 @@ export function meets(user: ModelUser, parameter: string, wanted: string): boole
   const [field, operator] = partsOf(parameter);
   const values = valuesOf(user, field);
   const equals = (value: string, other: string): boolean => {
-    if (field.endsWith('_at')) return Date.parse(value) === Date.parse(other);
+    if (isTimeField(field)) return Date.parse(value) === Date.parse(other);
     if (field === 'name' || field === 'email') return value.toLowerCase() === other.toLowerCase();
     return field === 'last_login_ip' ? isWithin(value, other) : value === other;
   };

@@ -1,0 +1,52 @@
+import type { UserResponse } from '../users/users.dto';
+
+/** Number of users of a type and status. */
+export class UserCountResponse {
+  /** kind of user */
+  user_type!: UserResponse['user_type'];
+  /** state of the users */
+  status!: UserResponse['status'];
+  /** number of users */
+  count!: number;
+}
+
+/** Logins of one hour. */
+export class LoginHourResponse {
+  /** beginning of the hour, in UTC */
+  hour!: Date;
+  /** number of completed logins */
+  succeeded!: number;
+  /** number of failed logins: wrong name, password or passkey, or not allowed */
+  failed!: number;
+}
+
+/** Kinds of items that need attention. */
+export const attentionKinds = ['users_locked', 'users_must_enroll', 'api_keys_expiring', 'mails_failed'] as const;
+
+/** Items of one kind that need attention, with the list that shows them. */
+export class AttentionResponse {
+  /** kind of the items */
+  kind!: (typeof attentionKinds)[number];
+  /** number of users, API keys or mails */
+  count!: number;
+  /** path of the list that shows the items */
+  list!: string;
+  /** query parameters that limit the list to the items */
+  filter!: Record<string, string>;
+}
+
+/** Figures of the start page, within the scope of the caller. */
+export class OverviewResponse {
+  /** time of the last count of users, sessions, logins and failed mails */
+  as_of!: Date;
+  /** users by type and status, without deleted users */
+  users!: UserCountResponse[];
+  /** number of live sessions */
+  sessions!: number;
+  /** logins of the last 24 hours, the oldest hour first; the last hour is incomplete */
+  logins!: LoginHourResponse[];
+  /** number of unfinished operations that the caller may see */
+  operations_running!: number;
+  /** what needs attention, as far as the caller may see it; a count may be 0 */
+  attention!: AttentionResponse[];
+}

@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { JobsModule } from '../jobs/jobs.module';
+import { StatsRepository } from './stats.repository';
+import { StatsService } from './stats.service';
+import { StatsController } from './stats.controller';
+
+/** Figures about users, sessions and logins. */
+@Module({
+  imports: [JobsModule],
+  controllers: [StatsController],
+  providers: [StatsService, StatsRepository],
+})
+export class StatsModule {}

@@ -1,0 +1,105 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import type { Actor } from '../access/actor';
+import { holds } from '../access/permissions';
+import type { Answered } from '../common/times';
+import { JobsService } from '../jobs/jobs.service';
+import { operationReader } from '../operations/operations.service';
+import { type LoginCount, type OverviewCount, StatsRepository } from './stats.repository';
+import type { AttentionResponse, OverviewResponse, UserCountResponse } from './stats.dto';
+
+/** The response as the database returns it: times are texts. */
+export type Overview = Answered<Omit<OverviewResponse, 'logins'>> & { logins: LoginCount[] };
+
+/** Number of days in which an API key must expire to need attention. */
+const keyExpiryDays = 14;
+
+/**
+ * Counts the figures of the overview in a job. Counting a million users in each request would take
+ * too long, and counters that each write maintains would slow down all writes. The job counts every
+ * minute, or every two minutes at a million users (1 s of CPU time).
+ */
+@Injectable()
+export class StatsService implements OnModuleInit {
+  constructor(
+    private readonly stats: StatsRepository,
+    private readonly jobs: JobsService,
+  ) {}
+
+  onModuleInit(): void {
+    this.jobs.every('* * * * *', 'refresh-overview', () => this.refresh());
+  }
+
+  /**
+   * Returns the figures within the actor's scope. A System User with a carrier scope gets the
+   * figures of the users of these carriers.
+   */
+  async get(actor: Actor): Promise<Overview> {
+    const as_of = (await this.stats.findAsOf()) ?? (await this.refreshFirst());
+    const counts = await this.stats.listCounts(actor);
+    const logins = await this.stats.listLogins(actor);
+    const operations_running = await this.stats.countRunning(operationReader(actor));
+    const attention = await this.attention(actor, counts, as_of);
+    return {
+      as_of,
+      users: usersOf(counts),
+      sessions: sumOf(counts, 'sessions'),
+      logins,
+      operations_running,
+      attention,
+    };
+  }
+
+  /**
+   * Counts again if a refresh is due. Concurrent calls wait for each other. An interrupted or
+   * repeated call leaves correct counts.
+   */
+  @Transactional()
+  async refresh(): Promise<void> {
+    await this.stats.lock();
+    if (!(await this.stats.isDue())) return;
+    await this.stats.refreshCounts();
+    await this.stats.refreshLogins();
+    await this.stats.noteRefresh();
+  }
+
+  /** Counts before the first run of the job, and returns the time of the counts. */
+  private async refreshFirst(): Promise<string> {
+    await this.refresh();
+    return (await this.stats.findAsOf()) ?? '';
+  }
+
+  private async attention(actor: Actor, counts: OverviewCount[], as_of: string): Promise<AttentionResponse[]> {
+    const locked = { locked_until_gt: as_of };
+    const mustEnroll = { status: 'active', must_enroll_second_factor: 'true' };
+    const found: AttentionResponse[] = [
+      { kind: 'users_locked', count: sumOf(counts, 'locked'), list: '/user/list', filter: locked },
+      { kind: 'users_must_enroll', count: sumOf(counts, 'must_enroll'), list: '/user/list', filter: mustEnroll },
+    ];
+    if (holds(actor.permissions, 'key:manage')) {
+      const { count, until } = await this.stats.countExpiringKeys(actor, keyExpiryDays);
+      const filter = { active: 'true', expires_at_lte: until };
+      found.push({ kind: 'api_keys_expiring', count, list: '/auth/key/list', filter });
+    }
+    if (holds(actor.permissions, 'mail:manage')) {
+      const count = sumOf(counts, 'mails_failed');
+      found.push({ kind: 'mails_failed', count, list: '/mail/list', filter: { state: 'failed' } });
+    }
+    return found;
+  }
+}
+
+function sumOf(counts: OverviewCount[], kind: OverviewCount['kind']): number {
+  return counts.filter((row) => row.kind === kind).reduce((sum, { count }) => sum + count, 0);
+}
+
+/** Returns the number of users for each type and status that the counts contain. */
+function usersOf(counts: OverviewCount[]): UserCountResponse[] {
+  return (['system', 'carrier'] as const).flatMap((user_type) =>
+    (['invited', 'active', 'disabled'] as const).flatMap((status) =>
+      counts
+        .filter((row) => row.user_type === user_type && row.kind === status)
+        .map(({ count }) => ({ user_type, status, count })),
+    ),
+  );
+}
