@@ -15,7 +15,7 @@ const LAYERS = [
   ['logins'],
   ['signing-keys', 'users-bulk', 'users-transfer'],
   ['auth'],
-  ['recovery', 'docs', 'health'],
+  ['recovery', 'docs', 'health', 'console', 'stats'],
   ['cli', 'cluster'],
 ];
 /** Folders whose files are all public. Of other folders, only PUBLIC_FILES are. */

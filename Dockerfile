@@ -8,23 +8,26 @@ FROM base AS build
 WORKDIR /app
 # Manifests first, so that a change of the source reuses the installed packages.
 COPY package.json package-lock.json ./
+COPY web/package.json web/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 # Named paths instead of `COPY . .`, so that no local .env, .data or node_modules gets into a layer.
 COPY tsconfig.json tsconfig.build.json nest-cli.json ormconfig.ts ./
 COPY scripts scripts
 COPY migrations migrations
 COPY src src
+COPY web web
 # A checkout under umask 077 contains files that the run-time user cannot read.
 RUN npm run build && rm -f dist/*.tsbuildinfo && chmod -R a+rX dist
 
 FROM base AS production-dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY web/package.json web/
 # npm installs TypeScript as an optional peer of @nestjs/swagger and cosmiconfig, but nothing loads it at run time.
 # Type declarations and source maps are not read either. Together they are more than half of the tree.
 # Licence files stay.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
-  && rm -rf node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver node_modules/@types \
+  && rm -rf node_modules/@carrier-identity node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver node_modules/@types \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
 FROM base

@@ -31,7 +31,7 @@ module.exports = {
   // Only stops a test that hangs: a start of the service takes seconds on a busy machine.
   testTimeout: 180_000,
   // More workers than cores, because a third of the files mostly wait.
-  maxWorkers: 3,
+  maxWorkers: 4,
   // Module registries of finished files stay in memory, and collecting them takes time.
   workerIdleMemoryLimit: '1GB',
   runtime: '<rootDir>/jest.runtime.js',

@@ -1,4 +1,5 @@
 const { createRequire, isBuiltin } = require('node:module');
+const { dirname, join } = require('node:path');
 const vm = require('node:vm');
 const { default: Runtime } = require('jest-runtime');
 
@@ -8,6 +9,11 @@ const { default: Runtime } = require('jest-runtime');
  */
 const separate =
   /^(@nestjs-cls\/transactional-adapter-typeorm|@nestjs\/typeorm|@node-rs|prom-client|typeorm|@jest|jest-)/;
+
+/** Module that compiles `openapi.json` into validators. A worker loads it only once. */
+const documentModule = join(__dirname, 'test/support/document.ts');
+/** @type {unknown} */
+let documentExports;
 
 /** @type {Map<string, string>} */
 const sources = new Map();
@@ -58,6 +64,9 @@ module.exports = class extends Runtime {
    */
   requireModuleOrMock(from, name) {
     const isShared = /^[@a-z]/.test(name) && !isBuiltin(name) && !separate.test(name);
-    return isShared ? createRequire(from)(name) : super.requireModuleOrMock(from, name);
+    if (isShared) return createRequire(from)(name);
+    if (`${join(dirname(from), name)}.ts` !== documentModule) return super.requireModuleOrMock(from, name);
+    documentExports ??= super.requireModuleOrMock(from, name);
+    return documentExports;
   }
 };

@@ -11,6 +11,7 @@ const at = (...names) => path.join(root, ...names);
 const MAIN = at('dist', 'src', 'main.js');
 const STAMP = at('dist', '.built');
 const NEST = at('node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
+const VITE = at('node_modules', 'vite', 'bin', 'vite.js');
 const INPUTS = [
   'src',
   'migrations',
@@ -20,6 +21,7 @@ const INPUTS = [
   'tsconfig.build.json',
   'nest-cli.json',
   'openapi.json',
+  'web',
 ];
 
 /** Returns whether a version is in a range such as `^20.19 || >=24.11`, the format of `engines`. */
@@ -34,7 +36,7 @@ function satisfies(version, range) {
 }
 
 function filesIn(name) {
-  if (!fs.existsSync(at(name))) return [];
+  if (!fs.existsSync(at(name)) || path.basename(name) === 'node_modules') return [];
   if (!fs.statSync(at(name)).isDirectory()) return [name];
   return fs.readdirSync(at(name)).flatMap((child) => filesIn(path.join(name, child)));
 }
@@ -56,10 +58,16 @@ function build() {
   console.error('Building: dist/ is missing, incomplete or older than the sources.');
   // Remove the stamp before the build, so that the next start repeats an interrupted build.
   fs.rmSync(STAMP, { force: true });
-  // Write to stderr: stdout is reserved for the log of the service.
-  const { status } = spawnSync(process.execPath, [NEST, 'build'], { cwd: root, stdio: ['ignore', 2, 2] });
-  if (status !== 0) fail('The build failed.');
+  run([NEST, 'build']);
+  // After `nest build`, which empties dist/.
+  run([VITE, 'build', 'web', '--logLevel', 'error']);
   fs.writeFileSync(STAMP, wanted);
+}
+
+/** Runs a program of Node, with its output on stderr: stdout is the log of the service. */
+function run(command) {
+  const { status } = spawnSync(process.execPath, command, { cwd: root, stdio: ['ignore', 2, 2] });
+  if (status !== 0) fail('The build failed.');
 }
 
 function fail(message) {

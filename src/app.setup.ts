@@ -21,6 +21,7 @@ import { traceIdOf } from './common/http/trace-id';
 import { createAccessLog, createLogger, NestLog } from './common/log';
 import { newRequestId } from './common/random';
 import { type Config, serviceUrl } from './config/config';
+import { setupConsole } from './console/console.setup';
 import { Notifications } from './database/notifications.service';
 import { awaitOwnChanges } from './database/own-changes';
 import { docsPolicy, setupDocs } from './docs/docs.setup';
@@ -103,6 +104,7 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   // Browsers read the origins of passkeys from the root of the host only.
   app.setGlobalPrefix(config.BASE_PATH, { exclude: ['.well-known/webauthn'] });
   setupDocs(app, config.BASE_PATH);
+  if (config.CONSOLE) await setupConsole(app, config.BASE_PATH);
   if (config.METRICS_TOKEN !== undefined)
     serveMetrics(fastify, `${config.BASE_PATH}/metrics`, config.METRICS_TOKEN, app.get(MetricsService));
   await app.init();

@@ -4,7 +4,7 @@ import { drainMs } from './common/http/drain';
 import { logLine } from './common/log-line';
 import { writeNow } from './common/log-stream';
 import { name, version } from './common/project';
-import { type Config, docsUrl, loadConfig, serviceUrl, withDatabase } from './config/config';
+import { type Config, consoleUrl, docsUrl, loadConfig, serviceUrl, withDatabase } from './config/config';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/embedded-postgres';
 import { prepareDatabase } from './database/prepare';
 import { storeAddress } from './config/running-address';
@@ -61,6 +61,7 @@ function announce(config: Config, { port, link }: Served): void {
     `${name} ${version} listens on ${config.HOST}:${port}`,
     `  API       ${serviceUrl(config)}`,
     `  explorer  ${docsUrl(config)}`,
+    ...(config.CONSOLE ? [`  console   ${consoleUrl(config)}`] : []),
   ];
   const invitation = [
     '',

@@ -1,20 +1,14 @@
 import 'reflect-metadata';
-import { adminRecover } from './admin-recover';
-import { breachedPasswords } from './breached-passwords';
-import { appSecret } from './app-secret';
-import { mail } from './mail';
-import { migrate } from './migrate';
-import { rotateKeys } from './rotate-keys';
 import { runCommand } from './run-command';
 
-/** Commands by name. Each receives the arguments after its name. */
+/** Commands by name. Each receives the arguments after its name and is loaded on use. */
 const commands = new Map<string | undefined, (args: string[]) => Promise<void>>([
-  ['admin-recover', adminRecover],
-  ['breached-passwords', breachedPasswords],
-  ['app-secret', appSecret],
-  ['mail', mail],
-  ['migrate', migrate],
-  ['rotate-keys', rotateKeys],
+  ['admin-recover', async (args) => (await import('./admin-recover.js')).adminRecover(args)],
+  ['breached-passwords', async (args) => (await import('./breached-passwords.js')).breachedPasswords(args)],
+  ['app-secret', async (args) => (await import('./app-secret.js')).appSecret(args)],
+  ['mail', async (args) => (await import('./mail.js')).mail(args)],
+  ['migrate', async (args) => (await import('./migrate.js')).migrate(args)],
+  ['rotate-keys', async (args) => (await import('./rotate-keys.js')).rotateKeys(args)],
 ]);
 
 const usage = `Commands:

@@ -253,6 +253,11 @@ export const settings = z.object({
   CORS_ORIGINS: list(httpUrl, 'must be comma-separated origins such as https://portal.example.net').describe(
     'Comma-separated browser origins that may call the service',
   ),
+  CONSOLE: z
+    .enum(['true', 'false'])
+    .default('true')
+    .transform((text) => text === 'true')
+    .describe('Whether the service serves the web console below `/console/`'),
   SHUTDOWN_DELAY_SECONDS: integer(0, 300)
     .default(0)
     .describe(

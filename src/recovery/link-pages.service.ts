@@ -4,7 +4,7 @@ import type { AppError } from '../common/errors/app-error';
 import { errorKind } from '../common/errors/error-codes';
 import { compileTemplate } from '../common/http/html-template';
 import { acceptedLanguage, type Language, languageOf } from '../common/languages';
-import { CONFIG, type Config } from '../config/config';
+import { CONFIG, type Config, loginUrl } from '../config/config';
 import type { PageName, PageTexts } from './page-text';
 import { RecoveryService } from './recovery.service';
 import { de } from './texts/de';
@@ -76,7 +76,8 @@ export class LinkPagesService {
   }
 
   private valuesOf({ name, language, login }: LinkPage): PageValues {
-    const { PRODUCT_NAME: product, PASSWORD_MIN_LENGTH: min, PORTAL_URL: url } = this.config;
+    const { PRODUCT_NAME: product, PASSWORD_MIN_LENGTH: min } = this.config;
+    const url = loginUrl(this.config);
     const texts = pageTexts[language];
     const isDone = name.endsWith('done');
     const password = { ...texts.password, hint: this.withMin(texts.password.hint), ...texts.feedback, login, min };

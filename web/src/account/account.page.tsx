@@ -1,0 +1,25 @@
+import { Stack } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { PageHeader } from '../components/page-header';
+import classes from './account.module.css';
+import { FactorsSection } from './factors/factors-section';
+import { LoginSection } from './login-section';
+import { OwnFacts } from './own-facts';
+import { ProfileSection } from './profile-section';
+import { useAccountTexts } from './use-account-texts';
+
+/** What users see and change about themselves. */
+export function AccountPage(): ReactNode {
+  const texts = useAccountTexts();
+  return (
+    <div className={classes.column}>
+      <PageHeader title={texts.title} />
+      <Stack gap="md">
+        <OwnFacts />
+        <ProfileSection />
+        <LoginSection />
+        <FactorsSection />
+      </Stack>
+    </div>
+  );
+}

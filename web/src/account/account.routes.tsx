@@ -1,0 +1,14 @@
+import type { ReactNode } from 'react';
+import { Route, Routes } from 'react-router';
+import { NotFoundPage } from '../components/not-found';
+import { AccountPage } from './account.page';
+
+/** The pages of the user about themselves. */
+export function AccountRoutes(): ReactNode {
+  return (
+    <Routes>
+      <Route index element={<AccountPage />} />
+      <Route path="*" element={<NotFoundPage />} />
+    </Routes>
+  );
+}

@@ -1,0 +1,64 @@
+import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { api } from '../api/client';
+import { isProblem } from '../api/problems';
+import { queryClient } from '../api/query-client';
+import { ProblemAlert } from '../components/problem-alert';
+import { useProblemForm } from '../components/use-problem-form';
+import { meKey } from '../session/use-me';
+import { useErrorTexts } from '../texts/use-error-texts';
+import { useAccountTexts } from './use-account-texts';
+
+/** Changes the user's own address. It takes effect when the user opens the mailed link. */
+export function EmailForm({ onSent }: { onSent: () => void }): ReactNode {
+  const texts = useAccountTexts().login;
+  const { textOf } = useErrorTexts();
+  const form = useProblemForm(['email', 'current_password']);
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const isWrong = isProblem(form.problem, 'auth.wrong_current_password');
+  const isTaken = isProblem(form.problem, 'user.email_taken');
+  const send = async () => {
+    const isSent = await form.submit(async () => {
+      await api.POST('/auth/email', { body: { email: email.trim(), current_password: password } });
+      await queryClient.invalidateQueries({ queryKey: meKey });
+    });
+    if (isSent) onSent();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <Stack gap="md">
+        {!isWrong && !isTaken && <ProblemAlert error={form.problem} />}
+        <TextInput
+          label={texts.newEmail}
+          description={texts.newEmailHint}
+          type="email"
+          autoComplete="email"
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+          error={isTaken ? textOf(form.problem) : form.errorOf('email')}
+          required
+          withAsterisk={false}
+          data-autofocus
+        />
+        <PasswordInput
+          label={texts.currentPassword}
+          autoComplete="current-password"
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+          error={isWrong ? textOf(form.problem) : form.errorOf('current_password')}
+          required
+          withAsterisk={false}
+        />
+        <Button type="submit" loading={form.isSending}>
+          {texts.sendLink}
+        </Button>
+      </Stack>
+    </form>
+  );
+}

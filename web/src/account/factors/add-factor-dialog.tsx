@@ -1,0 +1,36 @@
+import { Modal } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { useFreshAuthentication } from '../../session/fresh-authentication';
+import { useShellTexts } from '../../texts/use-shell-texts';
+import { useAccountTexts } from '../use-account-texts';
+import { Enrolment } from './enrolment';
+import type { FactorKind } from './factors';
+
+/** Adds a second factor. Does not close by accident while it shows recovery codes. */
+export function AddFactorDialog({ kind, onClose }: { kind: FactorKind | null; onClose: () => void }): ReactNode {
+  const texts = useAccountTexts();
+  const { close } = useShellTexts();
+  // The dialog for the fresh authentication takes the place of this one.
+  const isProving = useFreshAuthentication() !== null;
+  const [hasCodes, setHasCodes] = useState(false);
+  const finish = () => {
+    setHasCodes(false);
+    onClose();
+  };
+  const title = kind === 'totp' ? texts.factors.addTotp : texts.factors.addPasskey;
+  return (
+    <Modal
+      opened={kind !== null}
+      onClose={finish}
+      title={hasCodes ? texts.codes.title : title}
+      closeButtonProps={{ 'aria-label': close }}
+      withCloseButton={!hasCodes}
+      closeOnEscape={!hasCodes && !isProving}
+      trapFocus={!isProving}
+      styles={isProving ? { root: { visibility: 'hidden' } } : {}}
+      closeOnClickOutside={false}
+    >
+      {kind !== null && <Enrolment kind={kind} onCodes={() => setHasCodes(true)} onDone={finish} />}
+    </Modal>
+  );
+}

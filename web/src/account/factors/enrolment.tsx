@@ -1,0 +1,35 @@
+import { notifications } from '@mantine/notifications';
+import { type ReactNode, useState } from 'react';
+import { useAccountTexts } from '../use-account-texts';
+import { AddApp } from './add-app';
+import { AddPasskey } from './add-passkey';
+import { type FactorKind, refreshFactors } from './factors';
+import { RecoveryCodes } from './recovery-codes';
+
+interface EnrolmentProps {
+  kind: FactorKind;
+  /** called when the recovery codes appear, with the first factor of a user */
+  onCodes: () => void;
+  onDone: () => void;
+}
+
+/** Adds a second factor, and then shows the recovery codes that the first factor brings. */
+export function Enrolment({ kind, onCodes, onDone }: EnrolmentProps): ReactNode {
+  const texts = useAccountTexts().enrolment;
+  const [codes, setCodes] = useState<string[] | null>(null);
+  const finish = async (name: string, newCodes: string[] | undefined) => {
+    if (newCodes === undefined) onDone();
+    else {
+      // First: reading the user again ends the page that asked for the factor.
+      onCodes();
+      setCodes(newCodes);
+    }
+    notifications.show({ message: texts.done(name) });
+    await refreshFactors();
+  };
+  if (codes !== null) return <RecoveryCodes codes={codes} onDone={onDone} />;
+  return kind === 'totp' ? <AddApp onAdded={finish} /> : <AddPasskey onAdded={finish} />;
+}
+
+/** Called with the name of the new factor and the recovery codes, if any. */
+export type Added = (name: string, codes: string[] | undefined) => Promise<void>;

@@ -1,0 +1,39 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { IconDownload } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { CopyButton } from '../../components/copy-button';
+import { useMe } from '../../session/use-me';
+import classes from '../account.module.css';
+import { useAccountTexts } from '../use-account-texts';
+
+/** Shows new recovery codes, which no later response contains. */
+export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () => void }): ReactNode {
+  const texts = useAccountTexts().codes;
+  const { user } = useMe();
+  const lines = codes.join('\n');
+  const save = () => download(texts.fileName, `${texts.fileTitle(user.name, location.host)}\n\n${lines}\n`);
+  return (
+    <Stack gap="md">
+      <Text size="sm">{texts.text}</Text>
+      <ol className={classes.codes} aria-label={texts.label}>
+        {codes.map((code) => (
+          <li key={code}>{code}</li>
+        ))}
+      </ol>
+      <Group gap="xs" grow preventGrowOverflow={false}>
+        <CopyButton value={lines} label={texts.copy} variant="default" />
+        <Button variant="default" leftSection={<IconDownload size={16} aria-hidden />} onClick={save}>
+          {texts.download}
+        </Button>
+      </Group>
+      <Button onClick={onDone}>{texts.done}</Button>
+    </Stack>
+  );
+}
+
+function download(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+  const link = Object.assign(document.createElement('a'), { href: url, download: name });
+  link.click();
+  URL.revokeObjectURL(url);
+}

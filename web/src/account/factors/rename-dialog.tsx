@@ -1,0 +1,73 @@
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { api } from '../../api/client';
+import { ProblemAlert } from '../../components/problem-alert';
+import { useProblemForm } from '../../components/use-problem-form';
+import { useShellTexts } from '../../texts/use-shell-texts';
+import { useAccountTexts } from '../use-account-texts';
+import { type Factor, refreshFactors } from './factors';
+
+/** Maximum length of the name of a factor. */
+export const factorNameMax = 64;
+
+interface RenameDialogProps {
+  factor: Factor;
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** Renames a second factor. */
+export function RenameDialog({ factor, opened, onClose }: RenameDialogProps): ReactNode {
+  const texts = useAccountTexts().factors;
+  const { close } = useShellTexts();
+  return (
+    <Modal opened={opened} onClose={onClose} title={texts.rename} closeButtonProps={{ 'aria-label': close }}>
+      <RenameForm factor={factor} onClose={onClose} />
+    </Modal>
+  );
+}
+
+function RenameForm({ factor, onClose }: Omit<RenameDialogProps, 'opened'>): ReactNode {
+  const texts = useAccountTexts().factors;
+  const { cancel } = useShellTexts();
+  const form = useProblemForm(['name']);
+  const [name, setName] = useState(factor.name);
+  const save = async () => {
+    const params = { path: { factor_id: factor.factor_id } };
+    const isSaved = await form.submit(async () => {
+      await api.PATCH('/auth/factor/{factor_id}', { params, body: { name: name.trim() } });
+      await refreshFactors();
+    });
+    if (isSaved) onClose();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+    >
+      <Stack gap="md">
+        <ProblemAlert error={form.problem} />
+        <TextInput
+          label={texts.name}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          error={form.errorOf('name')}
+          maxLength={factorNameMax}
+          required
+          withAsterisk={false}
+          data-autofocus
+        />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {cancel}
+          </Button>
+          <Button type="submit" loading={form.isSending}>
+            {texts.save}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

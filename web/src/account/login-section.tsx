@@ -1,0 +1,82 @@
+import { Alert, Button, Modal } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { IconDevices, IconLock, IconMail } from '@tabler/icons-react';
+import { type ReactNode, useState } from 'react';
+import { Link } from 'react-router';
+import { queryClient } from '../api/query-client';
+import { Section } from '../components/section';
+import { TimeText } from '../components/time-text';
+import { meKey, useMe } from '../session/use-me';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { EmailForm } from './email-form';
+import { PasswordForm } from './password-form';
+import { SettingRow } from './setting-row';
+import { useAccountTexts } from './use-account-texts';
+
+const iconSize = 20;
+
+/** E-mail address, password and sessions. */
+export function LoginSection(): ReactNode {
+  const all = useAccountTexts();
+  const texts = all.login;
+  const { close: closeLabel } = useShellTexts();
+  const { user } = useMe();
+  const [dialog, setDialog] = useState<'email' | 'password' | null>(null);
+  const close = () => setDialog(null);
+  const finishPassword = async () => {
+    close();
+    notifications.show({ message: all.password.changed });
+    await queryClient.invalidateQueries({ queryKey: meKey });
+  };
+  return (
+    <Section title={texts.title}>
+      <SettingRow
+        icon={<IconMail size={iconSize} aria-hidden />}
+        title={texts.email}
+        action={
+          <Button variant="default" size="xs" aria-label={texts.changeEmail} onClick={() => setDialog('email')}>
+            {texts.change}
+          </Button>
+        }
+      >
+        {user.email}
+      </SettingRow>
+      {user.email_pending !== null && (
+        <Alert color="blue" mb="sm" role="status">
+          {texts.pending(user.email_pending)}
+        </Alert>
+      )}
+      <SettingRow
+        icon={<IconLock size={iconSize} aria-hidden />}
+        title={texts.password}
+        action={
+          <Button variant="default" size="xs" aria-label={texts.changePassword} onClick={() => setDialog('password')}>
+            {texts.change}
+          </Button>
+        }
+      >
+        {texts.passwordChanged} <TimeText value={user.password_changed_at} />
+      </SettingRow>
+      <SettingRow
+        icon={<IconDevices size={iconSize} aria-hidden />}
+        title={texts.sessions}
+        action={
+          <Button variant="default" size="xs" component={Link} to="/sessions">
+            {texts.showSessions}
+          </Button>
+        }
+      >
+        {texts.sessionsText}
+      </SettingRow>
+      <Modal
+        opened={dialog !== null}
+        onClose={close}
+        title={dialog === 'email' ? texts.changeEmail : texts.changePassword}
+        closeButtonProps={{ 'aria-label': closeLabel }}
+      >
+        {dialog === 'email' && <EmailForm onSent={close} />}
+        {dialog === 'password' && <PasswordForm onChanged={finishPassword} />}
+      </Modal>
+    </Section>
+  );
+}

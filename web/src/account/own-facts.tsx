@@ -1,0 +1,21 @@
+import type { ReactNode } from 'react';
+import { Facts } from '../components/facts';
+import { TimeText } from '../components/time-text';
+import { useMe } from '../session/use-me';
+import { useAccountTexts } from './use-account-texts';
+
+/** What only others can change: user name, carrier, roles; and the last login. */
+export function OwnFacts(): ReactNode {
+  const texts = useAccountTexts().facts;
+  const { user } = useMe();
+  return (
+    <Facts
+      facts={[
+        [texts.name, user.name],
+        [texts.carrier, user.carrier_id],
+        [texts.roles, user.roles.join(', ') || texts.noRoles],
+        [texts.lastLogin, <TimeText key="time" value={user.last_login_at} />],
+      ]}
+    />
+  );
+}

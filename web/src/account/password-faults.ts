@@ -1,0 +1,22 @@
+import type { FieldError } from '../api/problems';
+import { useErrorTexts } from '../texts/use-error-texts';
+import { useAccountTexts } from './use-account-texts';
+
+/** Why the service rejected a password, and what helps. */
+export interface PasswordFault {
+  text: string;
+  hints: string[];
+}
+
+/** Returns how to explain a fault of a password. */
+export function usePasswordFaults(): (fault: FieldError | undefined) => PasswordFault | null {
+  const texts = useAccountTexts();
+  const { fieldTextOf } = useErrorTexts();
+  return (fault) => {
+    if (fault === undefined) return null;
+    const [min] = /\d+/.exec(fault.detail) ?? [];
+    const isShort = fault.code === 'password.too_short' && min !== undefined;
+    const hints = (fault.hints ?? []).map((key) => texts.hints[key]).filter((text) => text !== undefined);
+    return { text: isShort ? texts.password.tooShort(min) : fieldTextOf(fault), hints: [...new Set(hints)] };
+  };
+}

@@ -1,0 +1,60 @@
+import { useState } from 'react';
+import { api, dataOf } from '../api/client';
+import { isProblem } from '../api/problems';
+import { queryClient } from '../api/query-client';
+import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
+import { meKey, useMe } from '../session/use-me';
+
+/** Fields that users change for themselves. */
+const profileFields = ['first_name', 'last_name', 'phone', 'job_title', 'locale', 'timezone'] as const;
+/** A field that users change for themselves. */
+export type ProfileField = (typeof profileFields)[number];
+
+/** The form with the user's own profile. */
+export interface ProfileEditor {
+  form: ProblemForm;
+  /** whether the profile was changed elsewhere since it was read */
+  isStale: boolean;
+  isChanged: boolean;
+  valueOf: (field: ProfileField) => string;
+  change: (field: ProfileField, value: string) => void;
+  discard: () => void;
+  /** Sends the changed fields only. Returns whether it succeeded. */
+  save: () => Promise<boolean>;
+}
+
+/** Keeps what the user typed, and saves the fields that differ from the stored profile. */
+export function useProfile(): ProfileEditor {
+  const { user } = useMe();
+  const form = useProblemForm(profileFields);
+  const [draft, setDraft] = useState<Partial<Record<ProfileField, string>>>({});
+  const isStale = isProblem(form.problem, 'user.version_mismatch');
+  const changed = profileFields.filter((field) => (draft[field] ?? user[field] ?? '').trim() !== (user[field] ?? ''));
+  const discard = () => {
+    setDraft({});
+    form.clear();
+  };
+  const save = async () => {
+    const body = Object.fromEntries(changed.map((field) => [field, draft[field]?.trim() || null]));
+    const params = { path: { user_id: user.user_id }, header: { 'If-Match': `"${user.version}"` } };
+    const isSaved = await form.submit(async () => {
+      try {
+        await dataOf(api.PATCH('/user/{user_id}', { params, body: body }));
+      } finally {
+        // Also after a conflict: the next attempt needs the current version.
+        await queryClient.invalidateQueries({ queryKey: meKey });
+      }
+    });
+    if (isSaved) discard();
+    return isSaved;
+  };
+  return {
+    form,
+    isStale,
+    isChanged: changed.length > 0,
+    valueOf: (field) => draft[field] ?? user[field] ?? '',
+    change: (field, value) => setDraft({ ...draft, [field]: value }),
+    discard,
+    save,
+  };
+}

@@ -1,0 +1,97 @@
+import { Anchor, Box, Button, Stack } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { IconBan } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Link, useParams } from 'react-router';
+import { api, dataOf } from '../api/client';
+import { BackLink } from '../components/back-link';
+import { Facts } from '../components/facts';
+import { NotFoundPage } from '../components/not-found';
+import { PageHeader } from '../components/page-header';
+import { PageSkeleton } from '../components/page-skeleton';
+import { ProblemAlert } from '../components/problem-alert';
+import { Section } from '../components/section';
+import { DateText, TimeText } from '../components/time-text';
+import { useUserNames } from '../components/use-user-names';
+import { PermissionList } from '../permissions/permission-list';
+import { useTexts } from '../texts/language';
+import type { ApiKey } from './api-key';
+import { ApiKeyScope, ApiKeyStatusBadge } from './api-key-status';
+import { RevokeDialog, useMayRevoke } from './revoke-dialog';
+import { apiKeysTexts as de } from './texts.de';
+import { apiKeysTexts as en } from './texts.en';
+
+/** Shows an API key, and lets the user revoke it. */
+export function ApiKeyPage(): ReactNode {
+  const { id = '' } = useParams();
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ['api-keys', 'one', id],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/auth/key/list', { params: { query: { key_id: id, count: 'none' } }, signal })),
+    enabled: uuidForm.test(id),
+  });
+  if (!uuidForm.test(id)) return <NotFoundPage />;
+  if (isPending) return <PageSkeleton />;
+  if (error !== null) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
+  const [apiKey] = data.items;
+  return apiKey === undefined ? <NotFoundPage /> : <Details apiKey={apiKey} />;
+}
+
+const uuidForm = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+function Details({ apiKey }: { apiKey: ApiKey }): ReactNode {
+  const texts = useTexts({ en, de });
+  const mayRevoke = useMayRevoke();
+  const [isRevoking, revocation] = useDisclosure();
+  const { key_id, name, permissions, created_at, created_by, expires_at, last_used_at, last_used_ip } = apiKey;
+  const names = useUserNames([created_by, apiKey.revoked_by]);
+  const user = (id: string | null) =>
+    id === null || names[id] === undefined ? (
+      id
+    ) : (
+      <Anchor component={Link} to={`/users/${id}`} size="sm">
+        {names[id]}
+      </Anchor>
+    );
+  const fact = (field: string, value: ReactNode): [string, ReactNode] => [texts.fields[field] ?? field, value];
+  const time = (value: string | null) => value !== null && <TimeText value={value} />;
+  return (
+    <Box maw={880}>
+      <BackLink to="/api-keys">{texts.title}</BackLink>
+      <PageHeader
+        title={name}
+        description={<ApiKeyStatusBadge apiKey={apiKey} />}
+        actions={
+          mayRevoke(apiKey) && (
+            <Button variant="default" leftSection={<IconBan size={16} aria-hidden />} onClick={revocation.open}>
+              {texts.revoke}
+            </Button>
+          )
+        }
+      />
+      <Stack gap="md">
+        <Section title={texts.sections.general}>
+          <Facts
+            facts={[
+              [texts.columns.scope, <ApiKeyScope key="scope" apiKey={apiKey} />],
+              fact('expires_at', <DateText value={expires_at} />),
+              fact('last_used_at', <TimeText value={last_used_at} />),
+              fact('last_used_ip', last_used_ip),
+              fact('created_at', time(created_at)),
+              fact('created_by', user(created_by)),
+              ...(apiKey.revoked_at === null
+                ? []
+                : [fact('revoked_at', time(apiKey.revoked_at)), fact('revoked_by', user(apiKey.revoked_by))]),
+              fact('key_id', key_id),
+            ]}
+          />
+        </Section>
+        <Section title={texts.sections.permissions}>
+          <PermissionList permissions={permissions} />
+        </Section>
+      </Stack>
+      <RevokeDialog apiKey={isRevoking ? apiKey : null} onClose={revocation.close} />
+    </Box>
+  );
+}

@@ -1,0 +1,121 @@
+import { Anchor, Button, Group, SegmentedControl } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { Link } from 'react-router';
+import { api, dataOf } from '../api/client';
+import { listApiKeysFilters } from '../api/filters';
+import type { operations } from '../api/schema';
+import { type Column, DataTable } from '../components/data-table';
+import { FilterBuilder } from '../components/filter/filter-builder';
+import { PageHeader } from '../components/page-header';
+import { DateText, TimeText } from '../components/time-text';
+import { useListParams } from '../components/use-list-params';
+import { PermissionSummary } from '../permissions/permission-list';
+import { useTexts } from '../texts/language';
+import type { ApiKey } from './api-key';
+import { ApiKeyScope, ApiKeyStatusBadge } from './api-key-status';
+import { RevokeDialog, useMayRevoke } from './revoke-dialog';
+import { apiKeysTexts as de } from './texts.de';
+import { apiKeysTexts as en } from './texts.en';
+
+type Query = NonNullable<operations['listApiKeys']['parameters']['query']>;
+
+/** The list of API keys. */
+export function ApiKeysPage(): ReactNode {
+  const texts = useTexts({ en, de });
+  const mayRevoke = useMayRevoke();
+  const [revoking, setRevoking] = useState<ApiKey | null>(null);
+  const columns = useColumns();
+  const params = useListParams<Query>(listApiKeysFilters);
+  const list = useQuery({
+    queryKey: ['api-keys', 'list', params.query],
+    queryFn: ({ signal }) => dataOf(api.GET('/auth/key/list', { params: { query: params.query }, signal })),
+    placeholderData: keepPreviousData,
+  });
+  const create = (
+    <Button component={Link} to="/api-keys/create" leftSection={<IconPlus size={16} aria-hidden />}>
+      {texts.create}
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader title={texts.title} description={texts.description} actions={create} />
+      <Group gap="xs" mb="sm">
+        <SegmentedControl
+          size="xs"
+          aria-label={texts.show}
+          value={params.values['active'] === 'true' ? 'true' : ''}
+          onChange={(active) => params.set({ active })}
+          data={[
+            { value: '', label: texts.allKeys },
+            { value: 'true', label: texts.onlyActive },
+          ]}
+        />
+        <FilterBuilder
+          fields={listApiKeysFilters}
+          names={{ fields: texts.fields, choices: { user_type: texts.userTypes } }}
+          params={params}
+        />
+      </Group>
+      <DataTable
+        label={texts.title}
+        columns={columns}
+        idOf={({ key_id }) => key_id}
+        list={list}
+        params={params}
+        defaultSort={{ order_by: 'created_at', order_dir: 'desc' }}
+        actions={(apiKey) =>
+          mayRevoke(apiKey) && (
+            <Button
+              variant="default"
+              size="compact-sm"
+              onClick={() => setRevoking(apiKey)}
+              aria-label={texts.revokeOf(apiKey.name)}
+            >
+              {texts.revokeShort}
+            </Button>
+          )
+        }
+        empty={{ title: texts.empty, hint: texts.emptyHint, action: create }}
+      />
+      <RevokeDialog apiKey={revoking} onClose={() => setRevoking(null)} />
+    </>
+  );
+}
+
+function useColumns(): Column<ApiKey>[] {
+  const texts = useTexts({ en, de });
+  const title = (field: string) => texts.fields[field] ?? field;
+  return [
+    {
+      key: 'name',
+      title: title('name'),
+      render: ({ key_id, name }) => (
+        <Anchor component={Link} to={`/api-keys/${key_id}`} fw={600} size="sm">
+          {name}
+        </Anchor>
+      ),
+      sortable: true,
+    },
+    { key: 'status', title: texts.columns.status, render: (apiKey) => <ApiKeyStatusBadge apiKey={apiKey} /> },
+    {
+      key: 'permissions',
+      title: texts.columns.permissions,
+      render: ({ permissions }) => <PermissionSummary permissions={permissions} />,
+    },
+    { key: 'scope', title: texts.columns.scope, render: (apiKey) => <ApiKeyScope apiKey={apiKey} /> },
+    {
+      key: 'last_used_at',
+      title: title('last_used_at'),
+      render: ({ last_used_at }) => <TimeText value={last_used_at} />,
+      sortable: true,
+    },
+    {
+      key: 'expires_at',
+      title: title('expires_at'),
+      render: ({ expires_at }) => <DateText value={expires_at} />,
+      sortable: true,
+    },
+  ];
+}

@@ -1,0 +1,21 @@
+import type { ReactNode } from 'react';
+import { Route, Routes } from 'react-router';
+import { NotFoundPage } from '../components/not-found';
+import { useMe } from '../session/use-me';
+import { ApiKeyPage } from './api-key.page';
+import { ApiKeysPage } from './api-keys.page';
+import { CreateApiKeyPage } from './create-api-key.page';
+
+/** The pages about API keys. */
+export function ApiKeysRoutes(): ReactNode {
+  const { can } = useMe();
+  if (!can('key:manage')) return <NotFoundPage />;
+  return (
+    <Routes>
+      <Route index element={<ApiKeysPage />} />
+      <Route path="create" element={<CreateApiKeyPage />} />
+      <Route path=":id" element={<ApiKeyPage />} />
+      <Route path="*" element={<NotFoundPage />} />
+    </Routes>
+  );
+}

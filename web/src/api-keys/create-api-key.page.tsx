@@ -1,0 +1,107 @@
+import { Box, Button, Stack, Text, TextInput } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { useNavigate } from 'react-router';
+import { api, dataOf } from '../api/client';
+import { queryClient } from '../api/query-client';
+import { BackLink } from '../components/back-link';
+import { PageHeader } from '../components/page-header';
+import { FormActions } from '../components/form-actions';
+import { ProblemAlert } from '../components/problem-alert';
+import { Section } from '../components/section';
+import { useProblemForm } from '../components/use-problem-form';
+import { PermissionPicker } from '../permissions/permission-picker';
+import { useMe } from '../session/use-me';
+import { useTexts } from '../texts/language';
+import { type Expiry, ExpiryFields, expiryTime } from './expiry-fields';
+import { NewKeyDialog } from './new-key-dialog';
+import { ScopeFields } from './scope-fields';
+import { apiKeysTexts as de } from './texts.de';
+import { apiKeysTexts as en } from './texts.en';
+
+/** Creates an API key, and shows it once. */
+export function CreateApiKeyPage(): ReactNode {
+  const texts = useTexts({ en, de });
+  const navigate = useNavigate();
+  const { user } = useMe();
+  const isSystem = user.user_type === 'system';
+  const form = useProblemForm(['name', 'permissions', 'expires_at', ...(isSystem ? ['carrier_scope'] : [])]);
+  const [name, setName] = useState('');
+  const [permissions, setPermissions] = useState<string[]>([]);
+  const [expiry, setExpiry] = useState<Expiry>({ choice: 'days90', time: '' });
+  const [scope, setScope] = useState<string[] | null>(user.carrier_scope);
+  const [isChecked, setIsChecked] = useState(false);
+  // Only in this component: the key must not stay in the cache of the queries.
+  const [key, setKey] = useState<string | null>(null);
+  // For the API, an empty list means no carrier at all. The form requires at least one.
+  const isScopeMissing = scope !== null && scope.length === 0;
+  const missing = (isMissing: boolean, text: string) => (isChecked && isMissing ? text : undefined);
+  const create = async () => {
+    setIsChecked(true);
+    if (permissions.length === 0 || isScopeMissing) return;
+    const body = { name, permissions, expires_at: expiryTime(expiry), ...(isSystem ? { carrier_scope: scope } : {}) };
+    await form.submit(async () => setKey((await dataOf(api.POST('/auth/key/create', { body }))).key));
+    await queryClient.invalidateQueries({ queryKey: ['api-keys'] });
+  };
+  return (
+    <Box maw={880}>
+      <BackLink to="/api-keys">{texts.title}</BackLink>
+      <PageHeader title={texts.createTitle} />
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void create();
+        }}
+      >
+        <Stack gap="md">
+          <Section title={texts.sections.general}>
+            <Stack gap="md">
+              <TextInput
+                label={texts.name}
+                description={texts.nameHint}
+                value={name}
+                onChange={(event) => setName(event.currentTarget.value)}
+                error={form.errorOf('name')}
+                required
+                withAsterisk={false}
+                maxLength={100}
+                autoComplete="off"
+                maw={420}
+              />
+              <ExpiryFields
+                value={expiry}
+                onChange={setExpiry}
+                error={form.errorOf('expires_at') && texts.expiryRule}
+              />
+            </Stack>
+          </Section>
+          <Section title={texts.sections.permissions}>
+            <Text size="sm" c="dimmed" mb="sm">
+              {texts.permissionsHint}
+            </Text>
+            <PermissionPicker
+              value={permissions}
+              onChange={setPermissions}
+              error={missing(permissions.length === 0, texts.permissionsRequired) ?? form.errorOf('permissions')}
+            />
+          </Section>
+          {isSystem && (
+            <Section title={texts.sections.scope}>
+              <ScopeFields
+                value={scope}
+                onChange={setScope}
+                error={missing(isScopeMissing, texts.carriersRequired) ?? form.errorOf('carrier_scope')}
+              />
+            </Section>
+          )}
+          <ProblemAlert error={form.problem} />
+          <FormActions>
+            <Button type="submit" loading={form.isSending}>
+              {texts.create}
+            </Button>
+          </FormActions>
+        </Stack>
+      </form>
+      <NewKeyDialog apiKey={key} onDone={() => void navigate('/api-keys', { replace: true })} />
+    </Box>
+  );
+}

@@ -1,0 +1,52 @@
+import { Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import type { ReactNode } from 'react';
+import { api } from '../api/client';
+import { queryClient } from '../api/query-client';
+import { ConfirmDialog } from '../components/confirm-dialog';
+import { TimeText } from '../components/time-text';
+import { useMe } from '../session/use-me';
+import { useTexts } from '../texts/language';
+import type { ApiKey } from './api-key';
+import { apiKeysTexts as de } from './texts.de';
+import { apiKeysTexts as en } from './texts.en';
+
+/** Returns whether the user may revoke an API key: it is active and does not exceed the user. */
+export function useMayRevoke(): (apiKey: ApiKey) => boolean {
+  const { can } = useMe();
+  return ({ active, permissions }) => active && permissions.every(can);
+}
+
+/** Asks before an API key is revoked. Closed without a key. */
+export function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey | null; onClose: () => void }): ReactNode {
+  const texts = useTexts({ en, de });
+  const revoke = async ({ key_id, name }: ApiKey) => {
+    await api.DELETE('/auth/key/{key_id}', { params: { path: { key_id } } });
+    notifications.show({ message: texts.revoked(name) });
+    void queryClient.invalidateQueries({ queryKey: ['api-keys'] });
+  };
+  return (
+    <ConfirmDialog
+      opened={apiKey !== null}
+      title={texts.revokeTitle(apiKey?.name ?? '')}
+      confirmLabel={texts.revoke}
+      isDestructive
+      onConfirm={() => (apiKey === null ? Promise.resolve() : revoke(apiKey))}
+      onClose={onClose}
+    >
+      <Stack gap="xs">
+        <Text size="sm">{texts.revokeText}</Text>
+        <Text size="sm">
+          {apiKey === null || apiKey.last_used_at === null ? (
+            texts.revokeUnused
+          ) : (
+            <>
+              {texts.revokeUsed} <TimeText value={apiKey.last_used_at} />
+              {apiKey.last_used_ip !== null && ` ${texts.usedFrom(apiKey.last_used_ip)}`}
+            </>
+          )}
+        </Text>
+      </Stack>
+    </ConfirmDialog>
+  );
+}

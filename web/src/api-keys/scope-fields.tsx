@@ -1,0 +1,58 @@
+import { MultiSelect, Radio, Stack, TagsInput } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useMe } from '../session/use-me';
+import { useTexts } from '../texts/language';
+import { apiKeysTexts as de } from './texts.de';
+import { apiKeysTexts as en } from './texts.en';
+
+interface ScopeFieldsProps {
+  /** carriers that the key can reach; null = all */
+  value: string[] | null;
+  onChange: (value: string[] | null) => void;
+  error: string | undefined;
+}
+
+/**
+ * Asks which carriers a key can reach. System Users who are limited to carriers choose among these.
+ */
+export function ScopeFields({ value, onChange, error }: ScopeFieldsProps): ReactNode {
+  const texts = useTexts({ en, de });
+  const { carrier_scope: own } = useMe().user;
+  if (own !== null)
+    return (
+      <MultiSelect
+        label={texts.carriers}
+        description={texts.scopeHint}
+        data={own}
+        value={value ?? []}
+        onChange={onChange}
+        error={error}
+        searchable
+      />
+    );
+  return (
+    <Stack gap="sm">
+      <Radio.Group
+        label={texts.scope}
+        value={value === null ? 'all' : 'some'}
+        onChange={(choice) => onChange(choice === 'all' ? null : [])}
+      >
+        <Stack gap="xs" mt={6}>
+          <Radio value="all" label={texts.scopeAll} />
+          <Radio value="some" label={texts.scopeSome} description={texts.scopeHint} />
+        </Stack>
+      </Radio.Group>
+      {value !== null && (
+        <TagsInput
+          label={texts.carriers}
+          description={texts.carriersHint}
+          value={value}
+          onChange={onChange}
+          splitChars={[',', ' ', ';']}
+          error={error}
+          maxTags={1_000}
+        />
+      )}
+    </Stack>
+  );
+}

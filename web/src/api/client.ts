@@ -1,0 +1,52 @@
+import createClient from 'openapi-fetch';
+import { proveIdentity } from '../session/fresh-authentication';
+import { accessToken, renewToken, waitForLogin } from '../session/session';
+import { apiPath } from './base';
+import { fetchOrProblem, problemOf } from './problems';
+import { queryClient } from './query-client';
+import type { components, paths } from './schema';
+
+/** Problems of users who must do something before anything else. */
+const duties = ['auth.password_change_required', 'auth.second_factor_enrollment_required'];
+
+/** A schema of the API. */
+export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
+
+/**
+ * The API. Each call sends the access token and renews it when it expires. If the session is over,
+ * the call waits for the login; if the operation needs a fresh authentication, it waits for that.
+ * Then the call is repeated.
+ * @throws ApiProblem for every response that is not a success
+ */
+export const api = createClient<paths>({
+  baseUrl: apiPath,
+  fetch: sendWithSession,
+  querySerializer: { array: { style: 'form', explode: false } },
+});
+
+/** Returns the data of a call. */
+export async function dataOf<Data>(call: Promise<{ data?: Data }>): Promise<Data> {
+  const { data } = await call;
+  return data as Data;
+}
+
+async function sendWithSession(request: Request): Promise<Response> {
+  let renewed = false;
+  for (;;) {
+    const token = await accessToken();
+    const attempt = request.clone();
+    attempt.headers.set('authorization', `Bearer ${token}`);
+    const response = await fetchOrProblem(attempt);
+    if (response.ok) return response;
+    const problem = await problemOf(response);
+    if (problem.code === 'auth.token_invalid') {
+      // A renewed token that is rejected too belongs to a session that just ended.
+      if (renewed || !(await renewToken(token))) await waitForLogin();
+      renewed = !renewed;
+    } else if (duties.includes(problem.code)) {
+      // The user must act first. The frame shows what, once it reads the user again.
+      void queryClient.invalidateQueries({ queryKey: ['me'] });
+      throw problem;
+    } else if (problem.code !== 'auth.reauthentication_required' || !(await proveIdentity())) throw problem;
+  }
+}

@@ -1,0 +1,47 @@
+import { Text, VisuallyHidden } from '@mantine/core';
+import { IconArrowRight } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { useLanguage, useTexts } from '../texts/language';
+import classes from './audit.module.css';
+import { type FieldChange, useChanges } from './changes';
+import { auditTexts as de } from './texts.de';
+import { auditTexts as en } from './texts.en';
+
+const shownMax = 2;
+
+/** The first changes of an event, a line each. */
+export function ChangeSummary({ changes }: { changes: Record<string, unknown> }): ReactNode {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  const all = useChanges()(changes);
+  if (all.length === 0) return null;
+  // A single hidden field takes no less space than the line that says so.
+  const shown = all.length === shownMax + 1 ? all : all.slice(0, shownMax);
+  return (
+    <div className={classes.summary}>
+      {shown.map((change) => (
+        <div key={change.key} className={classes.change}>
+          <span className={classes.key}>{change.name}</span> <Values change={change} />
+        </div>
+      ))}
+      {all.length > shown.length && (
+        <Text size="xs" c="dimmed">
+          {texts.more((all.length - shown.length).toLocaleString(language))}
+        </Text>
+      )}
+    </div>
+  );
+}
+
+function Values({ change: { before, after } }: { change: FieldChange }): ReactNode {
+  const texts = useTexts({ en, de });
+  if (before === null || after === null) return <span className={classes.after}>{after ?? before ?? ''}</span>;
+  return (
+    <>
+      <span className={classes.before}>{before}</span>
+      <IconArrowRight size={12} aria-hidden className={classes.arrow} />
+      <VisuallyHidden component="span"> {texts.becomes} </VisuallyHidden>
+      <span className={classes.after}>{after}</span>
+    </>
+  );
+}

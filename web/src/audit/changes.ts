@@ -1,0 +1,50 @@
+import { mailsTexts as mailsDe } from '../mails/texts.de';
+import { mailsTexts as mailsEn } from '../mails/texts.en';
+import { sessionsTexts as sessionsDe } from '../sessions/texts.de';
+import { sessionsTexts as sessionsEn } from '../sessions/texts.en';
+import { useLanguage, useTexts } from '../texts/language';
+import { auditTexts as de } from './texts.de';
+import { auditTexts as en } from './texts.en';
+
+/** The change of a field in words. */
+export interface FieldChange {
+  key: string;
+  /** name of the field */
+  name: string;
+  /** null if the event records no former value, such as the login that failed */
+  before: string | null;
+  after: string | null;
+}
+
+const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
+
+/** Returns a function that writes the changes of an event in words. */
+export function useChanges(): (changes: Record<string, unknown>) => FieldChange[] {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  const mails = useTexts({ en: mailsEn, de: mailsDe });
+  const sessions = useTexts({ en: sessionsEn, de: sessionsDe });
+  const { values } = texts;
+  const time = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' });
+  const words: Record<string, string> = { ...mails.kinds, ...sessions.reason, ...texts.reasons, ...values };
+  const names: Record<string, string> = texts.keys;
+  const write = (value: unknown): string => {
+    if (value === null || value === undefined || value === '') return values.empty;
+    if (typeof value === 'boolean') return value ? values.yes : values.no;
+    if (typeof value === 'number') return value.toLocaleString(language);
+    if (Array.isArray(value)) return value.length === 0 ? values.empty : value.map(write).join(', ');
+    if (typeof value === 'object') {
+      const entries = Object.entries(value);
+      return entries.length === 0 ? values.empty : entries.map(([key, one]) => `${key}: ${write(one)}`).join(', ');
+    }
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return timeForm.test(text) ? time.format(new Date(text)) : (words[text] ?? text);
+  };
+  return (changes) =>
+    Object.entries(changes).map(([key, change]) => {
+      const sides =
+        typeof change === 'object' && change !== null ? (change as Record<string, unknown>) : { after: change };
+      const side = (name: 'before' | 'after') => (name in sides ? write(sides[name]) : null);
+      return { key, name: names[key] ?? key, before: side('before'), after: side('after') };
+    });
+}

@@ -1,0 +1,144 @@
+import { Anchor, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Link } from 'react-router';
+import type { Schema } from '../api/client';
+import { useMe } from '../session/use-me';
+import { useTexts } from '../texts/language';
+import classes from './audit.module.css';
+import { auditTexts as de } from './texts.de';
+import { auditTexts as en } from './texts.en';
+
+/** An event of the API. */
+export type AuditEvent = Schema<'EventResponse'>;
+/** Names of users by id. */
+export type Names = Record<string, string>;
+
+const shortLength = 8;
+/** Ids are UUIDv7: their ends differ, their beginnings are times. */
+const short = (id: string) => `…${id.slice(-shortLength)}`;
+
+/** Returns the ids of the users that an event names. */
+export function usersOf({ actor_type, actor_id, target_type, target_id, changes }: AuditEvent): (string | null)[] {
+  const ofTarget = target_type === 'user' || target_type === 'login' ? target_id : null;
+  return [actor_type === 'user' ? actor_id : null, ofTarget, sessionUserOf({ changes })];
+}
+
+/** Who caused an event, with a link to the user. */
+export function ActorText({ event, names }: { event: AuditEvent; names: Names }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { actor_type, actor_id } = event;
+  if (actor_type === 'user' && actor_id !== null) return <UserLink id={actor_id} names={names} />;
+  if (actor_type === 'key' && actor_id !== null)
+    return <KindLink kind={texts.actorType.key} id={actor_id} to={`/api-keys/${actor_id}`} needs="key:manage" />;
+  // Jobs have no address.
+  return (
+    <Text inherit span>
+      {event.ip === null ? texts.service : texts.anonymous}
+    </Text>
+  );
+}
+
+/** What an event is about, with a link to it. */
+export function TargetText({ event, names }: { event: AuditEvent; names: Names }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { target_type: kind, target_id: id, changes } = event;
+  if (id === null && kind !== 'role')
+    return (
+      <Text inherit c="dimmed">
+        {kind === 'login' ? texts.unknown : '–'}
+      </Text>
+    );
+  const name = texts.targetType[kind as keyof typeof texts.targetType] ?? kind ?? '';
+  switch (kind) {
+    case 'user':
+    case 'login':
+      return <UserLink id={id ?? ''} names={names} />;
+    case 'session': {
+      const user = sessionUserOf({ changes });
+      return (
+        <>
+          <KindLink kind={name} id={id ?? ''} to={sessionPath(id ?? '')} needs="session:read" />
+          {user !== null && (
+            <Text component="div" size="xs">
+              <UserLink id={user} names={names} />
+            </Text>
+          )}
+        </>
+      );
+    }
+    case 'operation':
+      return <KindLink kind={name} id={id ?? ''} to={`/operations/${id}`} />;
+    case 'role':
+      return (
+        <KindLink
+          kind={name}
+          id={roleOf(changes)}
+          to={`/roles/${encodeURIComponent(roleOf(changes))}/`}
+          needs="role:read"
+          whole
+        />
+      );
+    case 'key':
+      return <KindLink kind={name} id={id ?? ''} to={`/api-keys/${id}`} needs="key:manage" />;
+    default:
+      return (
+        <>
+          {name} <span className={classes.mono}>{short(id ?? '')}</span>
+        </>
+      );
+  }
+}
+
+/** Returns the path of the list that shows a session, live or ended. */
+export function sessionPath(session_id: string): string {
+  return `/sessions?${new URLSearchParams({ session_id, state: 'all' })}`;
+}
+
+function UserLink({ id, names }: { id: string; names: Names }): ReactNode {
+  const { can } = useMe();
+  const name = names[id] ?? short(id);
+  if (!can('user:read')) return name;
+  return (
+    <Anchor component={Link} to={`/users/${id}`} inherit className={names[id] === undefined ? classes.mono : undefined}>
+      {name}
+    </Anchor>
+  );
+}
+
+interface KindLinkProps {
+  kind: string;
+  id: string;
+  to: string;
+  needs?: string;
+  /** shows the whole id, which is a name */
+  whole?: boolean;
+}
+
+function KindLink({ kind, id, to, needs, whole = false }: KindLinkProps): ReactNode {
+  const { can } = useMe();
+  const text = (
+    <>
+      {kind} <span className={whole ? undefined : classes.mono}>{whole ? id : short(id)}</span>
+    </>
+  );
+  if (needs !== undefined && !can(needs)) return text;
+  return (
+    <Anchor component={Link} to={to} inherit>
+      {text}
+    </Anchor>
+  );
+}
+
+interface Sides {
+  before?: unknown;
+  after?: unknown;
+}
+
+function sideOf(changes: AuditEvent['changes'], key: string): string | null {
+  const { before, after } = (changes as Record<string, Sides | undefined>)[key] ?? {};
+  const value = after ?? before;
+  return typeof value === 'string' ? value : null;
+}
+
+const sessionUserOf = ({ changes }: Pick<AuditEvent, 'changes'>) => sideOf(changes, 'user_id');
+const roleOf = (changes: AuditEvent['changes']) => sideOf(changes, 'name') ?? '';

@@ -1,0 +1,15 @@
+import { useTexts } from '../texts/language';
+import { auditTexts as de } from './texts.de';
+import { auditTexts as en } from './texts.en';
+
+/** Returns a function that names a type of events. Later versions of the service may add types. */
+export function useEventName(): (type: string) => string {
+  const types: Record<string, string> = useTexts({ en, de }).types;
+  return (type) => types[type] ?? type;
+}
+
+/** Returns a function that says why a login failed, by error code. */
+export function useFailureReason(): (code: string) => string {
+  const reasons: Record<string, string> = useTexts({ en, de }).reasons;
+  return (code) => reasons[code] ?? code;
+}

@@ -1,0 +1,85 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import type { ReactNode } from 'react';
+import { ConfirmDialog } from '../components/confirm-dialog';
+import { type Figure, Figures } from '../components/figures';
+import { Section } from '../components/section';
+import { SkippedUsers } from '../operations/skipped-users';
+import { useLanguage, useTexts } from '../texts/language';
+import type { BulkPreview as Preview, BulkRequest } from './bulk-requests';
+import { SampleUsers } from './sample-users';
+import { bulkTexts as de } from './texts.de';
+import { bulkTexts as en } from './texts.en';
+
+interface BulkPreviewProps {
+  preview: Preview;
+  request: BulkRequest;
+  /** whether the preview replaced an older one because the users changed */
+  isRenewed: boolean;
+  onConfirm: () => Promise<void>;
+}
+
+/** What a bulk change would do, and the button that does it. */
+export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPreviewProps): ReactNode {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  const [isOpen, dialog] = useDisclosure();
+  const kind = request.change === null ? 'delete' : 'change';
+  const { matched, would_change, unchanged, skipped_count, sample } = preview;
+  const count = would_change.toLocaleString(language);
+  const figures: Figure[] = [
+    { label: texts.figures.matched, value: matched },
+    { label: kind === 'delete' ? texts.figures.would_delete : texts.figures.would_change, value: would_change },
+    ...(kind === 'change' ? [{ label: texts.figures.unchanged, value: unchanged }] : []),
+    { label: texts.figures.skipped, value: skipped_count, needsAttention: true },
+  ];
+  return (
+    <Section title={texts.result} isRevealed>
+      <Stack gap="md">
+        {isRenewed && (
+          <Alert color="orange" variant="light" role="alert">
+            {texts.changed}
+          </Alert>
+        )}
+        <Figures figures={figures} />
+        {would_change > 0 && (
+          <Group>
+            <Button onClick={dialog.open} color={kind === 'delete' ? 'red.9' : undefined}>
+              {texts.submit[kind](count)}
+            </Button>
+          </Group>
+        )}
+        {would_change === 0 ? (
+          <Text role="status">{texts.nothing}</Text>
+        ) : (
+          <div>
+            <Text size="sm" fw={600} mb={4}>
+              {texts.sample(sample.length.toLocaleString(language), count)}
+            </Text>
+            <SampleUsers users={sample} change={request.change} />
+          </div>
+        )}
+        {skipped_count > 0 && (
+          <div>
+            <Text size="sm" fw={600} mb={4}>
+              {texts.skipped}
+            </Text>
+            <SkippedUsers counts={preview} />
+          </div>
+        )}
+      </Stack>
+      <ConfirmDialog
+        opened={isOpen}
+        onClose={dialog.close}
+        title={texts.confirmTitle[kind](count)}
+        confirmLabel={texts.confirmLabel[kind]}
+        isDestructive={kind === 'delete'}
+        typedConfirmation={String(would_change)}
+        onConfirm={onConfirm}
+      >
+        <Text size="sm">{texts.confirmText}</Text>
+        {request.change?.reset_second_factors === true && <Text size="sm">{texts.confirmResetText}</Text>}
+      </ConfirmDialog>
+    </Section>
+  );
+}

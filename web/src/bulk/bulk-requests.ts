@@ -1,0 +1,36 @@
+import { api, dataOf, type Schema } from '../api/client';
+import type { operations } from '../api/schema';
+import type { Change } from './change';
+
+type Query = NonNullable<operations['changeUsers']['parameters']['query']>;
+type Answer = Schema<'BulkResponse'>;
+
+/** What a bulk change would do. */
+export type BulkPreview = Schema<'BulkPreviewResponse'>;
+
+/** A change or deletion of the users that match a filter. */
+export interface BulkRequest {
+  /** parameters of the filter; none = all users */
+  filters: Record<string, string>;
+  /** null = delete */
+  change: Change | null;
+}
+
+/** Previews a bulk change. */
+export async function previewBulk(request: BulkRequest): Promise<BulkPreview> {
+  return (await send(request, { dry_run: true })) as BulkPreview;
+}
+
+/** Carries out what a preview showed, and returns the id of the operation. */
+export async function confirmBulk(request: BulkRequest, { confirm_token }: BulkPreview): Promise<string> {
+  const answer = await send(request, { confirm_token });
+  return (answer as Extract<Answer, { operation_id: string }>).operation_id;
+}
+
+function send({ filters, change }: BulkRequest, options: Query): Promise<Answer> {
+  const everyone: Query = Object.keys(filters).length === 0 ? { everyone: true } : {};
+  const query: Query = { ...(filters as Query), ...everyone, ...options };
+  return change === null
+    ? dataOf(api.DELETE('/user/all', { params: { query } }))
+    : dataOf(api.PATCH('/user/all', { params: { query }, body: change }));
+}

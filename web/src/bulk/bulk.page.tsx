@@ -1,0 +1,133 @@
+import { Button, Group, SegmentedControl, Stack, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { useNavigate, useSearchParams } from 'react-router';
+import { isProblem } from '../api/problems';
+import { BackLink } from '../components/back-link';
+import { FilterBuilder } from '../components/filter/filter-builder';
+import { NotFoundPage } from '../components/not-found';
+import { PageHeader } from '../components/page-header';
+import { ProblemAlert } from '../components/problem-alert';
+import { Section } from '../components/section';
+import { useListParams } from '../components/use-list-params';
+import { useProblemForm } from '../components/use-problem-form';
+import { useMe } from '../session/use-me';
+import { useLanguage, useTexts } from '../texts/language';
+import { userFilters, useUserFilterNames } from '../users/use-user-filter';
+import { BulkPreview } from './bulk-preview';
+import { type BulkPreview as Preview, type BulkRequest, confirmBulk, previewBulk } from './bulk-requests';
+import { type Change, changeFields } from './change';
+import { ChangeEditor } from './change-editor';
+import { bulkTexts as de } from './texts.de';
+import { bulkTexts as en } from './texts.en';
+
+type Mode = 'change' | 'delete';
+
+/** A preview with the request that it belongs to. */
+interface Previewed {
+  request: BulkRequest;
+  preview: Preview;
+  isRenewed: boolean;
+}
+
+/** Changes or deletes the users that the filter in the URL selects: choose, preview, confirm. */
+export function BulkPage(): ReactNode {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  const { can } = useMe();
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const modes = (['change', 'delete'] as const).filter((one) => can(one === 'change' ? 'user:update' : 'user:delete'));
+  const filterNames = useUserFilterNames();
+  const params = useListParams<object>(userFilters);
+  const [mode, setMode] = useState<Mode>(modes[0] ?? 'change');
+  const [change, setChange] = useState<Change>({});
+  const [previewed, setPreviewed] = useState<Previewed | null>(null);
+  const form = useProblemForm(Object.keys(changeFields));
+  const [search] = useSearchParams();
+  const filters = filtersOf(search);
+  const request: BulkRequest = { filters, change: mode === 'delete' ? null : change };
+  // A preview of something else must not be confirmed.
+  const current = JSON.stringify(previewed?.request) === JSON.stringify(request) ? previewed : null;
+  const preview = (isRenewed = false) =>
+    form.submit(async () => setPreviewed({ request, preview: await previewBulk(request), isRenewed }));
+  const confirm = async ({ preview: confirmed }: Previewed) => {
+    try {
+      const operation_id = await confirmBulk(request, confirmed);
+      void queryClient.invalidateQueries({ queryKey: ['operations', 'list'] });
+      await navigate(`/operations/${operation_id}`);
+    } catch (error) {
+      if (!isProblem(error, 'bulk.set_changed')) throw error;
+      await preview(true);
+    }
+  };
+  if (modes.length === 0) return <NotFoundPage />;
+  const chosen = filters['user_id_in']?.split(',').length;
+  const isFiltered = Object.keys(filters).length > 0;
+  return (
+    <>
+      <BackLink to="/users">{texts.back}</BackLink>
+      <PageHeader title={texts.title} description={texts.text} />
+      <Stack gap="md">
+        <Section title={texts.selection}>
+          <Text size="sm" mb="xs">
+            {chosen !== undefined
+              ? texts.chosen(chosen.toLocaleString(language))
+              : isFiltered
+                ? texts.matching
+                : texts.everyone}
+          </Text>
+          {chosen === undefined && (
+            <Group gap="xs">
+              <FilterBuilder fields={userFilters} names={filterNames} params={params} />
+            </Group>
+          )}
+          {chosen === undefined && !isFiltered && (
+            <Text size="xs" c="dimmed" mt="xs">
+              {texts.everyoneHint}
+            </Text>
+          )}
+        </Section>
+        <Section title={texts.what}>
+          <Stack gap="md" align="stretch">
+            {modes.length > 1 && (
+              <Group>
+                <SegmentedControl
+                  value={mode}
+                  onChange={(value) => setMode(value)}
+                  aria-label={texts.what}
+                  data={modes.map((one) => ({ value: one, label: texts.modes[one] }))}
+                />
+              </Group>
+            )}
+            {mode === 'delete' ? (
+              <Text size="sm">{texts.deleteHint}</Text>
+            ) : (
+              <ChangeEditor change={change} onChange={setChange} form={form} />
+            )}
+            <ProblemAlert error={form.problem} />
+            <Group>
+              <Button
+                variant={current === null ? 'filled' : 'default'}
+                loading={form.isSending}
+                disabled={mode === 'change' && Object.keys(change).length === 0}
+                onClick={() => void preview()}
+              >
+                {current === null ? texts.preview : texts.previewAgain}
+              </Button>
+            </Group>
+          </Stack>
+        </Section>
+        {current !== null && <BulkPreview {...current} onConfirm={() => confirm(current)} />}
+      </Stack>
+    </>
+  );
+}
+
+/**
+ * Returns the parameters of the URL without the order of the list that linked here. Unknown ones
+ * stay, so that the service rejects them: without them, other users would match.
+ */
+function filtersOf(search: URLSearchParams): Record<string, string> {
+  return Object.fromEntries([...search].filter(([name]) => name !== 'order_by' && name !== 'order_dir'));
+}

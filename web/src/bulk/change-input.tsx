@@ -1,0 +1,147 @@
+import { Autocomplete, Checkbox, JsonInput, NativeSelect, Stack, TagsInput, Text } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { TimeInput } from '../components/time-input';
+import { useRoleNames } from '../roles/use-roles';
+import { useTexts } from '../texts/language';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { usersTexts as usersDe } from '../users/texts.de';
+import { usersTexts as usersEn } from '../users/texts.en';
+import { type Change, type ChangeField, changeFields } from './change';
+import { bulkTexts as de } from './texts.de';
+import { bulkTexts as en } from './texts.en';
+
+interface ChangeInputProps {
+  field: ChangeField;
+  value: Change[ChangeField];
+  onChange: (value: Change[ChangeField]) => void;
+  error: string | undefined;
+}
+
+/** Asks for the new value of a field, with the control that fits the field. */
+export function ChangeInput({ field, value, onChange, error }: ChangeInputProps): ReactNode {
+  const texts = useTexts({ en, de });
+  const { status } = useTexts({ en: usersEn, de: usersDe });
+  const { yes, no } = useShellTexts().filter;
+  const roles = useRoleNames();
+  const common = { label: field === 'roles' ? texts.replaceRoles : texts.fields[field], error };
+  const text = typeof value === 'string' ? value : '';
+  const list = Array.isArray(value) ? value : [];
+  switch (changeFields[field]) {
+    case 'status':
+      return (
+        <NativeSelect
+          {...common}
+          value={text}
+          onChange={(event) => onChange(event.currentTarget.value)}
+          data={(['disabled', 'active', 'invited'] as const).map((one) => ({
+            value: one,
+            label: status[one],
+          }))}
+        />
+      );
+    case 'boolean':
+      return (
+        <NativeSelect
+          {...common}
+          value={value === true ? 'true' : 'false'}
+          onChange={(event) => onChange(event.currentTarget.value === 'true')}
+          data={[
+            { value: 'true', label: yes },
+            { value: 'false', label: no },
+          ]}
+        />
+      );
+    case 'roles':
+      return <TagsInput {...common} description={texts.listHint} data={roles} value={list} onChange={onChange} />;
+    case 'list':
+      return <TagsInput {...common} description={texts.listHint} value={list} onChange={onChange} />;
+    case 'scope':
+      return (
+        <Stack gap="xs">
+          <TagsInput
+            {...common}
+            description={texts.listHint}
+            value={list}
+            onChange={onChange}
+            disabled={value === null}
+          />
+          <Checkbox
+            label={texts.allCarriers}
+            checked={value === null}
+            onChange={(event) => onChange(event.currentTarget.checked ? null : [])}
+          />
+        </Stack>
+      );
+    case 'text':
+    case 'timezone':
+      return (
+        <Autocomplete
+          {...common}
+          description={texts.clears}
+          data={field === 'timezone' ? Intl.supportedValuesOf('timeZone') : ['de', 'en']}
+          limit={20}
+          value={text}
+          onChange={(typed) => onChange(typed === '' ? null : typed)}
+        />
+      );
+    case 'time':
+      return (
+        <TimeInput
+          {...common}
+          description={texts.asRoles}
+          value={text}
+          onChange={(time) => onChange(time === '' ? null : time)}
+        />
+      );
+    case 'json':
+      return <AttributesInput {...common} onChange={onChange} />;
+    case 'reset':
+      return (
+        <div>
+          <Text size="sm" fw={600}>
+            {common.label}
+          </Text>
+          <Text size="sm" c="dimmed">
+            {texts.resetFactors}
+          </Text>
+        </div>
+      );
+  }
+}
+
+function AttributesInput({
+  label,
+  error,
+  onChange,
+}: Pick<ChangeInputProps, 'onChange' | 'error'> & { label: string }): ReactNode {
+  const texts = useTexts({ en, de });
+  const [typed, setTyped] = useState('{ }');
+  const isWrong = attributesOf(typed) === null;
+  return (
+    <JsonInput
+      label={label}
+      description={texts.attributesHint}
+      error={isWrong ? texts.attributesWrong : error}
+      autosize
+      minRows={2}
+      value={typed}
+      onChange={(next) => {
+        setTyped(next);
+        const attributes = attributesOf(next);
+        // The API rejects null, so that a faulty text cannot be previewed.
+        onChange(attributes ?? null);
+      }}
+    />
+  );
+}
+
+function attributesOf(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}

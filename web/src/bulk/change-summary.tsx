@@ -1,0 +1,28 @@
+import { Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTexts } from '../texts/language';
+import { useValueText } from '../users/use-value-text';
+import classes from './change-summary.module.css';
+import { bulkTexts as de } from './texts.de';
+import { bulkTexts as en } from './texts.en';
+
+/** Shows the fields of a bulk change with their new values. */
+export function ChangeSummary({ change }: { change: Record<string, unknown> }): ReactNode {
+  const texts = useTexts({ en, de });
+  const valueText = useValueText();
+  const names: Record<string, string> = texts.fields;
+  return (
+    <dl className={classes.list}>
+      {Object.entries(change).map(([field, value]) => (
+        <div key={field} className={classes.row}>
+          <Text component="dt" size="sm" c="dimmed">
+            {names[field] ?? field}
+          </Text>
+          <Text component="dd" size="sm" className={classes.value}>
+            {valueText(field, value)}
+          </Text>
+        </div>
+      ))}
+    </dl>
+  );
+}

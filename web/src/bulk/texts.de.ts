@@ -1,0 +1,67 @@
+import type { bulkTexts as en } from './texts.en';
+
+const users = (count: string) => `${count} Benutzer`;
+
+/** Texte der Massenänderungen. */
+export const bulkTexts: typeof en = {
+  back: 'Benutzer',
+  title: 'Viele Benutzer ändern',
+  text: 'Wählen Sie die Änderung, prüfen Sie die Vorschau, und bestätigen Sie. Bis dahin ändert sich nichts.',
+  selection: 'Welche Benutzer',
+  everyone: 'Alle Benutzer, die Sie sehen dürfen',
+  everyoneHint: 'Es ist kein Filter gesetzt. Fügen Sie einen hinzu, wenn Sie nicht alle Benutzer meinen.',
+  chosen: (count) => `${users(count)}, in der Liste ausgewählt`,
+  matching: 'Alle Benutzer, die diese Bedingungen erfüllen',
+  what: 'Was geschehen soll',
+  modes: { change: 'Felder ändern', delete: 'Löschen' },
+  deleteHint:
+    'Die Benutzer werden abgemeldet und können sich nicht mehr anmelden. ' +
+    'Das lässt sich 30 Tage lang rückgängig machen.',
+  addChange: 'Feld hinzufügen',
+  removeChange: (field) => `${field} nicht ändern`,
+  clears: 'Lassen Sie das Feld leer, um den Wert zu löschen.',
+  listHint: 'Drücken Sie nach jedem Eintrag die Eingabetaste.',
+  allCarriers: 'Alle Carrier',
+  asRoles: 'Leer: wie die Rollen es verlangen.',
+  attributesHint: 'Ein JSON-Objekt, das mit den Attributen zusammengeführt wird; null entfernt einen Schlüssel.',
+  attributesWrong: 'Das ist kein JSON-Objekt.',
+  resetFactors: 'Die Benutzer müssen ihre zweiten Faktoren neu einrichten. Das lässt sich nicht rückgängig machen.',
+  preview: 'Vorschau',
+  previewAgain: 'Neue Vorschau',
+  changed:
+    'Die passenden Benutzer haben sich inzwischen geändert. Es wurde nichts geändert. ' +
+    'Prüfen Sie die neue Vorschau.',
+  result: 'Vorschau',
+  figures: {
+    matched: 'Ausgewählt',
+    would_change: 'Werden geändert',
+    would_delete: 'Werden gelöscht',
+    unchanged: 'Haben die Werte schon',
+    skipped: 'Werden übersprungen',
+  },
+  nothing: 'Es würde sich kein Benutzer ändern.',
+  sample: (shown, total) => `Auszug: ${shown} von ${total}`,
+  skipped: 'Wer übersprungen wird, und warum',
+  submit: { change: (count) => `${users(count)} ändern …`, delete: (count) => `${users(count)} löschen …` },
+  confirmTitle: { change: (count) => `${users(count)} ändern?`, delete: (count) => `${users(count)} löschen?` },
+  confirmLabel: { change: 'Ändern', delete: 'Löschen' },
+  confirmText: 'Sie können das 30 Tage lang in der Liste der Vorgänge rückgängig machen.',
+  confirmResetText: 'Entfernte zweite Faktoren kommen dabei nicht zurück.',
+  columns: { name: 'Name', email: 'E-Mail-Adresse', change: 'Änderung' },
+  arrow: 'wird',
+  fields: {
+    status: 'Status',
+    roles: 'Rollen',
+    roles_add: 'Rollen hinzufügen',
+    roles_remove: 'Rollen entfernen',
+    locale: 'Sprache',
+    timezone: 'Zeitzone',
+    allowed_ips: 'Erlaubte Adressen',
+    carrier_scope: 'Beschränkt auf Carrier',
+    must_change_password: 'Muss das Passwort ändern',
+    second_factor_required_from: 'Zweiter Faktor nötig ab',
+    reset_second_factors: 'Zweite Faktoren zurücksetzen',
+    attributes: 'Attribute',
+  },
+  replaceRoles: 'Alle Rollen ersetzen',
+};

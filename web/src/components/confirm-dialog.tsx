@@ -1,0 +1,107 @@
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { ProblemAlert } from './problem-alert';
+import { useProblemForm } from './use-problem-form';
+
+interface ConfirmDialogProps {
+  opened: boolean;
+  title: string;
+  /** what will happen */
+  children: ReactNode;
+  /** text of the button, a verb such as "Delete" */
+  confirmLabel: string;
+  isDestructive?: boolean;
+  /** what the user must type, such as the number of users that change */
+  typedConfirmation?: string;
+  /** Does it. The dialog closes on success, and shows the problem otherwise. */
+  onConfirm: () => Promise<unknown>;
+  onClose: () => void;
+}
+
+/** Asks before a change that is hard to take back. */
+export function ConfirmDialog({ opened, title, onClose, ...rest }: ConfirmDialogProps): ReactNode {
+  const texts = useShellTexts();
+  useFocusBack(opened);
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={title}
+      returnFocus={false}
+      closeButtonProps={{ 'aria-label': texts.close }}
+    >
+      <ConfirmForm {...rest} onClose={onClose} />
+    </Modal>
+  );
+}
+
+/**
+ * Returns the focus to where it was before a dialog. The dialog may be mounted only while it is
+ * open, which Mantine does not expect.
+ */
+function useFocusBack(opened: boolean): void {
+  useEffect(() => {
+    if (!opened) return;
+    const before = document.activeElement;
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) setTimeout(() => before.focus());
+    };
+  }, [opened]);
+}
+
+/**
+ * The question of a `ConfirmDialog`, for dialogs that first have to find out what to ask. Mounted
+ * while the dialog is open, so that each opening starts anew.
+ */
+export function ConfirmForm({
+  children,
+  confirmLabel,
+  isDestructive = false,
+  typedConfirmation,
+  onConfirm,
+  onClose,
+}: Omit<ConfirmDialogProps, 'opened' | 'title'>): ReactNode {
+  const texts = useShellTexts();
+  const form = useProblemForm();
+  const [typed, setTyped] = useState('');
+  const mayConfirm = typedConfirmation === undefined || typed.trim() === typedConfirmation;
+  const confirm = async () => {
+    if (mayConfirm && (await form.submit(onConfirm))) onClose();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void confirm();
+      }}
+    >
+      <Stack gap="md">
+        <div>{children}</div>
+        {typedConfirmation !== undefined && (
+          <TextInput
+            data-autofocus
+            label={texts.confirmTyping(typedConfirmation)}
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            autoComplete="off"
+          />
+        )}
+        <ProblemAlert error={form.problem} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {texts.cancel}
+          </Button>
+          <Button
+            type="submit"
+            color={isDestructive ? 'red.9' : undefined}
+            loading={form.isSending}
+            disabled={!mayConfirm}
+          >
+            {confirmLabel}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,192 @@
+import { useMediaQuery } from '@mantine/hooks';
+import 'mantine-datatable/styles.layer.css';
+import { DataTable as MantineDataTable, type DataTableSortStatus } from 'mantine-datatable';
+import { memo, type ReactNode } from 'react';
+import { Button, Skeleton, Stack, VisuallyHidden } from '@mantine/core';
+import { useShellTexts } from '../texts/use-shell-texts';
+import classes from './data-table.module.css';
+import { EmptyState } from './empty-state';
+import { Pager } from './pager';
+import { ProblemAlert } from './problem-alert';
+import { StackedRows } from './stacked-rows';
+import type { ListParams } from './use-list-params';
+
+/** One page of a list of the API. */
+export interface ListPage<Row> {
+  items: Row[];
+  next_cursor: string | null;
+  total: { value: number; relation: 'eq' | 'approx' } | null;
+}
+
+/** A column of a table. */
+export interface Column<Row> {
+  /** name of the field; the name to sort by, if `sortable` */
+  key: string;
+  title: string;
+  render: (row: Row) => ReactNode;
+  sortable?: boolean;
+  width?: number | string;
+  /** whether stacked rows omit it on phones */
+  hideOnPhone?: boolean;
+}
+
+interface DataTableProps<Row> {
+  /** name of the table for screen readers */
+  label: string;
+  columns: Column<Row>[];
+  idOf: (row: Row) => string;
+  /** result of `useQuery` */
+  list: {
+    data?: ListPage<Row> | undefined;
+    isPending: boolean;
+    isFetching: boolean;
+    error: unknown;
+    refetch: () => unknown;
+  };
+  params: ListParams<object>;
+  /** order of the list unless the URL names one */
+  defaultSort?: { order_by: string; order_dir: 'asc' | 'desc' };
+  /** buttons or a menu at the right of each row */
+  actions?: (row: Row) => ReactNode;
+  selected?: Row[];
+  onSelect?: (rows: Row[]) => void;
+  /** what an empty list without filter says */
+  empty?: { title: string; hint?: string; action?: ReactNode };
+}
+
+const skeletonRows = 8;
+/** Style of the column of the actions. A `width` would cut the actions off. */
+const asNarrowAsPossible = () => ({ width: 1 });
+
+/**
+ * Shows one page of a list: a table with a sticky header, or stacked rows on a phone; skeletons
+ * while it loads, the next step if it is empty, and buttons for the previous and next page.
+ */
+export function DataTable<Row extends object>(props: DataTableProps<Row>): ReactNode {
+  const { list, params, empty, defaultSort, label, columns, idOf, actions, selected, onSelect } = props;
+  const { order_by = defaultSort?.order_by ?? '', order_dir = defaultSort?.order_dir ?? 'desc' } = params.values;
+  const texts = useShellTexts().table;
+  const isPhone = useMediaQuery('(max-width: 48em)', undefined, { getInitialValueInEffect: false });
+  const { data, isPending, error, refetch } = list;
+  if (data === undefined && isPending)
+    return (
+      <Stack gap="xs" aria-hidden>
+        {Array.from({ length: skeletonRows }, (_, row) => (
+          <Skeleton key={row} height={36} />
+        ))}
+      </Stack>
+    );
+  const items = data?.items ?? [];
+  return (
+    <Stack gap="sm">
+      <ProblemAlert error={error} onRetry={() => void refetch()} />
+      {items.length === 0 ? (
+        error !== null ? null : params.isFiltered ? (
+          <EmptyState
+            title={texts.emptyFiltered}
+            hint={texts.emptyFilteredHint}
+            action={
+              <Button variant="default" onClick={params.clear}>
+                {texts.clear}
+              </Button>
+            }
+          />
+        ) : (
+          <EmptyState {...(empty ?? { title: texts.empty })} />
+        )
+      ) : isPhone ? (
+        <StackedRows {...props} items={items} />
+      ) : (
+        // The rows stay while the next page loads.
+        <div className={list.isFetching ? classes.fetching : undefined}>
+          <WideTable
+            {...{ label, columns, idOf, items, actions, selected, onSelect }}
+            orderBy={order_by}
+            orderDir={order_dir}
+            set={params.set}
+          />
+        </div>
+      )}
+      {data !== undefined && <Pager page={data} params={params} />}
+    </Stack>
+  );
+}
+
+interface WideTableProps<Row> extends Pick<
+  DataTableProps<Row>,
+  'label' | 'columns' | 'idOf' | 'actions' | 'selected' | 'onSelect'
+> {
+  items: Row[];
+  orderBy: string;
+  orderDir: string;
+  set: ListParams<object>['set'];
+}
+
+function Rows<Row extends object>(props: WideTableProps<Row>): ReactNode {
+  const { label, columns, idOf, items, orderBy, orderDir, set, actions, selected, onSelect } = props;
+  const texts = useShellTexts().table;
+  const sortStatus = { columnAccessor: orderBy, direction: orderDir } as DataTableSortStatus<Row>;
+  return (
+    <MantineDataTable<Row>
+      withTableBorder
+      highlightOnHover
+      borderRadius="md"
+      verticalSpacing={6}
+      // A focused row must not hide below the sticky header (WCAG 2.4.11).
+      scrollAreaProps={{
+        viewportProps: {
+          role: 'region',
+          'aria-label': label,
+          tabIndex: 0,
+          style: { maxHeight: 'calc(100dvh - 14rem)', scrollPaddingTop: '3rem' },
+        },
+      }}
+      idAccessor={(row) => idOf(row)}
+      records={items}
+      sortStatus={sortStatus}
+      onSortStatusChange={({ columnAccessor, direction }) => {
+        const key = String(columnAccessor);
+        set({ order_by: key, order_dir: key === orderBy ? direction : firstDirection(key) });
+      }}
+      columns={[
+        ...columns.map(({ key, title, render, sortable = false, width }) => ({
+          accessor: key,
+          title,
+          render,
+          sortable,
+          ...(width === undefined ? {} : { width }),
+        })),
+        ...(actions === undefined
+          ? []
+          : [
+              {
+                accessor: '_actions',
+                title: <VisuallyHidden>{texts.actions}</VisuallyHidden>,
+                render: actions,
+                textAlign: 'right' as const,
+                cellsStyle: asNarrowAsPossible,
+              },
+            ]),
+      ]}
+      {...(onSelect === undefined
+        ? {}
+        : {
+            selectedRecords: selected ?? [],
+            onSelectedRecordsChange: onSelect,
+            getRecordSelectionCheckboxProps: () => ({ 'aria-label': texts.select }),
+            allRecordsSelectionCheckboxProps: { 'aria-label': texts.selectAll },
+          })}
+    />
+  );
+}
+
+/**
+ * Renders again only if its properties changed. A click on "Next" changes no row until the next
+ * page is there: 60 instead of 97 ms of processor time for 25 rows.
+ */
+const WideTable = memo(Rows) as typeof Rows;
+
+/** Times start with the newest, names with A. */
+function firstDirection(key: string): 'asc' | 'desc' {
+  return key.endsWith('_at') ? 'desc' : 'asc';
+}

@@ -1,0 +1,116 @@
+import { Button, NativeSelect, Select, Stack, TextInput } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { useShellTexts } from '../../texts/use-shell-texts';
+import { attributePrefix, type Condition, type FilterFields, type FilterNames, type Operator } from './conditions';
+import { ValueInput } from './value-input';
+
+interface ConditionFormProps {
+  fields: FilterFields;
+  names: FilterNames;
+  /** the condition to change; absent = a new one */
+  initial: Condition | undefined;
+  onApply: (condition: Condition) => void;
+}
+
+/** Asks for one condition: a field, an operator that the field allows, and a value. */
+export function ConditionForm({ fields, names, initial, onApply }: ConditionFormProps): ReactNode {
+  const { filter: texts } = useShellTexts();
+  const isAttribute = initial?.field.startsWith(attributePrefix) === true;
+  const [name, setName] = useState<string | null>(isAttribute ? 'attributes' : (initial?.field ?? null));
+  const [attribute, setAttribute] = useState(isAttribute ? (initial?.field.slice(attributePrefix.length) ?? '') : '');
+  const [operator, setOperator] = useState<Operator>(initial?.operator ?? '');
+  const [value, setValue] = useState(initial?.value ?? '');
+  const field = name === null ? undefined : fields[name];
+  const choose = (chosen: string | null) => {
+    setName(chosen);
+    setOperator((chosen === null ? undefined : defaultOperator(fields[chosen]?.operators)) ?? '');
+    setValue('');
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        // Popovers render in a portal, but React passes the event on to a form around the builder.
+        event.stopPropagation();
+        const sent = operator === '_in' ? listOf(value) : value.trim();
+        if (name === null || sent === '') return;
+        onApply({
+          field: field?.kind === 'attribute' ? `${attributePrefix}${attribute}` : name,
+          operator,
+          value: sent,
+        });
+      }}
+    >
+      <Stack gap="sm" w={260}>
+        <Select
+          label={texts.field}
+          data={Object.entries(fields).map(([key, { kind }]) => ({
+            value: key,
+            label: kind === 'attribute' ? texts.attribute : (names.fields[key] ?? key),
+          }))}
+          value={name}
+          onChange={choose}
+          searchable
+          comboboxProps={{ withinPortal: false }}
+          data-autofocus={initial === undefined || undefined}
+        />
+        {field?.kind === 'attribute' && (
+          <TextInput
+            label={texts.attributeName}
+            value={attribute}
+            onChange={(event) => setAttribute(event.currentTarget.value)}
+            required
+            withAsterisk={false}
+            pattern="[A-Za-z0-9_\-]{1,64}"
+            autoComplete="off"
+          />
+        )}
+        {field !== undefined && (
+          <>
+            {field.operators.length > 1 && (
+              <NativeSelect
+                label={texts.operator}
+                value={operator}
+                onChange={(event) => {
+                  setOperator(event.currentTarget.value as Operator);
+                  setValue('');
+                }}
+                data={field.operators.map((one) => ({
+                  value: one,
+                  label: texts.operators[one === '' ? 'equals' : one],
+                }))}
+              />
+            )}
+            <ValueInput
+              key={operator}
+              field={field}
+              operator={operator}
+              choiceNames={names.choices?.[name ?? ''] ?? {}}
+              suggestions={names.suggestions?.[name ?? ''] ?? []}
+              value={value}
+              onChange={setValue}
+              isFocused={initial !== undefined}
+            />
+          </>
+        )}
+        <Button type="submit" disabled={name === null}>
+          {texts.apply}
+        </Button>
+      </Stack>
+    </form>
+  );
+}
+
+/** Text fields start with "contains", times with "after", others with "is". */
+function defaultOperator(operators: readonly Operator[] = []): Operator | undefined {
+  return (['_like', '_gt'] as const).find((one) => operators.includes(one)) ?? operators[0];
+}
+
+/** Returns the values of a typed or pasted list, separated by commas. */
+function listOf(text: string): string {
+  return text
+    .split(/[,;\t\n]/)
+    .map((value) => value.trim())
+    .filter((value) => value !== '')
+    .join(',');
+}

@@ -1,0 +1,118 @@
+import { Button, Group, Pill, Popover, UnstyledButton } from '@mantine/core';
+import { IconFilterPlus } from '@tabler/icons-react';
+import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
+import { useShellTexts } from '../../texts/use-shell-texts';
+import type { ListParams } from '../use-list-params';
+import { ConditionForm } from './condition-form';
+import { type Condition, conditionsOf, type FilterFields, type FilterNames, parameterOf } from './conditions';
+import classes from './filter-builder.module.css';
+import { useConditionText } from './use-condition-text';
+
+interface FilterBuilderProps {
+  /** fields of the list */
+  fields: FilterFields;
+  names: FilterNames;
+  params: ListParams<object>;
+  /** parameters with controls of their own, such as `q`; they get no pill */
+  shownElsewhere?: readonly string[];
+}
+
+/**
+ * Adds, changes and removes the conditions of a list, which the URL holds. The conditions stand
+ * below the row of tools that the builder is in.
+ */
+export function FilterBuilder({ fields, names, params, shownElsewhere = [] }: FilterBuilderProps): ReactNode {
+  const { filter: texts } = useShellTexts();
+  const describe = useConditionText(fields, names);
+  const button = useRef<HTMLButtonElement>(null);
+  // The condition to change, 'new', or null while the popover is closed.
+  const [edited, setEdited] = useState<Condition | 'new' | null>(null);
+  const conditions = conditionsOf(params.values, fields).filter(
+    (condition) => !shownElsewhere.includes(parameterOf(condition)),
+  );
+  const offered = Object.fromEntries(
+    Object.entries(fields).filter(([name]) => name !== 'q' || !shownElsewhere.includes(name)),
+  );
+  const close = () => {
+    setEdited(null);
+    button.current?.focus();
+  };
+  const closeOnEscape = ({ key, target }: KeyboardEvent) => {
+    if (key === 'Escape' && (target as Element).ariaExpanded !== 'true') close();
+  };
+  const apply = (condition: Condition) => {
+    const replaced = edited === null || edited === 'new' ? {} : { [parameterOf(edited)]: null };
+    params.set({ ...replaced, [parameterOf(condition)]: condition.value });
+    close();
+  };
+  return (
+    <>
+      <Popover
+        opened={edited !== null}
+        onDismiss={() => setEdited(null)}
+        trapFocus
+        // Mantine would close it together with a list of values that is open in it.
+        closeOnEscape={false}
+        position="bottom-start"
+        portalProps={{ target: '#content' }}
+      >
+        <Popover.Target>
+          <Button
+            ref={button}
+            variant="default"
+            size="xs"
+            leftSection={<IconFilterPlus size={16} aria-hidden />}
+            onClick={() => setEdited(edited === null ? 'new' : null)}
+          >
+            {texts.add}
+          </Button>
+        </Popover.Target>
+        <Popover.Dropdown aria-label={texts.add} onKeyDown={closeOnEscape}>
+          {edited !== null && (
+            <ConditionForm
+              key={edited === 'new' ? '' : parameterOf(edited)}
+              fields={offered}
+              names={names}
+              initial={edited === 'new' ? undefined : edited}
+              onApply={apply}
+            />
+          )}
+        </Popover.Dropdown>
+      </Popover>
+      {conditions.length > 0 && (
+        <Group gap="xs" className={classes.conditions}>
+          {conditions.map((condition) => {
+            const text = describe(condition);
+            return (
+              <Pill
+                key={parameterOf(condition)}
+                size="md"
+                withRemoveButton
+                removeButtonProps={{ 'aria-label': texts.remove(text), 'aria-hidden': false, tabIndex: 0 }}
+                onRemove={() => {
+                  params.set({ [parameterOf(condition)]: null });
+                  button.current?.focus();
+                }}
+              >
+                <UnstyledButton fz="inherit" title={texts.change} onClick={() => setEdited(condition)}>
+                  {text}
+                </UnstyledButton>
+              </Pill>
+            );
+          })}
+          <Button
+            variant="subtle"
+            color="gray"
+            size="compact-xs"
+            onClick={() => {
+              params.clear();
+              button.current?.focus();
+            }}
+          >
+            {texts.clear}
+          </Button>
+        </Group>
+      )}
+    </>
+  );
+}

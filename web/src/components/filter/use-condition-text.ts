@@ -1,0 +1,36 @@
+import { useLanguage } from '../../texts/language';
+import { useShellTexts } from '../../texts/use-shell-texts';
+import { attributePrefix, type Condition, type FilterFields, type FilterNames } from './conditions';
+
+/** Number of values that a condition names. */
+const valuesShown = 5;
+
+/** Returns a function that writes a condition as text, such as "Status is active". */
+export function useConditionText(fields: FilterFields, names: FilterNames): (condition: Condition) => string {
+  const { filter: texts } = useShellTexts();
+  const language = useLanguage();
+  return ({ field, operator, value }) => {
+    const name = field.startsWith(attributePrefix)
+      ? `${texts.attribute} ${field.slice(attributePrefix.length)}`
+      : (names.fields[field] ?? field);
+    if (field === 'q') return `${name}: ${value}`;
+    if (operator === '_isnull') return `${name} ${texts.isNull[value === 'false' ? 'false' : 'true']}`;
+    const { kind } = fields[field] ?? {};
+    const shown = (one: string) => {
+      if (kind === 'boolean') return one === 'true' ? texts.yes : texts.no;
+      if (kind === 'time') return timeText(one, language);
+      return names.choices?.[field]?.[one] ?? one;
+    };
+    const list = operator === '_in' ? value.split(',') : [value];
+    const values = list.length > valuesShown ? texts.values(String(list.length)) : list.map(shown).join(', ');
+    return `${name} ${texts.operators[operator === '' ? 'equals' : operator]} ${values}`;
+  };
+}
+
+/** Formats a time. The value comes from the URL, so it may not be a time. */
+function timeText(value: string, language: string): string {
+  const time = new Date(value);
+  return Number.isNaN(time.getTime())
+    ? value
+    : new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' }).format(time);
+}

@@ -1,0 +1,74 @@
+import { Checkbox, Group, Paper, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useShellTexts } from '../texts/use-shell-texts';
+import type { Column } from './data-table';
+import { SortSelect } from './sort-select';
+import classes from './stacked-rows.module.css';
+import type { ListParams } from './use-list-params';
+
+interface StackedRowsProps<Row> {
+  label: string;
+  columns: Column<Row>[];
+  idOf: (row: Row) => string;
+  items: Row[];
+  params: ListParams<object>;
+  defaultSort?: { order_by: string; order_dir: 'asc' | 'desc' };
+  actions?: (row: Row) => ReactNode;
+  selected?: Row[];
+  onSelect?: (rows: Row[]) => void;
+}
+
+/**
+ * The rows of a table as cards, for phones: the first column as title, the others below with their
+ * names.
+ */
+export function StackedRows<Row>(props: StackedRowsProps<Row>): ReactNode {
+  const { label, columns, idOf, items, params, defaultSort, actions, selected = [], onSelect } = props;
+  const texts = useShellTexts().table;
+  const [first, ...others] = columns.filter(({ hideOnPhone }) => hideOnPhone !== true);
+  const isSelected = (row: Row) => selected.some((one) => idOf(one) === idOf(row));
+  const toggle = (row: Row) =>
+    onSelect?.(isSelected(row) ? selected.filter((one) => idOf(one) !== idOf(row)) : [...selected, row]);
+  const elsewhere = selected.filter((one) => items.every((row) => idOf(row) !== idOf(one)));
+  return (
+    <Stack gap="xs">
+      <Group justify="space-between" className={classes.tools}>
+        {onSelect !== undefined && (
+          <Checkbox
+            label={texts.all}
+            aria-label={texts.selectAll}
+            checked={items.every(isSelected)}
+            indeterminate={items.some(isSelected) && !items.every(isSelected)}
+            onChange={(event) => onSelect([...elsewhere, ...(event.currentTarget.checked ? items : [])])}
+          />
+        )}
+        <SortSelect columns={columns} params={params} defaultSort={defaultSort} />
+      </Group>
+      <Stack component="ul" gap="xs" p={0} m={0} aria-label={label} className={classes.list}>
+        {items.map((row) => (
+          <Paper key={idOf(row)} component="li" withBorder p="sm" radius="md">
+            <Group justify="space-between" wrap="nowrap" align="flex-start">
+              <Group wrap="nowrap" gap="sm" className={classes.title}>
+                {onSelect !== undefined && (
+                  <Checkbox checked={isSelected(row)} onChange={() => toggle(row)} aria-label={texts.select} />
+                )}
+                <Text fw={600} component="div" className={classes.title}>
+                  {first?.render(row)}
+                </Text>
+              </Group>
+              {actions?.(row)}
+            </Group>
+            <dl className={classes.fields}>
+              {others.map(({ key, title, render }) => (
+                <div key={key} className={classes.field}>
+                  <dt>{title}</dt>
+                  <dd>{render(row)}</dd>
+                </div>
+              ))}
+            </dl>
+          </Paper>
+        ))}
+      </Stack>
+    </Stack>
+  );
+}

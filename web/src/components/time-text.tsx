@@ -1,0 +1,69 @@
+import { Text, Tooltip } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { type Language, useLanguage } from '../texts/language';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { useMinute } from './use-minute';
+
+const units = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+
+/** Formats of a language. To create one takes longer than to render a row of a table. */
+const formats = new Map<Language, { relative: Intl.RelativeTimeFormat; exact: Intl.DateTimeFormat }>();
+
+function formatsOf(language: Language) {
+  let found = formats.get(language);
+  if (found === undefined) {
+    const exact = new Intl.DateTimeFormat(language, { dateStyle: 'full', timeStyle: 'long' });
+    found = { relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }), exact };
+    formats.set(language, found);
+  }
+  return found;
+}
+
+/** Returns a time relative to now, such as "5 minutes ago". */
+function relativeTime(time: Date, language: Language, now = Date.now()): string {
+  const seconds = (time.getTime() - now) / 1_000;
+  const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) ?? (['second', 1] as const);
+  return formatsOf(language).relative.format(Math.trunc(seconds / size), unit);
+}
+
+/** Returns the exact time in the zone of the viewer, with the zone. */
+export function exactTime(time: Date, language: Language): string {
+  return formatsOf(language).exact.format(time);
+}
+
+/** Shows a time of the API relative to now, with the exact time on hover and focus. */
+export function TimeText({ value, absent }: { value: string | null | undefined; absent?: string }): ReactNode {
+  const language = useLanguage();
+  const texts = useShellTexts();
+  useMinute();
+  if (value === null || value === undefined)
+    return (
+      <Text span inherit c="dimmed">
+        {absent ?? texts.never}
+      </Text>
+    );
+  return <ExactOnHover value={value}>{relativeTime(new Date(value), language)}</ExactOnHover>;
+}
+
+/** Shows the date of a time of the API, with the exact time on hover and focus. */
+export function DateText({ value }: { value: string }): ReactNode {
+  const date = new Intl.DateTimeFormat(useLanguage(), { dateStyle: 'medium' });
+  return <ExactOnHover value={value}>{date.format(new Date(value))}</ExactOnHover>;
+}
+
+function ExactOnHover({ value, children }: { value: string; children: string }): ReactNode {
+  const exact = exactTime(new Date(value), useLanguage());
+  return (
+    <Tooltip label={exact} events={{ hover: true, focus: true, touch: true }}>
+      <time dateTime={value} tabIndex={0}>
+        {children}
+      </time>
+    </Tooltip>
+  );
+}

@@ -1,0 +1,99 @@
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useLocation, useSearchParams } from 'react-router';
+import { attributePrefix, type FilterFields } from './filter/conditions';
+
+const orderKeys = ['order_by', 'order_dir'] as const;
+
+/** The filter, order and page of a list. The URL holds filter and order, never the cursor. */
+export interface ListParams<Query> {
+  /** query of the API for the current page */
+  query: Query;
+  /** parameters of the URL: conditions, `q`, order and extras */
+  values: Record<string, string>;
+  /** Sets or removes (null) parameters, and returns to the first page. */
+  set: (changes: Record<string, string | null>) => void;
+  /** whether a condition or a search is set */
+  isFiltered: boolean;
+  /** Removes all conditions and the search. */
+  clear: () => void;
+  /** number of the current page, from 0 */
+  page: number;
+  next: (cursor: string) => void;
+  previous: () => void;
+}
+
+interface ListOptions {
+  /** Adds parameters that are no filters, such as `deleted`. */
+  extras?: readonly string[];
+  /** rows per page, at most 100; more rows take longer to paint than to read */
+  perPage?: number;
+  /** parameters that every request carries, such as `count` */
+  fixed?: Record<string, string>;
+}
+
+const none: readonly string[] = [];
+
+/** Filter and order of each list as it was last seen, by path. */
+const lastSearches = new Map<string, string>();
+
+/** Returns the path of a list with the filter and order that it was last seen with. */
+export const pathAsLastSeen = (path: string): string => `${path}${lastSearches.get(path) ?? ''}`;
+
+/**
+ * Keeps the filter and the order of a list in the URL. Parameters that the list does not know are
+ * ignored, so that an old link still opens.
+ * @typeParam Query query of the operation, such as `operations['listUsers']['parameters']['query']`
+ */
+export function useListParams<Query extends object>(
+  fields: FilterFields,
+  { extras = none, perPage = 25, fixed }: ListOptions = {},
+): ListParams<Query> {
+  const [search, setSearch] = useSearchParams();
+  const { pathname, search: shown } = useLocation();
+  useEffect(() => void lastSearches.set(pathname, shown), [pathname, shown]);
+  const text = search.toString();
+  const values = useMemo(() => knownValues(new URLSearchParams(text), fields, extras), [text, fields, extras]);
+  const [cursors, setCursors] = useState<{ of: string; stack: string[] }>({ of: text, stack: [] });
+  const stack = cursors.of === text ? cursors.stack : [];
+  const set = useCallback(
+    (changes: Record<string, string | null>) =>
+      setSearch(
+        (current) => {
+          for (const [name, value] of Object.entries(changes))
+            if (value === null || value === '') current.delete(name);
+            else current.set(name, value);
+          return new URLSearchParams(current);
+        },
+        { replace: true },
+      ),
+    [setSearch],
+  );
+  const filterNames = Object.keys(values).filter((name) => !(orderKeys as readonly string[]).includes(name));
+  const cursor = stack.at(-1);
+  return {
+    query: { ...queryOf(values), ...fixed, per_page: perPage, ...(cursor === undefined ? {} : { cursor }) } as Query,
+    values,
+    set,
+    isFiltered: filterNames.length > 0,
+    clear: () => set(Object.fromEntries(filterNames.map((name) => [name, null]))),
+    page: stack.length,
+    next: (following) => setCursors({ of: text, stack: [...stack, following] }),
+    previous: () => setCursors({ of: text, stack: stack.slice(0, -1) }),
+  };
+}
+
+function knownValues(search: URLSearchParams, fields: FilterFields, extras: readonly string[]): Record<string, string> {
+  const names = new Set<string>([...orderKeys, ...extras]);
+  const hasAttributes = Object.values(fields).some(({ kind }) => kind === 'attribute');
+  for (const [field, { kind, operators }] of Object.entries(fields))
+    if (kind !== 'attribute') for (const operator of operators) names.add(`${field}${operator}`);
+  const isKnown = (name: string) => names.has(name) || (hasAttributes && name.startsWith(attributePrefix));
+  return Object.fromEntries([...search].filter(([name, value]) => value !== '' && isKnown(name)));
+}
+
+/** Lists are arrays in the query of the API. */
+function queryOf(values: Record<string, string>): Record<string, string | string[]> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, name.endsWith('_in') ? value.split(',') : value]),
+  );
+}

@@ -1,0 +1,61 @@
+import { Button, Stack, TextInput } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { useShellTexts } from '../texts/use-shell-texts';
+
+/** Kinds of codes. */
+export type CodeKind = 'code' | 'recovery_code';
+
+interface CodeFormProps {
+  kind: CodeKind;
+  isSending: boolean;
+  /** why the last code was rejected */
+  error?: string | undefined;
+  onCode: (proof: { code: string } | { recovery_code: string }) => void;
+}
+
+const codeLength = 6;
+
+/**
+ * Asks for a code of an authenticator app, or for a recovery code. Sends a complete code of an app
+ * at once.
+ */
+export function CodeForm({ kind, isSending, error, onCode }: CodeFormProps): ReactNode {
+  const texts = useShellTexts().secondFactor;
+  const [value, setValue] = useState('');
+  const send = (text: string) => onCode(kind === 'code' ? { code: text } : { recovery_code: text });
+  const change = (text: string) => {
+    // A pasted code often contains spaces.
+    const code = kind === 'code' ? text.replace(/\D/g, '').slice(0, codeLength) : text;
+    setValue(code);
+    if (kind === 'code' && code.length === codeLength && code !== value) send(code);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        send(value.trim());
+      }}
+    >
+      <Stack gap="sm">
+        <TextInput
+          label={kind === 'code' ? texts.code : texts.recoveryCode}
+          description={kind === 'code' ? texts.codeHint : texts.recoveryHint}
+          error={error}
+          value={value}
+          onChange={(event) => change(event.currentTarget.value)}
+          inputMode={kind === 'code' ? 'numeric' : 'text'}
+          autoComplete={kind === 'code' ? 'one-time-code' : 'off'}
+          autoCapitalize="characters"
+          spellCheck={false}
+          required
+          withAsterisk={false}
+          autoFocus
+          data-autofocus
+        />
+        <Button type="submit" loading={isSending} fullWidth>
+          {texts.submit}
+        </Button>
+      </Stack>
+    </form>
+  );
+}

@@ -1,0 +1,115 @@
+import { Button, Divider, PasswordInput, Stack, TextInput } from '@mantine/core';
+import { IconFingerprint } from '@tabler/icons-react';
+import { type ReactNode, useState } from 'react';
+import { isProblem } from '../api/problems';
+import { ProblemAlert } from '../components/problem-alert';
+import { useProblemForm } from '../components/use-problem-form';
+import { sessionRequests, type SessionTokens } from '../session/session-requests';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { SecondFactorForm } from './second-factor-form';
+import { usePasskeyLogin } from './use-passkey-login';
+
+interface LoginFormProps {
+  /** the user who must log in again; otherwise the form asks for a name */
+  fixedLogin?: string;
+  onTokens: (tokens: SessionTokens) => void;
+}
+
+interface Challenge {
+  challenge: string;
+  factors: string[];
+}
+
+/** Logs in with a password and, if the user has one, a second factor; or with a passkey alone. */
+export function LoginForm({ fixedLogin, onTokens }: LoginFormProps): ReactNode {
+  const texts = useShellTexts();
+  const form = useProblemForm();
+  const [login, setLogin] = useState('');
+  const [password, setPassword] = useState('');
+  const [challenge, setChallenge] = useState<Challenge | null>(null);
+  const [hasExpired, setHasExpired] = useState(false);
+  const passkeys = usePasskeyLogin(challenge === null, onTokens, form.show);
+
+  if (challenge !== null)
+    return (
+      <SecondFactorForm
+        {...challenge}
+        onTokens={onTokens}
+        onBack={(expired) => {
+          setHasExpired(expired);
+          setChallenge(null);
+          setPassword('');
+        }}
+      />
+    );
+
+  const send = async () => {
+    setHasExpired(false);
+    await form.submit(async () => {
+      try {
+        onTokens(await sessionRequests.login(fixedLogin ?? login.trim(), password));
+      } catch (error) {
+        if (!isProblem(error, 'auth.second_factor_required')) throw error;
+        const { challenge: token, factors } = error.body;
+        setChallenge({ challenge: String(token), factors: factors as string[] });
+      }
+    });
+  };
+  const sendPasskey = (start: () => Promise<SessionTokens>) => form.submit(async () => onTokens(await start()));
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <Stack gap="md">
+        {hasExpired && <div role="status">{texts.secondFactor.expired}</div>}
+        <ProblemAlert error={form.problem} />
+        {fixedLogin === undefined ? (
+          <TextInput
+            label={texts.login.login}
+            value={login}
+            onChange={(event) => setLogin(event.currentTarget.value)}
+            // `webauthn` lets the browser offer passkeys in this field.
+            autoComplete="username webauthn"
+            autoCapitalize="none"
+            spellCheck={false}
+            required
+            withAsterisk={false}
+            data-autofocus
+            autoFocus
+          />
+        ) : (
+          // For password managers.
+          <input type="text" name="username" autoComplete="username" value={fixedLogin} readOnly hidden />
+        )}
+        <PasswordInput
+          label={texts.login.password}
+          value={password}
+          onChange={(event) => setPassword(event.currentTarget.value)}
+          autoComplete="current-password"
+          required
+          withAsterisk={false}
+          data-autofocus={fixedLogin !== undefined || undefined}
+        />
+        <Button type="submit" loading={form.isSending} fullWidth>
+          {texts.login.submit}
+        </Button>
+        {passkeys.start !== null && (
+          <>
+            <Divider label={texts.login.or} />
+            <Button
+              variant="default"
+              fullWidth
+              leftSection={<IconFingerprint size={18} aria-hidden />}
+              onClick={() => void (passkeys.start && sendPasskey(passkeys.start))}
+            >
+              {texts.login.passkey}
+            </Button>
+          </>
+        )}
+      </Stack>
+    </form>
+  );
+}

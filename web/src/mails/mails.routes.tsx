@@ -1,0 +1,16 @@
+import type { ReactNode } from 'react';
+import { Route, Routes } from 'react-router';
+import { NotFoundPage } from '../components/not-found';
+import { useMe } from '../session/use-me';
+import { MailsPage } from './mails.page';
+
+/** The mails that are not sent yet, for users with `mail:manage`. */
+export function MailsRoutes(): ReactNode {
+  const { can } = useMe();
+  return (
+    <Routes>
+      {can('mail:manage') && <Route index element={<MailsPage />} />}
+      <Route path="*" element={<NotFoundPage />} />
+    </Routes>
+  );
+}

@@ -1,0 +1,77 @@
+import { Button, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { useNavigate } from 'react-router';
+import { api, dataOf } from '../api/client';
+import { ConfirmDialog } from '../components/confirm-dialog';
+import { useLanguage, useTexts } from '../texts/language';
+import { operationsTexts as de } from './texts.de';
+import { operationsTexts as en } from './texts.en';
+import type { Operation } from './use-operation';
+
+/** Cancels a running operation, or undoes one that has ended. */
+export function OperationActions({ operation }: { operation: Operation }): ReactNode {
+  const { finished_at, undo_until, undone_by, changed } = operation;
+  if (finished_at === null) return <CancelButton operation={operation} />;
+  return undo_until !== null && undone_by === null && changed > 0 && <UndoButton operation={operation} />;
+}
+
+function CancelButton({ operation: { operation_id, kind } }: { operation: Operation }): ReactNode {
+  const texts = useTexts({ en, de });
+  const queryClient = useQueryClient();
+  const [isOpen, dialog] = useDisclosure();
+  const cancel = async () => {
+    await api.POST('/user/operation/{operation_id}/cancel', { params: { path: { operation_id } } });
+    await queryClient.invalidateQueries({ queryKey: ['operations'] });
+  };
+  return (
+    <>
+      <Button variant="default" onClick={dialog.open}>
+        {texts.cancel}
+      </Button>
+      <ConfirmDialog
+        opened={isOpen}
+        onClose={dialog.close}
+        title={texts.cancelTitle}
+        confirmLabel={texts.cancelConfirm}
+        isDestructive
+        onConfirm={cancel}
+      >
+        <Text size="sm">{kind === 'import' ? texts.cancelImportText : texts.cancelText}</Text>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+function UndoButton({ operation: { operation_id, changed } }: { operation: Operation }): ReactNode {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const [isOpen, dialog] = useDisclosure();
+  const count = changed.toLocaleString(language);
+  const undo = async () => {
+    const undoing = await dataOf(
+      api.POST('/user/operation/{operation_id}/undo', { params: { path: { operation_id } } }),
+    );
+    await queryClient.invalidateQueries({ queryKey: ['operations'] });
+    await navigate(`/operations/${undoing.operation_id}`);
+  };
+  return (
+    <>
+      <Button variant="default" onClick={dialog.open}>
+        {texts.undo}
+      </Button>
+      <ConfirmDialog
+        opened={isOpen}
+        onClose={dialog.close}
+        title={texts.undoTitle}
+        confirmLabel={texts.undoConfirm(count)}
+        onConfirm={undo}
+      >
+        <Text size="sm">{texts.undoText(count)}</Text>
+      </ConfirmDialog>
+    </>
+  );
+}

@@ -1,0 +1,42 @@
+import { Anchor, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Link } from 'react-router';
+import { ChangeSummary } from '../bulk/change-summary';
+import { SelectionSummary } from '../bulk/selection-summary';
+import { useTexts } from '../texts/language';
+import { operationsTexts as de } from './texts.de';
+import { operationsTexts as en } from './texts.en';
+import type { Operation } from './use-operation';
+
+/** Shows what an operation was asked to do. */
+export function RequestSummary({ operation }: { operation: Operation }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { kind, undo_of, request } = operation;
+  if (kind === 'undo')
+    return (
+      <Text size="sm">
+        {texts.undoOf}{' '}
+        <Anchor component={Link} to={`/operations/${undo_of}`} size="sm">
+          {texts.toOriginal}
+        </Anchor>
+      </Text>
+    );
+  if (kind === 'import')
+    return (
+      <Text size="sm">
+        {texts.conflicts.label}: {request['on_conflict'] === 'skip' ? texts.conflicts.skip : texts.conflicts.fail}
+        <br />
+        {texts.invite}: {request['invite'] === true ? texts.yes : texts.no}
+      </Text>
+    );
+  return (
+    <Stack gap="sm">
+      <SelectionSummary filters={(request['filters'] ?? {}) as Record<string, string>} />
+      {kind === 'delete' ? (
+        <Text size="sm">{texts.deletion}</Text>
+      ) : (
+        <ChangeSummary change={(request['change'] ?? {}) as Record<string, unknown>} />
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,86 @@
+import { Button, Stack, Text } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { api, dataOf, type Schema } from '../api/client';
+import type { operations } from '../api/schema';
+import { type Column, DataTable } from '../components/data-table';
+import { ProblemAlert } from '../components/problem-alert';
+import { Section } from '../components/section';
+import { useListParams } from '../components/use-list-params';
+import { useProblemForm } from '../components/use-problem-form';
+import { useMe } from '../session/use-me';
+import { useTexts } from '../texts/language';
+import { save } from '../transfer/download';
+import { RowErrors } from './row-errors';
+import { operationsTexts as de } from './texts.de';
+import { operationsTexts as en } from './texts.en';
+import type { Operation } from './use-operation';
+
+type Row = Schema<'SkippedRowResponse'>;
+type Query = NonNullable<operations['listSkippedRows']['parameters']['query']>;
+
+const noFilters = {};
+const rowsPerPage = 20;
+
+/** The rows that an import skipped, with a file of them for correction. */
+export function SkippedRows({ operation }: { operation: Operation }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { user, can } = useMe();
+  const form = useProblemForm();
+  const path = { operation_id: operation.operation_id };
+  const params = useListParams<Query>(noFilters, { perPage: rowsPerPage });
+  const list = useQuery({
+    queryKey: ['operations', 'skipped', operation.operation_id, operation.skipped_count, params.query],
+    queryFn: ({ signal }) =>
+      dataOf(
+        api.GET('/user/operation/{operation_id}/skipped', { params: { path, query: params.query }, signal }),
+      ) as Promise<Schema<'SkippedRowListResponse'>>,
+    placeholderData: keepPreviousData,
+  });
+  const download = () =>
+    form.submit(async () => {
+      const headers = { accept: 'text/csv' };
+      const route = '/user/operation/{operation_id}/skipped';
+      const file = await dataOf(api.GET(route, { params: { path }, headers, parseAs: 'blob' }));
+      save(file, `${operation.operation_id}-skipped.csv`);
+    });
+  const columns: Column<Row>[] = [
+    { key: 'line', title: texts.line, render: ({ line }) => line, sortable: true, width: 90 },
+    { key: 'errors', title: texts.errors, render: ({ errors }) => <RowErrors errors={errors} /> },
+    { key: 'cells', title: texts.row, render: ({ cells }) => (cells === null ? texts.unreadable : textOf(cells)) },
+  ];
+  const mayDownload = operation.actor_id === user.user_id || can('user:export');
+  return (
+    <Section
+      title={texts.skippedRows}
+      actions={
+        mayDownload && (
+          <Button variant="default" size="xs" loading={form.isSending} onClick={() => void download()}>
+            {texts.downloadRows}
+          </Button>
+        )
+      }
+    >
+      <Stack gap="sm">
+        <Text size="sm" c="dimmed">
+          {texts.skippedRowsHint}
+        </Text>
+        <ProblemAlert error={form.problem} />
+        <DataTable
+          label={texts.figures.rows}
+          columns={columns}
+          idOf={({ line }) => String(line)}
+          list={list}
+          params={params}
+          defaultSort={{ order_by: 'line', order_dir: 'asc' }}
+        />
+      </Stack>
+    </Section>
+  );
+}
+
+/** Returns the cells that identify a row to a reader, or all cells. */
+function textOf(cells: Record<string, string>): string {
+  const known = ['name', 'email', 'carrier_id'].flatMap((name) => cells[name] || []);
+  return known.length > 0 ? known.join(' · ') : Object.values(cells).filter(Boolean).join(' · ');
+}

@@ -1,0 +1,27 @@
+import { useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { api, dataOf, type Schema } from '../api/client';
+
+/** A bulk change, an undo or an import, with its progress. */
+export type Operation = Schema<'OperationResponse'>;
+
+/** Milliseconds between two looks at an operation that has not ended. */
+const followEveryMs = 1_000;
+
+/** Returns an operation and follows it to its end. */
+export function useOperation(operation_id: string): UseQueryResult<Operation> {
+  const queryClient = useQueryClient();
+  const result = useQuery({
+    queryKey: ['operations', 'one', operation_id],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/user/operation/{operation_id}', { params: { path: { operation_id } }, signal })),
+    refetchInterval: ({ state }) => (state.data?.finished_at === null ? followEveryMs : false),
+  });
+  const hasEnded = result.data !== undefined && result.data.finished_at !== null;
+  useEffect(() => {
+    if (!hasEnded) return;
+    void queryClient.invalidateQueries({ queryKey: ['users'] });
+    void queryClient.invalidateQueries({ queryKey: ['operations', 'list'] });
+  }, [hasEnded, queryClient]);
+  return result;
+}

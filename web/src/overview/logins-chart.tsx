@@ -1,0 +1,94 @@
+import { Tooltip } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useLanguage, useTexts } from '../texts/language';
+import type { LoginHour } from './logins-card';
+import classes from './overview.module.css';
+import { overviewTexts as de } from './texts.de';
+import { overviewTexts as en } from './texts.en';
+import { useHours } from './use-hours';
+
+/** Units of the drawing, which stretches to the width of the card. */
+const height = 100;
+const barWidth = 10;
+const barGap = 3;
+/** The time stands below every sixth bar. */
+const labelEvery = 6;
+
+/**
+ * Stacked bars: succeeded logins at the bottom, failed ones on top. Screen readers get a summary;
+ * the table has all figures.
+ */
+export function LoginsChart({ hours }: { hours: LoginHour[] }): ReactNode {
+  const texts = useTexts({ en, de }).logins;
+  const language = useLanguage();
+  const { startOf } = useHours();
+  const number = (value: number) => value.toLocaleString(language);
+  const top = roundUp(Math.max(...hours.map(({ succeeded, failed }) => succeeded + failed)));
+  const totalOf = (key: 'succeeded' | 'failed') => hours.reduce((sum, hour) => sum + hour[key], 0);
+  const busiest = hours.reduce((most, hour) => (sumOf(hour) > sumOf(most) ? hour : most));
+  return (
+    <div className={classes.chart}>
+      <div className={classes.scale} aria-hidden>
+        <span>{number(top)}</span>
+        <span>{number(top / 2)}</span>
+        <span>0</span>
+      </div>
+      <svg
+        role="img"
+        aria-label={texts.summary(number(totalOf('succeeded')), number(totalOf('failed')), startOf(busiest.hour))}
+        viewBox={`0 0 ${hours.length * (barWidth + barGap)} ${height}`}
+        preserveAspectRatio="none"
+        className={classes.bars}
+      >
+        {[0, height / 2, height].map((y) => (
+          <line key={y} x1="0" x2="100%" y1={y} y2={y} className={classes.line} />
+        ))}
+        {hours.map((hour, index) => (
+          <Bar key={hour.hour} hour={hour} x={index * (barWidth + barGap) + barGap / 2} top={top} />
+        ))}
+      </svg>
+      <div className={classes.times} aria-hidden>
+        {hours.map(({ hour }, index) =>
+          index % labelEvery === 0 || index === hours.length - 1 ? (
+            <span key={hour} data-last={index === hours.length - 1 || undefined}>
+              {index === hours.length - 1 ? texts.now : startOf(hour)}
+            </span>
+          ) : (
+            <span key={hour} />
+          ),
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Bar({ hour, x, top }: { hour: LoginHour; x: number; top: number }): ReactNode {
+  const texts = useTexts({ en, de }).logins;
+  const language = useLanguage();
+  const { rangeOf } = useHours();
+  const succeeded = (hour.succeeded / top) * height;
+  const failed = (hour.failed / top) * height;
+  const label = texts.bar(
+    rangeOf(hour.hour),
+    hour.succeeded.toLocaleString(language),
+    hour.failed.toLocaleString(language),
+  );
+  return (
+    <Tooltip label={label} openDelay={0}>
+      <g className={classes.bar}>
+        <rect x={x - barGap / 2} y="0" width={barWidth + barGap} height={height} className={classes.hit} />
+        <rect x={x} y={height - succeeded} width={barWidth} height={succeeded} className={classes.succeeded} />
+        <rect x={x} y={height - succeeded - failed} width={barWidth} height={failed} className={classes.failed} />
+      </g>
+    </Tooltip>
+  );
+}
+
+const sumOf = ({ succeeded, failed }: LoginHour) => succeeded + failed;
+
+/** Returns the top of the scale: the next number of 2, 4, 6, 8, 10, 20, 40, 60, 80, 100, … */
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1)));
+  const step = [1, 2, 4, 6, 8, 10].find((factor) => factor * power >= value) ?? 10;
+  return Math.max(step * power, 2);
+}

@@ -1,0 +1,39 @@
+import { ScrollArea, Table } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useLanguage, useTexts } from '../texts/language';
+import type { LoginHour } from './logins-card';
+import classes from './overview.module.css';
+import { overviewTexts as de } from './texts.de';
+import { overviewTexts as en } from './texts.en';
+import { useHours } from './use-hours';
+
+/** The figures of the chart as a table, the newest hour first. */
+export function LoginsTable({ hours }: { hours: LoginHour[] }): ReactNode {
+  const texts = useTexts({ en, de }).logins;
+  const language = useLanguage();
+  const { rangeOf } = useHours();
+  return (
+    <ScrollArea.Autosize mah={300} viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': texts.byHour }}>
+      <Table verticalSpacing={5} stickyHeader aria-label={texts.title}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{texts.hour}</Table.Th>
+            <Table.Th className={classes.cell}>{texts.succeeded}</Table.Th>
+            <Table.Th className={classes.cell}>{texts.failed}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {hours.toReversed().map(({ hour, succeeded, failed }) => (
+            <Table.Tr key={hour}>
+              <Table.Th scope="row" fw={400}>
+                {rangeOf(hour)}
+              </Table.Th>
+              <Table.Td className={classes.cell}>{succeeded.toLocaleString(language)}</Table.Td>
+              <Table.Td className={classes.cell}>{failed.toLocaleString(language)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </ScrollArea.Autosize>
+  );
+}

@@ -1,0 +1,62 @@
+import { Text } from '@mantine/core';
+import { type ReactNode, useId } from 'react';
+import { useTexts } from '../texts/language';
+import classes from './permissions.module.css';
+import { groupedByModule, isOwn } from './permissions';
+import { permissionTexts as de } from './texts.de';
+import { permissionTexts as en } from './texts.en';
+
+interface PermissionGroupsProps {
+  permissions: readonly string[];
+  /** Renders a permission of a group. */
+  children: (permission: string) => ReactNode;
+}
+
+/** Shows permissions in groups: a row for each module. */
+export function PermissionGroups({ permissions, children }: PermissionGroupsProps): ReactNode {
+  const groups = groupedByModule(permissions);
+  if (groups.length === 0) return null;
+  return (
+    <div className={classes.groups}>
+      {groups.map((group) => (
+        <Group key={group.module} module={group.module}>
+          {group.permissions.map(children)}
+        </Group>
+      ))}
+    </div>
+  );
+}
+
+function Group({ module, children }: { module: string; children: ReactNode }): ReactNode {
+  const id = useId();
+  const { modules } = useTexts({ en, de });
+  return (
+    <div role="group" aria-labelledby={id} className={classes.group}>
+      <Text id={id} size="sm" fw={600}>
+        {modules[module] ?? module}
+      </Text>
+      <div className={classes.items}>{children}</div>
+    </div>
+  );
+}
+
+/** Names a permission: what it allows, and below it the name that the API uses. */
+export function PermissionName({ permission }: { permission: string }): ReactNode {
+  const { meanings } = useTexts({ en, de });
+  if (!isOwn(permission))
+    return (
+      <Text span size="sm" className={classes.name}>
+        {permission}
+      </Text>
+    );
+  return (
+    <>
+      <Text span size="sm" className={classes.name}>
+        {meanings[permission]}
+      </Text>
+      <Text span size="xs" c="dimmed" className={classes.name}>
+        {permission}
+      </Text>
+    </>
+  );
+}

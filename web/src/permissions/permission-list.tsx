@@ -1,0 +1,44 @@
+import { Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTexts } from '../texts/language';
+import { PermissionGroups, PermissionName } from './permission-groups';
+import { permissionTexts as de } from './texts.de';
+import { permissionTexts as en } from './texts.en';
+
+/** Shows the permissions of a role or an API key. */
+export function PermissionList({ permissions }: { permissions: readonly string[] }): ReactNode {
+  const texts = useTexts({ en, de });
+  if (permissions.includes('*')) return <Text size="sm">{texts.all}</Text>;
+  if (permissions.length === 0)
+    return (
+      <Text size="sm" c="dimmed">
+        {texts.none}
+      </Text>
+    );
+  return (
+    <PermissionGroups permissions={permissions}>
+      {(permission) => (
+        <div key={permission}>
+          <PermissionName permission={permission} />
+        </div>
+      )}
+    </PermissionGroups>
+  );
+}
+
+const shownMax = 3;
+
+/** Names the first permissions of a role or an API key in one line. */
+export function PermissionSummary({ permissions }: { permissions: readonly string[] }): ReactNode {
+  const texts = useTexts({ en, de });
+  if (permissions.includes('*')) return texts.all;
+  if (permissions.length === 0)
+    return (
+      <Text span inherit c="dimmed">
+        {texts.none}
+      </Text>
+    );
+  const rest = permissions.length - shownMax;
+  const first = permissions.slice(0, rest === 1 ? shownMax + 1 : shownMax).join(', ');
+  return rest > 1 ? `${first} ${texts.more(rest)}` : first;
+}

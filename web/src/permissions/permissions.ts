@@ -1,0 +1,52 @@
+/**
+ * Permissions of the service, in the order of the editor. Modules of the platform name further ones
+ * in roles.
+ */
+export const ownPermissions = [
+  'user:read',
+  'user:create',
+  'user:update',
+  'user:delete',
+  'user:purge',
+  'user:import',
+  'user:export',
+  'user:reset_factors',
+  'session:read',
+  'session:revoke',
+  'role:read',
+  'role:manage',
+  'key:manage',
+  'audit:read',
+  'mail:manage',
+  'token:introspect',
+] as const;
+
+/** A permission of the service. */
+export type OwnPermission = (typeof ownPermissions)[number];
+
+/** The permissions of a module. */
+export interface PermissionGroup {
+  /** the part before the colon, such as `user` */
+  module: string;
+  permissions: string[];
+}
+
+/** The form of a permission: `module:action`. */
+export const permissionForm = /^[a-z0-9_-]{1,64}:[a-z0-9_-]{1,64}$/;
+
+/** Groups permissions by module: first those of the service, then those of other modules. */
+export function groupedByModule(permissions: readonly string[]): PermissionGroup[] {
+  const own = ownPermissions.filter((permission) => permissions.includes(permission));
+  const others = [...new Set(permissions)].filter((permission) => !isOwn(permission) && permission !== '*').sort();
+  const groups = new Map<string, string[]>();
+  for (const permission of [...own, ...others]) {
+    const [module = ''] = permission.split(':');
+    groups.set(module, [...(groups.get(module) ?? []), permission]);
+  }
+  return [...groups].map(([module, names]) => ({ module, permissions: names }));
+}
+
+/** Returns whether the service itself knows a permission. */
+export function isOwn(permission: string): permission is OwnPermission {
+  return (ownPermissions as readonly string[]).includes(permission);
+}

@@ -1,0 +1,41 @@
+import type { OwnPermission } from './permissions';
+
+/** Texts of permissions. */
+export const permissionTexts = {
+  all: 'All permissions',
+  allHint: 'Also those of modules that are added later.',
+  none: 'No permissions',
+  add: 'Add',
+  addLabel: 'Permission of another module',
+  addHint: 'As module:action in lower case, such as billing:read.',
+  pending: 'Press Add, or clear this field.',
+  malformed: 'Enter module:action: lower-case letters, digits, _ or - on either side of the colon.',
+  more: (count: number) => `and ${count} more`,
+  modules: {
+    user: 'Users',
+    session: 'Sessions',
+    role: 'Roles',
+    key: 'API keys',
+    audit: 'Audit log',
+    mail: 'Mails',
+    token: 'Tokens',
+  } as Record<string, string>,
+  meanings: {
+    'user:read': 'Read users',
+    'user:create': 'Create users',
+    'user:update': 'Change users, one or many',
+    'user:delete': 'Delete and restore users',
+    'user:purge': 'Remove users permanently',
+    'user:import': 'Import users from a file',
+    'user:export': 'Export users to a file',
+    'user:reset_factors': 'Remove second factors',
+    'session:read': 'Read sessions',
+    'session:revoke': 'End sessions',
+    'role:read': 'Read roles',
+    'role:manage': 'Create, change and delete roles',
+    'key:manage': 'Create, read and revoke keys',
+    'audit:read': 'Read the audit log',
+    'mail:manage': 'Read and retry unsent mails',
+    'token:introspect': 'Introspect tokens of other users',
+  } satisfies Record<OwnPermission, string>,
+};

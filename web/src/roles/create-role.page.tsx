@@ -1,0 +1,36 @@
+import { Box } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import type { ReactNode } from 'react';
+import { useNavigate } from 'react-router';
+import { api, dataOf } from '../api/client';
+import { queryClient } from '../api/query-client';
+import { BackLink } from '../components/back-link';
+import { PageHeader } from '../components/page-header';
+import { useTexts } from '../texts/language';
+import type { RoleDraft } from './role-draft';
+import { RoleForm } from './role-form';
+import { rolePath } from './role-links';
+import { rolesTexts as de } from './texts.de';
+import { rolesTexts as en } from './texts.en';
+import { useRoles } from './use-roles';
+
+/** Creates a role. */
+export function CreateRolePage(): ReactNode {
+  const texts = useTexts({ en, de });
+  const navigate = useNavigate();
+  const { data: roles = [] } = useRoles();
+  const create = async (draft: RoleDraft) => {
+    const role = await dataOf(api.POST('/role/create', { body: draft }));
+    await queryClient.invalidateQueries({ queryKey: ['roles'] });
+    notifications.show({ message: texts.created(draft.name) });
+    void navigate(rolePath(draft.name), { replace: true });
+    return role;
+  };
+  return (
+    <Box maw={880}>
+      <BackLink to="/roles">{texts.title}</BackLink>
+      <PageHeader title={texts.createTitle} />
+      <RoleForm roles={roles} submitLabel={texts.create} onSave={create} />
+    </Box>
+  );
+}

@@ -1,0 +1,86 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import type { ReactNode } from 'react';
+import { Link, useNavigate } from 'react-router';
+import { api } from '../api/client';
+import { queryClient } from '../api/query-client';
+import { ConfirmDialog } from '../components/confirm-dialog';
+import { useLanguage, useTexts } from '../texts/language';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { holdersPath } from './role-links';
+import { rolesTexts as de } from './texts.de';
+import { rolesTexts as en } from './texts.en';
+import { type Role, useHolderCount } from './use-roles';
+
+interface DeleteRoleDialogProps {
+  role: Role;
+  /** all roles */
+  roles: Role[];
+  opened: boolean;
+  onClose: () => void;
+}
+
+/**
+ * Asks before a role is deleted. Users who have it, and roles whose users may give it, prevent the
+ * deletion: then the dialog names them instead.
+ */
+export function DeleteRoleDialog({ role, roles, opened, onClose }: DeleteRoleDialogProps): ReactNode {
+  const texts = useTexts({ en, de });
+  const navigate = useNavigate();
+  const holders = useHolderCount(role.name);
+  const givers = roles.filter(({ name, may_grant }) => name !== role.name && may_grant.includes(role.name));
+  const remove = async () => {
+    await api.DELETE('/role/{role}', { params: { path: { role: role.name } } });
+    notifications.show({ message: texts.deleted(role.name) });
+    void navigate('/roles', { replace: true });
+    void queryClient.invalidateQueries({ queryKey: ['roles'] });
+  };
+  if ((holders ?? 0) > 0 || givers.length > 0)
+    return <InUseDialog role={role} holders={holders ?? 0} givers={givers} opened={opened} onClose={onClose} />;
+  return (
+    <ConfirmDialog
+      opened={opened}
+      title={texts.deleteTitle(role.name)}
+      confirmLabel={texts.delete}
+      isDestructive
+      onConfirm={remove}
+      onClose={onClose}
+    >
+      <Text size="sm">{holders === undefined ? texts.deleteUnknown : texts.deleteText}</Text>
+    </ConfirmDialog>
+  );
+}
+
+interface InUseDialogProps extends Omit<DeleteRoleDialogProps, 'roles'> {
+  holders: number;
+  givers: Role[];
+}
+
+function InUseDialog({ role, holders, givers, opened, onClose }: InUseDialogProps): ReactNode {
+  const texts = useTexts({ en, de });
+  const { close } = useShellTexts();
+  const language = useLanguage();
+  return (
+    <Modal
+      opened={opened}
+      onClose={onClose}
+      title={texts.deleteBlocked(role.name)}
+      closeButtonProps={{ 'aria-label': close }}
+    >
+      <Stack gap="md">
+        {holders > 0 && <Text size="sm">{texts.deleteInUse(holders.toLocaleString(language), holders === 1)}</Text>}
+        {givers.length > 0 && <Text size="sm">{texts.deleteGranted(givers.map(({ name }) => name).join(', '))}</Text>}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {close}
+          </Button>
+          {holders > 0 && (
+            <Button component={Link} to={holdersPath(role.name)}>
+              {texts.showHolders}
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

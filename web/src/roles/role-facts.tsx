@@ -1,0 +1,29 @@
+import type { ReactNode } from 'react';
+import { Facts } from '../components/facts';
+import { Section } from '../components/section';
+import { PermissionList } from '../permissions/permission-list';
+import { useTexts } from '../texts/language';
+import { rolesTexts as de } from './texts.de';
+import { rolesTexts as en } from './texts.en';
+import type { Role } from './use-roles';
+
+/** Shows what a role is, for users who may not change it. */
+export function RoleFacts({ role }: { role: Role }): ReactNode {
+  const texts = useTexts({ en, de });
+  return (
+    <>
+      <Section title={texts.sections.general}>
+        <Facts
+          facts={[
+            [texts.purpose, (role.built_in ? texts.builtInPurposes[role.name] : undefined) ?? role.description],
+            [texts.types, role.user_types.map((type) => texts.userTypes[type]).join(', ')],
+            [texts.mayGrant, role.may_grant.length === 0 ? texts.noGrants : role.may_grant.join(', ')],
+          ]}
+        />
+      </Section>
+      <Section title={texts.sections.permissions}>
+        <PermissionList permissions={role.permissions} />
+      </Section>
+    </>
+  );
+}

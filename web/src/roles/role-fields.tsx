@@ -1,0 +1,102 @@
+import { Checkbox, Group, MultiSelect, Stack, Text, TextInput } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { isProblem } from '../api/problems';
+import { Section } from '../components/section';
+import type { ProblemForm } from '../components/use-problem-form';
+import { PermissionPicker } from '../permissions/permission-picker';
+import { useTexts } from '../texts/language';
+import { useErrorTexts } from '../texts/use-error-texts';
+import type { RoleDraft } from './role-draft';
+import { rolesTexts as de } from './texts.de';
+import { rolesTexts as en } from './texts.en';
+import { type Role, useRoleRights } from './use-roles';
+
+interface RoleFieldsProps {
+  draft: RoleDraft;
+  set: (changes: Partial<RoleDraft>) => void;
+  /** whether the name can be chosen */
+  isNew: boolean;
+  /** all roles */
+  roles: Role[];
+  form: ProblemForm;
+}
+
+/** The fields of a role that is not built in, except for the second factor. */
+export function RoleFields({ draft, set, isNew, roles, form }: RoleFieldsProps): ReactNode {
+  const texts = useTexts({ en, de });
+  const { textOf } = useErrorTexts();
+  const { mayGrant } = useRoleRights();
+  const grantable = roles.filter((role) => draft.may_grant.includes(role.name) || mayGrant(role, roles));
+  const known = roles.flatMap(({ permissions }) => permissions);
+  const nameError = isProblem(form.problem, 'role.name_taken')
+    ? textOf(form.problem)
+    : form.errorOf('name') && texts.nameRule;
+  const typesError = isProblem(form.problem, 'role.in_use') ? texts.typesInUse : form.errorOf('user_types');
+  return (
+    <>
+      <Section title={texts.sections.general}>
+        <Stack gap="md">
+          {isNew && (
+            <TextInput
+              label={texts.name}
+              description={texts.nameHint}
+              value={draft.name}
+              onChange={(event) => set({ name: event.currentTarget.value })}
+              error={nameError}
+              required
+              withAsterisk={false}
+              maxLength={64}
+              autoComplete="off"
+              autoCapitalize="none"
+              spellCheck={false}
+              data-autofocus
+            />
+          )}
+          <TextInput
+            label={texts.purpose}
+            description={texts.purposeHint}
+            value={draft.description}
+            onChange={(event) => set({ description: event.currentTarget.value })}
+            error={form.errorOf('description')}
+            maxLength={500}
+          />
+          <Checkbox.Group
+            label={texts.types}
+            value={draft.user_types}
+            onChange={(user_types) => set({ user_types })}
+            error={typesError}
+          >
+            <Group gap="lg" mt={6}>
+              {(['system', 'carrier'] as const).map((type) => (
+                <Checkbox key={type} value={type} label={texts.userTypes[type]} />
+              ))}
+            </Group>
+          </Checkbox.Group>
+        </Stack>
+      </Section>
+      <Section title={texts.sections.permissions}>
+        <Text size="sm" c="dimmed" mb="sm">
+          {texts.permissionsHint}
+        </Text>
+        <PermissionPicker
+          value={draft.permissions}
+          onChange={(permissions) => set({ permissions })}
+          known={known}
+          error={form.errorOf('permissions')}
+        />
+      </Section>
+      <Section title={texts.sections.grants}>
+        <MultiSelect
+          label={texts.mayGrant}
+          description={texts.mayGrantHint}
+          data={grantable.map(({ name }) => name)}
+          value={draft.may_grant}
+          onChange={(may_grant) => set({ may_grant })}
+          error={form.errorOf('may_grant')}
+          searchable
+          clearable
+        />
+      </Section>
+    </>
+  );
+}

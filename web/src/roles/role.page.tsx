@@ -1,0 +1,100 @@
+import { Anchor, Badge, Box, Button, Group, Stack, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
+import { IconTrash } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { Link, useParams } from 'react-router';
+import { api, dataOf } from '../api/client';
+import { queryClient } from '../api/query-client';
+import { BackLink } from '../components/back-link';
+import { NotFoundPage } from '../components/not-found';
+import { PageHeader } from '../components/page-header';
+import { PageSkeleton } from '../components/page-skeleton';
+import { ProblemAlert } from '../components/problem-alert';
+import { Section } from '../components/section';
+import { useLanguage, useTexts } from '../texts/language';
+import { DeleteRoleDialog } from './delete-role-dialog';
+import { RoleFacts } from './role-facts';
+import { RoleForm } from './role-form';
+import { holdersPath } from './role-links';
+import { SecondFactorText } from './second-factor-text';
+import { rolesTexts as de } from './texts.de';
+import { rolesTexts as en } from './texts.en';
+import { type Role, useHolderCount, useRoleRights, useRoles } from './use-roles';
+
+/** Shows a role, and lets the user change or delete it. */
+export function RolePage(): ReactNode {
+  const { name } = useParams();
+  const { data: roles, error, refetch } = useRoles();
+  const role = roles?.find((other) => other.name === name);
+  if (roles === undefined)
+    return error === null ? <PageSkeleton /> : <ProblemAlert error={error} onRetry={() => void refetch()} />;
+  if (role === undefined) return <NotFoundPage />;
+  return <RoleDetails key={role.name} role={role} roles={roles} />;
+}
+
+function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { mayManage, mayChange } = useRoleRights();
+  const [isDeleting, deletion] = useDisclosure();
+  const save = async (changes: object) => {
+    const params = { path: { role: role.name } };
+    const after = await dataOf(api.PATCH('/role/{role}', { params, body: changes }));
+    // The change may concern the user's own permissions.
+    await Promise.all(['roles', 'me'].map((key) => queryClient.invalidateQueries({ queryKey: [key] })));
+    notifications.show({ message: texts.saved });
+    return after;
+  };
+  return (
+    <Box maw={880}>
+      <BackLink to="/roles">{texts.title}</BackLink>
+      <PageHeader
+        title={role.name}
+        description={<RoleSummary role={role} />}
+        actions={
+          mayChange(role) &&
+          !role.built_in && (
+            <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={deletion.open}>
+              {texts.delete}
+            </Button>
+          )
+        }
+      />
+      {mayChange(role) ? (
+        <RoleForm role={role} roles={roles} submitLabel={texts.save} onSave={(_, changes) => save(changes)} />
+      ) : (
+        <Stack gap="md">
+          {mayManage && <Text size="sm">{texts.readOnly}</Text>}
+          <RoleFacts role={role} />
+          <Section title={texts.sections.secondFactor}>
+            <SecondFactorText role={role} />
+          </Section>
+        </Stack>
+      )}
+      <DeleteRoleDialog role={role} roles={roles} opened={isDeleting} onClose={deletion.close} />
+    </Box>
+  );
+}
+
+function RoleSummary({ role: { name, built_in } }: { role: Role }): ReactNode {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  const holders = useHolderCount(name);
+  return (
+    <Group component="span" gap="xs">
+      {built_in && (
+        <Badge component="span" variant="light" color="gray">
+          {texts.builtIn}
+        </Badge>
+      )}
+      {holders !== undefined &&
+        (holders === 0 ? (
+          texts.noHolders
+        ) : (
+          <Anchor component={Link} to={holdersPath(name)} size="sm">
+            {texts.holders(holders.toLocaleString(language), holders === 1)}
+          </Anchor>
+        ))}
+    </Group>
+  );
+}

@@ -1,0 +1,89 @@
+import { Anchor, Badge, Button, Group, Text } from '@mantine/core';
+import { IconPlus } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { Link } from 'react-router';
+import { type Column, DataTable } from '../components/data-table';
+import { PageHeader } from '../components/page-header';
+import { useListParams } from '../components/use-list-params';
+import { PermissionSummary } from '../permissions/permission-list';
+import { useTexts } from '../texts/language';
+import { rolePath } from './role-links';
+import { SecondFactorText } from './second-factor-text';
+import { rolesTexts as de } from './texts.de';
+import { rolesTexts as en } from './texts.en';
+import { type Role, useRoleRights, useRoles } from './use-roles';
+
+const noFilters = {};
+
+/** The list of roles. */
+export function RolesPage(): ReactNode {
+  const texts = useTexts({ en, de });
+  const { mayManage } = useRoleRights();
+  const params = useListParams(noFilters);
+  const { data, ...list } = useRoles();
+  const columns: Column<Role>[] = [
+    { key: 'name', title: texts.columns.name, render: (role) => <RoleName role={role} /> },
+    {
+      key: 'user_types',
+      title: texts.columns.user_types,
+      render: ({ user_types }) => user_types.map((type) => texts.userTypes[type]).join(', '),
+    },
+    {
+      key: 'permissions',
+      title: texts.columns.permissions,
+      render: ({ permissions }) => <PermissionSummary permissions={permissions} />,
+    },
+    {
+      key: 'second_factor_required_from',
+      title: texts.columns.second_factor,
+      render: (role) => <SecondFactorText role={role} />,
+    },
+  ];
+  return (
+    <>
+      <PageHeader
+        title={texts.title}
+        description={texts.description}
+        actions={
+          mayManage && (
+            <Button component={Link} to="/roles/create" leftSection={<IconPlus size={16} aria-hidden />}>
+              {texts.create}
+            </Button>
+          )
+        }
+      />
+      <DataTable
+        label={texts.title}
+        columns={columns}
+        idOf={({ name }) => name}
+        list={{ ...list, ...(data === undefined ? {} : { data: { items: data, next_cursor: null, total: null } }) }}
+        params={params}
+        empty={{ title: texts.empty }}
+      />
+    </>
+  );
+}
+
+function RoleName({ role: { name, description, built_in } }: { role: Role }): ReactNode {
+  const texts = useTexts({ en, de });
+  const purpose = (built_in ? texts.builtInPurposes[name] : undefined) ?? description;
+  return (
+    <>
+      <Group gap="xs">
+        <Anchor component={Link} to={rolePath(name)} fw={600} size="sm">
+          {name}
+        </Anchor>
+        {built_in && (
+          <Badge variant="light" color="gray" size="sm">
+            {texts.builtIn}
+          </Badge>
+        )}
+      </Group>
+      {purpose !== '' && (
+        <Text size="xs" c="dimmed" fw={400} lineClamp={2}>
+          {purpose}
+        </Text>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,23 @@
+import type { ReactNode } from 'react';
+import { Route, Routes } from 'react-router';
+import { NotFoundPage } from '../components/not-found';
+import { useMe } from '../session/use-me';
+import { CreateRolePage } from './create-role.page';
+import { RolePage } from './role.page';
+import { RolesPage } from './roles.page';
+import { useRoleRights } from './use-roles';
+
+/** The pages about roles. No role can have the name `create`. */
+export function RolesRoutes(): ReactNode {
+  const { can } = useMe();
+  const { mayManage } = useRoleRights();
+  if (!can('role:read')) return <NotFoundPage />;
+  return (
+    <Routes>
+      <Route index element={<RolesPage />} />
+      {mayManage && <Route path="create" element={<CreateRolePage />} />}
+      <Route path=":name" element={<RolePage />} />
+      <Route path="*" element={<NotFoundPage />} />
+    </Routes>
+  );
+}

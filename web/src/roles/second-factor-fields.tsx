@@ -1,0 +1,44 @@
+import { Checkbox, Stack } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { TimeInput } from '../components/time-input';
+import { useTexts } from '../texts/language';
+import { rolesTexts as de } from './texts.de';
+import { rolesTexts as en } from './texts.en';
+
+interface SecondFactorFieldsProps {
+  /** time from which the second factor is required; null = not required */
+  value: string | null;
+  onChange: (value: string | null) => void;
+  error: string | undefined;
+}
+
+const hourMs = 3_600_000;
+/** Users get a week to set up a factor, unless the administrator chooses another time. */
+const weekMs = 7 * 24 * hourMs;
+
+/** Asks whether users with a role need a second factor, and from when. */
+export function SecondFactorFields({ value, onChange, error }: SecondFactorFieldsProps): ReactNode {
+  const texts = useTexts({ en, de });
+  const inAWeek = () => new Date(Math.floor((Date.now() + weekMs) / hourMs) * hourMs).toISOString();
+  return (
+    <Stack gap="sm">
+      <Checkbox
+        checked={value !== null}
+        onChange={(event) => onChange(event.currentTarget.checked ? inAWeek() : null)}
+        label={texts.factorRequired}
+        description={texts.factorHint}
+      />
+      {value !== null && (
+        <TimeInput
+          label={texts.factorFrom}
+          value={value}
+          onChange={onChange}
+          required
+          withAsterisk={false}
+          error={error}
+          maw={260}
+        />
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,59 @@
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { api, dataOf, type Schema } from '../api/client';
+import { useMe } from '../session/use-me';
+
+/** A role. */
+export type Role = Schema<'RoleResponse'>;
+
+/** What the user may do with roles. */
+export interface RoleRights {
+  /** whether the user may create roles */
+  mayManage: boolean;
+  /** Returns whether the user may change or delete a role: roles that exceed the user are fixed. */
+  mayChange: (role: Role) => boolean;
+  /** Returns whether the user may give a role to others, as far as the roles of the user tell. */
+  mayGrant: (role: Role, all: readonly Role[]) => boolean;
+}
+
+/** Returns the query of all roles, sorted by name. Disabled without `role:read`. */
+export function useRoles(): UseQueryResult<Role[]> {
+  const { can } = useMe();
+  return useQuery({
+    queryKey: ['roles', 'list'],
+    queryFn: async ({ signal }) => (await dataOf(api.GET('/role/list', { signal }))).items,
+    enabled: can('role:read'),
+  });
+}
+
+/** Returns the names of all roles, or none without `role:read`. */
+export function useRoleNames(): string[] {
+  return useRoles().data?.map(({ name }) => name) ?? [];
+}
+
+/** Returns what the user may do with roles. Only System Users without a scope may manage them. */
+export function useRoleRights(): RoleRights {
+  const { user, can } = useMe();
+  const mayManage = can('role:manage') && user.user_type === 'system' && user.carrier_scope === null;
+  const holdsAll = ({ permissions }: Role) => permissions.every(can);
+  return {
+    mayManage,
+    mayChange: (role) => mayManage && holdsAll(role),
+    mayGrant: (role, all) =>
+      holdsAll(role) || all.some(({ name, may_grant }) => user.roles.includes(name) && may_grant.includes(role.name)),
+  };
+}
+
+/**
+ * Returns the number of users who have a role, or undefined if the user may not read users. Users
+ * outside the scope of the user are not counted.
+ */
+export function useHolderCount(role: string): number | undefined {
+  const { can } = useMe();
+  const { data } = useQuery({
+    queryKey: ['users', 'count', { role }],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/user/list', { params: { query: { role, per_page: 1, count: 'exact' } }, signal })),
+    enabled: can('user:read'),
+  });
+  return data?.total?.value;
+}

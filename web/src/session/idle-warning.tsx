@@ -1,0 +1,70 @@
+import { Button, Group, Modal, Text } from '@mantine/core';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { isActive, onActivity } from './activity';
+import { interrupt, renewToken, sessionEndsAt, signOut } from './session';
+import { useSession } from './session-store';
+
+/** Seconds before the end of the session at which the console warns. */
+const warnBeforeSeconds = 120;
+const tickMs = 1_000;
+/** Two ends that differ by less are the same end, computed from rounded seconds. */
+const unchangedMs = 5_000;
+
+/**
+ * Warns before the session ends without input. While the user works, it renews the session instead.
+ */
+export function IdleWarning(): ReactNode {
+  const texts = useShellTexts().idle;
+  const isSignedIn = useSession().phase === 'signed-in';
+  const secondsLeft = useSecondsLeft(isSignedIn);
+  const isWarning = isSignedIn && secondsLeft <= warnBeforeSeconds;
+  const shown = Math.max(0, Math.ceil(secondsLeft));
+  const time = `${Math.floor(shown / 60)}:${String(shown % 60).padStart(2, '0')}`;
+  const stay = () => void renewToken().catch(() => undefined);
+  return (
+    <Modal opened={isWarning} onClose={stay} title={texts.title} withCloseButton={false} zIndex={380}>
+      <Text role="timer">{texts.text(time)}</Text>
+      <Group justify="flex-end" mt="md">
+        <Button variant="default" onClick={() => void signOut().catch(() => undefined)}>
+          {texts.leave}
+        </Button>
+        <Button onClick={stay} data-autofocus>
+          {texts.stay}
+        </Button>
+      </Group>
+    </Modal>
+  );
+}
+
+/**
+ * Returns the seconds until the session ends, or Infinity while there is no need to warn. Ends the
+ * session at 0.
+ */
+function useSecondsLeft(isSignedIn: boolean): number {
+  const [secondsLeft, setSecondsLeft] = useState(Infinity);
+  const renewedFor = useRef(0);
+  useEffect(() => {
+    if (!isSignedIn) return;
+    const check = () => {
+      const endsAt = sessionEndsAt();
+      const left = (endsAt - Date.now()) / 1_000;
+      // Requests keep the session of a working user alive, but typing sends none. A session that
+      // has reached its maximum age cannot be renewed: try once.
+      const mayRenew = isActive() && left > 0 && Math.abs(endsAt - renewedFor.current) > unchangedMs;
+      if (left <= warnBeforeSeconds && mayRenew) {
+        renewedFor.current = endsAt;
+        void renewToken().catch(() => undefined);
+      }
+      setSecondsLeft(left > warnBeforeSeconds || mayRenew ? Infinity : left);
+      if (left <= 0) interrupt();
+    };
+    const timer = setInterval(check, tickMs);
+    const stop = onActivity(check);
+    return () => {
+      clearInterval(timer);
+      stop();
+    };
+  }, [isSignedIn]);
+  return isSignedIn ? secondsLeft : Infinity;
+}

@@ -1,0 +1,154 @@
+import { apiPath } from '../api/base';
+import { ApiProblem } from '../api/problems';
+import { queryClient } from '../api/query-client';
+import { announce, onAnnouncement } from './announcements';
+import { sessionRequests, type SessionTokens } from './session-requests';
+import { onSessionChange, sessionState, setSessionState } from './session-store';
+
+/** Milliseconds before its expiry at which an access token is renewed. */
+const renewBeforeMs = 30_000;
+
+// Only in memory: a script that reads the storage of the browser finds no token (OWASP ASVS 3.4).
+let token: { value: string; expiresAt: number } | null = null;
+let renewal: Promise<boolean> | null = null;
+/** User of this page since it was loaded: what is open in it belongs to them. */
+let ownerId: string | null = null;
+/** Time at which the session ends without a further renewal, by the clock of this computer. */
+let endsAt = Infinity;
+
+/** Returns the time at which the session ends unless it is renewed, in milliseconds. */
+export function sessionEndsAt(): number {
+  return endsAt;
+}
+
+/**
+ * Returns an access token. Renews it shortly before it expires. If the session is over, waits for
+ * the login.
+ */
+export async function accessToken(): Promise<string> {
+  for (;;) {
+    if (token !== null && token.expiresAt - Date.now() > renewBeforeMs && sessionState().phase === 'signed-in')
+      return token.value;
+    if (sessionState().phase !== 'signed-in' || !(await renewToken(token?.value ?? null))) await waitForLogin();
+  }
+}
+
+/**
+ * Renews the access token, once for all callers of this tab and one tab after the other. Returns
+ * false if the session is over. Does nothing if `used` was replaced already.
+ * @throws ApiProblem if the service cannot tell
+ */
+export function renewToken(used: string | null = null): Promise<boolean> {
+  if (used !== null && token !== null && token.value !== used) return Promise.resolve(true);
+  renewal ??= exclusively(refresh).finally(() => (renewal = null));
+  return renewal;
+}
+
+/** Waits until the user has logged in again. The calls that wait are then repeated. */
+export function waitForLogin(): Promise<void> {
+  interrupt();
+  return new Promise((resolve) => {
+    const check = () => {
+      if (sessionState().phase !== 'signed-in') return;
+      stop();
+      resolve();
+    };
+    const stop = onSessionChange(check);
+    check();
+  });
+}
+
+/**
+ * Ends the session of this tab without a request: the page stays, and a dialog asks for the login.
+ */
+export function interrupt(): void {
+  const state = sessionState();
+  token = null;
+  if (state.phase === 'signed-in') setSessionState({ phase: 'interrupted', user: state.user });
+}
+
+/** Reads the session from the cookie when the page loads, or after another tab logged in. */
+export async function restoreSession(): Promise<void> {
+  if (sessionState().phase === 'failed') setSessionState({ phase: 'restoring' });
+  try {
+    if (!(await renewToken()) && sessionState().phase === 'restoring')
+      setSessionState({ phase: 'signed-out', reason: 'none' });
+  } catch (problem) {
+    if (sessionState().phase === 'restoring') setSessionState({ phase: 'failed', problem });
+  }
+}
+
+/** Starts a session with the response to a login. */
+export function signIn(tokens: SessionTokens): void {
+  accept(tokens);
+  announce({ kind: 'signed-in' });
+}
+
+/** Replaces the access token after a fresh authentication. */
+export function replaceToken(value: string, expiresIn: number): void {
+  token = { value, expiresAt: Date.now() + expiresIn * 1_000 };
+}
+
+/**
+ * Ends the session on the service and in all tabs.
+ * @throws ApiProblem if the service cannot tell whether the session has ended
+ */
+export async function signOut(): Promise<void> {
+  try {
+    await exclusively(() => sessionRequests.logout(token?.value ?? null));
+  } catch (error) {
+    // The session ended before.
+    if (!hasEnded(error)) throw error;
+  }
+  leave();
+  announce({ kind: 'signed-out' });
+}
+
+async function refresh(): Promise<boolean> {
+  try {
+    accept(await sessionRequests.refresh());
+    announce({ kind: 'renewed', endsAt });
+    return true;
+  } catch (error) {
+    if (hasEnded(error)) return false;
+    throw error;
+  }
+}
+
+const hasEnded = (error: unknown) => error instanceof ApiProblem && error.status === 401;
+
+function accept({ access_token, expires_in, refresh_expires_in, user }: SessionTokens): void {
+  ownerId ??= user.user_id;
+  // The page and the requests that wait for a login or a fresh authentication belong to the
+  // previous user. The next user must not send them (CWE-441), also after a logout.
+  if (ownerId !== user.user_id) {
+    location.reload();
+    return;
+  }
+  replaceToken(access_token, expires_in);
+  endsAt = Date.now() + refresh_expires_in * 1_000;
+  setSessionState({ phase: 'signed-in', user });
+}
+
+function leave(): void {
+  token = null;
+  endsAt = Infinity;
+  setSessionState({ phase: 'signed-out', reason: 'logout' });
+  queryClient.clear();
+}
+
+/**
+ * Runs alone among all tabs: two tabs must not send the same refresh token. Locks need HTTPS or
+ * localhost.
+ */
+function exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+  const locks = navigator.locks as LockManager | undefined;
+  return locks === undefined ? work() : locks.request(`carrier-identity ${apiPath}`, work);
+}
+
+onAnnouncement((announcement) => {
+  const { phase } = sessionState();
+  if (announcement.kind === 'signed-out') leave();
+  else if (announcement.kind === 'renewed') endsAt = announcement.endsAt;
+  else if (phase === 'signed-out' || phase === 'interrupted') void restoreSession();
+});

@@ -1,0 +1,107 @@
+import { Group, Modal, Pill, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { api, dataOf } from '../api/client';
+import type { operations } from '../api/schema';
+import { ConfirmForm } from '../components/confirm-dialog';
+import { ProblemAlert } from '../components/problem-alert';
+import { useMe } from '../session/use-me';
+import { useLanguage, useTexts } from '../texts/language';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { sessionsTexts as de } from './texts.de';
+import { sessionsTexts as en } from './texts.en';
+
+/** Query of a list of sessions. */
+export type SessionFilter = NonNullable<operations['listSessions']['parameters']['query']>;
+
+interface EndMatchingDialogProps {
+  opened: boolean;
+  onClose: () => void;
+  /** conditions of the list, without the choice between live and ended */
+  filter: SessionFilter;
+  /** the conditions in words */
+  conditions: string[];
+}
+
+/** Counts the live sessions that match a filter, and ends them once the user typed their number. */
+export function EndMatchingDialog({ opened, onClose, ...rest }: EndMatchingDialogProps): ReactNode {
+  const texts = useTexts({ en, de });
+  const { close } = useShellTexts();
+  return (
+    <Modal opened={opened} onClose={onClose} title={texts.endMatchingTitle} closeButtonProps={{ 'aria-label': close }}>
+      <EndMatchingForm {...rest} onClose={onClose} />
+    </Modal>
+  );
+}
+
+function EndMatchingForm({ filter, conditions, onClose }: Omit<EndMatchingDialogProps, 'opened'>): ReactNode {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  const queryClient = useQueryClient();
+  const { count, error } = useMatchingCount(filter);
+  if (error !== null) return <ProblemAlert error={error} />;
+  if (count === undefined)
+    return (
+      <>
+        <VisuallyHidden role="status">{texts.counting}</VisuallyHidden>
+        <Skeleton height={120} />
+      </>
+    );
+  if (count === 0) return <Text>{texts.noneMatches}</Text>;
+  const shown = count.toLocaleString(language);
+  const end = async () => {
+    const query = { ...filter, active: true };
+    const { ended } = await dataOf(api.DELETE('/auth/session/all', { params: { query } }));
+    notifications.show({ message: texts.endedMany(ended.toLocaleString(language), ended === 1) });
+    await queryClient.invalidateQueries({ queryKey: ['sessions'] });
+  };
+  return (
+    <ConfirmForm
+      confirmLabel={texts.endMatchingConfirm(shown, count === 1)}
+      isDestructive
+      typedConfirmation={String(count)}
+      onConfirm={end}
+      onClose={onClose}
+    >
+      <Stack gap="xs">
+        {conditions.length === 0 ? (
+          <Text fw={500}>{texts.endMatchingUnfiltered}</Text>
+        ) : (
+          <>
+            <Text fw={500}>{texts.endMatchingText(shown, count === 1)}</Text>
+            <Group gap={6} component="ul" p={0} m={0} aria-label={texts.endMatchingFilter}>
+              {conditions.map((condition) => (
+                <Pill key={condition} component="li" size="md">
+                  {condition}
+                </Pill>
+              ))}
+            </Group>
+          </>
+        )}
+        <Text c="dimmed">{texts.ownStays}</Text>
+      </Stack>
+    </ConfirmForm>
+  );
+}
+
+/** Counts the live sessions of a filter, without the current one, which is never ended. */
+function useMatchingCount(filter: SessionFilter): { count: number | undefined; error: unknown } {
+  const { user } = useMe();
+  const { data, error } = useQuery({
+    // Not below 'sessions': the count must not change while the dialog closes after the change.
+    queryKey: ['session-count', filter],
+    queryFn: async ({ signal }) => {
+      const count = async (query: SessionFilter) =>
+        dataOf(api.GET('/auth/session/list', { params: { query }, signal }));
+      const own = await count({ user_id: user.user_id, active: true, per_page: 100, count: 'none' });
+      const current = own.items.find((session) => session.current)?.session_id;
+      const matching: SessionFilter = { ...filter, active: true, per_page: 1, count: 'exact' };
+      const { total } = await count(current === undefined ? matching : { session_id_ne: current, ...matching });
+      return total?.value ?? 0;
+    },
+    staleTime: 0,
+    gcTime: 0,
+  });
+  return { count: data, error };
+}

@@ -1,0 +1,24 @@
+import { SegmentedControl } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useNavigate } from 'react-router';
+import { useTexts } from '../texts/language';
+import { sessionsTexts as de } from './texts.de';
+import { sessionsTexts as en } from './texts.en';
+
+/** Switches between the sessions of all users and those of the user. */
+export function PartSwitch({ part }: { part: 'all' | 'own' }): ReactNode {
+  const texts = useTexts({ en, de });
+  const navigate = useNavigate();
+  return (
+    <SegmentedControl
+      size="xs"
+      aria-label={texts.part}
+      value={part}
+      onChange={(next) => void navigate(next === 'own' ? '/sessions/own' : '/sessions')}
+      data={[
+        { value: 'all', label: texts.allPart },
+        { value: 'own', label: texts.ownPart },
+      ]}
+    />
+  );
+}

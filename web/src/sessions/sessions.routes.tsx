@@ -1,0 +1,18 @@
+import type { ReactNode } from 'react';
+import { Route, Routes } from 'react-router';
+import { NotFoundPage } from '../components/not-found';
+import { useMe } from '../session/use-me';
+import { OwnSessionsPage } from './own-sessions.page';
+import { SessionsPage } from './sessions.page';
+
+/** The pages about sessions: of all users with `session:read`, and of the user for everyone. */
+export function SessionsRoutes(): ReactNode {
+  const { can } = useMe();
+  return (
+    <Routes>
+      <Route index element={can('session:read') ? <SessionsPage /> : <OwnSessionsPage />} />
+      <Route path="own" element={<OwnSessionsPage />} />
+      <Route path="*" element={<NotFoundPage />} />
+    </Routes>
+  );
+}

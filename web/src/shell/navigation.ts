@@ -1,0 +1,41 @@
+import {
+  IconDeviceDesktop,
+  IconHistory,
+  IconKey,
+  IconLayoutDashboard,
+  IconListCheck,
+  type IconProps,
+  IconShieldLock,
+  IconUserCircle,
+  IconUsers,
+} from '@tabler/icons-react';
+import type { ComponentType } from 'react';
+import type { shellTexts } from '../texts/shell.en';
+
+/** A page in the navigation. */
+export interface NavigationItem {
+  /** path below `/console/` */
+  to: string;
+  /** name in the texts of the navigation */
+  text: keyof (typeof shellTexts)['navigation'];
+  icon: ComponentType<IconProps>;
+  /** permissions without any of which the page is absent */
+  permissions?: string[];
+}
+
+/** All pages of the navigation, in their order. */
+export const navigationItems: NavigationItem[] = [
+  { to: '/', text: 'overview', icon: IconLayoutDashboard, permissions: ['user:read'] },
+  { to: '/users', text: 'users', icon: IconUsers, permissions: ['user:read'] },
+  {
+    to: '/operations',
+    text: 'operations',
+    icon: IconListCheck,
+    permissions: ['user:update', 'user:delete', 'user:import'],
+  },
+  { to: '/sessions', text: 'sessions', icon: IconDeviceDesktop },
+  { to: '/audit', text: 'audit', icon: IconHistory, permissions: ['audit:read'] },
+  { to: '/roles', text: 'roles', icon: IconShieldLock, permissions: ['role:read'] },
+  { to: '/api-keys', text: 'apiKeys', icon: IconKey, permissions: ['key:manage'] },
+  { to: '/account', text: 'account', icon: IconUserCircle },
+];

@@ -1,0 +1,41 @@
+import { ActionIcon, Button, Kbd } from '@mantine/core';
+import { spotlight } from '@mantine/spotlight';
+import { IconSearch } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { useShellTexts } from '../texts/use-shell-texts';
+import classes from './shell.module.css';
+
+/** Opens the search: a wide button that shows its keys, or an icon on a phone. */
+export function SearchButton(): ReactNode {
+  const { navigation: texts } = useShellTexts();
+  return (
+    <>
+      <Button
+        visibleFrom="sm"
+        variant="default"
+        className={classes.search}
+        classNames={{ label: classes.searchLabel }}
+        leftSection={<IconSearch size={16} aria-hidden />}
+        rightSection={
+          <span aria-hidden>
+            <Kbd size="xs">Ctrl</Kbd> <Kbd size="xs">K</Kbd>
+          </span>
+        }
+        aria-keyshortcuts="Control+K"
+        onClick={spotlight.open}
+      >
+        {texts.searchButton}
+      </Button>
+      <ActionIcon
+        hiddenFrom="sm"
+        variant="subtle"
+        color="gray"
+        size="lg"
+        aria-label={texts.searchButton}
+        onClick={spotlight.open}
+      >
+        <IconSearch size={20} aria-hidden />
+      </ActionIcon>
+    </>
+  );
+}

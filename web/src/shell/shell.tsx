@@ -1,0 +1,122 @@
+import { AppShell, Burger, Group, NavLink, ScrollArea, Text } from '@mantine/core';
+import { useDisclosure, useHotkeys } from '@mantine/hooks';
+import { type ReactNode, Suspense } from 'react';
+import { Link, Navigate, Outlet, useLocation } from 'react-router';
+import { Duties } from '../account/duties/duties';
+import { Boundary } from '../components/boundary';
+import { PageSkeleton } from '../components/page-skeleton';
+import { FreshAuthenticationDialog } from '../session/fresh-authentication-dialog';
+import { IdleWarning } from '../session/idle-warning';
+import { LoginAgainDialog } from '../session/login-again-dialog';
+import { useSession } from '../session/session-store';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { Palette } from './palette';
+import { SearchButton } from './search-button';
+import classes from './shell.module.css';
+import { useShortcuts } from './shortcuts';
+import { ShortcutsDialog } from './shortcuts-dialog';
+import { useNavigation } from './use-navigation';
+import { UserMenu } from './user-menu';
+
+/**
+ * The frame of all pages that need a login. Without a session it sends the user to the login page.
+ */
+export function Shell(): ReactNode {
+  const session = useSession();
+  const location = useLocation();
+  if (session.phase === 'restoring') return <PageSkeleton />;
+  if (session.phase === 'failed') return <Boundary.Failed error={session.problem} />;
+  if (session.phase === 'signed-out') {
+    const from = session.reason === 'logout' ? undefined : location.pathname + location.search;
+    return <Navigate to="/login" replace state={{ from }} />;
+  }
+  return (
+    <Boundary>
+      {/* Outside the frame, which suspends while the user is read: that may need the login. */}
+      <LoginAgainDialog />
+      <Suspense fallback={<PageSkeleton />}>
+        <Duties>
+          <Frame />
+        </Duties>
+        <FreshAuthenticationDialog />
+        <IdleWarning />
+      </Suspense>
+    </Boundary>
+  );
+}
+
+function Frame(): ReactNode {
+  const { navigation, console: name } = useShellTexts();
+  const { pathname } = useLocation();
+  const items = useNavigation();
+  const [isOpen, drawer] = useDisclosure();
+  const [isHelpOpen, help] = useDisclosure();
+  useShortcuts({ '?': help.open });
+  useHotkeys([['Escape', drawer.close]]);
+  return (
+    <AppShell
+      header={{ height: 52 }}
+      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding="md"
+    >
+      <a className={classes.skip} href="#content" onClick={focusContent}>
+        {navigation.skip}
+      </a>
+      <AppShell.Header className={classes.header}>
+        <Group gap="xs">
+          <Burger
+            opened={isOpen}
+            onClick={drawer.toggle}
+            hiddenFrom="sm"
+            size="sm"
+            aria-label={isOpen ? navigation.close : navigation.open}
+          />
+          <Text component={Link} to="/" fw={700} c="inherit" className={classes.name}>
+            {name}
+          </Text>
+        </Group>
+        <Group gap="xs">
+          <SearchButton />
+          <UserMenu onShowShortcuts={help.open} />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar
+        p="xs"
+        aria-label={navigation.label}
+        className={classes.navigation}
+        data-open={isOpen || undefined}
+      >
+        <ScrollArea>
+          {items.map(({ to, label, icon: Icon }) => (
+            <NavLink
+              key={to}
+              component={Link}
+              to={to}
+              label={label}
+              leftSection={<Icon size={18} aria-hidden />}
+              className={classes.link}
+              active={pathname === to || pathname.startsWith(`${to}/`)}
+              aria-current={pathname === to ? 'page' : undefined}
+              onClick={drawer.close}
+            />
+          ))}
+        </ScrollArea>
+      </AppShell.Navbar>
+      <AppShell.Main id="content" tabIndex={-1} className={classes.main}>
+        <Boundary key={pathname} isInFrame>
+          <Suspense fallback={<PageSkeleton />}>
+            <Outlet />
+          </Suspense>
+        </Boundary>
+      </AppShell.Main>
+      <Palette onShowShortcuts={help.open} />
+      <ShortcutsDialog opened={isHelpOpen} onClose={help.close} />
+    </AppShell>
+  );
+}
+
+/** The fragment must not get into the URL: `<base>` makes it a link to the start page. */
+function focusContent(event: React.MouseEvent): void {
+  event.preventDefault();
+  document.getElementById('content')?.focus();
+}

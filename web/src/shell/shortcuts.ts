@@ -1,0 +1,20 @@
+import { useHotkeys, useLocalStorage } from '@mantine/hooks';
+
+/** Returns whether shortcuts of a single key are on, and how to switch them (WCAG 2.1.4). */
+export function useShortcutsSwitch(): [boolean, (enabled: boolean) => void] {
+  const [enabled, setEnabled] = useLocalStorage({
+    key: 'carrier-identity-shortcuts',
+    defaultValue: true,
+    getInitialValueInEffect: false,
+  });
+  return [enabled, setEnabled];
+}
+
+/**
+ * Calls functions on single keys, such as `/`, unless the user switched such shortcuts off or types
+ * in a field.
+ */
+export function useShortcuts(keys: Record<string, () => void>): void {
+  const [enabled] = useShortcutsSwitch();
+  useHotkeys(enabled ? Object.entries(keys) : []);
+}

@@ -1,0 +1,83 @@
+import { useDebouncedValue } from '@mantine/hooks';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { api, dataOf, type Schema } from '../api/client';
+import type { operations } from '../api/schema';
+import { useMe } from '../session/use-me';
+
+type User = Schema<'UserResponse'>;
+type Query = NonNullable<operations['listUsers']['parameters']['query']>;
+
+const searchAfterMs = 150;
+const usersMax = 7;
+const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** "contains" needs three characters, the length of an entry of the index. */
+const phoneLengthMin = 3;
+/** A client may choose the id of a request. */
+const requestPattern = /^\S{8,}$/;
+const phonePattern = /^\+?[\d ()/-]{4,}$/;
+
+/** Users that the palette found, and whether a search is running. */
+export interface FoundUsers {
+  users: User[];
+  isSearching: boolean;
+}
+
+/** Finds users by name, e-mail address, phone number, id, or the id of a request about them. */
+export function useFoundUsers(typed: string): FoundUsers {
+  const { can } = useMe();
+  const [text] = useDebouncedValue(typed.trim(), searchAfterMs);
+  const { data, isFetching } = useQuery({
+    queryKey: ['users', 'found', text],
+    queryFn: ({ signal }) => find(text, can('audit:read'), signal),
+    enabled: text.length > 1 && can('user:read'),
+    placeholderData: keepPreviousData,
+  });
+  const isWanted = typed.trim().length > 1;
+  return {
+    users: isWanted ? (data ?? []) : [],
+    isSearching: isWanted && can('user:read') && (isFetching || text !== typed.trim()),
+  };
+}
+
+async function find(text: string, mayReadAudit: boolean, signal: AbortSignal): Promise<User[]> {
+  const list = async (query: Query): Promise<User[]> => {
+    const { items } = await dataOf(
+      api.GET('/user/list', { params: { query: { ...query, per_page: usersMax, count: 'none' } }, signal }),
+    );
+    return items;
+  };
+  if (idPattern.test(text)) {
+    const ids = [text, ...(mayReadAudit ? await usersOfRequest(text, signal) : [])];
+    return list({ user_id_in: [...new Set(ids)] });
+  }
+  if (phonePattern.test(text) && digitsOf(text).length >= phoneLengthMin) {
+    const [byPhone, byText] = await Promise.all([list({ phone_like: digitsOf(text) }), list({ q: text })]);
+    return joined(byPhone, byText);
+  }
+  // Newer users whose names only begin like this one must not push it off the list.
+  const exact = list(text.includes('@') ? { email: text } : { name: text });
+  const found = joined(...(await Promise.all([exact, list({ q: text })])));
+  if (found.length > 0 || !mayReadAudit || !requestPattern.test(text)) return found;
+  const ids = await usersOfRequest(text, signal);
+  return ids.length === 0 ? [] : list({ user_id_in: [...new Set(ids)] });
+}
+
+/** Returns the users of both lists, each once. */
+const joined = (first: User[], second: User[]) => [
+  ...first,
+  ...second.filter(({ user_id }) => first.every((one) => one.user_id !== user_id)),
+];
+
+/** Returns the digits of a phone number, without the zero that the country code replaces. */
+const digitsOf = (phone: string) => phone.replace(/\D/g, '').replace(/^0+/, '');
+
+/** Returns the ids of the users that a request was about, and of the user who sent it. */
+async function usersOfRequest(request_id: string, signal: AbortSignal): Promise<string[]> {
+  const { items } = await dataOf(
+    api.GET('/audit/list', { params: { query: { request_id, per_page: usersMax } }, signal }),
+  );
+  return items.flatMap(({ target_id, target_type, actor_id, actor_type }) => [
+    ...(target_id !== null && (target_type === 'user' || target_type === 'login') ? [target_id] : []),
+    ...(actor_id !== null && actor_type === 'user' ? [actor_id] : []),
+  ]);
+}

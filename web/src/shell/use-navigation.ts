@@ -1,0 +1,12 @@
+import { useMe } from '../session/use-me';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { type NavigationItem, navigationItems } from './navigation';
+
+/** Returns the pages that the user may see, with their names. */
+export function useNavigation(): (NavigationItem & { label: string })[] {
+  const { can } = useMe();
+  const { navigation } = useShellTexts();
+  return navigationItems
+    .filter(({ permissions }) => permissions === undefined || permissions.some(can))
+    .map((item) => ({ ...item, label: navigation[item.text] }));
+}

@@ -1,0 +1,49 @@
+/**
+ * Deutsche Texte für das, was die Schnittstelle zu einem falschen Feld oder Wert auf Englisch sagt.
+ * Nach einem Text, der mit „…“ endet, folgt, was auch im Original folgt.
+ */
+export const detailTexts: Record<string, string> = {
+  'must be an e-mail address': 'muss eine E-Mail-Adresse sein',
+  'must be a language tag such as de-AT': 'muss ein Sprachkürzel wie de-AT sein',
+  'must be a time zone such as Europe/Vienna': 'muss eine Zeitzone wie Europe/Vienna sein',
+  'must be 3 to 64 letters, digits, `.`, `_` or `-`': 'darf 3 bis 64 Buchstaben, Ziffern, „.“, „_“ und „-“ enthalten',
+  'must be 1 to 64 letters, digits, `.`, `_` or `-`': 'darf 1 bis 64 Buchstaben, Ziffern, „.“, „_“ und „-“ enthalten',
+  'must be 1 to 64 letters, digits, `.`, `_` or `-`, and must not begin with `.`':
+    'darf 1 bis 64 Buchstaben, Ziffern, „.“, „_“ und „-“ enthalten und nicht mit „.“ beginnen',
+  'must be the name of a role': 'muss der Name einer Rolle sein',
+  'must be an IP address': 'muss eine IP-Adresse sein',
+  'must be an IP address or a CIDR': 'muss eine IP-Adresse oder ein Netz wie 192.0.2.0/24 sein',
+  'must be an E.164 number such as +4312345678': 'muss eine Nummer mit Landesvorwahl sein, etwa +4312345678',
+  'must be an RFC 3339 time such as 2026-11-20T13:00:00Z': 'muss eine Zeit wie 2026-11-20T13:00:00Z sein',
+  'must be a time such as 2026-01-31T12:00:00.000Z': 'muss eine Zeit wie 2026-01-31T12:00:00.000Z sein',
+  'must be an existing time': 'ist keine Zeit, die es gibt',
+  'must be in the future, at most one year ahead': 'muss in der Zukunft liegen, höchstens ein Jahr ab jetzt',
+  'must not be in the future': 'darf nicht in der Zukunft liegen',
+  'must be a UUID': 'muss eine ID wie 01a2073f-ee9c-74d8-9b53-2f6d4814e423 sein',
+  'must be true or false': 'muss true oder false sein',
+  'must be six digits': 'muss aus sechs Ziffern bestehen',
+  'must be JSON': 'muss JSON sein',
+  'must be a JSON object': 'muss ein JSON-Objekt sein',
+  'must be `module:action` in lower case, or `*`': 'muss die Form modul:aktion in Kleinbuchstaben haben oder * sein',
+  'must not be `list` or `create`': 'darf nicht „list“ oder „create“ sein',
+  'must not contain duplicates': 'darf nichts doppelt enthalten',
+  'must not contain control or invisible characters': 'darf keine Steuerzeichen oder unsichtbaren Zeichen enthalten',
+  'contains a key that is not allowed': 'enthält einen Schlüssel, der nicht erlaubt ist',
+  'contains a role that does not exist or is not open to this kind of user':
+    'enthält eine Rolle, die es nicht gibt oder die diese Art von Benutzern nicht haben kann',
+  'contains a role that you may not grant': 'enthält eine Rolle, die Sie nicht vergeben dürfen',
+  'names a role that does not exist': 'nennt eine Rolle, die es nicht gibt',
+  'names a role that does not exist or is not available to this type of user':
+    'nennt eine Rolle, die es nicht gibt oder die diese Art von Benutzern nicht haben kann',
+  'must be absent for a System User': 'muss bei einem System-Benutzer fehlen',
+  'must be absent for a Carrier User': 'muss bei einem Carrier-Benutzer fehlen',
+  'is for System Users only': 'gibt es nur bei System-Benutzern',
+  'is not possible for this user': 'ist bei diesem Benutzer nicht möglich',
+  'requires a password': 'geht nur mit einem Passwort',
+  'is taken': 'ist schon vergeben',
+  'is not a parameter of this operation': 'lässt sich hier nicht filtern',
+  'must not have empty values': 'darf keine leeren Werte enthalten',
+  'must not be `invited` for a user with a password': 'darf bei einem Benutzer mit Passwort nicht „invited“ sein',
+  'must be one of …': 'muss eines davon sein: …',
+  'is not accepted: …': 'wird nicht angenommen: …',
+};

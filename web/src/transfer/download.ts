@@ -1,0 +1,20 @@
+/**
+ * Starts the download of an address. The page stays, also if the service responds with a problem:
+ * the browser then reports a failed download.
+ */
+export function downloadFrom(url: string, name = ''): void {
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+}
+
+/** Saves a file that the page holds. */
+export function save(file: Blob, name: string): void {
+  const url = URL.createObjectURL(file);
+  downloadFrom(url, name);
+  setTimeout(() => URL.revokeObjectURL(url), revokeAfterMs);
+}
+
+/** A browser may start to read the file some time after the click. */
+const revokeAfterMs = 60_000;

@@ -1,0 +1,124 @@
+import { Button, Checkbox, Group, Modal, Radio, Skeleton, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { api, dataOf } from '../api/client';
+import { exportUsersFilters } from '../api/filters';
+import type { operations } from '../api/schema';
+import { ProblemAlert } from '../components/problem-alert';
+import { useProblemForm } from '../components/use-problem-form';
+import { useMe } from '../session/use-me';
+import { useLanguage, useTexts } from '../texts/language';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { downloadFrom } from './download';
+import { transferTexts as de } from './texts.de';
+import { transferTexts as en } from './texts.en';
+
+type Format = 'csv' | 'ndjson';
+type Query = NonNullable<operations['createExportLink']['parameters']['query']>;
+
+interface ExportDialogProps {
+  opened: boolean;
+  onClose: () => void;
+  /** parameters of the list of users */
+  values: Record<string, string>;
+}
+
+/** Asks for the format of an export, and starts its download. */
+export function ExportDialog({ opened, onClose, values }: ExportDialogProps): ReactNode {
+  const texts = useTexts({ en, de });
+  const { close } = useShellTexts();
+  return (
+    <Modal opened={opened} onClose={onClose} title={texts.export.title} closeButtonProps={{ 'aria-label': close }}>
+      <ExportForm filter={filterOf(values)} isOfDeleted={values['deleted'] === 'true'} onClose={onClose} />
+    </Modal>
+  );
+}
+
+interface ExportFormProps {
+  filter: Query;
+  /** whether the list shows deleted users, which no export contains */
+  isOfDeleted: boolean;
+  onClose: () => void;
+}
+
+function ExportForm({ filter, isOfDeleted, onClose }: ExportFormProps): ReactNode {
+  const texts = useTexts({ en, de });
+  const { cancel } = useShellTexts();
+  const { can } = useMe();
+  const form = useProblemForm();
+  const [format, setFormat] = useState<Format>('csv');
+  const [withHashes, setWithHashes] = useState(false);
+  const hashes = format === 'ndjson' && withHashes;
+  const start = async () => {
+    const isStarted = await form.submit(async () => {
+      const query: Query = { ...filter, format, ...(hashes ? { hashes } : {}) };
+      const { url } = await dataOf(api.POST('/user/export/link', { params: { query } }));
+      downloadFrom(url);
+    });
+    if (isStarted) onClose();
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void start();
+      }}
+    >
+      <Stack gap="md">
+        <ExportedUsers filter={filter} />
+        {isOfDeleted && <Text size="sm">{texts.export.withoutDeleted}</Text>}
+        <Radio.Group
+          label={texts.export.format}
+          value={format}
+          onChange={(chosen) => setFormat(chosen === 'ndjson' ? chosen : 'csv')}
+        >
+          <Stack gap="xs" mt="xs">
+            <Radio value="csv" label={texts.export.csv} description={texts.export.csvHint} data-autofocus />
+            <Radio value="ndjson" label={texts.export.ndjson} description={texts.export.ndjsonHint} />
+          </Stack>
+        </Radio.Group>
+        {format === 'ndjson' && can('user:purge') && (
+          <Checkbox
+            label={texts.export.hashes}
+            description={texts.export.hashesHint}
+            checked={withHashes}
+            onChange={(event) => setWithHashes(event.currentTarget.checked)}
+          />
+        )}
+        <ProblemAlert error={form.problem} />
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {cancel}
+          </Button>
+          <Button type="submit" loading={form.isSending}>
+            {texts.export.submit}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** Says how many users the file will contain. */
+function ExportedUsers({ filter }: { filter: Query }): ReactNode {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  const { data } = useQuery({
+    queryKey: ['users', 'count', filter],
+    queryFn: ({ signal }) => dataOf(api.GET('/user/list', { params: { query: { ...filter, per_page: 1 } }, signal })),
+  });
+  if (data === undefined) return <Skeleton height={20} width={220} />;
+  const { value, relation } = data.total ?? { value: 0, relation: 'approx' };
+  const isFiltered = Object.keys(filter).length > 0;
+  return <Text size="sm">{texts.export.users(value.toLocaleString(language), relation === 'eq', isFiltered)}</Text>;
+}
+
+/** The list has parameters that an export does not know, such as the order. */
+function filterOf(values: Record<string, string>): Query {
+  const names = new Set(
+    Object.entries(exportUsersFilters).flatMap(([field, { operators }]) => operators.map((one) => `${field}${one}`)),
+  );
+  return Object.fromEntries(
+    Object.entries(values).filter(([name]) => names.has(name) || name.startsWith('attributes.')),
+  );
+}

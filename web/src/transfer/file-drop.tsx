@@ -1,0 +1,83 @@
+import { Alert, Button, FileButton, Group, Stack, Text } from '@mantine/core';
+import { IconFileSpreadsheet } from '@tabler/icons-react';
+import { clsx } from 'clsx';
+import { type DragEvent, type ReactNode, useState } from 'react';
+import { useLanguage, useTexts } from '../texts/language';
+import { formatOf } from './bad-rows';
+import classes from './file-drop.module.css';
+import { transferTexts as de } from './texts.de';
+import { transferTexts as en } from './texts.en';
+
+interface FileDropProps {
+  file: File | null;
+  onChange: (file: File) => void;
+}
+
+/** Takes a file by drag and drop, or with a dialog. */
+export function FileDrop({ file, onChange }: FileDropProps): ReactNode {
+  const texts = useTexts({ en, de }).import;
+  const language = useLanguage();
+  const [isOver, setIsOver] = useState(false);
+  const [fault, setFault] = useState<'wrongType' | 'empty' | null>(null);
+  const take = (chosen: File | null | undefined) => {
+    if (chosen === null || chosen === undefined) return;
+    const found = formatOf(chosen) === null ? 'wrongType' : chosen.size === 0 ? 'empty' : null;
+    setFault(found);
+    if (found === null) onChange(chosen);
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setIsOver(false);
+    take(event.dataTransfer.files[0]);
+  };
+  return (
+    <div
+      className={clsx(classes.drop, isOver && classes.over)}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setIsOver(true);
+      }}
+      onDragLeave={() => setIsOver(false)}
+      onDrop={drop}
+    >
+      <Stack align="center" gap="xs">
+        <IconFileSpreadsheet size={32} stroke={1.5} aria-hidden className={classes.icon} />
+        <Text fw={600} className={classes.name}>
+          {file === null ? texts.drop : texts.file(file.name, sizeText(file.size, language))}
+        </Text>
+        <Group gap="xs">
+          {file === null && (
+            <Text size="sm" c="dimmed">
+              {texts.or}
+            </Text>
+          )}
+          {/* The same file can be chosen again after it was corrected. */}
+          <FileButton key={file?.lastModified} onChange={take} accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv">
+            {(props) => (
+              <Button {...props} variant="default" size="xs">
+                {file === null ? texts.choose : texts.otherFile}
+              </Button>
+            )}
+          </FileButton>
+        </Group>
+        {file === null && (
+          <Text size="xs" c="dimmed" ta="center">
+            {texts.formats}
+          </Text>
+        )}
+        {fault !== null && (
+          <Alert color="red" variant="light" role="alert">
+            {texts[fault]}
+          </Alert>
+        )}
+      </Stack>
+    </div>
+  );
+}
+
+function sizeText(bytes: number, language: string): string {
+  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
+  const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  const options = { style: 'unit', unit: units[step] ?? 'byte', maximumFractionDigits: 1 } as const;
+  return new Intl.NumberFormat(language, options).format(bytes / 1_000 ** step);
+}

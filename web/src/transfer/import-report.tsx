@@ -1,0 +1,117 @@
+import { Button, Group, Stack, Table, Text } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { type Figure, Figures } from '../components/figures';
+import { ProblemAlert } from '../components/problem-alert';
+import { Section } from '../components/section';
+import { useProblemForm } from '../components/use-problem-form';
+import { RowErrors } from '../operations/row-errors';
+import { useLanguage, useTexts } from '../texts/language';
+import { type BadRow, badRowsOf } from './bad-rows';
+import { save } from './download';
+import type { ImportPreview } from './import-requests';
+import { transferTexts as de } from './texts.de';
+import { transferTexts as en } from './texts.en';
+
+interface ImportReportProps {
+  file: File;
+  preview: ImportPreview;
+  /** Imports the good rows. */
+  onImport: () => Promise<unknown>;
+}
+
+const rowsShownAtOnce = 25;
+
+/** The result of a check: what an import would create, and which rows have errors. */
+export function ImportReport({ file, preview, onImport }: ImportReportProps): ReactNode {
+  const texts = useTexts({ en, de }).import;
+  const language = useLanguage();
+  const form = useProblemForm();
+  const { matched, would_create, unchanged, skipped_count } = preview;
+  const number = (value: number) => value.toLocaleString(language);
+  const badRows = preview.skipped.map(({ line = 0, errors = [] }): BadRow => ({ line, errors }));
+  const figures: Figure[] = [
+    { label: texts.rows, value: matched },
+    { label: texts.wouldCreate, value: would_create },
+    ...(unchanged > 0 ? [{ label: texts.unchanged, value: unchanged }] : []),
+    { label: texts.bad, value: skipped_count, needsAttention: true },
+  ];
+  const advice = () => {
+    if (matched === 0) return texts.noRows;
+    if (would_create === 0) return skipped_count === 0 ? texts.nothingNew : texts.noneGood;
+    return skipped_count === 0 ? texts.allGood(number(would_create)) : texts.someBad(number(skipped_count));
+  };
+  const download = () => form.submit(async () => save(await badRowsOf(file, badRows), correctionName(file.name)));
+  return (
+    <Section title={texts.result} isRevealed>
+      <Stack gap="md">
+        <Figures figures={figures} />
+        <Text size="sm" role="status">
+          {advice()}
+        </Text>
+        <ProblemAlert error={form.problem} />
+        <Group gap="xs">
+          {would_create > 0 && (
+            <Button loading={form.isSending} onClick={() => void form.submit(onImport)}>
+              {texts.submit(number(would_create))}
+            </Button>
+          )}
+          {badRows.length > 0 && (
+            <Button variant="default" onClick={() => void download()}>
+              {texts.download(number(badRows.length))}
+            </Button>
+          )}
+        </Group>
+        {form.isSending && (
+          <Text size="sm" c="dimmed" role="status">
+            {texts.uploading} {texts.keepOpen}
+          </Text>
+        )}
+        {badRows.length > 0 && <BadRows rows={badRows} total={skipped_count} />}
+      </Stack>
+    </Section>
+  );
+}
+
+function BadRows({ rows, total }: { rows: BadRow[]; total: number }): ReactNode {
+  const texts = useTexts({ en, de }).import;
+  const language = useLanguage();
+  const [shown, setShown] = useState(rowsShownAtOnce);
+  const visible = rows.slice(0, shown);
+  return (
+    <div>
+      <Text size="sm" fw={600} mb={4}>
+        {visible.length === total
+          ? texts.errors
+          : texts.onlyFirst(visible.length.toLocaleString(language), total.toLocaleString(language))}
+      </Text>
+      <Table verticalSpacing={6} aria-label={texts.errors}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th w={80}>{texts.line}</Table.Th>
+            <Table.Th>{texts.reason}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {visible.map(({ line, errors }) => (
+            <Table.Tr key={line}>
+              <Table.Td>{line.toLocaleString(language)}</Table.Td>
+              <Table.Td>
+                <RowErrors errors={errors} />
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      {visible.length < rows.length && (
+        <Button variant="subtle" size="xs" mt="xs" onClick={() => setShown(shown + rowsShownAtOnce)}>
+          {texts.showMore}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function correctionName(name: string): string {
+  const dot = name.lastIndexOf('.');
+  return dot <= 0 ? `${name}-errors` : `${name.slice(0, dot)}-errors${name.slice(dot)}`;
+}

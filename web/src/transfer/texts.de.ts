@@ -1,0 +1,76 @@
+import type { transferTexts as en } from './texts.en';
+
+const rows = (count: string) => (count === '1' ? '1 Zeile' : `${count} Zeilen`);
+
+/** Texte von Import und Export der Benutzer. */
+export const transferTexts: typeof en = {
+  menu: 'Import und Export',
+  export: {
+    menu: 'Benutzer exportieren …',
+    title: 'Benutzer exportieren',
+    users: (count, isExact, isFiltered) =>
+      `Die Datei wird ${isExact ? '' : 'etwa '}${count} Benutzer enthalten` +
+      (isFiltered ? ', wie der Filter der Liste sie auswählt.' : ': alle, die Sie sehen dürfen.'),
+    format: 'Format',
+    csv: 'CSV',
+    csvHint: 'Für Tabellenprogramme. Sie können die Datei korrigieren und wieder importieren.',
+    ndjson: 'NDJSON',
+    withoutDeleted: 'Gelöschte Benutzer werden nicht exportiert, obwohl die Liste sie zeigt.',
+    ndjsonHint: 'Für Programme. Ein JSON-Objekt pro Zeile.',
+    hashes: 'Mit Passwort-Hashes',
+    hashesHint: 'Für den Umzug in eine andere Installation. Bewahren Sie die Datei so sicher auf wie die Passwörter.',
+    submit: 'Herunterladen',
+  },
+  import: {
+    menu: 'Benutzer importieren …',
+    back: 'Benutzer',
+    title: 'Benutzer importieren',
+    text:
+      'Legen Sie Benutzer aus einer CSV- oder NDJSON-Datei an. Die Datei wird zuerst geprüft; ' +
+      'vor Ihrer Bestätigung wird nichts angelegt.',
+    source: 'Datei',
+    drop: 'Datei hier ablegen',
+    or: 'oder',
+    choose: 'Datei auswählen',
+    formats:
+      'CSV oder NDJSON, bis zu 5.000.000 Zeilen. Die Spalten user_type, name und email sind nötig. ' +
+      'Ein Export enthält alle Spalten.',
+    wrongType:
+      'Das ist keine CSV- oder NDJSON-Datei. Speichern Sie die Tabelle als CSV (UTF-8), und legen Sie sie wieder ab.',
+    empty: 'Diese Datei ist leer.',
+    file: (name, size) => `${name} (${size})`,
+    otherFile: 'Andere Datei auswählen',
+    onConflict: 'Wenn Name, E-Mail-Adresse oder ID einer Zeile schon vergeben ist',
+    fail: 'Zeile als Fehler melden',
+    skip: 'Zeile ohne Meldung überspringen',
+    invite: 'Neue Benutzer ohne Passwort per E-Mail einladen',
+    check: 'Datei prüfen',
+    checking: 'Die Datei wird hochgeladen und geprüft …',
+    uploading: 'Die Datei wird hochgeladen …',
+    keepOpen: 'Lassen Sie diese Seite geöffnet.',
+    result: 'Ergebnis der Prüfung',
+    rows: 'Zeilen in der Datei',
+    wouldCreate: 'Werden angelegt',
+    unchanged: 'Schon vorhanden',
+    bad: 'Mit Fehlern',
+    allGood: (count) =>
+      count === '1'
+        ? 'Alle Zeilen sind in Ordnung. 1 Benutzer wird angelegt.'
+        : `Alle Zeilen sind in Ordnung. ${count} Benutzer werden angelegt.`,
+    someBad: (count) =>
+      `${rows(count)} ${count === '1' ? 'hat Fehler und wird' : 'haben Fehler und werden'} ausgelassen. ` +
+      'Laden Sie diese Zeilen herunter, korrigieren Sie sie, und importieren Sie sie als zweite Datei. ' +
+      'Oder korrigieren Sie die Datei, und prüfen Sie sie noch einmal.',
+    noneGood:
+      'Aus dieser Datei kann kein Benutzer angelegt werden. Korrigieren Sie die Datei, und prüfen Sie sie noch einmal.',
+    noRows: 'Die Datei enthält außer der Kopfzeile keine Zeilen.',
+    nothingNew: 'Alle Benutzer dieser Datei sind schon vorhanden.',
+    download: (count) => `${rows(count)} zur Korrektur herunterladen`,
+    submit: (count) => `${count} Benutzer importieren`,
+    errors: 'Zeilen mit Fehlern',
+    onlyFirst: (shown, total) => `Die ersten ${shown} von ${total} Zeilen mit Fehlern`,
+    showMore: 'Mehr anzeigen',
+    line: 'Zeile',
+    reason: 'Fehler',
+  },
+};

@@ -1,0 +1,67 @@
+const users = (count: string) => (count === '1' ? '1 user' : `${count} users`);
+const rows = (count: string) => (count === '1' ? '1 row' : `${count} rows`);
+
+/** Texts of the import and the export of users. */
+export const transferTexts = {
+  menu: 'Import and export',
+  export: {
+    menu: 'Export users…',
+    title: 'Export users',
+    users: (count: string, isExact: boolean, isFiltered: boolean) =>
+      `The file will contain ${isExact ? '' : 'about '}${users(count)}` +
+      (isFiltered ? ', as the filter of the list selects them.' : ': all that you may see.'),
+    format: 'Format',
+    csv: 'CSV',
+    csvHint: 'For spreadsheets. You can correct the file and import it again.',
+    ndjson: 'NDJSON',
+    withoutDeleted: 'Deleted users are not exported, although the list shows them.',
+    ndjsonHint: 'For programs. One JSON object per line.',
+    hashes: 'Include password hashes',
+    hashesHint: 'For the move to another installation. Keep such a file as safe as the passwords.',
+    submit: 'Download',
+  },
+  import: {
+    menu: 'Import users…',
+    back: 'Users',
+    title: 'Import users',
+    text: 'Create users from a CSV or NDJSON file. The file is checked first; nothing is created before you confirm.',
+    source: 'File',
+    drop: 'Drop a file here',
+    or: 'or',
+    choose: 'Choose a file',
+    formats:
+      'CSV or NDJSON, up to 5,000,000 rows. The columns user_type, name and email are required. ' +
+      'An export has all columns.',
+    wrongType: 'This is not a CSV or NDJSON file. Save the table as CSV (UTF-8), and drop it again.',
+    empty: 'This file is empty.',
+    file: (name: string, size: string) => `${name} (${size})`,
+    otherFile: 'Choose another file',
+    onConflict: 'If the name, e-mail address or id of a row is taken',
+    fail: 'Report the row as an error',
+    skip: 'Skip the row silently',
+    invite: 'Invite new users without a password by e-mail',
+    check: 'Check the file',
+    checking: 'Uploading and checking the file…',
+    uploading: 'Uploading the file…',
+    keepOpen: 'Keep this page open.',
+    result: 'Result of the check',
+    rows: 'Rows in the file',
+    wouldCreate: 'Will be created',
+    unchanged: 'Exist already',
+    bad: 'With errors',
+    allGood: (count: string) => `All rows are fine. ${users(count)} will be created.`,
+    someBad: (count: string) =>
+      `${rows(count)} ${count === '1' ? 'has' : 'have'} errors and will be left out. Download the rows, ` +
+      'correct them, and import them as a second file. Or correct the file and check it again.',
+    noneGood: 'No user can be created from this file. Correct it, and check it again.',
+    noRows: 'The file has no rows below its header.',
+    nothingNew: 'All users of this file exist already.',
+    download: (count: string) => `Download ${rows(count)} for correction`,
+    submit: (count: string) => `Import ${users(count)}`,
+    errors: 'Rows with errors',
+    onlyFirst: (shown: string, total: string) => `The first ${shown} of ${total} rows with errors`,
+    showMore: 'Show more',
+    line: 'Line',
+    reason: 'Error',
+  },
+};

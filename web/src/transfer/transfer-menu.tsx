@@ -1,0 +1,63 @@
+import { ActionIcon, Button, Menu } from '@mantine/core';
+import { useDisclosure, useMediaQuery } from '@mantine/hooks';
+import { IconChevronDown, IconDownload, IconTransfer, IconUpload } from '@tabler/icons-react';
+import { type ReactNode, useRef } from 'react';
+import { Link } from 'react-router';
+import { useMe } from '../session/use-me';
+import { useTexts } from '../texts/language';
+import { ExportDialog } from './export-dialog';
+import { transferTexts as de } from './texts.de';
+import { transferTexts as en } from './texts.en';
+
+/**
+ * A menu with the import and the export of users, as far as the user may use them.
+ * @param values parameters of the list of users, `params.values`: the export has the same filter
+ */
+export function TransferMenu({ values }: { values: Record<string, string> }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { can } = useMe();
+  const button = useRef<HTMLButtonElement>(null);
+  const [isOpen, dialog] = useDisclosure();
+  const isPhone = useMediaQuery('(max-width: 48em)', undefined, { getInitialValueInEffect: false });
+  const open = () => {
+    // The item of the menu disappears. The dialog returns the focus to where it was.
+    button.current?.focus();
+    dialog.open();
+  };
+  if (!can('user:import') && !can('user:export')) return null;
+  return (
+    <>
+      <Menu position="bottom-end" portalProps={{ target: '#content' }}>
+        <Menu.Target>
+          {isPhone === true ? (
+            <ActionIcon ref={button} variant="default" size="input-sm" aria-label={texts.menu}>
+              <IconTransfer size={16} aria-hidden />
+            </ActionIcon>
+          ) : (
+            <Button
+              ref={button}
+              variant="default"
+              leftSection={<IconTransfer size={16} aria-hidden />}
+              rightSection={<IconChevronDown size={14} aria-hidden />}
+            >
+              {texts.menu}
+            </Button>
+          )}
+        </Menu.Target>
+        <Menu.Dropdown>
+          {can('user:import') && (
+            <Menu.Item component={Link} to="/users/import" leftSection={<IconUpload size={16} aria-hidden />}>
+              {texts.import.menu}
+            </Menu.Item>
+          )}
+          {can('user:export') && (
+            <Menu.Item leftSection={<IconDownload size={16} aria-hidden />} onClick={open}>
+              {texts.export.menu}
+            </Menu.Item>
+          )}
+        </Menu.Dropdown>
+      </Menu>
+      <ExportDialog opened={isOpen} onClose={dialog.close} values={values} />
+    </>
+  );
+}

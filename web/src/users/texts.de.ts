@@ -1,0 +1,301 @@
+import type { usersTexts as en } from './texts.en';
+
+/** Texte der Seiten über Benutzer. */
+export const usersTexts: typeof en = {
+  title: 'Benutzer',
+  search: 'Benutzer suchen',
+  fields: {
+    q: 'Suche',
+    user_id: 'Benutzer-ID',
+    user_type: 'Art',
+    name: 'Benutzername',
+    email: 'E-Mail-Adresse',
+    email_pending: 'Neue E-Mail-Adresse',
+    first_name: 'Vorname',
+    last_name: 'Nachname',
+    phone: 'Telefon',
+    job_title: 'Position',
+    locale: 'Sprache',
+    timezone: 'Zeitzone',
+    role: 'Rolle',
+    roles: 'Rollen',
+    status: 'Status',
+    carrier_id: 'Carrier',
+    carrier_scope: 'Carrier',
+    allowed_ips: 'Erlaubte Adressen',
+    attributes: 'Attribute',
+    online: 'Online',
+    must_change_password: 'Muss das Passwort ändern',
+    second_factor_required_from: 'Zweiter Faktor verlangt ab',
+    has_second_factor: 'Hat einen zweiten Faktor',
+    must_enroll_second_factor: 'Muss einen zweiten Faktor einrichten',
+    created_at: 'Angelegt',
+    updated_at: 'Geändert',
+    deleted_at: 'Gelöscht',
+    last_login_at: 'Letzte Anmeldung',
+    last_login_ip: 'Adresse der letzten Anmeldung',
+    last_seen_at: 'Zuletzt gesehen',
+    password_changed_at: 'Passwort gesetzt',
+    locked_until: 'Gesperrt bis',
+    reason: 'Grund',
+    failures: 'Fehlversuche',
+    kind: 'Art',
+    kinds: 'Arten',
+    codes_left: 'Übrige Wiederherstellungscodes',
+  },
+  status: { invited: 'Eingeladen', active: 'Aktiv', disabled: 'Deaktiviert' },
+  userType: { carrier: 'Carrier-Benutzer', system: 'System-Benutzer' },
+  views: { label: 'Anzeigen', all: 'Alle' },
+  deleted: 'Gelöscht',
+  locked: 'Gesperrt',
+  online: 'Online',
+  noRoles: 'Keine Rollen',
+  none: 'keine',
+  noValue: 'leer',
+  allCarriers: 'alle Carrier',
+  facts: 'Konto',
+  copyId: 'Benutzer-ID kopieren',
+  empty: {
+    title: 'Noch keine Benutzer',
+    hint: 'Legen Sie den ersten Benutzer an, oder importieren Sie Benutzer aus einer Datei.',
+  },
+  selection: {
+    label: 'Ausgewählte Benutzer',
+    count: (count) => (count === 1 ? '1 Benutzer ausgewählt' : `${count} Benutzer ausgewählt`),
+    change: 'Ausgewählte ändern',
+    changeMatching: 'Alle Treffer ändern',
+    changeAll: 'Viele ändern',
+    tooMany: (max) => `Auswählen lassen sich höchstens ${max}. Verwenden Sie einen Filter.`,
+    clear: 'Auswahl aufheben',
+  },
+  create: {
+    open: 'Neuer Benutzer',
+    title: 'Neuer Benutzer',
+    optional: (label) => `${label} (optional)`,
+    clearRoles: 'Alle Rollen entfernen',
+    access: 'Erste Anmeldung',
+    invite: 'Per E-Mail einladen',
+    inviteHint: 'Der Benutzer erhält einen Link und wählt selbst ein Passwort.',
+    password: 'Erstpasswort vergeben',
+    passwordHint:
+      'Sie übergeben das Passwort. Der Benutzer muss es bei der ersten Anmeldung ändern, innerhalb von 7 Tagen.',
+    initialPassword: 'Erstpasswort',
+    submitInvite: 'Anlegen und einladen',
+    submit: 'Benutzer anlegen',
+    invited: (email) => `Eine Einladung an ${email} ist unterwegs.`,
+    created: (name) => `${name} wurde angelegt.`,
+  },
+  tabs: {
+    data: 'Daten',
+    roles: 'Rollen',
+    sessions: 'Sitzungen',
+    factors: 'Zweite Faktoren',
+    history: 'Verlauf',
+    login: 'Anmeldung prüfen',
+  },
+  edit: {
+    person: 'Person',
+    login: 'Anmeldung',
+    access: 'Zugang',
+    phoneHint: 'Mit Landesvorwahl, etwa +4312345678',
+    localeHint: 'Etwa de oder de-AT; auch die Sprache der E-Mails',
+    timezoneHint: 'Etwa Europe/Vienna',
+    emailHint: 'Eine neue Adresse gilt, sobald der Benutzer sie per E-Mail bestätigt.',
+    emailPending: (email) => `Wartet auf die Bestätigung von ${email}.`,
+    allowedIpsHint:
+      'Adressen oder Netze, aus denen sich der Benutzer anmelden darf, etwa 192.0.2.0/24. Leer = beliebig.',
+    allCarriers: 'Darf mit allen Carriern arbeiten',
+    carrierScopeHint: 'Carrier, mit denen der Benutzer arbeiten darf',
+    secondFactorHint: 'Leer = wie es die Rollen verlangen',
+    attributesHint: 'Freie Daten als JSON',
+    attributesInvalid: 'muss ein JSON-Objekt sein, etwa {"tier": "gold"}',
+    save: 'Änderungen speichern',
+    discard: 'Verwerfen',
+    saved: 'Die Änderungen sind gespeichert.',
+  },
+  conflict: {
+    title: 'Jemand anderes hat diesen Benutzer geändert',
+    text: 'Ihre Änderungen sind noch nicht gespeichert. Wählen Sie, was gelten soll. Zuletzt gespeichert:',
+    mine: 'Ihr Stand',
+    theirs: 'Gespeicherter Stand',
+    others: 'Im gespeicherten Stand außerdem geändert',
+    save: 'Auswahl speichern',
+    keepTheirs: 'Gespeicherten Stand behalten',
+  },
+  roles: { label: 'Rollen', hint: 'Änderungen gelten ab der nächsten Anfrage des Benutzers.' },
+  sessions: {
+    empty: 'Keine aktiven Sitzungen',
+    emptyHint: 'Der Benutzer ist nirgends angemeldet.',
+  },
+  factors: {
+    kind: { totp: 'Authenticator-App', passkey: 'Passkey' },
+    empty: 'Kein zweiter Faktor',
+    emptyHint: 'Der Benutzer meldet sich nur mit dem Passwort an.',
+    mustEnroll: 'Ein zweiter Faktor ist verlangt. Der Benutzer muss ihn bei der nächsten Anmeldung einrichten.',
+    recoveryCodes: (count) => (count === 1 ? 'Noch 1 Wiederherstellungscode' : `Noch ${count} Wiederherstellungscodes`),
+    unconfirmed: 'nicht bestätigt',
+    added: 'eingerichtet',
+    used: 'verwendet',
+    reset: 'Zweite Faktoren zurücksetzen',
+  },
+  history: {
+    empty: 'Noch nichts aufgezeichnet',
+    more: 'Ältere Einträge anzeigen',
+    by: 'von',
+    bySelf: 'vom Benutzer selbst',
+    byKey: 'über einen API-Schlüssel',
+    bySystem: 'vom Dienst',
+    byAnonymous: 'ohne Anmeldung',
+  },
+  check: {
+    why: 'Warum kann sich dieser Benutzer nicht anmelden?',
+    editData: 'Daten ändern',
+    failures: 'Letzte fehlgeschlagene Anmeldungen',
+    noFailures: 'Keine fehlgeschlagenen Anmeldungen aufgezeichnet.',
+    fine: {
+      title: 'Nichts verhindert diese Anmeldung',
+      text: 'Wenn die Anmeldung nicht gelingt, ist wohl das Passwort falsch. Senden Sie einen Link für ein neues.',
+      wrongPassword:
+        'Die letzten Anmeldungen schlugen fehl, wohl wegen eines falschen Passworts. ' +
+        'Senden Sie einen Link für ein neues.',
+    },
+    obstacles: {
+      deleted: {
+        title: 'Der Benutzer ist gelöscht',
+        text: () => 'Gelöschte Benutzer können sich nicht anmelden. Stellen Sie den Benutzer wieder her.',
+      },
+      disabled: {
+        title: 'Der Benutzer ist deaktiviert',
+        text: () => 'Der Benutzer wurde von der Verwaltung deaktiviert. Aktivieren Sie ihn.',
+      },
+      locked: {
+        title: 'Das Konto ist gesperrt',
+        text: () => 'Zu viele falsche Passwörter. Entsperren Sie das Konto, oder warten Sie das Ende der Sperre ab.',
+      },
+      lockedUntilReset: {
+        title: 'Das Konto ist gesperrt, bis das Passwort neu gesetzt wird',
+        text: () => 'Sehr viele falsche Passwörter. Senden Sie einen Link für ein neues Passwort.',
+      },
+      lockedAddress: {
+        title: 'Das Konto ist für eine Adresse gesperrt',
+        text: ([ip]) => `Zu viele falsche Passwörter von ${ip ?? ''}.`,
+      },
+      lockedCodes: {
+        title: 'Der zweite Faktor ist gesperrt',
+        text: () =>
+          'Zu viele falsche Codes. Entsperren Sie den Benutzer, oder setzen Sie die zweiten Faktoren zurück, ' +
+          'wenn das Gerät verloren ist.',
+      },
+      invited: {
+        title: 'Der Benutzer hat die Einladung nicht angenommen',
+        text: () =>
+          'Der Benutzer hat noch kein Passwort. Bitten Sie ihn, die E-Mail zu suchen, oder laden Sie ihn erneut ein.',
+      },
+      invitationOld: {
+        title: 'Die Einladung ist wohl abgelaufen',
+        text: () =>
+          'Der Benutzer hat noch kein Passwort, und Einladungen gelten üblicherweise 7 Tage. Laden Sie ihn erneut ein.',
+      },
+      initialPasswordExpired: {
+        title: 'Das Erstpasswort ist abgelaufen',
+        text: () => 'Es wurde nicht innerhalb von 7 Tagen verwendet. Senden Sie einen Link für ein neues Passwort.',
+      },
+      addressRejected: {
+        title: 'Die letzte Anmeldung kam von einer nicht erlaubten Adresse',
+        text: ([ip, ...allowed]) =>
+          `Sie kam von ${ip ?? ''}. Erlaubt: ${allowed.join(', ')}. Nehmen Sie die Adresse auf, wenn Sie ihr trauen.`,
+      },
+      addressesLimited: {
+        title: 'Anmeldungen sind auf einige Adressen beschränkt',
+        text: (allowed) => `Erlaubt: ${allowed.join(', ')}.`,
+      },
+      mustEnroll: {
+        title: 'Ein verlangter zweiter Faktor fehlt',
+        text: () => 'Der Benutzer kann sich anmelden, muss aber zuerst einen zweiten Faktor einrichten.',
+      },
+      secondFactor: {
+        title: 'Ein zweiter Faktor ist nötig',
+        text: () =>
+          'Wenn der Benutzer das Gerät und die Wiederherstellungscodes verloren hat, ' +
+          'setzen Sie die zweiten Faktoren zurück.',
+      },
+      mustChangePassword: {
+        title: 'Das Passwort muss geändert werden',
+        text: () => 'Der Benutzer kann sich anmelden, muss aber zuerst ein neues Passwort wählen.',
+      },
+    },
+    time: {
+      deleted: 'Gelöscht',
+      locked: 'Endet',
+      lockedAddress: 'Endet',
+      lockedCodes: 'Endet',
+      invited: 'Eingeladen',
+      invitationOld: 'Eingeladen',
+      initialPasswordExpired: 'Gesetzt',
+      addressRejected: 'Versucht',
+    },
+    cause: { 'login.failed': 'Falsches Passwort', 'login.second_factor_failed': 'Falscher zweiter Faktor' },
+  },
+  actions: {
+    menu: (name) => `Aktionen für ${name}`,
+    invite: action('Erneut einladen', (name) => `Eine neue Einladung an ${name} ist unterwegs.`),
+    resetMail: action('Passwort-Link senden', (name) => `Ein Link für ein neues Passwort an ${name} ist unterwegs.`),
+    unlock: action('Entsperren', (name) => `${name} ist entsperrt.`),
+    enable: action('Aktivieren', (name) => `${name} ist aktiviert.`),
+    restore: action('Wiederherstellen', (name) => `${name} ist wiederhergestellt.`),
+    endSessions: action('Alle Sitzungen beenden', (name) => `Die Sitzungen von ${name} wurden beendet.`, {
+      title: 'Alle Sitzungen beenden?',
+      question: (name) => `${name} wird auf allen Geräten abgemeldet. Dort nicht gespeicherte Eingaben gehen verloren.`,
+      confirm: 'Sitzungen beenden',
+    }),
+    resetFactors: action(
+      'Zweite Faktoren zurücksetzen',
+      (name) => `Die zweiten Faktoren von ${name} wurden entfernt.`,
+      {
+        title: 'Zweite Faktoren zurücksetzen?',
+        question: (name) =>
+          `Alle zweiten Faktoren und Wiederherstellungscodes von ${name} werden entfernt, und alle Sitzungen enden. ` +
+          'Der Benutzer erfährt davon per E-Mail. Stellen Sie sicher, dass Sie wirklich mit dem Benutzer sprechen.',
+        confirm: 'Zurücksetzen',
+      },
+    ),
+    disable: action('Deaktivieren', (name) => `${name} ist deaktiviert.`, {
+      title: 'Benutzer deaktivieren?',
+      question: (name) =>
+        `${name} kann sich nicht mehr anmelden, und alle Sitzungen enden. Sie können den Benutzer wieder aktivieren.`,
+      confirm: 'Deaktivieren',
+    }),
+    purge: action('Endgültig löschen', (name) => `${name} wurde endgültig gelöscht.`, {
+      title: 'Benutzer endgültig löschen?',
+      question: (name) =>
+        `${name} und die persönlichen Daten im Protokoll werden gelöscht. ` +
+        'Das lässt sich nicht rückgängig machen, auch nicht durch Wiederherstellen.',
+      confirm: 'Endgültig löschen',
+    }),
+    delete: action(
+      'Löschen',
+      (name) => `${name} wurde gelöscht. Gelöschte Benutzer zeigt die Liste unter „Gelöscht“.`,
+      {
+        title: 'Benutzer löschen?',
+        question: (name) =>
+          `${name} kann sich nicht mehr anmelden, alle Sitzungen enden, und Name und E-Mail-Adresse werden frei. ` +
+          'Sie können den Benutzer später wiederherstellen.',
+        confirm: 'Löschen',
+      },
+    ),
+  },
+};
+
+interface Question {
+  title: string;
+  question: (name: string) => string;
+  confirm: string;
+}
+
+function action(
+  label: string,
+  done: (name: string) => string,
+  question: Question = { title: label, question: (name) => name, confirm: label },
+): Question & { label: string; done: (name: string) => string } {
+  return { label, done, ...question };
+}

@@ -1,0 +1,273 @@
+/** Texts of the pages about users. */
+export const usersTexts = {
+  title: 'Users',
+  search: 'Search users',
+  fields: {
+    q: 'Search',
+    user_id: 'User ID',
+    user_type: 'Type',
+    name: 'User name',
+    email: 'E-mail address',
+    email_pending: 'New e-mail address',
+    first_name: 'First name',
+    last_name: 'Last name',
+    phone: 'Phone',
+    job_title: 'Job title',
+    locale: 'Language',
+    timezone: 'Time zone',
+    role: 'Role',
+    roles: 'Roles',
+    status: 'Status',
+    carrier_id: 'Carrier',
+    carrier_scope: 'Carriers',
+    allowed_ips: 'Allowed addresses',
+    attributes: 'Attributes',
+    online: 'Online',
+    must_change_password: 'Must change the password',
+    second_factor_required_from: 'Second factor required from',
+    has_second_factor: 'Has a second factor',
+    must_enroll_second_factor: 'Must set up a second factor',
+    created_at: 'Created',
+    updated_at: 'Changed',
+    deleted_at: 'Deleted',
+    last_login_at: 'Last login',
+    last_login_ip: 'Address of the last login',
+    last_seen_at: 'Last seen',
+    password_changed_at: 'Password set',
+    locked_until: 'Locked until',
+    reason: 'Reason',
+    failures: 'Failures',
+    kind: 'Kind',
+    kinds: 'Kinds',
+    codes_left: 'Recovery codes left',
+  },
+  status: { invited: 'Invited', active: 'Active', disabled: 'Disabled' },
+  userType: { carrier: 'Carrier User', system: 'System User' },
+  views: { label: 'Show', all: 'All' },
+  deleted: 'Deleted',
+  locked: 'Locked',
+  online: 'Online',
+  noRoles: 'No roles',
+  none: 'none',
+  noValue: 'empty',
+  allCarriers: 'all carriers',
+  facts: 'Account',
+  copyId: 'Copy the user ID',
+  empty: { title: 'No users yet', hint: 'Create the first user, or import users from a file.' },
+  selection: {
+    label: 'Selected users',
+    count: (count: number) => (count === 1 ? '1 user selected' : `${count} users selected`),
+    change: 'Change selected',
+    tooMany: (max: number) => `At most ${max} can be changed by selection. Use a filter instead.`,
+    changeMatching: 'Change all that match',
+    changeAll: 'Change many',
+    clear: 'Clear selection',
+  },
+  create: {
+    open: 'New user',
+    title: 'New user',
+    optional: (label: string) => `${label} (optional)`,
+    clearRoles: 'Remove all roles',
+    access: 'First login',
+    invite: 'Invite by e-mail',
+    inviteHint: 'The user receives a link and chooses a password.',
+    password: 'Set an initial password',
+    passwordHint: 'You hand over the password. The user must change it at the first login, within 7 days.',
+    initialPassword: 'Initial password',
+    submitInvite: 'Create and invite',
+    submit: 'Create user',
+    invited: (email: string) => `An invitation is on its way to ${email}.`,
+    created: (name: string) => `${name} was created.`,
+  },
+  tabs: {
+    data: 'Data',
+    roles: 'Roles',
+    sessions: 'Sessions',
+    factors: 'Second factors',
+    history: 'History',
+    login: 'Login check',
+  },
+  edit: {
+    person: 'Person',
+    login: 'Login',
+    access: 'Access',
+    phoneHint: 'With country code, such as +4312345678',
+    localeHint: 'Such as en or de-AT; also the language of mails',
+    timezoneHint: 'Such as Europe/Vienna',
+    emailHint: 'A new address takes effect when the user confirms it by mail.',
+    emailPending: (email: string) => `Waiting for the confirmation of ${email}.`,
+    allowedIpsHint: 'Addresses or networks from which the user may log in, such as 192.0.2.0/24. Empty = any.',
+    allCarriers: 'May work with all carriers',
+    carrierScopeHint: 'Carriers that the user may work with',
+    secondFactorHint: 'Empty = as the roles require',
+    attributesHint: 'Free data as JSON',
+    attributesInvalid: 'must be a JSON object, such as {"tier": "gold"}',
+    save: 'Save changes',
+    discard: 'Discard',
+    saved: 'The changes are saved.',
+  },
+  conflict: {
+    title: 'Someone else changed this user',
+    text: 'Your changes are not saved yet. Choose what to keep. The other version was saved',
+    mine: 'Your version',
+    theirs: 'Saved version',
+    others: 'Also changed in the saved version',
+    save: 'Save my choice',
+    keepTheirs: 'Keep the saved version',
+  },
+  roles: { label: 'Roles', hint: 'Changes take effect with the next request of the user.' },
+  sessions: {
+    empty: 'No live sessions',
+    emptyHint: 'The user is not logged in anywhere.',
+  },
+  factors: {
+    kind: { totp: 'Authenticator app', passkey: 'Passkey' },
+    empty: 'No second factor',
+    emptyHint: 'The user logs in with the password only.',
+    mustEnroll: 'A second factor is required. The user must set one up at the next login.',
+    recoveryCodes: (count: number) => (count === 1 ? '1 recovery code left' : `${count} recovery codes left`),
+    unconfirmed: 'not confirmed',
+    added: 'added',
+    used: 'used',
+    reset: 'Reset second factors',
+  },
+  history: {
+    empty: 'Nothing recorded yet',
+    more: 'Show older entries',
+    by: 'by',
+    bySelf: 'by the user',
+    byKey: 'by an API key',
+    bySystem: 'by the service',
+    byAnonymous: 'without a login',
+  },
+  check: {
+    why: 'Why can this user not log in?',
+    editData: 'Change the data',
+    failures: 'Last failed logins',
+    noFailures: 'No failed logins recorded.',
+    fine: {
+      title: 'Nothing prevents this login',
+      text: 'If the user cannot log in, the password is probably wrong. Send a link to set a new one.',
+      wrongPassword: 'The last logins failed, most likely with a wrong password. Send a link to set a new one.',
+    },
+    obstacles: {
+      deleted: { title: 'The user is deleted', text: () => 'Deleted users cannot log in. Restore the user.' },
+      disabled: { title: 'The user is disabled', text: () => 'An administrator disabled the user. Enable the user.' },
+      locked: {
+        title: 'The account is locked',
+        text: () => 'Too many wrong passwords. Unlock the account, or wait until the lockout ends.',
+      },
+      lockedUntilReset: {
+        title: 'The account is locked until the password is reset',
+        text: () => 'Far too many wrong passwords. Send a link to set a new password.',
+      },
+      lockedAddress: {
+        title: 'The account is locked for one address',
+        text: ([ip]: string[]) => `Too many wrong passwords from ${ip ?? ''}.`,
+      },
+      lockedCodes: {
+        title: 'The second factor is locked',
+        text: () => 'Too many wrong codes. Unlock the user, or reset the second factors if the device is lost.',
+      },
+      invited: {
+        title: 'The user has not accepted the invitation',
+        text: () => 'The user has no password yet. Ask the user to look for the mail, or invite again.',
+      },
+      invitationOld: {
+        title: 'The invitation has probably expired',
+        text: () => 'The user has no password yet, and invitations are valid for 7 days by default. Invite again.',
+      },
+      initialPasswordExpired: {
+        title: 'The initial password has expired',
+        text: () => 'It was not used within 7 days. Send a link to set a new password.',
+      },
+      addressRejected: {
+        title: 'The last login came from an address that is not allowed',
+        text: ([ip, ...allowed]: string[]) =>
+          `It came from ${ip ?? ''}. Allowed: ${allowed.join(', ')}. Add the address if you trust it.`,
+      },
+      addressesLimited: {
+        title: 'Logins are limited to some addresses',
+        text: (allowed: string[]) => `Allowed: ${allowed.join(', ')}.`,
+      },
+      mustEnroll: {
+        title: 'A required second factor is missing',
+        text: () => 'The user can log in, but must set up a second factor before anything else works.',
+      },
+      secondFactor: {
+        title: 'A second factor is needed',
+        text: () => 'If the user lost the device and the recovery codes, reset the second factors.',
+      },
+      mustChangePassword: {
+        title: 'The password must be changed',
+        text: () => 'The user can log in, but must choose a new password before anything else works.',
+      },
+    },
+    time: {
+      deleted: 'Deleted',
+      locked: 'Ends',
+      lockedAddress: 'Ends',
+      lockedCodes: 'Ends',
+      invited: 'Invited',
+      invitationOld: 'Invited',
+      initialPasswordExpired: 'Set',
+      addressRejected: 'Tried',
+    } as Record<string, string>,
+    cause: { 'login.failed': 'Wrong password', 'login.second_factor_failed': 'Wrong second factor' } as Record<
+      string,
+      string
+    >,
+  },
+  actions: {
+    menu: (name: string) => `Actions for ${name}`,
+    invite: action('Invite again', (name) => `A new invitation to ${name} is on its way.`),
+    resetMail: action('Send a password link', (name) => `A link to set a new password is on its way to ${name}.`),
+    unlock: action('Unlock', (name) => `${name} is unlocked.`),
+    enable: action('Enable', (name) => `${name} is enabled.`),
+    restore: action('Restore', (name) => `${name} is restored.`),
+    endSessions: action('End all sessions', (name) => `The sessions of ${name} were ended.`, {
+      title: 'End all sessions?',
+      question: (name) => `${name} is logged out on all devices. Unsaved work there is lost.`,
+      confirm: 'End sessions',
+    }),
+    resetFactors: action('Reset second factors', (name) => `The second factors of ${name} were removed.`, {
+      title: 'Reset the second factors?',
+      question: (name) =>
+        `All second factors and recovery codes of ${name} are removed, and all sessions end. ` +
+        'The user is notified by mail. Make sure that you really talk to the user.',
+      confirm: 'Reset',
+    }),
+    disable: action('Disable', (name) => `${name} is disabled.`, {
+      title: 'Disable the user?',
+      question: (name) => `${name} can no longer log in, and all sessions end. You can enable the user again.`,
+      confirm: 'Disable',
+    }),
+    purge: action('Delete permanently', (name) => `${name} was deleted permanently.`, {
+      title: 'Delete the user permanently?',
+      question: (name) =>
+        `${name} and the personal data in the audit log are erased. This cannot be undone, and no restore is possible.`,
+      confirm: 'Delete permanently',
+    }),
+    delete: action('Delete', (name) => `${name} was deleted. You find deleted users in the list under “Deleted”.`, {
+      title: 'Delete the user?',
+      question: (name) =>
+        `${name} can no longer log in, all sessions end, and the name and the e-mail address become free. ` +
+        'You can restore the user later.',
+      confirm: 'Delete',
+    }),
+  },
+};
+
+interface Question {
+  title: string;
+  question: (name: string) => string;
+  confirm: string;
+}
+
+function action(
+  label: string,
+  done: (name: string) => string,
+  question: Question = { title: label, question: (name) => name, confirm: label },
+): Question & { label: string; done: (name: string) => string } {
+  return { label, done, ...question };
+}

@@ -1,0 +1,94 @@
+import { notifications } from '@mantine/notifications';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api, dataOf } from '../api/client';
+import { isProblem } from '../api/problems';
+import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
+import { useTexts } from '../texts/language';
+import { usersTexts as de } from './texts.de';
+import { usersTexts as en } from './texts.en';
+import { changeUser, keepUser, type User } from './user';
+import { changedFields, changesOf, type UserField, type UserValues, valuesOf } from './user-values';
+
+/** Two versions of a user: one was saved elsewhere while the form was open. */
+export interface VersionConflict {
+  /** the user as saved elsewhere */
+  theirs: User;
+  /** fields that the form changes */
+  fields: UserField[];
+  /** values of the form */
+  mine: UserValues;
+  /** values that the form started with */
+  before: UserValues;
+}
+
+/** The state of a form that edits a user. */
+export interface UserEdit {
+  values: UserValues;
+  /** fields that differ from the user */
+  changed: UserField[];
+  set: (changes: Partial<UserValues>) => void;
+  reset: () => void;
+  form: ProblemForm;
+  save: () => Promise<void>;
+  conflict: VersionConflict | null;
+  /** Saves the chosen fields over the other version. Without fields, keeps the other version. */
+  resolve: (fields: UserField[]) => Promise<boolean>;
+  cancelResolve: () => void;
+}
+
+/**
+ * Edits a user. Sends only what changed, and only if the user was not saved elsewhere since
+ * the first keystroke; otherwise `conflict` holds both versions.
+ */
+export function useUserEdit(user: User, fields: readonly UserField[]): UserEdit {
+  const texts = useTexts({ en, de });
+  const queryClient = useQueryClient();
+  const form = useProblemForm(fields);
+  // The version that the form started with: a later one must not slip below what the user typed.
+  const [draft, setDraft] = useState<{ base: User; values: UserValues } | null>(null);
+  const [conflict, setConflict] = useState<VersionConflict | null>(null);
+  const base = draft?.base ?? user;
+  const before = valuesOf(base);
+  const values = draft?.values ?? before;
+  const changed = changedFields(before, values);
+  const reset = () => {
+    setDraft(null);
+    setConflict(null);
+    form.clear();
+  };
+  const send = async (on: User, from: UserValues, sent: UserField[]) => {
+    try {
+      const saved = await changeUser(on, changesOf(from, values, sent));
+      setDraft(null);
+      setConflict(null);
+      await keepUser(queryClient, saved);
+      notifications.show({ message: texts.edit.saved });
+    } catch (error) {
+      if (!isProblem(error, 'user.version_mismatch')) throw error;
+      const theirs = await dataOf(api.GET('/user/{user_id}', { params: { path: { user_id: user.user_id } } }));
+      setConflict({ theirs, fields: changed, mine: values, before });
+    }
+  };
+  const resolve = async (chosen: UserField[]) => {
+    if (conflict === null) return true;
+    const { theirs } = conflict;
+    if (chosen.length > 0) return form.submit(() => send(theirs, valuesOf(theirs), chosen));
+    reset();
+    await keepUser(queryClient, theirs);
+    return true;
+  };
+  return {
+    values,
+    changed,
+    set: (changes) => setDraft({ base, values: { ...values, ...changes } }),
+    reset,
+    form,
+    save: async () => {
+      if (changed.length > 0) await form.submit(() => send(base, before, changed));
+    },
+    conflict,
+    resolve,
+    cancelResolve: () => setConflict(null),
+  };
+}

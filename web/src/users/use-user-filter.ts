@@ -1,0 +1,16 @@
+import { listUsersFilters } from '../api/filters';
+import type { FilterFields, FilterNames } from '../components/filter/conditions';
+import { useRoleNames } from '../roles/use-roles';
+import { useTexts } from '../texts/language';
+import { usersTexts as de } from './texts.de';
+import { usersTexts as en } from './texts.en';
+
+/** The fields that users can be filtered by, in lists, bulk changes and exports. */
+export const userFilters: FilterFields = { ...listUsersFilters, attributes: { kind: 'attribute', operators: [''] } };
+
+/** Returns the names of the fields and values of a filter of users. */
+export function useUserFilterNames(): FilterNames {
+  const { fields, status, userType } = useTexts({ en, de });
+  const role = useRoleNames();
+  return { fields, choices: { status, user_type: userType }, suggestions: { role } };
+}

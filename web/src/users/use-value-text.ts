@@ -1,0 +1,28 @@
+import { exactTime } from '../components/time-text';
+import { useLanguage, useTexts } from '../texts/language';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { usersTexts as de } from './texts.de';
+import { usersTexts as en } from './texts.en';
+
+const timePattern = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
+
+/** Returns a function that writes the value of a field in words, such as "yes" or "c1, c2". */
+export function useValueText(): (field: string, value: unknown) => string {
+  const texts = useTexts({ en, de });
+  const { yes, no } = useShellTexts().filter;
+  const language = useLanguage();
+  const choices: Record<string, Record<string, string>> = {
+    status: texts.status,
+    user_type: texts.userType,
+  };
+  const textOf = (field: string, value: unknown): string => {
+    if (field === 'carrier_scope' && value === null) return texts.allCarriers;
+    if (value === null || value === undefined || value === '') return texts.noValue;
+    if (typeof value === 'boolean') return value ? yes : no;
+    if (Array.isArray(value)) return value.length === 0 ? texts.none : value.map((one) => textOf('', one)).join(', ');
+    if (typeof value === 'object') return Object.keys(value).length === 0 ? texts.none : JSON.stringify(value);
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    return choices[field]?.[text] ?? (timePattern.test(text) ? exactTime(new Date(text), language) : text);
+  };
+  return textOf;
+}

@@ -1,0 +1,32 @@
+import { Badge, Group } from '@mantine/core';
+import { IconLock } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { useTexts } from '../texts/language';
+import { usersTexts as de } from './texts.de';
+import { usersTexts as en } from './texts.en';
+import { isLocked, type User } from './user';
+
+const colors = { invited: 'blue', active: 'green', disabled: 'gray' };
+
+/** Shows the status of a user, and whether the account is locked or deleted. */
+export function UserBadges({ user }: { user: User }): ReactNode {
+  const texts = useTexts({ en, de });
+  return (
+    <Group gap={4} wrap="nowrap" component="span" display="inline-flex">
+      {user.deleted_at === null ? (
+        <Badge component="span" variant="light" color={colors[user.status]}>
+          {texts.status[user.status]}
+        </Badge>
+      ) : (
+        <Badge component="span" variant="light" color="red">
+          {texts.deleted}
+        </Badge>
+      )}
+      {isLocked(user) && (
+        <Badge component="span" variant="light" color="orange" leftSection={<IconLock size={12} aria-hidden />}>
+          {texts.locked}
+        </Badge>
+      )}
+    </Group>
+  );
+}

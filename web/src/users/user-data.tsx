@@ -1,0 +1,83 @@
+import { Button, Group, Paper, Stack } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { ProblemAlert } from '../components/problem-alert';
+import { useMe } from '../session/use-me';
+import { useTexts } from '../texts/language';
+import { usersTexts as de } from './texts.de';
+import { usersTexts as en } from './texts.en';
+import type { User } from './user';
+import { UserFacts } from './user-facts';
+import { UserFormFields } from './user-form-fields';
+import { type UserEdit, useUserEdit } from './use-user-edit';
+import { isJsonObject, type UserField } from './user-values';
+import classes from './users.module.css';
+import { VersionDialog } from './version-dialog';
+
+const fields: UserField[] = [
+  'name',
+  'email',
+  'first_name',
+  'last_name',
+  'phone',
+  'job_title',
+  'locale',
+  'timezone',
+  'carrier_scope',
+  'allowed_ips',
+  'second_factor_required_from',
+  'attributes',
+];
+
+/** The fields of a user, which the caller can change with `user:update`. */
+export function UserData({ user }: { user: User }): ReactNode {
+  const { can } = useMe();
+  const edit = useUserEdit(user, fields);
+  const readOnly = !can('user:update') || user.deleted_at !== null;
+  return (
+    <div className={classes.page}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isJsonObject(edit.values.attributes)) void edit.save();
+        }}
+      >
+        <Stack gap="md">
+          <UserFormFields edit={edit} user={user} readOnly={readOnly} />
+          <SaveBar edit={edit} />
+        </Stack>
+        <VersionDialog edit={edit} />
+      </form>
+      <UserFacts user={user} />
+    </div>
+  );
+}
+
+/** The buttons that save or discard changes. They appear with the first change. */
+export function SaveBar({ edit }: { edit: UserEdit }): ReactNode {
+  const texts = useTexts({ en, de }).edit;
+  return (
+    <>
+      {edit.conflict === null && <ProblemAlert error={edit.form.problem} />}
+      {edit.changed.length > 0 && (
+        <Paper
+          withBorder
+          p="sm"
+          radius="md"
+          shadow="sm"
+          className={classes.saveBar}
+          role="region"
+          aria-label={texts.save}
+        >
+          <Group justify="flex-end">
+            <Button variant="default" onClick={edit.reset}>
+              {texts.discard}
+            </Button>
+            <Button type="submit" loading={edit.form.isSending}>
+              {texts.save}
+            </Button>
+          </Group>
+        </Paper>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,109 @@
+import { ActionIcon, type ActionIconProps, Menu } from '@mantine/core';
+import {
+  IconDeviceDesktopX,
+  IconDotsVertical,
+  IconKeyOff,
+  IconLockOpen,
+  IconMail,
+  IconMailForward,
+  IconRestore,
+  IconTrash,
+  IconTrashX,
+  IconUserCheck,
+  IconUserOff,
+} from '@tabler/icons-react';
+import { type ReactNode, useRef, useState } from 'react';
+import { useTexts } from '../texts/language';
+import { usersTexts as de } from './texts.de';
+import { usersTexts as en } from './texts.en';
+import type { User } from './user';
+import { destructiveActions, isOffered, type UserAction, useAllowedActions, useUserActions } from './use-user-actions';
+import classes from './users.module.css';
+
+const icons: Record<UserAction, typeof IconMail> = {
+  invite: IconMailForward,
+  resetMail: IconMail,
+  unlock: IconLockOpen,
+  enable: IconUserCheck,
+  restore: IconRestore,
+  endSessions: IconDeviceDesktopX,
+  resetFactors: IconKeyOff,
+  disable: IconUserOff,
+  delete: IconTrash,
+  purge: IconTrashX,
+};
+
+/**
+ * The menu with everything that the caller may do to a user. Absent if that is nothing. Until it is
+ * opened it is only a button: the menus of all rows would slow down each change of the page.
+ */
+export function UserMenu({ user, isLarge = false }: { user: User; isLarge?: boolean }): ReactNode {
+  const texts = useTexts({ en, de }).actions;
+  const mayDo = useAllowedActions(user);
+  const [wasOpened, setWasOpened] = useState(false);
+  const actions = (Object.keys(icons) as UserAction[]).filter((action) => mayDo(action) && isOffered(action, user));
+  if (actions.length === 0) return null;
+  const button: ActionIconProps & { 'aria-label': string } = {
+    variant: isLarge ? 'default' : 'subtle',
+    color: 'gray',
+    size: isLarge ? 'input-sm' : 'md',
+    'aria-label': texts.menu(user.name),
+    children: <IconDotsVertical size={16} aria-hidden />,
+  };
+  return wasOpened ? (
+    <ActionsMenu user={user} actions={actions} button={button} />
+  ) : (
+    <ActionIcon {...button} aria-haspopup="menu" aria-expanded={false} onClick={() => setWasOpened(true)} />
+  );
+}
+
+interface ActionsMenuProps {
+  user: User;
+  actions: UserAction[];
+  /** look of the button */
+  button: ActionIconProps;
+}
+
+/** A menu that opens as soon as it is there. */
+function ActionsMenu({ user, actions, button }: ActionsMenuProps): ReactNode {
+  const texts = useTexts({ en, de }).actions;
+  const { start, dialog } = useUserActions(user);
+  const target = useRef<HTMLButtonElement>(null);
+  const focusTarget = () => target.current?.focus();
+  return (
+    <>
+      <Menu
+        defaultOpened
+        position="bottom-end"
+        portalProps={{ target: '#content' }}
+        // Mantine does not know what had the focus before a menu that is open from the start.
+        returnFocus={false}
+        onClose={focusTarget}
+      >
+        <Menu.Target>
+          <ActionIcon ref={target} {...button} />
+        </Menu.Target>
+        <Menu.Dropdown>
+          {actions.map((action) => {
+            const Icon = icons[action];
+            return (
+              <Menu.Item
+                key={action}
+                {...(destructiveActions.includes(action) ? { className: classes.destructive } : {})}
+                leftSection={<Icon size={16} aria-hidden />}
+                onClick={() => {
+                  // The item disappears. A dialog returns the focus to where it was.
+                  focusTarget();
+                  start(action);
+                }}
+              >
+                {texts[action].label}
+              </Menu.Item>
+            );
+          })}
+        </Menu.Dropdown>
+      </Menu>
+      {dialog}
+    </>
+  );
+}

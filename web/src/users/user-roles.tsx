@@ -1,0 +1,64 @@
+import { Checkbox, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { EmptyState } from '../components/empty-state';
+import { PageSkeleton } from '../components/page-skeleton';
+import { ProblemAlert } from '../components/problem-alert';
+import { useRoles } from '../roles/use-roles';
+import { useMe } from '../session/use-me';
+import { useTexts } from '../texts/language';
+import { usersTexts as de } from './texts.de';
+import { usersTexts as en } from './texts.en';
+import type { User } from './user';
+import { SaveBar } from './user-data';
+import { useUserEdit } from './use-user-edit';
+import { VersionDialog } from './version-dialog';
+
+/** The roles of a user, which the caller can change with `user:update`. */
+export function UserRoles({ user }: { user: User }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { can } = useMe();
+  const roles = useRoles();
+  const edit = useUserEdit(user, ['roles']);
+  const mayChange = can('user:update') && user.deleted_at === null;
+  if (!can('role:read')) {
+    if (user.roles.length === 0) return <EmptyState title={texts.noRoles} />;
+    return <Text>{user.roles.join(', ')}</Text>;
+  }
+  if (roles.isPending) return <PageSkeleton />;
+  const open = (roles.data ?? []).filter(({ user_types }) => user_types.includes(user.user_type));
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void edit.save();
+      }}
+    >
+      <Stack gap="md" maw={800}>
+        <ProblemAlert error={roles.error} onRetry={() => void roles.refetch()} />
+        <Checkbox.Group
+          label={texts.roles.label}
+          description={texts.roles.hint}
+          value={edit.values.roles}
+          onChange={(next) => edit.set({ roles: next })}
+          error={edit.form.errorOf('roles')}
+        >
+          <Stack gap="sm" mt="sm">
+            {open.map(({ name, description }) => (
+              <Checkbox
+                key={name}
+                value={name}
+                label={name}
+                description={description}
+                disabled={!mayChange}
+                // Without a description, the label stands in the middle.
+                styles={{ body: { alignItems: 'flex-start' } }}
+              />
+            ))}
+          </Stack>
+        </Checkbox.Group>
+        <SaveBar edit={edit} />
+      </Stack>
+      <VersionDialog edit={edit} />
+    </form>
+  );
+}

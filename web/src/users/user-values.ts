@@ -1,0 +1,91 @@
+import type { User, UserChanges } from './user';
+
+/** What the form of a user holds: texts as typed, lists as they are. */
+export interface UserValues {
+  name: string;
+  email: string;
+  first_name: string;
+  last_name: string;
+  phone: string;
+  job_title: string;
+  locale: string;
+  timezone: string;
+  roles: string[];
+  /** null = all carriers */
+  carrier_scope: string[] | null;
+  allowed_ips: string[];
+  must_change_password: boolean;
+  /** RFC 3339, or empty */
+  second_factor_required_from: string;
+  /** JSON */
+  attributes: string;
+}
+
+/** Name of a field of the form. */
+export type UserField = keyof UserValues;
+
+/** Returns the values of a form for a user. */
+export function valuesOf(user: User): UserValues {
+  return {
+    name: user.name,
+    email: user.email,
+    first_name: user.first_name,
+    last_name: user.last_name,
+    phone: user.phone ?? '',
+    job_title: user.job_title ?? '',
+    locale: user.locale ?? '',
+    timezone: user.timezone ?? '',
+    roles: user.roles,
+    carrier_scope: user.carrier_scope,
+    allowed_ips: user.allowed_ips,
+    must_change_password: user.must_change_password,
+    second_factor_required_from: user.second_factor_required_from ?? '',
+    attributes: Object.keys(user.attributes).length === 0 ? '' : JSON.stringify(user.attributes, null, 2),
+  };
+}
+
+/** Returns the fields whose values differ. */
+export function changedFields(before: UserValues, after: UserValues): UserField[] {
+  return (Object.keys(after) as UserField[]).filter(
+    (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]),
+  );
+}
+
+/** Returns whether a text is a JSON object, or empty. */
+export function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text.trim() || '{}');
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** Returns the changes that turn the values of a user into others, for `PATCH /user/{user_id}`. */
+export function changesOf(before: UserValues, after: UserValues, fields = changedFields(before, after)): UserChanges {
+  const changes = Object.fromEntries(fields.map((field) => [field, changeOf(field, before, after)]));
+  return changes;
+}
+
+function changeOf(field: UserField, before: UserValues, after: UserValues): unknown {
+  if (field === 'attributes') return mergePatch(parse(before.attributes), parse(after.attributes));
+  const value = after[field];
+  return typeof value === 'string' ? value.trim() || null : value;
+}
+
+const parse = (text: string) => JSON.parse(text.trim() || '{}') as Record<string, unknown>;
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Returns the merge patch between two objects (RFC 7396): null removes a key. */
+function mergePatch(before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {
+  const patch: Record<string, unknown> = {};
+  for (const key of Object.keys(before)) if (!(key in after)) patch[key] = null;
+  for (const [key, value] of Object.entries(after)) {
+    const old = before[key];
+    if (JSON.stringify(old) === JSON.stringify(value)) continue;
+    patch[key] = isObject(old) && isObject(value) ? mergePatch(old, value) : value;
+  }
+  return patch;
+}

@@ -1,0 +1,57 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { api, dataOf, type Schema } from '../api/client';
+import { isProblem } from '../api/problems';
+import { useMe } from '../session/use-me';
+
+/** A user of the API. */
+export type User = Schema<'UserResponse'>;
+
+/** Changes of a user, as `PATCH /user/{user_id}` takes them. */
+export type UserChanges = Schema<'ChangeUserRequest'>;
+
+/** Reads a user. A deleted user is read from the list of deleted users. */
+async function readUser(user_id: string, mayReadDeleted: boolean): Promise<User> {
+  try {
+    return await dataOf(api.GET('/user/{user_id}', { params: { path: { user_id } } }));
+  } catch (error) {
+    if (!mayReadDeleted || !isProblem(error, 'user.not_found')) throw error;
+    const query = { deleted: 'true', user_id, count: 'none' } as const;
+    const { items } = await dataOf(api.GET('/user/list', { params: { query } }));
+    if (items[0] === undefined) throw error;
+    return items[0];
+  }
+}
+
+/** Returns the query of one user. */
+export function useUser(user_id: string): UseQueryResult<User> {
+  const { can } = useMe();
+  return useQuery({ queryKey: ['users', 'one', user_id], queryFn: () => readUser(user_id, can('user:delete')) });
+}
+
+/** Puts a changed user into the cache, and invalidates everything else about users. */
+export async function keepUser(queryClient: QueryClient, user: User): Promise<void> {
+  queryClient.setQueryData(['users', 'one', user.user_id], user);
+  await refreshUsers(queryClient);
+}
+
+/** Reloads what the page shows about users, their sessions and their history. */
+export async function refreshUsers(queryClient: QueryClient): Promise<void> {
+  await Promise.all(['users', 'sessions', 'audit'].map((name) => queryClient.invalidateQueries({ queryKey: [name] })));
+}
+
+/** Changes a user if it still has the version. @throws ApiProblem `user.version_mismatch` */
+export function changeUser({ user_id, version }: User, body: UserChanges): Promise<User> {
+  const params = { path: { user_id }, header: { 'If-Match': `"${version}"` } };
+  return dataOf(api.PATCH('/user/{user_id}', { params, body }));
+}
+
+/** Returns the first and last name, or null if both are empty. */
+export function fullNameOf({ first_name, last_name }: User): string | null {
+  return `${first_name} ${last_name}`.trim() || null;
+}
+
+/** Returns whether the account is locked after wrong passwords. */
+export function isLocked({ locked_until }: User): boolean {
+  return locked_until !== null && new Date(locked_until) > new Date();
+}
