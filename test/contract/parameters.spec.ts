@@ -46,6 +46,7 @@ const filtered: [string, string, FilterSpec][] = [
   ['patch', '/user/all', userList.filter],
   ['delete', '/user/all', userList.filter],
   ['get', '/user/export', userList.filter],
+  ['post', '/user/export/link', userList.filter],
   ['delete', '/auth/session/all', sessionList.filter],
 ];
 const notFilters = ['order_by', 'order_dir', 'per_page', 'page', 'cursor', 'count', 'deleted'];

@@ -18,6 +18,7 @@ const publicRoutes = [
   'GET /docs/errors/{code}',
   'GET /health/live',
   'GET /health/ready',
+  'GET /user/export/{token}',
   'HEAD /health/live',
   'HEAD /health/ready',
   'POST /auth/check-token',
@@ -50,8 +51,8 @@ const promised = [
 
 /** Pages and their script, which are not part of the API. */
 const pages = ['GET /auth/link-page.js', 'GET /docs/errors', 'GET /docs/errors/{code}'];
-/** Files of the API explorer, which Swagger adds to the router without a controller. */
-const explorerFiles = /^\/docs(\/|$)/;
+/** Files of the API explorer and of the console, which have no controller. */
+const staticFiles = /^\/(docs|console)(\/|$)/;
 
 describe('routes', () => {
   let service: TestService;
@@ -91,7 +92,7 @@ describe('routes', () => {
     expect(table.length).toBeGreaterThan(100);
     const reached: string[] = [];
     for (const { method, path } of table.filter(
-      (route) => !explorerFiles.test(route.path) || declared.has(`GET ${route.path}`),
+      (route) => !staticFiles.test(route.path) || declared.has(`GET ${route.path}`),
     )) {
       if (declared.has(`${method} ${path}`)) continue;
       const { statusCode, headers } = await service.app.inject({

@@ -20,14 +20,13 @@ const typescript = [
   '--skipLibCheck',
   '--strict',
 ];
-const compiled = (file: string) => `${process.execPath} ${tsc} ${typescript.join(' ')} ${file}`;
 
 /** How each example is prepared and run, where its language is installed. */
 const programs = [
-  { file: 'online.mts', tool: process.execPath, prepare: compiled('online.mts'), run: 'online.mjs' },
-  { file: 'offline.mts', tool: process.execPath, prepare: compiled('offline.mts'), run: 'offline.mjs' },
+  { file: 'online.mts', tool: process.execPath, run: 'online.mjs' },
+  { file: 'offline.mts', tool: process.execPath, run: 'offline.mjs' },
   { file: 'online.py', tool: 'python3', run: 'online.py' },
-  { file: 'Online.java', tool: 'java', run: 'Online.java' },
+  { file: 'Online.java', tool: 'java', prepare: 'javac Online.java', run: 'Online' },
   { file: 'online.go', tool: './online', prepare: 'go build online.go' },
 ]
   .filter(({ file }) => file !== 'online.py' || isInstalled('python3', '--version'))
@@ -56,6 +55,7 @@ describe('the program in docs/modules.md', () => {
     mkdirSync(cache, { recursive: true });
     directory = mkdtempSync(join(cache, 'modules-'));
     for (const [name, program] of moduleExamples()) writeFileSync(join(directory, name), program);
+    await run(process.execPath, [tsc, ...typescript, 'online.mts', 'offline.mts'], { cwd: directory });
   });
   afterAll(async () => {
     await service.close();

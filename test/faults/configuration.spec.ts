@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { appSecret } from '../support/service';
-import { freePort, runBuilt, startServiceProcess } from '../support/built-program';
+import { freePort, runBuilt, spawnBuilt, startServiceProcess } from '../support/built-program';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { startTlsProxy } from '../support/tls-proxy';
 
@@ -33,9 +32,7 @@ function namedFaults({ stdout, stderr }: { stdout: string; stderr: string }): st
 
 /** Only cases that need a process; src/config/config.spec.ts covers all others. */
 const wrong: [Record<string, string>, string[]][] = [
-  [{ PORT: 'abc' }, ['PORT']],
   [{ DATABASE_URL: nowhere }, ['APP_SECRET']],
-  [{ DATABASE_URL: nowhere, APP_SECRET: 'changeme1234567890changeme1234567890' }, ['APP_SECRET']],
   [{ APP_SECRET: 'secret-not-to-be-shown' }, ['APP_SECRET']],
   [{ ADMIN_PASSWORD: 'not-to-be-shown-to-anybody' }, ['ADMIN_EMAIL']],
   [
@@ -45,23 +42,41 @@ const wrong: [Record<string, string>, string[]][] = [
 ];
 
 it('ends with status 1 on a wrong environment, names every fault and touches nothing (F27)', async () => {
-  for (let index = 0; index < wrong.length; index += 4) {
-    const batch = wrong.slice(index, index + 4);
-    const ends = await Promise.all(batch.map(([env]) => start(env)));
-    expect(ends.map((end) => [end.code, namedFaults(end)])).toEqual(batch.map(([, faults]) => [1, faults]));
-    expect(ends.map(({ stderr }) => stderr).join('')).not.toContain('not-to-be-shown');
-  }
+  const ends = await Promise.all(wrong.map(([env]) => start(env)));
+  expect(ends.map((end) => [end.code, namedFaults(end)])).toEqual(wrong.map(([, faults]) => [1, faults]));
+  expect(ends.map(({ stderr }) => stderr).join('')).not.toContain('not-to-be-shown');
   expect(existsSync(dataDir)).toBe(false);
 });
 
+it('logs why it exits when an exception is not caught', async () => {
+  const hanging = createServer().listen(0, '127.0.0.1');
+  await once(hanging, 'listening');
+  const crash = 'process.once("SIGUSR2", () => { throw new Error("crash of the test"); });';
+  const { child, output } = spawnBuilt('src/main.js', {
+    // The start waits for a database that does not respond.
+    DATABASE_URL: `postgres://user:password@127.0.0.1:${(hanging.address() as AddressInfo).port}/database`,
+    APP_SECRET: appSecret,
+    NODE_OPTIONS: `--import=data:text/javascript;base64,${Buffer.from(crash).toString('base64')}`,
+  });
+  const [connection] = (await once(hanging, 'connection')) as [Socket];
+  child.kill('SIGUSR2');
+  expect((await once(child, 'close'))[0]).toBe(1);
+  connection.destroy();
+  hanging.close();
+  expect(output()).toMatch(
+    /^\{"level":"fatal",.*"error":"Error: crash of the test",.*"msg":"carrier-identity exits: uncaught exception"\}$/m,
+  );
+});
+
+/** The tests use one database in order. */
 describe('faults that appear only during the start', () => {
   let database: TestDatabase;
   const env = () => ({ DATABASE_URL: database.url, APP_SECRET: appSecret, LOG_LEVEL: 'silent' });
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     database = await createTestDatabase();
   });
-  afterEach(() => database.drop());
+  afterAll(() => database.drop());
 
   it('reports an unreachable database, a wrong password or an unknown database in one sentence (F28)', async () => {
     const [wrongPassword, unknown] = [new URL(database.url), new URL(database.url)];
@@ -82,7 +97,7 @@ describe('faults that appear only during the start', () => {
     }
   });
 
-  it('connects by TLS if the URL names the certificate, and otherwise says what is wrong (F28)', async () => {
+  it('says what is wrong with the TLS parameters of the URL (F28)', async () => {
     const proxy = await startTlsProxy(database.url);
     const urls = [`${proxy.url}?sslmode=verify-full`, `${database.url}?sslmode=require`];
     const ends = await Promise.all(urls.map((DATABASE_URL) => start({ ...env(), DATABASE_URL })));
@@ -92,70 +107,19 @@ describe('faults that appear only during the start', () => {
       [1, '', `${prefix}self-signed certificate. ${hint}\n`],
       [1, '', `${prefix}The server does not support SSL connections. ${hint}\n`],
     ]);
-    const service = await startServiceProcess({
-      ...env(),
-      DATABASE_URL: `${proxy.url}?sslmode=require&sslrootcert=${encodeURIComponent(proxy.certificate)}`,
-    });
-    expect((await fetch(`${service.url}/health/ready`)).status).toBe(200);
-    expect(service.output()).not.toContain('WARNING');
-    expect(await service.stop()).toBe(0);
     await proxy.stop();
   });
 
-  it('reads secrets from files and logs what the operator should know', async () => {
-    mkdirSync(dataDir);
-    const fileOf = (name: string, content: string) => {
-      writeFileSync(join(dataDir, name), content);
-      return join(dataDir, name);
-    };
-    const service = await startServiceProcess({
-      DATA_DIR: dataDir,
-      DATABASE_URL_FILE: fileOf('database-url', `${database.url}\n`),
-      APP_SECRET_FILE: fileOf('app-secret', appSecret),
-      ADMIN_EMAIL: 'ada@example.com',
-      ADMIN_PASSWORD_FILE: fileOf('admin-password', 'a quiet river under seven bridges\n'),
-      ACCESS_TOKEN_TTL: '60',
-      NODE_ENV: 'production',
-      LOG_LEVEL: 'warn',
-    });
-    const body = JSON.stringify({ login: 'ada@example.com', password: 'a quiet river under seven bridges' });
-    const headers = { 'content-type': 'application/json' };
-    expect((await fetch(`${service.url}/auth/login`, { method: 'POST', headers, body })).status).toBe(200);
-    expect(service.output()).toContain(
-      'ACCESS_TOKEN_TTL is not a setting and has no effect: did you mean ACCESS_TOKEN_TTL_SECONDS?',
-    );
-    expect(service.output()).toContain('SMTP_URL is not set: no mail is sent.');
-    expect(service.output()).not.toContain('APP_SECRET_FILE');
-    expect(await service.stop()).toBe(0);
-  });
-
-  it('reports an APP_SECRET that differs from the first start in one sentence (F27)', async () => {
-    const first = await startServiceProcess(env());
-    expect(await first.stop()).toBe(0);
-    const end = await start({
-      ...env(),
-      APP_SECRET: 'another-0123456789-abcdefghijklmnopqrs',
-      PORT: String(await freePort()),
-    });
-    expect(end.code).toBe(1);
-    expect(namedFaults(end)).toEqual(['APP_SECRET']);
-  });
-
-  it('rejects an ADMIN_PASSWORD that breaks the rules, and creates the administrator later (F27)', async () => {
-    const admin = { ADMIN_EMAIL: 'ada@example.com', PORT: String(await freePort()) };
-    const end = await start({ ...env(), ...admin, ADMIN_PASSWORD: 'short' });
+  it('rejects an ADMIN_PASSWORD that breaks the rules (F27)', async () => {
+    const admin = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: 'short', PORT: String(await freePort()) };
+    const end = await start({ ...env(), ...admin });
     expect([end.code, end.stderr]).toEqual([
       1,
       expect.stringMatching(/^The first administrator cannot be created:\n {2}- ADMIN_PASSWORD: .+15.+\n$/),
     ]);
-    const next = await startServiceProcess({ ...env(), ...admin });
-    expect(next.output()).toMatch(/\/auth\/reset\/[A-Za-z0-9_-]{43}/);
-    // Started as in the image, where npm scripts do not work.
-    expect(next.output()).toContain('(for a new link: node dist/src/cli/cli.js admin-recover)');
-    expect(await next.stop()).toBe(0);
   });
 
-  it('reports a port in use in one sentence and consumes nothing (F27)', async () => {
+  it('reports a port in use in one sentence (F27)', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const PORT = String((taken.address() as AddressInfo).port);
@@ -165,16 +129,61 @@ describe('faults that appear only during the start', () => {
       new RegExp(`^The service cannot listen on HOST and PORT: .*EADDRINUSE.*127\\.0\\.0\\.1:${PORT}\n$`),
     );
     taken.close();
-    // The start failed before the service created the link for the first administrator.
-    const next = await startServiceProcess({ ...env(), PORT });
-    expect(next.output()).toMatch(/\/auth\/reset\/[A-Za-z0-9_-]{43}/);
-    expect(await next.stop()).toBe(0);
   });
 
-  it('reports the port that it chose when PORT is 0', async () => {
-    const service = await startServiceProcess({ ...env(), PORT: '0', PUBLIC_URL: 'http://identity.example.net' });
+  it('creates the administrator after failed starts, connects by TLS and reports its port (F27, F28)', async () => {
+    const proxy = await startTlsProxy(database.url);
+    const service = await startServiceProcess({
+      ...env(),
+      DATABASE_URL: `${proxy.url}?sslmode=require&sslrootcert=${encodeURIComponent(proxy.certificate)}`,
+      ADMIN_EMAIL: 'ada@example.com',
+      PORT: '0',
+      PUBLIC_URL: 'http://identity.example.net',
+    });
     const port = Number(/listens on 127\.0\.0\.1:(\d+)/.exec(service.output())?.[1]);
     expect((await fetch(`http://127.0.0.1:${port}/health/ready`)).status).toBe(200);
+    expect(service.output()).not.toContain('WARNING');
+    // The failed starts did not create the link for the first administrator.
+    expect(service.output()).toMatch(/\/auth\/reset\/[A-Za-z0-9_-]{43}/);
+    // Started as in the image, where npm scripts do not work.
+    expect(service.output()).toContain('(for a new link: node dist/src/cli/cli.js admin-recover)');
     expect(await service.stop()).toBe(0);
+    await proxy.stop();
   });
+
+  it('reports an APP_SECRET that differs from the first start in one sentence (F27)', async () => {
+    const another = { APP_SECRET: 'another-0123456789-abcdefghijklmnopqrs', PORT: String(await freePort()) };
+    const end = await start({ ...env(), ...another });
+    expect(end.code).toBe(1);
+    expect(namedFaults(end)).toEqual(['APP_SECRET']);
+  });
+});
+
+it('reads secrets from files and logs what the operator should know', async () => {
+  const database = await createTestDatabase();
+  mkdirSync(dataDir);
+  const fileOf = (name: string, content: string) => {
+    writeFileSync(join(dataDir, name), content);
+    return join(dataDir, name);
+  };
+  const service = await startServiceProcess({
+    DATA_DIR: dataDir,
+    DATABASE_URL_FILE: fileOf('database-url', `${database.url}\n`),
+    APP_SECRET_FILE: fileOf('app-secret', appSecret),
+    ADMIN_EMAIL: 'ada@example.com',
+    ADMIN_PASSWORD_FILE: fileOf('admin-password', 'a quiet river under seven bridges\n'),
+    ACCESS_TOKEN_TTL: '60',
+    NODE_ENV: 'production',
+    LOG_LEVEL: 'warn',
+  });
+  const body = JSON.stringify({ login: 'ada@example.com', password: 'a quiet river under seven bridges' });
+  const headers = { 'content-type': 'application/json' };
+  expect((await fetch(`${service.url}/auth/login`, { method: 'POST', headers, body })).status).toBe(200);
+  expect(service.output()).toContain(
+    'ACCESS_TOKEN_TTL is not a setting and has no effect: did you mean ACCESS_TOKEN_TTL_SECONDS?',
+  );
+  expect(service.output()).toContain('SMTP_URL is not set: no mail is sent.');
+  expect(service.output()).not.toContain('APP_SECRET_FILE');
+  expect(await service.stop()).toBe(0);
+  await database.drop();
 });

@@ -49,14 +49,19 @@ async function start(): Promise<void> {
   token = (await send('POST', '/auth/login', { login: adminEmail, password })).body.access_token;
 }
 
-afterEach(async () => {
+/** Waits until the service is ready again, and checks that it neither restarted nor failed. */
+async function assertRecovers(): Promise<void> {
   await proxy.restore();
   await until(async () => (await send('GET', '/health/ready')).status === 200);
   // The process never restarted and never logged an unexpected error.
   expect(() => process.kill(service.pid, 0)).not.toThrow();
+  assertNoUnexpectedError();
+}
+
+function assertNoUnexpectedError(): void {
   const lines = service.output().split('\n');
   expect(lines.filter((line) => /unhandled|service\.internal_error/.test(line))).toEqual([]);
-});
+}
 
 afterAll(async () => {
   await service.kill();
@@ -112,82 +117,86 @@ async function assertEverythingWorks(): Promise<void> {
   await mailbox.take(answers[4]!.body.email);
 }
 
-it('loses no acknowledged write while backends are terminated, and recovers (F6)', async () => {
-  let on = true;
-  const answers: Answer[] = [];
-  const load = requests
-    .flatMap((request) => [request, request])
-    .map(async (request) => {
-      while (on) answers.push(await request());
-    });
-  let terminated = 0;
-  const kill = `
-    select pg_terminate_backend(pid)
-    from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid()`;
-  try {
-    for (let round = 0; round < 15; round++) {
-      const before = answers.length;
-      terminated += (await query(database.url, kill)).length;
-      await until(() => answers.length > before + 20);
-      // A login whose process dies counts as failed after 15 s. Five of them would lock the
-      // account.
-      await query(database.url, 'delete from login_attempts');
+describe('a service whose database fails', () => {
+  afterEach(assertRecovers);
+
+  it('loses no acknowledged write while backends are terminated, and recovers (F6)', async () => {
+    let on = true;
+    const answers: Answer[] = [];
+    const load = requests
+      .flatMap((request) => [request, request])
+      .map(async (request) => {
+        while (on) answers.push(await request());
+      });
+    let terminated = 0;
+    const kill = `
+      select pg_terminate_backend(pid)
+      from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`;
+    try {
+      for (let round = 0; round < 15; round++) {
+        const before = answers.length;
+        terminated += (await query(database.url, kill)).length;
+        await until(() => answers.length > before + 20);
+        // A login whose process dies counts as failed after 15 s. Five of them would lock the
+        // account.
+        await query(database.url, 'delete from login_attempts');
+      }
+    } finally {
+      on = false;
+      await Promise.all(load);
     }
-  } finally {
-    on = false;
-    await Promise.all(load);
-  }
-  expect(terminated).toBeGreaterThan(15);
-  const refused = answers.filter(({ status }) => status >= 300);
-  expect(refused.length).toBeGreaterThan(0);
-  expect(refused.length).toBeLessThan(answers.length / 2);
-  // A cut login keeps its place in the queue of the account for 15 s, so later logins may give up.
-  const [crowded, unavailable] = [true, false].map((is) =>
-    refused.filter(({ body }) => (body.code === 'service.overloaded') === is),
-  );
-  for (const answer of crowded ?? []) expect([answer.status, answer.ms < 25_000]).toEqual([503, true]);
-  for (const answer of unavailable ?? []) assertUnavailable(answer);
+    expect(terminated).toBeGreaterThan(15);
+    const refused = answers.filter(({ status }) => status >= 300);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.length).toBeLessThan(answers.length / 2);
+    // A cut login keeps its place in the queue of the account for 15 s. Later logins may give up.
+    const [crowded, unavailable] = [true, false].map((is) =>
+      refused.filter(({ body }) => (body.code === 'service.overloaded') === is),
+    );
+    for (const answer of crowded ?? []) expect([answer.status, answer.ms < 25_000]).toEqual([503, true]);
+    for (const answer of unavailable ?? []) assertUnavailable(answer);
 
-  const made = answers.filter(({ status }) => status === 201).map(({ body }) => body.email as string);
-  expect(made.length).toBeGreaterThan(0);
-  const stored = new Set((await query(database.url, 'select email from users')).map(({ email }) => email));
-  expect(made.filter((email) => !stored.has(email))).toEqual([]);
-  await assertEverythingWorks();
-  for (const email of made) await mailbox.take(email, /./, 30_000);
-});
+    const made = answers.filter(({ status }) => status === 201).map(({ body }) => body.email as string);
+    expect(made.length).toBeGreaterThan(0);
+    const stored = new Set((await query(database.url, 'select email from users')).map(({ email }) => email));
+    expect(made.filter((email) => !stored.has(email))).toEqual([]);
+    await assertEverythingWorks();
+    for (const email of made) await mailbox.take(email, /./, 30_000);
+  });
 
-it('responds with 503 while the database is gone, is not ready, and recovers (F4)', async () => {
-  await proxy.cut();
-  for (let round = 0; round < 3; round++) {
-    const answers = await Promise.all([...requests.map((request) => request()), send('GET', '/health/ready')]);
-    for (const answer of answers) assertUnavailable(answer);
-  }
-  expect(await send('GET', '/health/live')).toMatchObject({ status: 200, body: { status: 'ok' } });
-  await proxy.restore();
-  await until(async () => (await send('GET', '/health/ready')).status === 200);
-  await assertEverythingWorks();
-});
+  it('responds with 503 while the database is gone, is not ready, and recovers (F4)', async () => {
+    await proxy.cut();
+    for (let round = 0; round < 3; round++) {
+      const answers = await Promise.all([...requests.map((request) => request()), send('GET', '/health/ready')]);
+      for (const answer of answers) assertUnavailable(answer);
+    }
+    expect(await send('GET', '/health/live')).toMatchObject({ status: 200, body: { status: 'ok' } });
+    await proxy.restore();
+    await until(async () => (await send('GET', '/health/ready')).status === 200);
+    await assertEverythingWorks();
+  });
 
-it('responds with 503 within seconds while the database hangs, is not ready, and recovers (F7)', async () => {
-  await assertEverythingWorks();
-  proxy.freeze();
-  const [ready, live] = await Promise.all([send('GET', '/health/ready'), send('GET', '/health/live')]);
-  assertUnavailable(ready, 8_000);
-  expect(live.status).toBe(200);
-  const answers = await Promise.all(
-    Array.from({ length: 8 }, () => requests).flatMap((some) => some.map((request) => request())),
-  );
-  for (const answer of answers) assertUnavailable(answer, 20_000);
-  await proxy.restore();
-  await until(async () => (await send('GET', '/health/ready')).status === 200);
-  await assertEverythingWorks();
-});
+  it('responds with 503 within seconds while the database hangs, is not ready, and recovers (F7)', async () => {
+    await assertEverythingWorks();
+    proxy.freeze();
+    const [ready, live] = await Promise.all([send('GET', '/health/ready'), send('GET', '/health/live')]);
+    assertUnavailable(ready, 8_000);
+    expect(live.status).toBe(200);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => requests).flatMap((some) => some.map((request) => request())),
+    );
+    for (const answer of answers) assertUnavailable(answer, 20_000);
+    await proxy.restore();
+    await until(async () => (await send('GET', '/health/ready')).status === 200);
+    await assertEverythingWorks();
+  });
 
-it('unlocks every job after the database returns', async () => {
-  const jobs = () => query(database.url, 'select locked_at, attempts from graphile_worker.jobs');
-  await until(async () => (await jobs()).length === 0);
-  expect(await jobs()).toEqual([]);
+  it('unlocks every job after the database returns', async () => {
+    const jobs = () => query(database.url, 'select locked_at, attempts from graphile_worker.jobs');
+    await until(async () => (await jobs()).length === 0);
+    expect(await jobs()).toEqual([]);
+  });
 });
 
 it('stops in time while the database hangs (F17)', async () => {
@@ -197,6 +206,7 @@ it('stops in time while the database hangs (F17)', async () => {
   expect(await service.stop()).not.toBeNull();
   expect(performance.now() - began).toBeLessThan(16_000);
   await Promise.all(pending);
+  assertNoUnexpectedError();
   await proxy.restore();
   await start();
 });
@@ -204,6 +214,5 @@ it('stops in time while the database hangs (F17)', async () => {
 it('stops normally while the database is gone (F17)', async () => {
   await proxy.cut();
   expect(await service.stop()).toBe(0);
-  await proxy.restore();
-  await start();
+  assertNoUnexpectedError();
 });

@@ -9,13 +9,13 @@ jest.setTimeout(120_000);
 const migrations = readdirSync('migrations').filter((name) => name.endsWith('.ts'));
 
 describe.each([
-  ['with ADMIN_PASSWORD', { ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: password }],
-  ['with a one-time link', {}],
-])('five instances that start at once on one empty database, %s', (_name, admin) => {
+  [5, 'with ADMIN_PASSWORD', { ADMIN_EMAIL: 'admin@example.com', ADMIN_PASSWORD: password }],
+  [2, 'with a one-time link', {}],
+])('%i instances that start at once on one empty database, %s', (many, _name, admin) => {
   it('migrates once, creates one signing key and one administrator, and serves on all instances (F14)', async () => {
     const database = await createTestDatabase({ empty: true });
     const sql = new Pool({ connectionString: database.url, max: 1 });
-    const ports = await Promise.all([1, 2, 3, 4, 5].map(() => freePort()));
+    const ports = await Promise.all(Array.from({ length: many }, () => freePort()));
     const env = {
       DATABASE_URL: database.url,
       DATABASE_POOL_MAX: '4',
@@ -28,7 +28,7 @@ describe.each([
     try {
       expect(starts.flatMap((start) => (start.status === 'rejected' ? [start.reason as Error] : []))).toEqual([]);
       const ready = await Promise.all(instances.map(({ url }) => fetch(`${url}/health/ready`)));
-      expect(ready.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+      expect(ready.map(({ status }) => status)).toEqual(Array(many).fill(200));
 
       const count = async (table: string) =>
         (await sql.query(`select count(*)::int as count from ${table}`)).rows[0].count as number;
@@ -54,7 +54,7 @@ describe.each([
         .filter((line) => /"level":"(warn|error|fatal)"/.test(line))
         .filter((line) => !line.includes('"waiting for the lock for migrations, held by pid '));
       expect(faults).toEqual([]);
-      expect(await Promise.all(instances.map((instance) => instance.stop()))).toEqual([0, 0, 0, 0, 0]);
+      expect(await Promise.all(instances.map((instance) => instance.stop()))).toEqual(Array(many).fill(0));
     } finally {
       await Promise.all(instances.map((instance) => instance.kill()));
       await sql.end();
@@ -73,5 +73,5 @@ async function assertOneTokenServesEverywhere(instances: ServiceProcess[]): Prom
   const answers = await Promise.all(
     instances.map(({ url }) => fetch(`${url}/user`, { headers: { authorization: `Bearer ${access_token}` } })),
   );
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+  expect(answers.map(({ status }) => status)).toEqual(instances.map(() => 200));
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { Client } from 'pg';
 import { query } from '../support/embedded-postgres-sandbox';
 import { until } from '../support/until';
@@ -113,71 +113,86 @@ async function refusesConnections(): Promise<boolean> {
   }).finally(() => socket.destroy()) as Promise<boolean>;
 }
 
+/** Clients that send requests over kept connections until the service refuses new connections. */
+interface Load {
+  /** statuses of the responses */
+  answers: number[];
+  /** errors of requests, except for refused connections while the service stops */
+  cut: string[];
+  stopping: boolean;
+  ended: Promise<unknown>;
+}
+
+function startLoad(clients: number): Load {
+  const load: Load = { answers: [], cut: [], stopping: false, ended: Promise.resolve() };
+  const work = async () => {
+    for (;;) {
+      try {
+        load.answers.push((await send('GET', '/user')).status);
+      } catch (error) {
+        const isRefused = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
+        if (!load.stopping || !isRefused) load.cut.push(String(error));
+        if (load.stopping) return;
+      }
+    }
+  };
+  load.ended = Promise.all(Array.from({ length: clients }, work));
+  return load;
+}
+
 async function timed<T>(work: Promise<T>): Promise<{ result: T; ms: number }> {
   const began = performance.now();
   return { result: await work, ms: performance.now() - began };
 }
 
-describe.each([
-  ['SIGTERM', '1'],
-  ['SIGINT', '1'],
-  ['SIGTERM', '2'],
-] as const)('%s with %s workers', (signal, WORKERS) => {
-  it('closes idle connections, finishes running requests and ignores a second signal (F17)', async () => {
-    await start({ WORKERS });
-    const idle = await openSockets(100, 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    const silent = await openSockets(100, '');
-    const closed = Promise.all([...idle, ...silent].map((socket) => new Promise((done) => socket.once('close', done))));
-    const changes = await holdChanges();
-    const ended = timed(service.stop(signal));
-    await until(refusesConnections);
-    await closed;
-    process.kill(service.pid, signal);
-    process.kill(service.pid, signal === 'SIGINT' ? 'SIGTERM' : 'SIGINT');
-    await sql.query('commit');
-    const answers = await Promise.all(changes);
-    expect(answers.map(({ status }) => status)).toEqual(Array(inFlight).fill(200));
-    // Kept alive, these connections would hold up the end.
-    expect(new Set(answers.map(({ connection }) => connection))).toEqual(new Set(['close']));
-    const { result, ms } = await ended;
-    expect(result).toBe(0);
-    expect(ms).toBeLessThan(10_000);
-    expect((await sql.query("select from users where first_name = 'Changed'")).rowCount).toBe(inFlight);
-    expect(service.output()).not.toMatch(/"level":"(error|fatal)"|unhandled/);
-  });
-});
-
 describe.each(Array.from({ length: shutdowns }, (_, index) => index + 1))('shutdown %i under load', () => {
-  it.each(['1', '2'])('drops no request of 64 keep-alive clients with %s workers (F17)', async (WORKERS) => {
-    await start({ WORKERS });
-    let stopping = false;
-    const answers: number[] = [];
-    const cut: string[] = [];
-    const work = async () => {
-      for (;;) {
-        try {
-          answers.push((await send('GET', '/user')).status);
-        } catch (error) {
-          const isRefused = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
-          if (!stopping || !isRefused) cut.push(String(error));
-          if (stopping) return;
-        }
-      }
-    };
-    const clients = Array.from({ length: 64 }, work);
-    await until(() => answers.length > 640);
-    stopping = true;
-    expect(await service.stop()).toBe(0);
-    await Promise.all(clients);
-    expect(cut).toEqual([]);
-    expect(new Set(answers)).toEqual(new Set([200]));
-    // The processed requests, according to the log of the service.
-    expect(service.output().match(/"route":"\/user"/g)).toHaveLength(answers.length);
-  });
+  it.each([
+    ['SIGINT', '1'],
+    ['SIGTERM', '2'],
+  ] as const)(
+    'drops no request, closes idle connections and ignores a second signal: %s, %s workers (F17)',
+    async (signal, WORKERS) => {
+      await start({ WORKERS });
+      const idle = await openSockets(100, 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      const silent = await openSockets(100, '');
+      const closed = Promise.all(
+        [...idle, ...silent].map((socket) => new Promise((done) => socket.once('close', done))),
+      );
+      // Few clients: the changes wait for their lock at most five seconds, also on slow machines.
+      const load = startLoad(16);
+      await until(() => load.answers.length > 160);
+      const changes = await holdChanges();
+      load.stopping = true;
+      const ended = timed(service.stop(signal));
+      await until(refusesConnections);
+      await Promise.all([closed, load.ended]);
+      process.kill(service.pid, signal);
+      process.kill(service.pid, signal === 'SIGINT' ? 'SIGTERM' : 'SIGINT');
+      await sql.query('commit');
+      const answers = await Promise.all(changes);
+      expect(answers.map(({ status }) => status)).toEqual(Array(inFlight).fill(200));
+      // Kept alive, these connections would hold up the end.
+      expect(new Set(answers.map(({ connection }) => connection))).toEqual(new Set(['close']));
+      const { result, ms } = await ended;
+      expect(result).toBe(0);
+      expect(ms).toBeLessThan(10_000);
+      expect((await sql.query("select from users where first_name = 'Changed'")).rowCount).toBe(inFlight);
+      expect(load.cut).toEqual([]);
+      expect(new Set(load.answers)).toEqual(new Set([200]));
+      // The processed requests, according to the log of the service.
+      expect(service.output().match(/"route":"\/user"/g)).toHaveLength(load.answers.length);
+      expect(service.output()).not.toMatch(/"level":"(error|fatal)"|unhandled/);
+    },
+  );
 });
 
-it('is not ready but handles requests until SHUTDOWN_DELAY_SECONDS are over (F17)', async () => {
+it('handles requests until SHUTDOWN_DELAY_SECONDS are over, then disconnects unfinished requests (F17)', async () => {
   await start({ SHUTDOWN_DELAY_SECONDS: '2' });
+  const [slow, headers] = (await openSockets(2, '')) as [Socket, Socket];
+  slow.write(
+    'POST /auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{',
+  );
+  headers.write('GET /health/live HTTP/1.1\r\nHost');
   const ended = timed(service.stop());
   await until(async () => (await send('GET', '/health/ready')).status === 503);
   const ready = await send('GET', '/health/ready');
@@ -188,36 +203,14 @@ it('is not ready but handles requests until SHUTDOWN_DELAY_SECONDS are over (F17
   const { result, ms } = await ended;
   expect(result).toBe(0);
   expect(ms).toBeGreaterThanOrEqual(2_000);
-  expect(ms).toBeLessThan(7_000);
-});
-
-it('logs why it exits when an exception is not caught', async () => {
-  const crash = 'process.once("SIGUSR2", () => { throw new Error("crash of the test"); });';
-  await start({ NODE_OPTIONS: `--import=data:text/javascript;base64,${Buffer.from(crash).toString('base64')}` });
-  expect(await service.stop('SIGUSR2')).toBe(1);
-  expect(service.output()).toMatch(
-    /^\{"level":"fatal",.*"error":"Error: crash of the test",.*"msg":"carrier-identity exits: uncaught exception"\}$/m,
-  );
-});
-
-it('disconnects a client that never finishes its request, and still exits cleanly (F17)', async () => {
-  await start();
-  const slow = await openSockets(1, '');
-  slow[0]!.write(
-    'POST /auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{',
-  );
-  const headers = await openSockets(1, '');
-  headers[0]!.write('GET /health/live HTTP/1.1\r\nHost');
-  const { result, ms } = await timed(service.stop());
-  expect(result).toBe(0);
-  expect(ms).toBeLessThan(13_000);
+  expect(ms).toBeLessThan(15_000);
 });
 
 it('returns a mail to the queue when the mail server hangs (F10, F17)', async () => {
   const hanging = createServer().listen(0, '127.0.0.1');
   await once(hanging, 'listening');
   const reached = once(hanging, 'connection');
-  await start({ SMTP_URL: `smtp://127.0.0.1:${(hanging.address() as { port: number }).port}` });
+  await start({ SMTP_URL: `smtp://127.0.0.1:${(hanging.address() as AddressInfo).port}` });
   const body = { user_type: 'carrier', name: 'ada', email: 'ada@example.com', carrier_id: 'c1' };
   expect((await send('POST', '/user/create', body)).status).toBe(201);
   await reached;

@@ -22,16 +22,16 @@ const environment = () => ({
   ADMIN_PASSWORD: password,
 });
 
-beforeEach(async () => {
+beforeAll(async () => {
   database = await createTestDatabase();
 });
-afterEach(() => database.drop());
+afterAll(() => database.drop());
 
 describe('two workers', () => {
   const start = async (env: Record<string, string> = {}) => {
     service = await startServiceProcess({ ...environment(), WORKERS: '2', ...env });
   };
-  afterEach(async () => {
+  afterAll(async () => {
     // A failed test may have left a worker stopped. It could not end with the primary process.
     for (const pid of workers()) if (isAlive(pid)) process.kill(pid, 'SIGCONT');
     await service.kill();
@@ -67,6 +67,13 @@ describe('two workers', () => {
       counts.push(await counted());
     }
     expect(counts).toEqual([10, 10, 10, 10]);
+  });
+
+  it('end with the primary process when it is killed', async () => {
+    const running = workers().filter((pid) => isAlive(pid));
+    await service.kill();
+    expect(running).toHaveLength(2);
+    await until(() => !running.some((pid) => isAlive(pid)));
   });
 
   it('end with the primary process when they hang', async () => {

@@ -41,10 +41,10 @@ export interface MatrixRow {
   detailOf?: (answer: TestAnswer) => string;
 }
 
-/** Returns the rows about operations, roles, API keys, mails, lockouts and own passwords. */
+/** Returns the rows about operations, roles, API keys, mails, logins, exports and figures. */
 export function sharedRows(service: () => TestService): Record<string, MatrixRow> {
   const managed = { ...operationRows(service), ...roleRows(service), ...keyRows(service), ...mailRows(service) };
-  return { ...managed, ...loginRows(service) };
+  return { ...managed, ...loginRows(service), ...exportRows(service) };
 }
 
 /** Returns the rows about operations. Each cell requests an operation of its user. */
@@ -250,6 +250,32 @@ function loginRows(service: () => TestService): Record<string, MatrixRow> {
       related: ['own'],
       send: ({ login: { token } }) => service().post('/auth/reauthenticate', { token, body: { password: 'wrong' } }),
       expected: () => '400 auth.wrong_current_password',
+    },
+  };
+}
+
+/** Returns the rows about exports and figures. */
+function exportRows(service: () => TestService): Record<string, MatrixRow> {
+  const exported = (send: MatrixRow['send']): MatrixRow => ({
+    permission: 'user:export',
+    related: relations,
+    send,
+    expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
+    detailOf: ({ text }) => ` found ${text.split('\r\n').length - 2}`,
+  });
+  return {
+    'GET /user/export': exported(({ login, target }) => service().get(`/user/export?user_id=${target.user_id}`, login)),
+    'POST /user/export/link': exported(async ({ login: { token }, target }) => {
+      const link = await service().post(`/user/export/link?user_id=${target.user_id}`, { token });
+      return link.status === 201 ? service().get(new URL(link.body.url as string).pathname) : link;
+    }),
+    'GET /stats/overview': {
+      permission: 'user:read',
+      related: ['own'],
+      send: ({ login }) => service().get('/stats/overview', login),
+      expected: ({ seesAll }) => `200 ${seesAll ? 'system carrier' : 'carrier'}`,
+      detailOf: ({ body }) =>
+        ` ${[...new Set((body.users as { user_type: string }[]).map((one) => one.user_type))].join(' ')}`,
     },
   };
 }

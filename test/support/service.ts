@@ -135,7 +135,9 @@ export class TestService {
 
   /** Logs in over the API. */
   async login(login: string, secret = password): Promise<TestLogin> {
-    const { status, body, text } = await this.post('/auth/login', { body: { login, password: secret } });
+    const { status, body, text } = await this.post(`${this.config.BASE_PATH}/auth/login`, {
+      body: { login, password: secret },
+    });
     if (status !== 200) throw new Error(`login of ${login}: ${text}`);
     return {
       user_id: body.user.user_id,
@@ -153,7 +155,7 @@ export class TestService {
     const name = `user${++this.count}-${Math.random().toString(36).slice(2, 8)}`;
     const carrier = fields['user_type'] === 'system' ? {} : { user_type: 'carrier', carrier_id: 'c1' };
     const body = { name, email: `${name}@example.com`, ...carrier, password, must_change_password: false, ...fields };
-    const answer = await this.post('/user/create', { token: by.token, body });
+    const answer = await this.post(`${this.config.BASE_PATH}/user/create`, { token: by.token, body });
     if (answer.status !== 201) throw new Error(`create: ${answer.text}`);
     return answer.body;
   }
@@ -171,9 +173,9 @@ export class TestService {
     return rows as Row[];
   }
 
-  /** Listens on a free port, for tests that need a socket. */
-  async listen(): Promise<{ url: string; port: number }> {
-    await this.app.listen(0, '127.0.0.1');
+  /** Listens on a port, by default a free one, for tests that need a socket. */
+  async listen(wanted = 0): Promise<{ url: string; port: number }> {
+    await this.app.listen(wanted, '127.0.0.1');
     const { port } = this.app.getHttpServer().address() as AddressInfo;
     return { url: `http://127.0.0.1:${port}`, port };
   }

@@ -15,14 +15,22 @@ export interface TlsProxy {
   stop(): Promise<void>;
 }
 
-/** Puts TLS in front of a server, as stunnel does. Needs the command `openssl`. */
-export async function startTlsProxy(target: string): Promise<TlsProxy> {
-  const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-tls-'));
+/**
+ * Creates a self-signed certificate in a directory, valid for `localhost` and 127.0.0.1. Needs the
+ * command `openssl`.
+ */
+export function createCertificate(directory: string): { key: Buffer; cert: Buffer; certificate: string } {
   const [keyFile, certificate] = [join(directory, 'key.pem'), join(directory, 'certificate.pem')];
   const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
   const form = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
   execFileSync('openssl', ['req', ...form, ...names, '-keyout', keyFile, '-out', certificate], { stdio: 'ignore' });
-  const [key, cert] = [readFileSync(keyFile), readFileSync(certificate)];
+  return { key: readFileSync(keyFile), cert: readFileSync(certificate), certificate };
+}
+
+/** Puts TLS in front of a server, as stunnel does. Needs the command `openssl`. */
+export async function startTlsProxy(target: string): Promise<TlsProxy> {
+  const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-tls-'));
+  const { key, cert, certificate } = createCertificate(directory);
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

@@ -131,13 +131,6 @@ describe('the access matrix', () => {
       expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
       detailOf: found,
     },
-    'GET /user/export': {
-      permission: 'user:export',
-      related: relations,
-      send: ({ login, target }) => service.get(`/user/export?user_id=${target.user_id}`, login),
-      expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
-      detailOf: ({ text }) => ` found ${text.split('\r\n').length - 2}`,
-    },
     'POST /user/import': {
       permission: 'user:import',
       related: ['same carrier', 'other carrier', 'system user'],

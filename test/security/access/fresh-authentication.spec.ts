@@ -79,6 +79,10 @@ const variants: Record<string, { needing: Variant[]; others: Variant[] }> = {
     needing: [[`${one}&hashes=true&format=ndjson`, {}]],
     others: [[one, {}]],
   },
+  createExportLink: {
+    needing: [[`${one}&hashes=true&format=ndjson`, {}]],
+    others: [[one, {}]],
+  },
   importUsers: {
     needing: [['', { body: file, headers: csv }]],
     others: [['dry_run=true', { body: file, headers: csv }]],

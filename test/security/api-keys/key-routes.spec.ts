@@ -20,6 +20,7 @@ const closedToKeys = [
   'POST /auth/password',
   'POST /auth/reauthenticate',
   'POST /auth/reauthenticate/options',
+  'POST /user/export/link',
   'POST /user/{user_id}/unlock',
 ];
 

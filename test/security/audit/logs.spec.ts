@@ -7,6 +7,7 @@ import { query } from '../../support/embedded-postgres-sandbox';
 import { Mailbox } from '../../support/mailbox';
 import { rawRequest } from '../../support/raw-request';
 import { ServiceProcess } from '../../support/service-process';
+import { spellings } from '../../support/spellings';
 import { createTestDatabase, type TestDatabase } from '../../support/test-database';
 
 const canary = (name: string) => `${name}+/ ${randomBytes(12).toString('hex')}`;
@@ -96,6 +97,7 @@ describe('the log at LOG_LEVEL=debug', () => {
     await service.send('GET', `/auth/email/${secrets['e-mail token']}`);
     await service.send('POST', `/auth/email/${secrets['e-mail token']}`);
     await useKey(admin.token);
+    await useExportLink(admin.token);
     await service.send('POST', '/auth/reset_email', { body: { email: 'ada2@example.com' } });
     const token = (await mailbox.take('ada2@example.com', /auth\/reset/)).token ?? '';
     secrets['reset token'] = token;
@@ -129,6 +131,18 @@ describe('the log at LOG_LEVEL=debug', () => {
     secrets[`signature of ${name}`] = String(body.access_token).split('.')[2] ?? '';
     secrets[`refresh token of ${name}`] = body.refresh_token;
     return { token: body.access_token, refresh_token: body.refresh_token };
+  }
+
+  /** Uses a link to an export twice, and with other methods and paths. */
+  async function useExportLink(token: string): Promise<void> {
+    const { body } = await service.send('POST', '/user/export/link?name=ada', { token });
+    const path = new URL(body.url as string).pathname;
+    secrets['export token'] = path.split('/').at(-1) ?? '';
+    await service.send('PUT', path);
+    await service.send('GET', `${path}/x`);
+    await service.send('GET', `${path}?${secrets['export token']}`);
+    await service.send('GET', path);
+    await service.send('GET', path, { headers: { referer: path } });
   }
 
   /** Uses an API key correctly, and in every place where it does not belong. */
@@ -277,24 +291,3 @@ describe('the log at LOG_LEVEL=debug', () => {
     expect(service.stdout).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f\u0085\u2028\u2029]/);
   });
 });
-
-/**
- * Returns a secret raw, url-encoded, as JSON, in hex, and in base64 at each of the three offsets.
- */
-function spellings(secret: string): string[] {
-  const base64 = [0, 1, 2].flatMap((offset) => {
-    const encoded = Buffer.from(`${'x'.repeat(offset)}${secret}`)
-      .toString('base64')
-      .slice(offset === 0 ? 0 : 4, -4);
-    return [encoded, encoded.replace(/\+/g, '-').replace(/\//g, '_')];
-  });
-  return [
-    secret,
-    encodeURIComponent(secret),
-    encodeURI(secret),
-    JSON.stringify(secret).slice(1, -1),
-    new URLSearchParams({ s: secret }).toString().slice(2),
-    Buffer.from(secret).toString('hex'),
-    ...base64,
-  ];
-}

@@ -15,10 +15,11 @@ const newSecret = 'another-secret-9876543210-zyxwvutsrqp';
 
 describe('the secret of an authenticator app', () => {
   let service: TestService;
-  beforeEach(async () => {
+  beforeAll(async () => {
     service = await TestService.start();
   });
-  afterEach(() => service.close());
+  afterEach(() => service.rows('delete from second_factors'));
+  afterAll(() => service.close());
 
   const factorsWith = (secrets: Partial<Config>) =>
     new FactorsService(service.app.get(FactorsRepository), service.app.get(EnrollmentCodesService), {
@@ -132,22 +133,6 @@ describe('the secret of an authenticator app', () => {
     expect((await service.get('/auth/factor/list', login)).body.items).toHaveLength(1);
   });
 
-  it('is encrypted again by the command that says when APP_SECRET_PREVIOUS may be removed', async () => {
-    const login = await service.loginAs();
-    const app = await enrolApp(service, login);
-    const unknown = await cli({ APP_SECRET: newSecret, APP_SECRET_PREVIOUS: `${appSecret}-wrong` }, 'app-secret');
-    // The signing key cannot be decrypted either, so the command does not start.
-    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('APP_SECRET')]);
-    const done = await cli(rotation, 'app-secret');
-    expect([done.code, done.stdout]).toEqual([0, expect.stringMatching(/Remove APP_SECRET_PREVIOUS 86400 s after/)]);
-    expect(await accepts(factorsWith({ APP_SECRET: newSecret }), login, app)).toBe(true);
-    await service.rows(`update second_factors set secret = '\\x00000000' where factor_id = $1`, [app.factor_id]);
-    const left = await cli({ APP_SECRET: newSecret }, 'app-secret');
-    expect(left.stdout).toContain(
-      'Authenticator apps whose secret neither APP_SECRET nor APP_SECRET_PREVIOUS decrypts: 1.',
-    );
-  });
-
   it('of an administrator is removed by admin-recover --reset-factors only', async () => {
     const login = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     await enrolApp(service, login);
@@ -163,5 +148,22 @@ describe('the secret of an authenticator app', () => {
       [login.user_id],
     );
     expect(events).toEqual([{ actor_type: 'system' }]);
+  });
+
+  // The last test: the command also encrypts the signing key with the new secret.
+  it('is encrypted again by the command that says when APP_SECRET_PREVIOUS may be removed', async () => {
+    const login = await service.loginAs();
+    const app = await enrolApp(service, login);
+    const unknown = await cli({ APP_SECRET: newSecret, APP_SECRET_PREVIOUS: `${appSecret}-wrong` }, 'app-secret');
+    // The signing key cannot be decrypted either, so the command does not start.
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('APP_SECRET')]);
+    const done = await cli(rotation, 'app-secret');
+    expect([done.code, done.stdout]).toEqual([0, expect.stringMatching(/Remove APP_SECRET_PREVIOUS 86400 s after/)]);
+    expect(await accepts(factorsWith({ APP_SECRET: newSecret }), login, app)).toBe(true);
+    await service.rows(`update second_factors set secret = '\\x00000000' where factor_id = $1`, [app.factor_id]);
+    const left = await cli({ APP_SECRET: newSecret }, 'app-secret');
+    expect(left.stdout).toContain(
+      'Authenticator apps whose secret neither APP_SECRET nor APP_SECRET_PREVIOUS decrypts: 1.',
+    );
   });
 });

@@ -12,7 +12,7 @@ const wrongBody = '{"unknown":true}';
 /** Paths that services often leave open. */
 const leftovers = `
   admin api api-docs api-json api/docs actuator actuator/env actuator/health app backup backup.sql config
-  config.json console debug debug/pprof dist dump env error errors favicon.ico graphiql graphql health heapdump
+  config.json debug debug/pprof dist dump env error errors favicon.ico graphiql graphql health heapdump
   index.html info install internal jmx log logs manage management metrics node_modules old openapi.json openapi.yaml
   package.json package-lock.json phpinfo.php ping private prometheus readyz livez healthz robots.txt root secret
   server-status server-info setup sitemap.xml src stats status static swagger swagger-ui swagger.json
@@ -249,7 +249,8 @@ describe('methods, media types and undocumented paths', () => {
       body: { user_type: 'carrier', carrier_id: 'c1', name: 'invited', email: 'invited@example.com' },
     });
     const mail = await service.mailbox.take('invited@example.com');
-    const tables = (await tableNames(service)).filter((name) => name.startsWith('public.'));
+    // Without the stored counts of the overview: the first GET refreshes them.
+    const tables = (await tableNames(service)).filter((name) => /^public\.(?!login_counts|overview_)/.test(name));
     const state = async () => {
       const rows: Record<string, unknown> = {};
       for (const name of tables)

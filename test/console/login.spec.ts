@@ -1,0 +1,218 @@
+import type { Page, Request } from 'playwright-core';
+import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { Authenticator } from '../support/second-factors';
+import { adminEmail, password } from '../support/service';
+import { VirtualDevice } from '../support/virtual-device';
+
+const phone = { width: 360, height: 740 };
+
+describe('logging in to the console', () => {
+  const subject = useConsole();
+  const menu = (page: Page) => page.getByRole('button', { name: /^Menu of/ });
+  const loginPage = (page: Page) => page.getByRole('heading', { name: 'Log in', exact: true });
+  const logout = async (page: Page) => {
+    await menu(page).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).click();
+  };
+  const endSessions = (user_id: string) =>
+    subject.service.delete(`/auth/session/all?user_id=${user_id}`, { token: subject.service.admin.token });
+  const openAccount = async (page: Page) => {
+    await page.getByRole('link', { name: 'My account' }).click();
+    await page.getByRole('heading', { name: 'My account' }).waitFor();
+  };
+
+  it('asks for the login, says what is wrong, and returns to the page that was asked for', async () => {
+    const { name } = await subject.service.createUser();
+    const page = await subject.open('/account');
+    await loginPage(page).waitFor();
+    await expectAccessible(page);
+    await screenshot(page, 'login');
+    await subject.fillLogin(page, name, 'not the right password');
+    await page.getByRole('alert').getByText('User name or password is wrong').waitFor();
+    await subject.fillLogin(page, name);
+    await page.getByRole('heading', { name: 'My account' }).waitFor();
+    expect(page.url()).toBe(subject.at('/account'));
+  });
+
+  it('keeps the login over a reload, with no token in the storage of the browser or in readable cookies', async () => {
+    const page = await subject.login();
+    await page.reload();
+    await menu(page).waitFor();
+    const kept = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])';
+    expect(await page.evaluate(kept)).not.toMatch(/eyJ|token|carrier-identity-\d/);
+    const [cookie] = await page.context().cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' });
+  });
+
+  it('logs in with a code that is pasted with a space, and with a recovery code', async () => {
+    const { name, user_id } = await subject.service.createUser();
+    const app = await Authenticator.enrol((text, values) => subject.service.rows(text, values), user_id);
+    const recoveryCode = await app.recoveryCode();
+    const page = await subject.open();
+    await subject.fillLogin(page, name);
+    const code = page.getByLabel('Code from your authenticator app');
+    await code.waitFor();
+    await expectAccessible(page);
+    await screenshot(page, 'second-factor');
+    await code.fill(app.wrongCode());
+    await page.getByText('The code is wrong').waitFor();
+    await code.fill(app.code().replace(/^.../, '$& '));
+    await menu(page).waitFor();
+    await logout(page);
+    await subject.fillLogin(page, name);
+    await page.getByRole('button', { name: 'Use a recovery code' }).click();
+    await page.getByLabel('Recovery code').fill(recoveryCode);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await menu(page).waitFor();
+  });
+
+  it('logs in with a passkey: by the button and as second factor', async () => {
+    const user = await subject.service.loginAs();
+    const page = await subject.open('/forgotten-password');
+    const device = await VirtualDevice.attach(page);
+    await device.enrol(subject.service, user);
+    // The field for the name offers passkeys, too: let nothing confirm that request.
+    await device.confirms(false);
+    await page.goto(subject.at('/login'));
+    const passkeyButton = page.getByRole('button', { name: 'Log in with a passkey' });
+    await passkeyButton.waitFor();
+    await device.confirms(true);
+    await device.recognizes(false);
+    await passkeyButton.click();
+    await page.getByRole('alert').getByText('The passkey was not used.').waitFor();
+    await device.recognizes(true);
+    await passkeyButton.click();
+    await menu(page).waitFor();
+    await device.confirms(false);
+    await logout(page);
+    await subject.fillLogin(page, user.name);
+    await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
+    await device.confirms(true);
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    await menu(page).waitFor();
+  });
+
+  it('lets two tabs refresh at the same time, one after the other, without ending the session', async () => {
+    const { name } = await subject.service.createUser();
+    const first = await subject.login(name);
+    const second = await first.context().newPage();
+    const isRefresh = (request: Request) => request.url().endsWith('/auth/check-token');
+    let sent = 0;
+    let waiting = 0;
+    let waitingMax = 0;
+    first.context().on('request', (request) => {
+      if (!isRefresh(request)) return;
+      sent++;
+      waitingMax = Math.max(waitingMax, ++waiting);
+    });
+    first.context().on('response', (response) => {
+      if (isRefresh(response.request())) waiting--;
+    });
+    await second.goto(subject.at('/account'));
+    await menu(second).waitFor();
+    for (let round = 0; round < 3; round++) {
+      await Promise.all([first.reload(), second.reload()]);
+      await Promise.all([menu(first).waitFor(), menu(second).waitFor()]);
+    }
+    // Once per load of a page.
+    expect({ sent, waitingMax }).toEqual({ sent: 7, waitingMax: 1 });
+  });
+
+  it('leads to the login page if the session ended before the logout', async () => {
+    const { name, user_id } = await subject.service.createUser();
+    // A page that requests nothing: a request would ask for the login.
+    const page = await subject.login(name, '/nowhere');
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+    await endSessions(user_id);
+    await logout(page);
+    await page.getByText('You are logged out.').waitFor();
+  });
+
+  it('logs out all tabs', async () => {
+    const { name } = await subject.service.createUser();
+    const first = await subject.login(name);
+    const second = await first.context().newPage();
+    await second.goto(subject.at('/account'));
+    await menu(second).waitFor();
+    await logout(first);
+    await first.getByText('You are logged out.').waitFor();
+    await loginPage(second).waitFor();
+    await second.reload();
+    await loginPage(second).waitFor();
+    expect(await first.context().cookies()).toEqual([]);
+  });
+
+  it('asks for the login in a dialog when the session was ended elsewhere, and continues after it', async () => {
+    const { name, user_id } = await subject.service.createUser({ roles: ['carrier_administrator'] });
+    const page = await subject.login(name, '/users');
+    await page.getByRole('searchbox').waitFor();
+    await endSessions(user_id);
+    await page.getByRole('searchbox').fill(name);
+    const dialog = page.getByRole('dialog', { name: 'Log in again' });
+    await dialog.waitFor();
+    await expectAccessible(page);
+    await screenshot(page, 'login-again');
+    await dialog.getByLabel('Password', { exact: true }).fill(password);
+    await dialog.getByRole('button', { name: 'Log in', exact: true }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await page.getByRole('searchbox').inputValue()).toBe(name);
+    await page.getByRole('link', { name, exact: true }).waitFor();
+  });
+
+  it('does not let the next user of a tab confirm a request of the previous user', async () => {
+    const { service } = subject;
+    const { token, session_id } = service.admin;
+    await service.post('/role/create', { token, body: { name: 'left-open', user_types: ['system'] } });
+    const { name } = await service.createUser({ user_type: 'system', roles: ['administrator'] });
+    const page = await subject.login(name, '/roles/left-open');
+    await service.rows(`update sessions set auth_time = now() - interval '10 minutes' where session_id <> $1`, [
+      session_id,
+    ]);
+    await page.getByRole('checkbox', { name: 'user:read' }).check();
+    await page.getByRole('button', { name: 'Save' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    await dialog.waitFor();
+    const other = await page.context().newPage();
+    await other.goto(subject.at('/account'));
+    await logout(other);
+    await loginPage(page).waitFor();
+    await subject.fillLogin(page, adminEmail);
+    await page.getByRole('button', { name: 'Menu of admin' }).waitFor();
+    expect(await dialog.count()).toBe(0);
+    const { body } = await service.get('/role/left-open', { token });
+    expect(body.permissions).toEqual([]);
+  });
+
+  it('logs out although another service on localhost planted a second cookie (H22)', async () => {
+    const { name, user_id } = await subject.service.createUser();
+    const page = await subject.login(name);
+    const [cookie] = await page.context().cookies();
+    await page.context().addCookies([{ ...cookie!, value: 'planted', path: '/auth' }]);
+    await logout(page);
+    await page.getByText('You are logged out.').waitFor();
+    const live = await subject.service.rows('select from sessions where user_id = $1 and ended_at is null', [user_id]);
+    expect(live).toEqual([]);
+  });
+
+  it('requests a reset link without saying whether the address is known', async () => {
+    const { email } = await subject.service.createUser();
+    const page = await subject.open('/login');
+    await page.getByRole('link', { name: 'Forgot your password?' }).click();
+    await page.getByLabel('E-mail address').fill(email);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Send the link' }).click();
+    await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+    await subject.service.mailbox.take(email);
+  });
+
+  it('switches to German, and works on a phone', async () => {
+    const page = await subject.login(undefined, '/', { viewport: phone });
+    await page.getByRole('button', { name: 'Open navigation' }).click();
+    await openAccount(page);
+    await menu(page).click();
+    await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
+    await page.getByRole('heading', { name: 'Mein Konto' }).waitFor();
+    await expectAccessible(page);
+    await screenshot(page, 'account-phone', phone);
+  });
+});

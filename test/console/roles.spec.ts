@@ -1,0 +1,163 @@
+import type { Page } from 'playwright-core';
+import { ownPermissions } from '../../src/access/permissions';
+import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { password } from '../support/service';
+
+const phone = { width: 360, height: 740 };
+
+describe('roles in the console', () => {
+  const subject = useConsole();
+  const roleOf = async (name: string) =>
+    (await subject.service.get(`/role/${name}`, { token: subject.service.admin.token })).body;
+  const createRole = async (fields: Record<string, unknown>) => {
+    const { token } = subject.service.admin;
+    const body = { user_types: ['system'], ...fields };
+    expect((await subject.service.post('/role/create', { token, body })).status).toBe(201);
+  };
+  const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true });
+  const permission = (page: Page, name: string) => page.getByRole('checkbox', { name });
+
+  it('lists the roles', async () => {
+    const page = await subject.login(undefined, '/roles');
+    await page.getByRole('link', { name: 'carrier_administrator' }).waitFor();
+    await page.getByText('user:read, session:read, role:read, audit:read').waitFor();
+    await expectAccessible(page);
+    await screenshot(page, 'roles');
+    await page.setViewportSize(phone);
+    await page.getByRole('listitem').filter({ hasText: 'auditor' }).waitFor();
+    await screenshot(page, 'roles-phone', phone);
+  });
+
+  it('creates a role with permissions of the service and of a module, and shows conflicts at the field', async () => {
+    const page = await subject.login(undefined, '/roles');
+    await page.getByRole('link', { name: 'Create role' }).click();
+    const name = page.getByLabel('Name', { exact: true });
+    await name.fill('operator');
+    for (const own of Object.keys(ownPermissions)) expect(await permission(page, own).count()).toBe(1);
+    await permission(page, 'user:read').check();
+    const other = page.getByLabel('Permission of another module');
+    await other.fill('Billing');
+    await other.press('Enter');
+    await page.getByText('Enter module:action').waitFor();
+    await other.fill('billing:read');
+    await page.getByRole('button', { name: 'Create role' }).click();
+    expect(await other.evaluate((input) => input === input.ownerDocument.activeElement)).toBe(true);
+    await other.press('Enter');
+    await page.getByRole('button', { name: 'Create role' }).click();
+    await page.getByText('Choose at least one').waitFor();
+    await page.getByRole('checkbox', { name: 'System Users' }).check();
+    await page.getByRole('button', { name: 'Create role' }).click();
+    await page.getByText('Another role has this name.').waitFor();
+    expect(await name.getAttribute('aria-invalid')).toBe('true');
+    await expectAccessible(page);
+    // The service treats a path that ends like this as a file.
+    await name.fill('support.eu');
+    await page.getByLabel('Description').fill('Helps users in Europe');
+    await page.evaluate('scrollTo(0, 0)');
+    await screenshot(page, 'role-create');
+    await page.getByRole('button', { name: 'Create role' }).click();
+    await heading(page, 'support.eu').waitFor();
+    await page.reload();
+    await heading(page, 'support.eu').waitFor();
+    expect(await roleOf('support.eu')).toMatchObject({
+      permissions: ['billing:read', 'user:read'],
+      user_types: ['system'],
+      description: 'Helps users in Europe',
+    });
+  });
+
+  it('asks for a fresh authentication, and sends only what changed', async () => {
+    await createRole({ name: 'helpdesk', description: 'Answers calls', permissions: ['user:read', 'billing:write'] });
+    const page = await subject.login(undefined, '/roles/helpdesk');
+    const { user_id, session_id } = subject.service.admin;
+    await subject.service.rows(
+      `update sessions set auth_time = now() - interval '10 minutes' where user_id = $1 and session_id <> $2`,
+      [user_id, session_id],
+    );
+    const save = page.getByRole('button', { name: 'Save' });
+    await permission(page, 'user:update').check();
+    expect(await save.isEnabled()).toBe(true);
+    // Another session changes another field in the meantime.
+    const { token } = subject.service.admin;
+    await subject.service.patch('/role/helpdesk', { token, body: { description: 'Answers mails' } });
+    await save.click();
+    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    await dialog.getByLabel('Password', { exact: true }).fill(password);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('The role is saved.').waitFor();
+    expect(await roleOf('helpdesk')).toMatchObject({
+      description: 'Answers mails',
+      permissions: ['billing:write', 'user:read', 'user:update'],
+    });
+    expect(await page.getByLabel('Description').inputValue()).toBe('Answers mails');
+    await expectAccessible(page);
+    await page.evaluate('scrollTo(0, 0)');
+    await screenshot(page, 'role');
+  });
+
+  it('requires a second factor in a built-in role, and changes nothing else there', async () => {
+    const page = await subject.login(undefined, '/roles/auditor/');
+    await heading(page, 'auditor').waitFor();
+    expect(await permission(page, 'user:read').count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Delete role' }).count()).toBe(0);
+    await page.getByRole('checkbox', { name: 'Require a second factor' }).check();
+    await page.getByLabel('From', { exact: true }).fill('2030-05-06T07:08');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('The role is saved.').waitFor();
+    const local = await page.evaluate(`new Date('2030-05-06T07:08').toISOString()`);
+    expect(await roleOf('auditor')).toMatchObject({ second_factor_required_from: local });
+    await expectAccessible(page);
+    await page.evaluate('scrollTo(0, 0)');
+    await screenshot(page, 'role-built-in');
+  });
+
+  it('names the users who have a role before it is deleted', async () => {
+    await createRole({ name: 'visitor', permissions: ['role:read'] });
+    const { service } = subject;
+    const { user_id } = await service.createUser({ user_type: 'system', roles: ['visitor'] });
+    const page = await subject.login(undefined, '/roles/visitor');
+    await page.getByRole('link', { name: '1 user has this role' }).waitFor();
+    await page.getByRole('button', { name: 'Delete role' }).click();
+    const inUse = page.getByRole('dialog', { name: 'The role visitor is still in use' });
+    await inUse.getByText('1 user has this role and would lose its permissions.').waitFor();
+    await expectAccessible(page);
+    await screenshot(page, 'role-in-use');
+    await inUse.getByRole('link', { name: 'Show the users' }).click();
+    await page.waitForURL('**/users?role=visitor');
+    const { token } = service.admin;
+    expect((await service.patch(`/user/${user_id}`, { token, body: { roles: [] } })).status).toBe(200);
+    await page.goto(subject.at('/roles/visitor'));
+    await page.getByText('No user has this role').waitFor();
+    await page.getByRole('button', { name: 'Delete role' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete the role visitor?' });
+    await dialog.getByRole('button', { name: 'Delete role' }).click();
+    await heading(page, 'Roles').waitFor();
+    expect((await service.get('/role/visitor', { token })).status).toBe(404);
+  });
+
+  it('shows roles to users who may only read them, and no page to others', async () => {
+    const { name } = await subject.service.createUser({ user_type: 'system', roles: ['operator'] });
+    const page = await subject.login(name, '/roles');
+    await page.getByRole('link', { name: 'operator' }).click();
+    await heading(page, 'operator').waitFor();
+    await page.getByText('Import users from a file').waitFor();
+    for (const button of ['Save', 'Delete role'])
+      expect(await page.getByRole('button', { name: button }).count()).toBe(0);
+    await page.goto(subject.at('/roles/create'));
+    await heading(page, 'Page not found').waitFor();
+    const { name: guest } = await subject.service.createUser({ roles: ['carrier_user'] });
+    const other = await subject.login(guest, '/roles');
+    await heading(other, 'Page not found').waitFor();
+    expect(await other.getByRole('link', { name: 'Roles' }).count()).toBe(0);
+  });
+
+  it('shows roles in German on a phone', async () => {
+    const page = await subject.login(undefined, '/roles/operator/', { viewport: phone });
+    await heading(page, 'operator').waitFor();
+    await page.getByRole('button', { name: /^Menu of/ }).click();
+    await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
+    await page.getByText('Benutzer aus einer Datei importieren').waitFor();
+    await expectAccessible(page);
+    await screenshot(page, 'role-phone', phone);
+  });
+});

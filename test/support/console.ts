@@ -1,0 +1,147 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { faultsOf } from './accessibility';
+import { openBrowser } from './browser';
+import { freePort } from './built-program';
+import { adminEmail, password, TestService } from './service';
+import { WebSite } from './web-site';
+
+const desktop = { width: 1280, height: 800 };
+const images = join(__dirname, '../../docs/images/console');
+const violationMark = 'Violation of the security policy:';
+
+/** The console in a real browser, served by a real service. */
+export class Console {
+  service!: TestService;
+  /** URL of the service, with its base path */
+  url!: string;
+  private proxy: WebSite | null = null;
+  private browser!: Browser;
+  private contexts: BrowserContext[] = [];
+  private faults: string[] = [];
+
+  constructor(
+    private readonly env: Record<string, string>,
+    private readonly isProxied: boolean,
+    private readonly host: string,
+  ) {}
+
+  /** Starts service and browser. */
+  async start(): Promise<void> {
+    const port = await freePort();
+    const origin = `http://${this.host}:${port}`;
+    this.service = await TestService.start({ PUBLIC_URL: origin, ...this.env });
+    this.url = origin + this.service.config.BASE_PATH;
+    if (this.isProxied) {
+      const service = {
+        port: (await this.service.listen()).port,
+        host: this.host,
+        path: this.service.config.BASE_PATH,
+      };
+      this.proxy = await WebSite.start(port, { service });
+    } else await this.service.listen(port);
+    this.browser = await openBrowser(['--host-resolver-rules=MAP *.test 127.0.0.1']);
+  }
+
+  /** Stops browser and service. */
+  async stop(): Promise<void> {
+    await this.browser.close();
+    await this.proxy?.stop();
+    await this.service.close();
+  }
+
+  /** Returns the URL of a page of the console, such as `/users`. */
+  at(path = '/'): string {
+    return `${this.url}/console${path}`;
+  }
+
+  /** Opens a page of the console in a new browser profile. */
+  async open(path = '/', options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await this.browser.newContext({
+      viewport: desktop,
+      locale: 'en-GB',
+      reducedMotion: 'reduce',
+      ...options,
+    });
+    this.contexts.push(context);
+    await context.addInitScript(
+      `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
+         console.error('${violationMark}', violatedDirective, blockedURI, sample))`,
+    );
+    context.on('page', (page) => this.watch(page));
+    const page = await context.newPage();
+    await page.goto(this.at(path));
+    return page;
+  }
+
+  /** Opens a page in a new browser profile and logs in, by default as the administrator. */
+  async login(login = adminEmail, path = '/', options: BrowserContextOptions = {}): Promise<Page> {
+    const page = await this.open(path, options);
+    await this.fillLogin(page, login);
+    await page.getByRole('button', { name: /^(Menu of|Menü von)/ }).waitFor();
+    return page;
+  }
+
+  /** Fills in the login page and sends it. */
+  async fillLogin(page: Page, login: string, secret = password): Promise<void> {
+    await page.getByLabel('User name or e-mail address').fill(login);
+    await page.getByLabel('Password', { exact: true }).fill(secret);
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
+  }
+
+  /** Closes all pages. Fails if a page had a fault. */
+  async closePages(): Promise<void> {
+    for (const context of this.contexts.splice(0)) await context.close();
+    expect(this.faults.splice(0)).toEqual([]);
+  }
+
+  private watch(page: Page): void {
+    page.on('pageerror', (error) => this.faults.push(String(error)));
+    page.on('console', (message) => {
+      if (message.text().startsWith(violationMark)) this.faults.push(message.text());
+    });
+    page.on('request', (request) => {
+      const { origin } = new URL(request.url());
+      if (origin !== new URL(this.url).origin && origin !== 'null') this.faults.push(`request to ${request.url()}`);
+    });
+  }
+}
+
+/**
+ * Starts a console for the tests of a file. Call it in `describe`. A test fails if a page violates
+ * its security policy, throws an error, or sends a request to another origin.
+ * @param isProxied whether a proxy forwards `BASE_PATH` to the service and serves all other paths
+ * @param host localhost, where browsers allow cookies and passkeys over HTTP, or a `.test` name
+ */
+export function useConsole(env: Record<string, string> = {}, isProxied = false, host = 'localhost'): Console {
+  const subject = new Console(env, isProxied, host);
+  beforeAll(() => subject.start());
+  afterAll(() => subject.stop());
+  afterEach(() => subject.closePages());
+  return subject;
+}
+
+/**
+ * Expects no finding of axe in light and in dark colors, and no sideways scrolling at 360 px.
+ * @param isWide whether axe sees the page as on a desktop, where lists are tables
+ */
+export async function expectAccessible(page: Page, isWide = false): Promise<void> {
+  expect(await faultsOf(page, isWide ? desktop : undefined)).toEqual([]);
+  await page.setViewportSize(desktop);
+}
+
+/**
+ * Writes `docs/images/console/<name>-light.png` and `-dark.png` with `WRITE_SCREENSHOTS=1`, and
+ * does nothing otherwise.
+ */
+export async function screenshot(page: Page, name: string, viewport = desktop): Promise<void> {
+  if (process.env['WRITE_SCREENSHOTS'] !== '1') return;
+  mkdirSync(images, { recursive: true });
+  await page.setViewportSize(viewport);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: join(images, `${name}-${colorScheme}.png`) });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
