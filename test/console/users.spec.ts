@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { addManyUsers } from '../support/many-users';
 import { Authenticator } from '../support/second-factors';
 import { password } from '../support/service';
 
@@ -39,7 +40,7 @@ describe('users in the console', () => {
     expect((await subject.service.mailbox.take('grace@example.com')).token).not.toBeNull();
     await page.getByRole('button', { name: 'Why can this user not log in?' }).click();
     await page.getByRole('heading', { name: 'The user has not accepted the invitation' }).waitFor();
-    await page.getByRole('button', { name: 'Invite again' }).click();
+    await page.getByRole('button', { name: 'Send an invitation' }).click();
     expect((await subject.service.mailbox.take('grace@example.com')).token).not.toBeNull();
   });
 
@@ -175,6 +176,24 @@ describe('users in the console', () => {
     await expectAccessible(page);
     await screenshot(page, 'user-history');
     expect((await read(user_id)).name).toBe(name);
+  });
+
+  it('returns to the page of the list, and asks before it discards unsaved changes', async () => {
+    await addManyUsers(subject.service, 30, 'pages');
+    const page = await subject.login(undefined, '/users?carrier_id=pages&order_by=name&order_dir=asc');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByRole('link', { name: 'pages-9', exact: true }).click();
+    await page.getByLabel('First name').fill('Ada');
+    await tab(page, 'Roles');
+    await page.goBack();
+    const dialog = page.getByRole('dialog', { name: 'Discard changes?' });
+    await dialog.getByRole('button', { name: 'Keep editing' }).click();
+    await tab(page, 'Data');
+    expect(await page.getByLabel('First name').inputValue()).toBe('Ada');
+    await page.goBack();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Discard changes' }).click();
+    await page.getByRole('link', { name: 'pages-9', exact: true }).waitFor();
   });
 
   it('disables, enables, deletes and restores a user', async () => {

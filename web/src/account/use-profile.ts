@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { api, dataOf } from '../api/client';
 import { isProblem } from '../api/problems';
 import { queryClient } from '../api/query-client';
+import { useUnsavedChanges } from '../components/unsaved-changes';
 import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
 import { meKey, useMe } from '../session/use-me';
 
@@ -30,6 +31,7 @@ export function useProfile(): ProfileEditor {
   const [draft, setDraft] = useState<Partial<Record<ProfileField, string>>>({});
   const isStale = isProblem(form.problem, 'user.version_mismatch');
   const changed = profileFields.filter((field) => (draft[field] ?? user[field] ?? '').trim() !== (user[field] ?? ''));
+  useUnsavedChanges(changed.length > 0 && !form.isSending);
   const discard = () => {
     setDraft({});
     form.clear();

@@ -36,6 +36,12 @@ const none: readonly string[] = [];
 /** Filter and order of each list as it was last seen, by path. */
 const lastSearches = new Map<string, string>();
 
+/**
+ * Cursors of the pages up to the current one, by entry of the browser's history: the back button
+ * returns to the page that the user left.
+ */
+const cursors = new Map<string, string[]>();
+
 /** Returns the path of a list with the filter and order that it was last seen with. */
 export const pathAsLastSeen = (path: string): string => `${path}${lastSearches.get(path) ?? ''}`;
 
@@ -49,12 +55,16 @@ export function useListParams<Query extends object>(
   { extras = none, perPage = 25, fixed }: ListOptions = {},
 ): ListParams<Query> {
   const [search, setSearch] = useSearchParams();
-  const { pathname, search: shown } = useLocation();
+  const { pathname, search: shown, key: entry } = useLocation();
   useEffect(() => void lastSearches.set(pathname, shown), [pathname, shown]);
   const text = search.toString();
   const values = useMemo(() => knownValues(new URLSearchParams(text), fields, extras), [text, fields, extras]);
-  const [cursors, setCursors] = useState<{ of: string; stack: string[] }>({ of: text, stack: [] });
-  const stack = cursors.of === text ? cursors.stack : [];
+  const [, show] = useState<string[]>([]);
+  const stack = cursors.get(entry) ?? [];
+  const turnTo = (pages: string[]) => {
+    cursors.set(entry, pages);
+    show(pages);
+  };
   const set = useCallback(
     (changes: Record<string, string | null>) =>
       setSearch(
@@ -77,8 +87,8 @@ export function useListParams<Query extends object>(
     isFiltered: filterNames.length > 0,
     clear: () => set(Object.fromEntries(filterNames.map((name) => [name, null]))),
     page: stack.length,
-    next: (following) => setCursors({ of: text, stack: [...stack, following] }),
-    previous: () => setCursors({ of: text, stack: stack.slice(0, -1) }),
+    next: (following) => turnTo([...stack, following]),
+    previous: () => turnTo(stack.slice(0, -1)),
   };
 }
 

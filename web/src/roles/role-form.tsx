@@ -4,6 +4,7 @@ import { isProblem } from '../api/problems';
 import { FormActions } from '../components/form-actions';
 import { ProblemAlert } from '../components/problem-alert';
 import { Section } from '../components/section';
+import { useUnsavedChanges } from '../components/unsaved-changes';
 import { useProblemForm } from '../components/use-problem-form';
 import { useTexts } from '../texts/language';
 import { changesOf, draftOf, type RoleChanges, type RoleDraft } from './role-draft';
@@ -39,6 +40,7 @@ export function RoleForm({ role, roles, submitLabel, onSave }: RoleFormProps): R
   const [draft, setDraft] = useState(saved);
   const [isTypeMissing, setIsTypeMissing] = useState(false);
   const changes = changesOf(saved, draft);
+  useUnsavedChanges(Object.keys(changes).length > 0 && !form.isSending);
   const set = (next: Partial<RoleDraft>) => {
     setDraft({ ...draft, ...next });
     setIsTypeMissing(false);

@@ -5,6 +5,7 @@ import { Link, Navigate, Outlet, useLocation } from 'react-router';
 import { Duties } from '../account/duties/duties';
 import { Boundary } from '../components/boundary';
 import { PageSkeleton } from '../components/page-skeleton';
+import { UnsavedChangesDialog } from '../components/unsaved-changes';
 import { FreshAuthenticationDialog } from '../session/fresh-authentication-dialog';
 import { IdleWarning } from '../session/idle-warning';
 import { LoginAgainDialog } from '../session/login-again-dialog';
@@ -110,6 +111,7 @@ function Frame(): ReactNode {
         </Boundary>
       </AppShell.Main>
       <Palette onShowShortcuts={help.open} />
+      <UnsavedChangesDialog />
       <ShortcutsDialog opened={isHelpOpen} onClose={help.close} />
     </AppShell>
   );

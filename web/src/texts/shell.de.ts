@@ -158,6 +158,12 @@ export const shellTexts: typeof en = {
     requestId: (id) => `Anfrage-ID: ${id}`,
     retryIn: (duration) => `Versuchen Sie es in ${duration} erneut.`,
   },
+  unsaved: {
+    title: 'Änderungen verwerfen?',
+    text: 'Sie haben auf dieser Seite etwas geändert und nicht gespeichert.',
+    stay: 'Weiter bearbeiten',
+    leave: 'Änderungen verwerfen',
+  },
   confirmTyping: (word) => `Geben Sie zur Bestätigung ${word} ein`,
   never: 'nie',
   notFound: {

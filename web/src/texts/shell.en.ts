@@ -154,6 +154,12 @@ export const shellTexts = {
     requestId: (id: string) => `Request ID: ${id}`,
     retryIn: (duration: string) => `Try again in ${duration}.`,
   },
+  unsaved: {
+    title: 'Discard changes?',
+    text: 'You have changed something on this page and not saved it.',
+    stay: 'Keep editing',
+    leave: 'Discard changes',
+  },
   confirmTyping: (word: string) => `Type ${word} to confirm`,
   never: 'never',
   notFound: {

@@ -238,7 +238,7 @@ export const usersTexts: typeof en = {
   },
   actions: {
     menu: (name) => `Aktionen für ${name}`,
-    invite: action('Erneut einladen', (name) => `Eine neue Einladung an ${name} ist unterwegs.`),
+    invite: action('Einladung senden', (name) => `Eine neue Einladung an ${name} ist unterwegs.`),
     resetMail: action('Passwort-Link senden', (name) => `Ein Link für ein neues Passwort an ${name} ist unterwegs.`),
     unlock: action('Entsperren', (name) => `${name} ist entsperrt.`),
     enable: action('Aktivieren', (name) => `${name} ist aktiviert.`),

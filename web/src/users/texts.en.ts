@@ -220,7 +220,7 @@ export const usersTexts = {
   },
   actions: {
     menu: (name: string) => `Actions for ${name}`,
-    invite: action('Invite again', (name) => `A new invitation to ${name} is on its way.`),
+    invite: action('Send an invitation', (name) => `A new invitation to ${name} is on its way.`),
     resetMail: action('Send a password link', (name) => `A link to set a new password is on its way to ${name}.`),
     unlock: action('Unlock', (name) => `${name} is unlocked.`),
     enable: action('Enable', (name) => `${name} is enabled.`),

@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, dataOf } from '../api/client';
 import { isProblem } from '../api/problems';
+import { useUnsavedChanges } from '../components/unsaved-changes';
 import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
 import { useTexts } from '../texts/language';
 import { usersTexts as de } from './texts.de';
@@ -52,6 +53,7 @@ export function useUserEdit(user: User, fields: readonly UserField[]): UserEdit 
   const before = valuesOf(base);
   const values = draft?.values ?? before;
   const changed = changedFields(before, values);
+  useUnsavedChanges(changed.length > 0 && !form.isSending);
   const reset = () => {
     setDraft(null);
     setConflict(null);

@@ -61,7 +61,13 @@ function UserView({ user }: { user: User }): ReactNode {
     <>
       <PageHeader title={user.name} description={<Summary user={user} />} actions={<UserMenu user={user} isLarge />} />
       {tab !== 'login' && <BlockedNotice user={user} onShow={() => show('login')} />}
-      <Tabs value={tab} onChange={(next) => show(next ?? 'data')} keepMounted={false}>
+      <Tabs
+        value={tab}
+        onChange={(next) => show(next ?? 'data')}
+        keepMounted={false}
+        // `activity` would end the effect that reports unsaved changes of a hidden form.
+        keepMountedMode="display-none"
+      >
         <Tabs.List mb="md" className={classes.tabs}>
           {(Object.keys(pages) as Tab[]).map((name) => (
             <Tabs.Tab key={name} value={name}>
@@ -70,7 +76,7 @@ function UserView({ user }: { user: User }): ReactNode {
           ))}
         </Tabs.List>
         {Object.entries(pages).map(([name, page]) => (
-          <Tabs.Panel key={name} value={name} keepMounted={name === 'data'}>
+          <Tabs.Panel key={name} value={name} keepMounted={name === 'data' || name === 'roles'}>
             {page}
           </Tabs.Panel>
         ))}
