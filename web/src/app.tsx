@@ -31,12 +31,15 @@ const loaded = async (load: () => Promise<ComponentType>): Promise<{ Component: 
   }
 };
 
-/** Returns a feature as a route. Its code is loaded when the user opens it for the first time. */
-const feature = (path: string, load: () => Promise<ComponentType>) => ({
-  path: `${path}/*`,
+/** Returns a page as a route. Its code is loaded when the user opens it for the first time. */
+const page = (path: string, load: () => Promise<ComponentType>) => ({
+  path,
   lazy: () => loaded(load),
   errorElement: <RouteFailure />,
 });
+
+/** Returns the pages of a feature as a route. */
+const feature = (path: string, load: () => Promise<ComponentType>) => page(`${path}/*`, load);
 
 const router = createBrowserRouter(
   [
@@ -52,6 +55,7 @@ const router = createBrowserRouter(
           errorElement: <RouteFailure />,
         },
         feature('users', async () => (await import('./users/users.routes')).UsersRoutes),
+        page('users/:userId', async () => (await import('./users/user.page')).UserPage),
         feature('users/bulk', async () => (await import('./bulk/bulk.page')).BulkPage),
         feature('users/import', async () => (await import('./transfer/import.page')).ImportPage),
         feature('operations', async () => (await import('./operations/operations.routes')).OperationsRoutes),

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Tabs, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { useParams, useSearchParams } from 'react-router';
 import { BackLink } from '../components/back-link';
 import { PageHeader } from '../components/page-header';
@@ -19,8 +19,10 @@ import { UserFactors } from './user-factors';
 import { UserHistory } from './user-history';
 import { UserMenu } from './user-menu';
 import { UserRoles } from './user-roles';
-import { UserSessions } from './user-sessions';
 import classes from './users.module.css';
+
+/** Loaded when it is opened, because the table is large. */
+const UserSessions = lazy(async () => ({ default: (await import('./user-sessions')).UserSessions }));
 
 type Tab = keyof typeof en.tabs;
 
@@ -77,7 +79,7 @@ function UserView({ user }: { user: User }): ReactNode {
         </Tabs.List>
         {Object.entries(pages).map(([name, page]) => (
           <Tabs.Panel key={name} value={name} keepMounted={name === 'data' || name === 'roles'}>
-            {page}
+            <Suspense fallback={<PageSkeleton />}>{page}</Suspense>
           </Tabs.Panel>
         ))}
       </Tabs>
