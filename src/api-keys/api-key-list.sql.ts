@@ -1,9 +1,19 @@
+import type { Scope } from '../access/scope';
+import { visibleTo } from '../access/scope.sql';
 import type { ListSql } from '../common/query/page';
-import { rawSql, sql } from '../common/query/sql';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { apiKeyList } from './api-key-list';
 
 /** Renders whether an API key is active. */
 export const activeKey = rawSql('(keys.revoked_at is null and keys.expires_at > now())');
+
+/**
+ * Renders which keys a scope shows. Keys of Carrier Users are visible like Carrier Users. A System
+ * User who is limited to carriers sees no keys of other System Users.
+ */
+export function visibleKeys(scope: Scope): SqlFragment {
+  return visibleTo(scope, { user_id: 'keys.created_by', user_type: 'keys.user_type', carrier_id: 'keys.carrier_id' });
+}
 
 /** Renders API key lists. */
 export const apiKeyListSql: ListSql = {

@@ -1,15 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { type ActiveApiKey, type Actor, identityOf } from '../access/actor';
 import type { Scope } from '../access/scope';
-import { visibleTo } from '../access/scope.sql';
 import { CursorCodec } from '../common/query/cursor';
 import type { RawQuery } from '../common/query/filter';
 import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
-import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { rawSql, sql } from '../common/query/sql';
 import { Database } from '../database/database';
 import { apiKeyList } from './api-key-list';
-import { activeKey, apiKeyListSql } from './api-key-list.sql';
+import { activeKey, apiKeyListSql, visibleKeys } from './api-key-list.sql';
 import type { ApiKeyEntity } from './api-key.entity';
 import type { ApiKeyRecord } from './api-keys.dto';
 
@@ -126,12 +125,4 @@ export class ApiKeysRepository {
       returning key_id`);
     return rows.length > 0;
   }
-}
-
-/**
- * Renders which keys a scope shows. Keys of Carrier Users are visible like Carrier Users. A System
- * User who is limited to carriers sees no keys of other System Users.
- */
-function visibleKeys(scope: Scope): SqlFragment {
-  return visibleTo(scope, { user_id: 'keys.created_by', user_type: 'keys.user_type', carrier_id: 'keys.carrier_id' });
 }

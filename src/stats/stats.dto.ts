@@ -20,13 +20,10 @@ export class LoginHourResponse {
   failed!: number;
 }
 
-/** Kinds of items that need attention. */
-export const attentionKinds = ['users_locked', 'users_must_enroll', 'api_keys_expiring', 'mails_failed'] as const;
-
 /** Items of one kind that need attention, with the list that shows them. */
 export class AttentionResponse {
   /** kind of the items */
-  kind!: (typeof attentionKinds)[number];
+  kind!: 'users_locked' | 'users_must_enroll' | 'api_keys_expiring' | 'mails_failed';
   /** number of users, API keys or mails */
   count!: number;
   /** path of the list that shows the items */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../access/scope';
 import { visibleTo } from '../access/scope.sql';
-import { activeKey } from '../api-keys/api-key-list.sql';
+import { activeKey, visibleKeys } from '../api-keys/api-key-list.sql';
 import { sql, type SqlFragment } from '../common/query/sql';
 import type { Answered } from '../common/times';
 import { Database } from '../database/database';
@@ -19,8 +19,6 @@ export type OverviewCount = Pick<OverviewCountEntity, 'user_type' | 'kind' | 'co
 
 /** The logins of an hour, summed over the carriers of a scope. */
 export type LoginCount = Answered<Pick<LoginCountEntity, 'hour' | 'succeeded' | 'failed'>>;
-
-const keyColumns = { user_id: 'keys.created_by', user_type: 'keys.user_type', carrier_id: 'keys.carrier_id' };
 
 /** The SQL of the overview. */
 @Injectable()
@@ -187,7 +185,7 @@ export class StatsRepository {
     return row?.count ?? 0;
   }
 
-  /** Counts the active API keys of a scope that expire before a time some days from now. */
+  /** Counts the active API keys of a scope that expire within some days, and returns that time. */
   async countExpiringKeys(scope: Scope, days: number): Promise<{ count: number; until: string }> {
     const [row] = await this.database.answers.run<{ count: number; until: string }>(sql`
       select
@@ -195,15 +193,15 @@ export class StatsRepository {
         times.until
       from (select (now() + make_interval(days => ${days}::integer))::timestamptz(3) as until) times
       left join keys on ${activeKey} and keys.expires_at <= times.until
-        and ${visibleTo(scope, keyColumns)}
+        and ${visibleKeys(scope)}
       group by times.until`);
     return row ?? { count: 0, until: '' };
   }
 }
 
 /**
- * Renders whether a scope includes the counts of a carrier. Counts contain no user ids, so those of
- * a System User with a carrier scope do not include the user's own record.
+ * Renders whether a scope includes the counts of a carrier. Counts contain no user ids: for a
+ * System User with a carrier scope, they do not include the user's own record.
  */
 function visibleCounts(scope: Scope, user_type: string): SqlFragment {
   return visibleTo(scope, { user_id: 'null::uuid', user_type, carrier_id: 'carrier_id' });

@@ -11,7 +11,7 @@ import type { AttentionResponse, OverviewResponse, UserCountResponse } from './s
 /** The response as the database returns it: times are texts. */
 export type Overview = Answered<Omit<OverviewResponse, 'logins'>> & { logins: LoginCount[] };
 
-/** Number of days in which an API key must expire to need attention. */
+/** An API key that expires within this number of days needs attention. */
 const keyExpiryDays = 14;
 
 /**
@@ -72,20 +72,20 @@ export class StatsService implements OnModuleInit {
   private async attention(actor: Actor, counts: OverviewCount[], as_of: string): Promise<AttentionResponse[]> {
     const locked = { locked_until_gt: as_of };
     const mustEnroll = { status: 'active', must_enroll_second_factor: 'true' };
-    const found: AttentionResponse[] = [
+    const items: AttentionResponse[] = [
       { kind: 'users_locked', count: sumOf(counts, 'locked'), list: '/user/list', filter: locked },
       { kind: 'users_must_enroll', count: sumOf(counts, 'must_enroll'), list: '/user/list', filter: mustEnroll },
     ];
     if (holds(actor.permissions, 'key:manage')) {
       const { count, until } = await this.stats.countExpiringKeys(actor, keyExpiryDays);
       const filter = { active: 'true', expires_at_lte: until };
-      found.push({ kind: 'api_keys_expiring', count, list: '/auth/key/list', filter });
+      items.push({ kind: 'api_keys_expiring', count, list: '/auth/key/list', filter });
     }
     if (holds(actor.permissions, 'mail:manage')) {
       const count = sumOf(counts, 'mails_failed');
-      found.push({ kind: 'mails_failed', count, list: '/mail/list', filter: { state: 'failed' } });
+      items.push({ kind: 'mails_failed', count, list: '/mail/list', filter: { state: 'failed' } });
     }
-    return found;
+    return items;
   }
 }
 
