@@ -31,10 +31,14 @@ function partLike(column: 'names' | 'others', start: string, end: string): Field
   return { condition, reach: inSearch };
 }
 
-/** Renders whether a user must have a second factor now. The roles are read once per statement. */
+// The roles are read once per statement.
+const roleRequiresSecondFactor =
+  'users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())';
+
+/** Renders whether a user must have a second factor now. */
 export const requiresSecondFactor = rawSql(`(
     coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+    or ${roleRequiresSecondFactor}
   )`);
 
 /** Renders whether a second factor is required and missing. */
@@ -45,7 +49,7 @@ const mustEnrollIndexedSql = rawSql(`(
     users.second_factors = '{}'
     and (
       users.second_factor_required_from <= now()
-      or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+      or ${roleRequiresSecondFactor}
     )
   )`);
 
