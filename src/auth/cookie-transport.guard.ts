@@ -1,8 +1,10 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { type CanActivate, createParamDecorator, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../common/errors/app-error';
 import { CONFIG, type Config } from '../config/config';
-import { isSameOrigin, RefreshCookie } from './refresh-cookie';
+import { originOf } from '../config/webauthn';
+import { RefreshCookie } from './refresh-cookie';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,7 +26,7 @@ export class CookieTransportGuard implements CanActivate {
     const request = http.getRequest<FastifyRequest>();
     const { transport } = (request.body ?? {}) as { transport?: unknown };
     if (transport !== 'cookie') return true;
-    if (!isSameOrigin(request.headers, this.config)) throw new AppError('auth.cross_origin');
+    if (!isSameOrigin(request.headers, this.config.PUBLIC_URL)) throw new AppError('auth.cross_origin');
     const reply = http.getResponse<FastifyReply>();
     request.refreshCookie = new RefreshCookie(
       this.config,
@@ -33,6 +35,15 @@ export class CookieTransportGuard implements CanActivate {
     );
     return true;
   }
+}
+
+/**
+ * Returns whether a page of the service itself sent the request.
+ * Browsers send `Sec-Fetch-Site` only to HTTPS and localhost. Without it, `Origin` decides.
+ * @see https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
+ */
+function isSameOrigin({ 'sec-fetch-site': site, origin }: IncomingHttpHeaders, publicUrl: string): boolean {
+  return site === undefined ? origin === originOf(publicUrl) : site === 'same-origin';
 }
 
 /** Injects the cookie of a request with `transport: "cookie"`, or null. */

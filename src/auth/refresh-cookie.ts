@@ -1,7 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { parseCookie, stringifySetCookie } from 'cookie';
 import type { Config } from '../config/config';
-import { originOf } from '../config/webauthn';
 
 /** The settings that decide the name and the attributes of the cookie. */
 type CookieSettings = Pick<Config, 'PUBLIC_URL' | 'BASE_PATH'>;
@@ -37,18 +35,6 @@ export class RefreshCookie {
   remove(): void {
     this.send(setCookieOf(this.settings, '', 0));
   }
-}
-
-/**
- * Returns whether a page of the service itself sent the request.
- * Browsers send `Sec-Fetch-Site` only to HTTPS and localhost. Without it, `Origin` decides.
- * @see https://www.w3.org/TR/fetch-metadata/#sec-fetch-site-header
- */
-export function isSameOrigin(
-  { 'sec-fetch-site': site, origin }: IncomingHttpHeaders,
-  { PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>,
-): boolean {
-  return site === undefined ? origin === originOf(PUBLIC_URL) : site === 'same-origin';
 }
 
 /**
