@@ -2,8 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Adds whether the factors of a user were reset. Such a user needs a mailed code to enrol the next
- * factor, even if no factor is required. A few databases have the column, because for some hours
- * `AddSecondFactors` created it.
+ * factor, even if no factor is required. Databases that ran an early version of `AddSecondFactors`
+ * already have the column.
  */
 export class MarkFactorResets1795200048000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

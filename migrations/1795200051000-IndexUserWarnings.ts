@@ -1,8 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Builds the indexes of the filters `locked_until` and `must_enroll_second_factor` of users. Few
- * users have either. Runs outside a transaction, so that the builds do not block changes of users.
+ * Builds the indexes of the filters `locked_until` and `must_enroll_second_factor` of users. Only
+ * few users have these values. Runs outside a transaction, so that the builds do not block changes
+ * of users.
  */
 export class IndexUserWarnings1795200051000 implements MigrationInterface {
   readonly transaction = false;
