@@ -11,7 +11,7 @@ import { mintToken } from '../common/random';
 const baseMark = '<!--base-->';
 const nonceMark = '{{nonce}}';
 // Stops at the next dot, because many dots would otherwise take quadratic time.
-const isFile = /\.[^/.]*$/;
+const fileExtension = /\.[^/.]*$/;
 
 /**
  * Returns the content security policy of a page of the console.
@@ -36,7 +36,8 @@ function consolePolicy(nonce: string): string {
 }
 
 /**
- * Serves the console below `/console/`: its assets, and the same page for all other paths.
+ * Serves the console below `/console/`: its assets, and the same page for all other paths. Paths of
+ * other files return 404.
  * Logs a warning and serves nothing if the console is not built.
  */
 export async function setupConsole(app: NestFastifyApplication, basePath: string): Promise<void> {
@@ -63,7 +64,7 @@ export async function setupConsole(app: NestFastifyApplication, basePath: string
     .replace(baseMark, `<base href="${root}/" />`)
     .split(nonceMark);
   const page = (request: FastifyRequest, reply: FastifyReply): string => {
-    if (isFile.test(request.url.replace(/\?.*/s, ''))) throw new AppError('request.not_found');
+    if (fileExtension.test(request.url.replace(/\?.*/s, ''))) throw new AppError('request.not_found');
     const nonce = mintToken();
     void reply.headers({
       'content-type': 'text/html; charset=utf-8',

@@ -28,6 +28,7 @@ const frameworkCodes: Record<string, ErrorCode> = {
   '403': 'request.not_found',
   '404': 'request.not_found',
   '405': 'request.method_not_allowed',
+  // The file server rejects conditions and ranges that a file does not meet with 412 and 416.
   '412': 'request.invalid',
   '413': 'request.too_large',
   '415': 'request.unsupported_media_type',
