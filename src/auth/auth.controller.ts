@@ -101,7 +101,8 @@ export class AuthController {
   @ApiBody({ type: LogoutRequest, required: false })
   @Endpoint({
     description:
-      'Ends the session of `refresh_token` or of the cookie. Without either, ends the session of the access token. ' +
+      'Ends the session of `refresh_token` or of the cookie. ' +
+      'If both are absent or malformed, ends the session of the access token. ' +
       'A failed logout keeps the cookie.',
     answer: { status: 204, description: 'The session has ended' },
     errors: ['auth.token_missing', 'auth.token_invalid', 'auth.cross_origin'],

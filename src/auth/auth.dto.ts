@@ -32,7 +32,7 @@ export class CheckTokenRequest {
 export class LogoutRequest {
   /** refresh token whose session ends; the access token is then not needed */
   @TextField(tokenField) refresh_token?: string;
-  /** `cookie` = ends the session of the cookie and removes it; only for pages of the service */
+  /** `cookie` = ends its session and removes the cookie; only for pages of the service */
   @TransportField() transport?: 'cookie';
 }
 

@@ -42,7 +42,8 @@ export class AuthService {
   }
 
   /**
-   * Ends the session of an access token or a refresh token. Removes the cookie if it was used.
+   * Ends the session of the refresh token. If that is absent or malformed, ends the session of the
+   * access token. With the cookie transport, also removes the cookie.
    * @throws request.invalid, auth.token_missing, auth.token_invalid
    */
   async logout(

@@ -57,7 +57,7 @@ const enums: Record<string, NamedEnum> = {
   },
   FactorKind: { description: 'Kind of second factor', values: ['totp', 'passkey'] },
   RefreshTokenTransport: {
-    description: 'How the refresh token is sent instead of in the body',
+    description: 'How the refresh token is sent, if not in the body',
     values: ['cookie'],
     constants: 'TRANSPORT',
   },

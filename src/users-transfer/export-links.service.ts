@@ -35,7 +35,7 @@ export class ExportLinksService implements OnModuleInit {
 
   /**
    * Returns a link to an export of the actor, in place of the previous link of the session.
-   * @throws access.denied, request.invalid, auth.reauthentication_required
+   * @throws access.denied, request.invalid, auth.reauthentication_required, auth.token_invalid
    */
   async create(actor: Actor, query: RawQuery): Promise<Answered<ExportLinkResponse>> {
     this.exports.check(actor, query);

@@ -72,7 +72,7 @@ export class ImportPreviewResponse {
 
 /** One-time link to an export. */
 export class ExportLinkResponse {
-  /** address of the file; works once, without a token. Anyone who knows it can use it. */
+  /** address of the file; works once, for anyone who knows the address, without an access token */
   url!: string;
   /** expiry, 60 seconds from now */
   expires_at!: Date;

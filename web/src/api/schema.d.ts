@@ -690,7 +690,7 @@ export interface paths {
         put?: never;
         /**
          * Log out
-         * @description Ends the session of `refresh_token` or of the cookie. Without either, ends the session of the access token. A failed logout keeps the cookie.
+         * @description Ends the session of `refresh_token` or of the cookie. If both are absent or malformed, ends the session of the access token. A failed logout keeps the cookie.
          */
         post: operations["logout"];
         delete?: never;
@@ -2613,7 +2613,7 @@ export interface components {
         /** @description One-time link to an export. */
         ExportLinkResponse: {
             /**
-             * @description address of the file; works once, without a token. Anyone who knows it can use it.
+             * @description address of the file; works once, for anyone who knows the address, without an access token
              * @example https://identity.example.net/user/export/Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
              */
             url: string;
@@ -3070,7 +3070,7 @@ export interface components {
              */
             refresh_token?: string;
             /**
-             * @description `cookie` = ends the session of the cookie and removes it; only for pages of the service
+             * @description `cookie` = ends its session and removes the cookie; only for pages of the service
              * @example cookie
              */
             transport?: components["schemas"]["RefreshTokenTransport"];
@@ -4226,7 +4226,7 @@ export interface components {
          */
         FactorKind: "totp" | "passkey";
         /**
-         * @description How the refresh token is sent instead of in the body
+         * @description How the refresh token is sent, if not in the body
          * @example cookie
          * @enum {string}
          */
