@@ -77,11 +77,7 @@ const limits = [
   only(WEB, ['web/src/api/filters.ts', '**/*.{en,de}.ts'], { 'max-lines': ['error', 200] }),
 ];
 
-/** Rules of the exports of a file. */
-const namedExports = [
-  { selector: 'ExportAllDeclaration', message: 'No barrels: import from the file that declares it.' },
-  { selector: 'ExportDefaultDeclaration', message: 'Use named exports.' },
-];
+const noBarrels = { selector: 'ExportAllDeclaration', message: 'No barrels: import from the file that declares it.' };
 
 const shape = [
   only(TYPESCRIPT, [], {
@@ -91,7 +87,7 @@ const shape = [
         selector: 'MethodDefinition[kind="constructor"] > FunctionExpression[params.length>6]',
         message: 'At most 6 dependencies: split the class.',
       },
-      { selector: 'ExportAllDeclaration', message: 'No barrels: import from the file that declares it.' },
+      noBarrels,
       { selector: 'TSExportAssignment', message: 'Use named exports.' },
     ],
     'house/injection': [
@@ -122,7 +118,9 @@ const shape = [
     ],
   }),
   only(['src/**/*.ts', ...WEB], ['src/**/*.spec.ts'], { 'house/docstrings': 'error' }),
-  only(WEB, [], { 'house/shape': ['error', ...namedExports] }),
+  only(WEB, [], {
+    'house/shape': ['error', noBarrels, { selector: 'ExportDefaultDeclaration', message: 'Use named exports.' }],
+  }),
   only(['src/**/*.ts'], MAY_USE_THE_CONSOLE, { 'no-console': 'error' }),
 ];
 
