@@ -25,9 +25,10 @@ COPY package.json package-lock.json ./
 COPY web/package.json web/
 # npm installs TypeScript as an optional peer of @nestjs/swagger and cosmiconfig, but nothing loads it at run time.
 # Type declarations and source maps are not read either. Together they are more than half of the tree.
-# Licence files stay.
+# Licence files stay. `@carrier-identity` links to `web/`, which the image does not contain.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
-  && rm -rf node_modules/@carrier-identity node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver node_modules/@types \
+  && rm -rf node_modules/@carrier-identity \
+  && rm -rf node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver node_modules/@types \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
 FROM base
