@@ -53,7 +53,10 @@ async function loadCold(page, open, ready) {
   return { scripts, paintMs, contentMs };
 }
 
-/** Clicks. Returns the time until the table shows other rows, and the time of the request. */
+/**
+ * Clicks a button. Returns the time until the table is painted with other rows, and the time of the
+ * request.
+ */
 async function changePage(button) {
   return button.evaluate(async (element) => {
     const firstRow = () => document.querySelector('tbody tr')?.textContent;
@@ -74,7 +77,10 @@ async function changePage(button) {
   });
 }
 
-/** Types into the search. Returns the time from the last key until the row is painted. */
+/**
+ * Types into the search field. Returns the time from the last key until the table shows the row,
+ * the time of the last request, and the number of requests.
+ */
 async function searchFor(page, text, delay) {
   const input = page.getByRole('searchbox');
   await input.fill('');
@@ -104,7 +110,7 @@ function firstPaint() {
   });
 }
 
-/** Runs in the page: returns the time from the start of its load until an element is there. */
+/** Runs in the page: returns the time from the start of its load until an element exists. */
 async function shownAfter({ ready }) {
   while (document.querySelector(ready) === null) await new Promise(requestAnimationFrame);
   return performance.now();

@@ -21,7 +21,7 @@ const PAGE_CHANGE_MAX_MS = 150;
 const OVERVIEW_MAX_MS = 50;
 const LOADS = 5;
 const KEY_EVERY_MS = 60;
-/** At a million users the figures are counted every two minutes, with at most 1 % of a core. */
+/** Allows a refresh every two minutes at a million users, with at most 1% of a core. */
 const REFRESH_MAX_MS = 1_200;
 
 const { values: options } = parseArgs({
@@ -87,7 +87,7 @@ async function measureLoads(name, page, url, ready) {
   };
 }
 
-/** Measures page changes of the users table in an order. */
+/** Measures page changes of the users table with a query, and their requests to the API alone. */
 async function measureTable(page, url, name, query) {
   await page.goto(`${url}/users?${query}`);
   const next = page.getByRole('button', { name: 'Next page' });
@@ -107,7 +107,7 @@ async function measureTable(page, url, name, query) {
   ];
 }
 
-/** Measures the search as the user types names that one user has. */
+/** Measures the search while the name of a user is typed. */
 async function measureSearch(page, url, client) {
   const people = await choose(client, `status = 'active'`, rounds);
   await page.goto(`${url}/users`);
