@@ -10,15 +10,16 @@ const document = JSON.parse(fs.readFileSync(new URL('openapi.json', root), 'utf8
 const operators = ['_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull', '_like'];
 const banner = '// Generated from openapi.json by `npm run generate`. Do not edit.\n';
 
-const resolve = (thing) =>
-  thing?.$ref === undefined
-    ? thing
-    : thing.$ref
+/** Follows a reference within the document. */
+const resolve = (node) =>
+  node?.$ref === undefined
+    ? node
+    : node.$ref
         .split('/')
         .slice(1)
         .reduce((value, key) => value[key], document);
 
-/** Returns the control that edits values of a schema. */
+/** Returns the kind of control that edits values of a schema. */
 function fieldOf(reference) {
   const schema = resolve(reference);
   if (schema.enum !== undefined) return { kind: 'choice', choices: schema.enum };

@@ -33,6 +33,7 @@ async function build() {
   return code;
 }
 
+/** Runs all tests, with the arguments of this script, and returns the exit code. */
 async function test() {
   const jest = [require.resolve('jest/bin/jest'), '--roots', 'test', ...process.argv.slice(2)];
   const child = spawn(process.execPath, [`--max-semi-space-size=${semiSpaceMb}`, ...jest], { stdio: 'inherit' });

@@ -66,11 +66,11 @@ assert.ok((await (await fetch(link.url)).text()).includes(created.email));
 
 // Only pages of the service may keep the refresh token in a cookie.
 const inCookie = { login, password, transport: 'cookie' as const };
-const elsewhere = await client.POST('/auth/login', { body: inCookie });
-assert.equal(elsewhere.error?.code, 'auth.cross_origin');
-const page = await client.POST('/auth/login', { body: inCookie, headers: { Origin: baseUrl } });
-assert.ok(page.data !== undefined && page.data.refresh_token === undefined);
-assert.match(page.response.headers.get('Set-Cookie') ?? '', /HttpOnly/);
+const refused = await client.POST('/auth/login', { body: inCookie });
+assert.equal(refused.error?.code, 'auth.cross_origin');
+const fromPage = await client.POST('/auth/login', { body: inCookie, headers: { Origin: baseUrl } });
+assert.ok(fromPage.data !== undefined && fromPage.data.refresh_token === undefined);
+assert.match(fromPage.response.headers.get('Set-Cookie') ?? '', /HttpOnly/);
 
 const { error } = await client.POST('/user/create', { body: wanted });
 // The type of the code is the union of the codes of this operation.
