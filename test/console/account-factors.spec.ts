@@ -2,26 +2,18 @@ import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { Secret, TOTP } from 'otpauth';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { freshAuthenticationDialog, logOut, userMenu } from '../support/console-page';
 import { enrolApp, forgetSteps } from '../support/factors';
+import { phone } from '../support/screens';
 import { password } from '../support/service';
 import { VirtualDevice } from '../support/virtual-device';
 
-const phone = { width: 360, height: 740 };
 const recoveryCodeCount = 10;
 
 describe('second factors in the console', () => {
   const subject = useConsole();
-  const menu = (page: Page) => page.getByRole('button', { name: /^Menu of/ });
-  const fresh = (page: Page) => page.getByRole('dialog', { name: 'Confirm that it is you' });
   const savedCodes = (page: Page) => page.getByRole('button', { name: 'I have saved the codes' });
   const codesOf = (page: Page) => page.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem');
-  const logout = async (page: Page) => {
-    await menu(page).click();
-    await page.getByRole('menuitem', { name: 'Log out' }).click();
-  };
-  const makeStale = (user_id: string) =>
-    subject.service.rows(`update sessions set auth_time = now() - interval '10 minutes' where user_id = $1`, [user_id]);
-
   const codeOf = (secret: string) => TOTP.generate({ secret: Secret.fromBase32(secret.replace(/\s/g, '')) });
   /** Types the code of an app, which the service accepts even if it was used. */
   async function typeCode(page: Page, secret: string): Promise<void> {
@@ -72,28 +64,28 @@ describe('second factors in the console', () => {
     expect(readFileSync(await file.path(), 'utf8')).toContain(codes.join('\n'));
     await savedCodes(page).click();
     await page.getByRole('heading', { name: 'My account' }).waitFor();
-    await logout(page);
+    await logOut(page);
     await subject.fillLogin(page, name);
     await typeCode(page, secret);
-    await menu(page).waitFor();
+    await userMenu(page).waitFor();
   });
 
   it('asks for the password before an old session adds an authenticator app', async () => {
     const { name, user_id } = await subject.service.createUser();
     const page = await subject.login(name, '/account', { viewport: phone });
-    await makeStale(user_id);
+    await subject.ageAuthentication(user_id);
     await page.getByRole('button', { name: 'Add authenticator app' }).click();
     const dialog = page.getByRole('dialog', { name: 'Add authenticator app' });
     await dialog.getByLabel('Name').fill('Phone');
     await dialog.getByRole('button', { name: 'Continue' }).click();
-    await fresh(page).getByLabel('Password', { exact: true }).waitFor();
+    await freshAuthenticationDialog(page).getByLabel('Password', { exact: true }).waitFor();
     await expectAccessible(page);
     await screenshot(page, 'fresh-authentication');
-    await fresh(page).getByLabel('Password', { exact: true }).fill('not the right password');
-    await fresh(page).getByRole('button', { name: 'Continue' }).click();
-    await fresh(page).getByRole('alert').waitFor();
-    await fresh(page).getByLabel('Password', { exact: true }).fill(password);
-    await fresh(page).getByRole('button', { name: 'Continue' }).click();
+    await freshAuthenticationDialog(page).getByLabel('Password', { exact: true }).fill('not the right password');
+    await freshAuthenticationDialog(page).getByRole('button', { name: 'Continue' }).click();
+    await freshAuthenticationDialog(page).getByRole('alert').waitFor();
+    await freshAuthenticationDialog(page).getByLabel('Password', { exact: true }).fill(password);
+    await freshAuthenticationDialog(page).getByRole('button', { name: 'Continue' }).click();
     await dialog.getByRole('img').waitFor();
     const secret = await secretOn(page);
     await dialog.getByLabel('Code from your authenticator app').fill(codeOf(secret) === '000000' ? '111111' : '000000');
@@ -112,12 +104,12 @@ describe('second factors in the console', () => {
     await subject.fillLogin(page, user.name);
     await typeCode(page, secret);
     await page.getByRole('button', { name: 'Add passkey' }).click();
-    await makeStale(user.user_id);
+    await subject.ageAuthentication(user.user_id);
     const dialog = page.getByRole('dialog', { name: 'Add passkey' });
     await dialog.getByLabel('Name').fill('Laptop');
     await screenshot(page, 'add-passkey');
     await dialog.getByRole('button', { name: 'Continue' }).click();
-    await fresh(page).waitFor();
+    await freshAuthenticationDialog(page).waitFor();
     await typeCode(page, secret);
     await page.getByText('Laptop is set up.').waitFor();
     await page.getByRole('button', { name: 'Actions of Laptop' }).click();
@@ -130,9 +122,9 @@ describe('second factors in the console', () => {
     await screenshot(page, 'second-factors');
     await page.getByRole('button', { name: 'Actions of Desk' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
-    await makeStale(user.user_id);
+    await subject.ageAuthentication(user.user_id);
     await page.getByRole('dialog', { name: 'Remove Desk?' }).getByRole('button', { name: 'Remove' }).click();
-    await fresh(page).getByRole('button', { name: 'Use a passkey' }).click();
+    await freshAuthenticationDialog(page).getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByText('Desk is removed.').waitFor();
     await page.getByRole('heading', { name: 'Desk', exact: true }).waitFor({ state: 'hidden' });
   });
@@ -159,7 +151,7 @@ describe('second factors in the console', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByText('This is your last second factor, and you must have one.').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await logout(page);
+    await logOut(page);
     await subject.fillLogin(page, user.name);
     await page.getByRole('button', { name: 'Use a recovery code' }).click();
     await page.getByLabel('Recovery code').fill(codes[0] ?? '');

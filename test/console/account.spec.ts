@@ -1,9 +1,10 @@
 import type { Page } from 'playwright-core';
 import { strengthLimits } from '../../src/credentials/policy/password-strength';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { logOut, userMenu } from '../support/console-page';
+import { phone } from '../support/screens';
 import { password } from '../support/service';
 
-const phone = { width: 360, height: 740 };
 const newPassword = 'violet kettle marches over 9 hills';
 
 // A check on a busy machine must not be skipped.
@@ -11,15 +12,7 @@ Object.assign(strengthLimits, { checkMs: 60_000, loadMs: 60_000, patienceMs: 60_
 
 describe('the account page of the console', () => {
   const subject = useConsole();
-  const menu = (page: Page) => page.getByRole('button', { name: /^Menu of/ });
   const dialog = (page: Page, name: string) => page.getByRole('dialog', { name });
-  const logout = async (page: Page) => {
-    await menu(page).click();
-    await page.getByRole('menuitem', { name: 'Log out' }).click();
-    await page.getByText('You are logged out.').waitFor();
-  };
-  const stored = async (user_id: string) =>
-    (await subject.service.get(`/user/${user_id}`, { token: subject.service.admin.token })).body;
 
   it('shows the account of the user, on a phone too', async () => {
     const page = await subject.login(undefined, '/account');
@@ -48,7 +41,7 @@ describe('the account page of the console', () => {
     await save.click();
     await page.getByText('Your profile is saved.').waitFor();
     expect(await save.isDisabled()).toBe(true);
-    expect(await stored(user_id)).toMatchObject({
+    expect(await subject.userOf(user_id)).toMatchObject({
       first_name: 'Ada',
       last_name: 'Lovelace',
       phone: '+436641234567',
@@ -63,14 +56,14 @@ describe('the account page of the console', () => {
     const page = await subject.login(name, '/account');
     await page.getByLabel('First name').fill('Grace');
     const { token } = subject.service.admin;
-    const { version } = await stored(user_id);
+    const { version } = await subject.userOf(user_id);
     const headers = { 'if-match': `"${version}"` };
     await subject.service.patch(`/user/${user_id}`, { token, headers, body: { last_name: 'Hopper' } });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Your profile was changed elsewhere.').waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Your profile is saved.').waitFor();
-    expect(await stored(user_id)).toMatchObject({ first_name: 'Grace', last_name: 'Hopper' });
+    expect(await subject.userOf(user_id)).toMatchObject({ first_name: 'Grace', last_name: 'Hopper' });
   });
 
   it('changes the address after the link in the mail is confirmed', async () => {
@@ -90,8 +83,8 @@ describe('the account page of the console', () => {
     await page.goto(`${subject.url}/auth/email/${token}`);
     await page.getByRole('button', { name: 'Confirm the address' }).click();
     await page.getByRole('link', { name: /^Continue to/ }).click();
-    await menu(page).waitFor();
-    expect(await stored(user_id)).toMatchObject({ email: address, email_pending: null });
+    await userMenu(page).waitFor();
+    expect(await subject.userOf(user_id)).toMatchObject({ email: address, email_pending: null });
   });
 
   it('says why the service rejects a weak password, and changes the password', async () => {
@@ -116,9 +109,9 @@ describe('the account page of the console', () => {
     await send(password, newPassword);
     await page.getByText('Your password is changed.').waitFor();
     await form.waitFor({ state: 'hidden' });
-    await logout(page);
+    await logOut(page);
     await subject.fillLogin(page, name, newPassword);
-    await menu(page).waitFor();
+    await userMenu(page).waitFor();
   });
 
   it('shows only the password form to users who must change their password', async () => {

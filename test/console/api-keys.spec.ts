@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { headingOf } from '../support/console-page';
+import { phone } from '../support/screens';
 
-const phone = { width: 360, height: 740 };
 const dayMs = 24 * 3_600_000;
 
 describe('API keys in the console', () => {
   const subject = useConsole();
-  const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true });
   const permission = (page: Page, name: string) => page.getByRole('checkbox', { name });
   const createKey = async (name: string, days = 90, token = subject.service.admin.token) => {
     const expires_at = new Date(Date.now() + days * dayMs).toISOString();
@@ -50,7 +50,7 @@ describe('API keys in the console', () => {
     expect((await listUsers(key)).status).toBe(200);
     await dialog.getByRole('button', { name: 'I have stored the key' }).click();
     await page.getByRole('link', { name: 'billing' }).click();
-    await heading(page, 'billing').waitFor();
+    await headingOf(page, 'billing').waitFor();
     await page.getByText('acme').waitFor();
     expect(await page.content()).not.toContain(key);
   });
@@ -86,7 +86,7 @@ describe('API keys in the console', () => {
     await page.getByRole('link', { name: 'old script' }).waitFor({ state: 'hidden' });
     expect(page.url()).toContain('active=true');
     await page.getByRole('link', { name: 'nightly report' }).click();
-    await heading(page, 'nightly report').waitFor();
+    await headingOf(page, 'nightly report').waitFor();
     await expectAccessible(page);
     await screenshot(page, 'api-key');
   });
@@ -116,7 +116,7 @@ describe('API keys in the console', () => {
   it('shows no page to users who may not manage keys', async () => {
     const { name } = await subject.service.createUser();
     const page = await subject.login(name, '/api-keys');
-    await heading(page, 'Page not found').waitFor();
+    await headingOf(page, 'Page not found').waitFor();
     expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0);
   });
 });

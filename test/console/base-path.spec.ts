@@ -1,4 +1,5 @@
 import { expectAccessible, useConsole } from '../support/console';
+import { logOut } from '../support/console-page';
 
 describe('the console below a base path, behind a proxy', () => {
   const subject = useConsole({ BASE_PATH: '/identity' }, true);
@@ -29,9 +30,7 @@ describe('the console below a base path, behind a proxy', () => {
       await page.getByRole('link', { name, exact: true }).click();
       await page.getByRole('heading', { level: 1, name }).waitFor();
     }
-    await page.getByRole('button', { name: /^Menu of/ }).click();
-    await page.getByRole('menuitem', { name: 'Log out' }).click();
-    await page.getByText('You are logged out.').waitFor();
+    await logOut(page);
     expect(page.url()).toBe(`${subject.url}/console/login`);
     expect({ outside, failed }).toEqual({ outside: [], failed: [] });
   });

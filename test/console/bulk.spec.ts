@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
 import { addManyUsers } from '../support/many-users';
-
-const phone = { width: 360, height: 740 };
+import { phone } from '../support/screens';
 
 describe('bulk changes in the console', () => {
   const subject = useConsole();
@@ -142,9 +141,7 @@ describe('bulk changes in the console', () => {
     await page.getByText('Done', { exact: true }).waitFor();
     await page.getByText('Search: zenobia').waitFor();
     await page.getByRole('heading', { name: 'Change of 1 user', exact: true }).waitFor();
-    expect(
-      (await subject.service.get(`/user/${user.user_id}`, { token: subject.service.admin.token })).body.status,
-    ).toBe('disabled');
+    expect(await subject.userOf(user.user_id)).toMatchObject({ status: 'disabled' });
   });
 
   it('previews nothing for a link with an unknown condition instead of all users', async () => {

@@ -1,21 +1,21 @@
 import type { Page, Request } from 'playwright-core';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
+import {
+  freshAuthenticationDialog,
+  loginAgainDialog,
+  logInAgain,
+  logOut,
+  switchToGerman,
+  userMenu,
+} from '../support/console-page';
+import { phone } from '../support/screens';
 import { Authenticator } from '../support/second-factors';
-import { adminEmail, password } from '../support/service';
+import { adminEmail } from '../support/service';
 import { VirtualDevice } from '../support/virtual-device';
-
-const phone = { width: 360, height: 740 };
 
 describe('logging in to the console', () => {
   const subject = useConsole();
-  const menu = (page: Page) => page.getByRole('button', { name: /^Menu of/ });
   const loginPage = (page: Page) => page.getByRole('heading', { name: 'Log in', exact: true });
-  const logout = async (page: Page) => {
-    await menu(page).click();
-    await page.getByRole('menuitem', { name: 'Log out' }).click();
-  };
-  const endSessions = (user_id: string) =>
-    subject.service.delete(`/auth/session/all?user_id=${user_id}`, { token: subject.service.admin.token });
   const openAccount = async (page: Page) => {
     await page.getByRole('link', { name: 'My account' }).click();
     await page.getByRole('heading', { name: 'My account' }).waitFor();
@@ -37,7 +37,7 @@ describe('logging in to the console', () => {
   it('keeps the login over a reload, with no token in the storage of the browser or in readable cookies', async () => {
     const page = await subject.login();
     await page.reload();
-    await menu(page).waitFor();
+    await userMenu(page).waitFor();
     const kept = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])';
     expect(await page.evaluate(kept)).not.toMatch(/eyJ|token|carrier-identity-\d/);
     const [cookie] = await page.context().cookies();
@@ -57,13 +57,13 @@ describe('logging in to the console', () => {
     await code.fill(app.wrongCode());
     await page.getByText('The code is wrong').waitFor();
     await code.fill(app.code().replace(/^.../, '$& '));
-    await menu(page).waitFor();
-    await logout(page);
+    await userMenu(page).waitFor();
+    await logOut(page);
     await subject.fillLogin(page, name);
     await page.getByRole('button', { name: 'Use a recovery code' }).click();
     await page.getByLabel('Recovery code').fill(recoveryCode);
     await page.getByRole('button', { name: 'Continue' }).click();
-    await menu(page).waitFor();
+    await userMenu(page).waitFor();
   });
 
   it('logs in with a passkey: by the button and as second factor', async () => {
@@ -82,14 +82,14 @@ describe('logging in to the console', () => {
     await page.getByRole('alert').getByText('The passkey was not used.').waitFor();
     await device.recognizes(true);
     await passkeyButton.click();
-    await menu(page).waitFor();
+    await userMenu(page).waitFor();
     await device.confirms(false);
-    await logout(page);
+    await logOut(page);
     await subject.fillLogin(page, user.name);
     await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
     await device.confirms(true);
     await page.getByRole('button', { name: 'Use a passkey' }).click();
-    await menu(page).waitFor();
+    await userMenu(page).waitFor();
   });
 
   it('lets two tabs refresh at the same time, one after the other, without ending the session', async () => {
@@ -109,10 +109,10 @@ describe('logging in to the console', () => {
       if (isRefresh(response.request())) waiting--;
     });
     await second.goto(subject.at('/account'));
-    await menu(second).waitFor();
+    await userMenu(second).waitFor();
     for (let round = 0; round < 3; round++) {
       await Promise.all([first.reload(), second.reload()]);
-      await Promise.all([menu(first).waitFor(), menu(second).waitFor()]);
+      await Promise.all([userMenu(first).waitFor(), userMenu(second).waitFor()]);
     }
     // Once per load of a page.
     expect({ sent, waitingMax }).toEqual({ sent: 7, waitingMax: 1 });
@@ -123,9 +123,8 @@ describe('logging in to the console', () => {
     // A page that requests nothing: a request would ask for the login.
     const page = await subject.login(name, '/nowhere');
     await page.getByRole('heading', { name: 'Page not found' }).waitFor();
-    await endSessions(user_id);
-    await logout(page);
-    await page.getByText('You are logged out.').waitFor();
+    await subject.endSessions(user_id);
+    await logOut(page);
   });
 
   it('logs out all tabs', async () => {
@@ -133,9 +132,8 @@ describe('logging in to the console', () => {
     const first = await subject.login(name);
     const second = await first.context().newPage();
     await second.goto(subject.at('/account'));
-    await menu(second).waitFor();
-    await logout(first);
-    await first.getByText('You are logged out.').waitFor();
+    await userMenu(second).waitFor();
+    await logOut(first);
     await loginPage(second).waitFor();
     await second.reload();
     await loginPage(second).waitFor();
@@ -146,35 +144,30 @@ describe('logging in to the console', () => {
     const { name, user_id } = await subject.service.createUser({ roles: ['carrier_administrator'] });
     const page = await subject.login(name, '/users');
     await page.getByRole('searchbox').waitFor();
-    await endSessions(user_id);
+    await subject.endSessions(user_id);
     await page.getByRole('searchbox').fill(name);
-    const dialog = page.getByRole('dialog', { name: 'Log in again' });
-    await dialog.waitFor();
+    await loginAgainDialog(page).waitFor();
     await expectAccessible(page);
     await screenshot(page, 'login-again');
-    await dialog.getByLabel('Password', { exact: true }).fill(password);
-    await dialog.getByRole('button', { name: 'Log in', exact: true }).click();
-    await dialog.waitFor({ state: 'hidden' });
+    await logInAgain(page);
     expect(await page.getByRole('searchbox').inputValue()).toBe(name);
     await page.getByRole('link', { name, exact: true }).waitFor();
   });
 
   it('does not let the next user of a tab confirm a request of the previous user', async () => {
     const { service } = subject;
-    const { token, session_id } = service.admin;
+    const { token } = service.admin;
     await service.post('/role/create', { token, body: { name: 'left-open', user_types: ['system'] } });
-    const { name } = await service.createUser({ user_type: 'system', roles: ['administrator'] });
+    const { name, user_id } = await service.createUser({ user_type: 'system', roles: ['administrator'] });
     const page = await subject.login(name, '/roles/left-open');
-    await service.rows(`update sessions set auth_time = now() - interval '10 minutes' where session_id <> $1`, [
-      session_id,
-    ]);
+    await subject.ageAuthentication(user_id);
     await page.getByRole('checkbox', { name: 'user:read' }).check();
     await page.getByRole('button', { name: 'Save' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    const dialog = freshAuthenticationDialog(page);
     await dialog.waitFor();
     const other = await page.context().newPage();
     await other.goto(subject.at('/account'));
-    await logout(other);
+    await logOut(other);
     await loginPage(page).waitFor();
     await subject.fillLogin(page, adminEmail);
     await page.getByRole('button', { name: 'Menu of admin' }).waitFor();
@@ -188,8 +181,7 @@ describe('logging in to the console', () => {
     const page = await subject.login(name);
     const [cookie] = await page.context().cookies();
     await page.context().addCookies([{ ...cookie!, value: 'planted', path: '/auth' }]);
-    await logout(page);
-    await page.getByText('You are logged out.').waitFor();
+    await logOut(page);
     const live = await subject.service.rows('select from sessions where user_id = $1 and ended_at is null', [user_id]);
     expect(live).toEqual([]);
   });
@@ -209,8 +201,7 @@ describe('logging in to the console', () => {
     const page = await subject.login(undefined, '/', { viewport: phone });
     await page.getByRole('button', { name: 'Open navigation' }).click();
     await openAccount(page);
-    await menu(page).click();
-    await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
+    await switchToGerman(page);
     await page.getByRole('heading', { name: 'Mein Konto' }).waitFor();
     await expectAccessible(page);
     await screenshot(page, 'account-phone', phone);

@@ -1,15 +1,13 @@
-import type { Page } from 'playwright-core';
 import { eventCatalogue } from '../../src/events/event-catalogue';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { rowOf } from '../support/console-page';
 import { refreshOverview } from '../support/overview';
-import { loginFrom } from '../support/web-logins';
-
-const phone = { width: 360, height: 740 };
+import { desktop, phone } from '../support/screens';
+import { loginFrom } from '../support/device-logins';
 
 describe('the start page and the audit log of the console', () => {
   const subject = useConsole();
   const refresh = () => refreshOverview(subject.service);
-  const row = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });
 
   it('shows figures, the logins of the last day and what needs attention, each as a link to its list', async () => {
     const { service } = subject;
@@ -45,16 +43,16 @@ describe('the start page and the audit log of the console', () => {
     await expectAccessible(page);
     await screenshot(page, 'overview');
     await screenshot(page, 'overview-phone', phone);
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.setViewportSize(desktop);
     await page.getByRole('button', { name: 'Show as table' }).click();
     expect(await page.getByRole('region', { name: 'Logins by hour' }).getByRole('row').count()).toBe(25);
     await expectAccessible(page);
     await page.getByRole('link', { name: '1 locked user' }).click();
-    await row(page, locked?.name ?? '').waitFor();
+    await rowOf(page, locked?.name ?? '').waitFor();
     expect(await page.getByRole('row').count()).toBe(2);
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('link', { name: '1 API key expires within 14 days' }).click();
-    await row(page, 'billing').getByText('Expires soon').waitFor();
+    await rowOf(page, 'billing').getByText('Expires soon').waitFor();
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.getByRole('link', { name: '39', exact: true }).click();
     await page.getByRole('heading', { name: 'Audit log' }).waitFor();
@@ -84,7 +82,7 @@ describe('the start page and the audit log of the console', () => {
     await refresh();
     const page = await subject.login();
     await page.getByRole('link', { name: '1 mail could not be delivered' }).click();
-    const mail = row(page, email);
+    const mail = rowOf(page, email);
     await mail.getByText('Failed', { exact: true }).waitFor();
     await expectAccessible(page, true);
     await screenshot(page, 'mails');
@@ -114,13 +112,13 @@ describe('the start page and the audit log of the console', () => {
     expect(status).toBe(200);
     const page = await subject.login();
     await page.getByRole('link', { name: 'Audit log' }).click();
-    const changed = row(page, 'User changed').filter({ hasText: name });
+    const changed = rowOf(page, 'User changed').filter({ hasText: name });
     await changed.getByText('Clerk becomes Dispatcher').waitFor();
     await changed.getByRole('link', { name: 'administrator' }).waitFor();
     await expectAccessible(page);
     await screenshot(page, 'audit');
     await screenshot(page, 'audit-phone', phone);
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.setViewportSize(desktop);
     await changed.getByRole('button', { name: /^Details: User changed/ }).click();
     const details = page.getByRole('dialog', { name: 'User changed' });
     await details.getByRole('row', { name: 'Status active disabled' }).waitFor();
@@ -129,7 +127,7 @@ describe('the start page and the audit log of the console', () => {
     await screenshot(page, 'audit-details');
     await details.getByRole('link', { name: 'Events of this request' }).click();
     await details.waitFor({ state: 'hidden' });
-    await row(page, 'User created').first().waitFor({ state: 'detached' });
+    await rowOf(page, 'User created').first().waitFor({ state: 'detached' });
     await changed.waitFor();
     expect(await page.getByRole('row').count()).toBe(2);
     expect(page.url()).toMatch(/\/audit\?request_id=[^&]+$/);

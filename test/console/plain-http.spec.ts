@@ -1,4 +1,5 @@
 import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { logOut } from '../support/console-page';
 
 describe('the console over plain HTTP, beyond localhost', () => {
   const subject = useConsole({}, false, 'console.test');
@@ -20,9 +21,7 @@ describe('the console over plain HTTP, beyond localhost', () => {
   it('ends the session on the service with the logout, without a cookie', async () => {
     const { name, user_id } = await subject.service.createUser();
     const page = await subject.login(name);
-    await page.getByRole('button', { name: /^Menu of/ }).click();
-    await page.getByRole('menuitem', { name: 'Log out' }).click();
-    await page.getByText('You are logged out.').waitFor();
+    await logOut(page);
     const live = 'select 1 from sessions where user_id = $1 and ended_at is null';
     expect(await subject.service.rows(live, [user_id])).toEqual([]);
   });

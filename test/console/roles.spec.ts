@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core';
 import { ownPermissions } from '../../src/access/permissions';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { freshAuthenticationDialog, headingOf, switchToGerman } from '../support/console-page';
+import { phone } from '../support/screens';
 import { password } from '../support/service';
-
-const phone = { width: 360, height: 740 };
 
 describe('roles in the console', () => {
   const subject = useConsole();
@@ -14,7 +14,6 @@ describe('roles in the console', () => {
     const body = { user_types: ['system'], ...fields };
     expect((await subject.service.post('/role/create', { token, body })).status).toBe(201);
   };
-  const heading = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true });
   const permission = (page: Page, name: string) => page.getByRole('checkbox', { name });
 
   it('lists the roles', async () => {
@@ -56,9 +55,9 @@ describe('roles in the console', () => {
     await page.evaluate('scrollTo(0, 0)');
     await screenshot(page, 'role-create');
     await page.getByRole('button', { name: 'Create role' }).click();
-    await heading(page, 'support.eu').waitFor();
+    await headingOf(page, 'support.eu').waitFor();
     await page.reload();
-    await heading(page, 'support.eu').waitFor();
+    await headingOf(page, 'support.eu').waitFor();
     expect(await roleOf('support.eu')).toMatchObject({
       permissions: ['billing:read', 'user:read'],
       user_types: ['system'],
@@ -69,11 +68,7 @@ describe('roles in the console', () => {
   it('asks for a fresh authentication, and sends only what changed', async () => {
     await createRole({ name: 'helpdesk', description: 'Answers calls', permissions: ['user:read', 'billing:write'] });
     const page = await subject.login(undefined, '/roles/helpdesk');
-    const { user_id, session_id } = subject.service.admin;
-    await subject.service.rows(
-      `update sessions set auth_time = now() - interval '10 minutes' where user_id = $1 and session_id <> $2`,
-      [user_id, session_id],
-    );
+    await subject.ageAuthentication(subject.service.admin.user_id);
     const save = page.getByRole('button', { name: 'Save' });
     await permission(page, 'user:update').check();
     expect(await save.isEnabled()).toBe(true);
@@ -81,7 +76,7 @@ describe('roles in the console', () => {
     const { token } = subject.service.admin;
     await subject.service.patch('/role/helpdesk', { token, body: { description: 'Answers mails' } });
     await save.click();
-    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
+    const dialog = freshAuthenticationDialog(page);
     await dialog.getByLabel('Password', { exact: true }).fill(password);
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('The role is saved.').waitFor();
@@ -97,7 +92,7 @@ describe('roles in the console', () => {
 
   it('requires a second factor in a built-in role, and changes nothing else there', async () => {
     const page = await subject.login(undefined, '/roles/auditor/');
-    await heading(page, 'auditor').waitFor();
+    await headingOf(page, 'auditor').waitFor();
     expect(await permission(page, 'user:read').count()).toBe(0);
     expect(await page.getByRole('button', { name: 'Delete role' }).count()).toBe(0);
     await page.getByRole('checkbox', { name: 'Require a second factor' }).check();
@@ -131,7 +126,7 @@ describe('roles in the console', () => {
     await page.getByRole('button', { name: 'Delete role' }).click();
     const dialog = page.getByRole('dialog', { name: 'Delete the role visitor?' });
     await dialog.getByRole('button', { name: 'Delete role' }).click();
-    await heading(page, 'Roles').waitFor();
+    await headingOf(page, 'Roles').waitFor();
     expect((await service.get('/role/visitor', { token })).status).toBe(404);
   });
 
@@ -139,23 +134,22 @@ describe('roles in the console', () => {
     const { name } = await subject.service.createUser({ user_type: 'system', roles: ['operator'] });
     const page = await subject.login(name, '/roles');
     await page.getByRole('link', { name: 'operator' }).click();
-    await heading(page, 'operator').waitFor();
+    await headingOf(page, 'operator').waitFor();
     await page.getByText('Import users from a file').waitFor();
     for (const button of ['Save', 'Delete role'])
       expect(await page.getByRole('button', { name: button }).count()).toBe(0);
     await page.goto(subject.at('/roles/create'));
-    await heading(page, 'Page not found').waitFor();
+    await headingOf(page, 'Page not found').waitFor();
     const { name: guest } = await subject.service.createUser({ roles: ['carrier_user'] });
     const other = await subject.login(guest, '/roles');
-    await heading(other, 'Page not found').waitFor();
+    await headingOf(other, 'Page not found').waitFor();
     expect(await other.getByRole('link', { name: 'Roles' }).count()).toBe(0);
   });
 
   it('shows roles in German on a phone', async () => {
     const page = await subject.login(undefined, '/roles/operator/', { viewport: phone });
-    await heading(page, 'operator').waitFor();
-    await page.getByRole('button', { name: /^Menu of/ }).click();
-    await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
+    await headingOf(page, 'operator').waitFor();
+    await switchToGerman(page);
     await page.getByText('Benutzer aus einer Datei importieren').waitFor();
     await expectAccessible(page);
     await screenshot(page, 'role-phone', phone);

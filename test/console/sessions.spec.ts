@@ -1,9 +1,7 @@
-import type { Page } from 'playwright-core';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
-import { password } from '../support/service';
-import { loginFrom } from '../support/web-logins';
-
-const phone = { width: 360, height: 740 };
+import { logInAgain, loginAgainDialog, rowOf, switchToGerman } from '../support/console-page';
+import { desktop, phone } from '../support/screens';
+import { loginFrom } from '../support/device-logins';
 
 describe('sessions in the console', () => {
   const subject = useConsole();
@@ -13,11 +11,6 @@ describe('sessions in the console', () => {
     });
     return body.items[0].active;
   };
-  const row = (page: Page, text: string) => page.getByRole('row').filter({ hasText: text });
-  const openList = async (page: Page, path = '/sessions') => {
-    await page.goto(subject.at(path));
-    await page.getByRole('heading', { level: 1 }).waitFor();
-  };
 
   it('shows who is logged in, from where and on what, and ends one session', async () => {
     const { name } = await subject.service.createUser();
@@ -25,13 +18,13 @@ describe('sessions in the console', () => {
     const kept = await loginFrom(subject.service, name, 'desktop', '203.0.113.20');
     const page = await subject.login();
     await page.getByRole('link', { name: 'Sessions', exact: true }).click();
-    const phoneRow = row(page, '198.51.100.7');
+    const phoneRow = rowOf(page, '198.51.100.7');
     await phoneRow.getByText('Safari 18 on iOS 18').waitFor();
-    await row(page, 'This session').waitFor();
+    await rowOf(page, 'This session').waitFor();
     await expectAccessible(page, true);
     await screenshot(page, 'sessions');
     await screenshot(page, 'sessions-phone', phone);
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.setViewportSize(desktop);
     await phoneRow.getByRole('button', { name: `End session of ${name}` }).click();
     const dialog = page.getByRole('dialog', { name: 'End this session?' });
     await expectAccessible(page);
@@ -40,7 +33,7 @@ describe('sessions in the console', () => {
     await phoneRow.waitFor({ state: 'detached' });
     expect([await isActive(ended), await isActive(kept)]).toEqual([false, true]);
     await page.getByText('Ended', { exact: true }).click();
-    await row(page, '198.51.100.7').getByText('Ended by a user').waitFor();
+    await rowOf(page, '198.51.100.7').getByText('Ended by a user').waitFor();
     expect(page.url()).toBe(subject.at('/sessions?state=ended'));
   });
 
@@ -69,7 +62,7 @@ describe('sessions in the console', () => {
     await page.getByText('Nothing matches').waitFor();
     expect(await isActive(other.session_id)).toBe(true);
     await page.getByRole('button', { name: 'Clear all' }).click();
-    await row(page, 'This session').waitFor();
+    await rowOf(page, 'This session').waitFor();
   });
 
   it('shows a Carrier User without rights their own sessions, and ends the others', async () => {
@@ -102,28 +95,24 @@ describe('sessions in the console', () => {
     const { name: watched } = await subject.service.createUser();
     const session_id = await loginFrom(subject.service, watched, 'desktop', '203.0.113.77');
     const page = await subject.login(name, '/sessions');
-    await row(page, '203.0.113.77')
+    await rowOf(page, '203.0.113.77')
       .getByRole('button', { name: `End session of ${watched}` })
       .click();
-    await subject.service.delete(`/auth/session/all?user_id=${user_id}`, { token: subject.service.admin.token });
+    await subject.endSessions(user_id);
     await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click();
-    const login = page.getByRole('dialog', { name: 'Log in again' });
-    await login.waitFor();
+    await loginAgainDialog(page).waitFor();
     expect(await isActive(session_id)).toBe(true);
-    await login.getByLabel('Password', { exact: true }).fill(password);
-    await login.getByRole('button', { name: 'Log in', exact: true }).click();
+    await logInAgain(page);
     await page.getByText('The session was ended.').waitFor();
     expect(await isActive(session_id)).toBe(false);
     expect(page.url()).toBe(subject.at('/sessions'));
   });
 
   it('switches between all sessions and those of the user, in German', async () => {
-    const page = await subject.login();
-    await openList(page);
+    const page = await subject.login(undefined, '/sessions');
     await page.getByText('Mine', { exact: true }).click();
     await page.getByRole('heading', { name: 'My sessions' }).waitFor();
-    await page.getByRole('button', { name: /^Menu of/ }).click();
-    await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
+    await switchToGerman(page);
     await page.getByRole('heading', { name: 'Meine Sitzungen' }).waitFor();
     await page.getByRole('cell', { name: /Diese Sitzung/ }).waitFor();
   });

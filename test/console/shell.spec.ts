@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
-import { adminEmail, password } from '../support/service';
-
-const phone = { width: 360, height: 740 };
+import { logInAgain, loginAgainDialog, userMenu } from '../support/console-page';
+import { phone } from '../support/screens';
+import { adminEmail } from '../support/service';
 
 describe('the frame of the console', () => {
   const subject = useConsole();
@@ -69,7 +69,7 @@ describe('the frame of the console', () => {
 
   it('has an accessible user menu', async () => {
     const page = await subject.login();
-    await page.getByRole('button', { name: /^Menu of/ }).click();
+    await userMenu(page).click();
     await page.getByRole('menuitem', { name: 'Log out' }).waitFor();
     await expectAccessible(page);
   });
@@ -97,14 +97,14 @@ describe('the frame of the console', () => {
     await page.getByLabel('First name').waitFor();
     const focused = () => page.evaluate('document.activeElement.textContent');
     const open = page.getByRole('button', { name: 'Open navigation' });
-    await page.getByRole('button', { name: /^Menu of/ }).focus();
+    await userMenu(page).focus();
     await page.keyboard.press('Tab');
     expect(await focused()).not.toBe('Overview');
     await open.click();
     await expectAccessible(page);
     await screenshot(page, 'navigation-phone', phone);
     await page.setViewportSize(phone);
-    await page.getByRole('button', { name: /^Menu of/ }).focus();
+    await userMenu(page).focus();
     await page.keyboard.press('Tab');
     expect(await focused()).toBe('Overview');
     await page.keyboard.press('Escape');
@@ -117,7 +117,7 @@ describe('the frame of the console', () => {
     await page.clock.install();
     await page.goto(subject.at(path));
     await subject.fillLogin(page, login);
-    await page.getByRole('button', { name: /^Menu of/ }).waitFor();
+    await userMenu(page).waitFor();
     const sent: string[] = [];
     page.on('request', (request) => sent.push(new URL(request.url()).pathname));
     return { page, sent };
@@ -155,7 +155,7 @@ describe('the frame of the console', () => {
     await page.clock.fastForward('54:30');
     await warning.waitFor();
     await page.clock.fastForward('02:00');
-    await page.getByRole('dialog', { name: 'Log in again' }).waitFor();
+    await loginAgainDialog(page).waitFor();
   });
 
   it('keeps times relative to now right while a page stays open', async () => {
@@ -183,12 +183,9 @@ describe('the frame of the console', () => {
     await page.clock.runFor('00:30');
     await saved.waitFor({ state: 'hidden' });
     await firstName.fill('Grace');
-    await subject.service.delete(`/auth/session/all?user_id=${user_id}`, { token: subject.service.admin.token });
+    await subject.endSessions(user_id);
     await page.clock.fastForward('30:00:00');
-    const dialog = page.getByRole('dialog', { name: 'Log in again' });
-    await dialog.getByLabel('Password', { exact: true }).fill(password);
-    await dialog.getByRole('button', { name: 'Log in', exact: true }).click();
-    await dialog.waitFor({ state: 'hidden' });
+    await logInAgain(page);
     expect(await firstName.inputValue()).toBe('Grace');
     await save.click();
     await saved.waitFor();

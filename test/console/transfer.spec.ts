@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Download, Page } from 'playwright-core';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
 import { addManyUsers } from '../support/many-users';
+import { phone } from '../support/screens';
 
-const phone = { width: 360, height: 740 };
 const badFile = [
   'user_type;carrier_id;name;email;first_name',
   'carrier;c1;good-1;good-1@example.com;Ada',

@@ -1,14 +1,10 @@
 import type { Page } from 'playwright-core';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { switchToGerman } from '../support/console-page';
+import { desktop, phone } from '../support/screens';
 import { addManyUsers } from '../support/many-users';
 import { Authenticator } from '../support/second-factors';
-import { password } from '../support/service';
-
-const phone = { width: 360, height: 740 };
-const agents = [
-  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36',
-  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Mobile/15E148 Safari/604.1',
-];
+import { loginFrom } from '../support/device-logins';
 
 describe('users in the console', () => {
   const subject = useConsole({ LOCKOUT_THRESHOLD: '2', LOCKOUT_FIRST_SECONDS: '600' });
@@ -19,8 +15,6 @@ describe('users in the console', () => {
     await page.getByRole('menuitem', { name: action }).click();
   };
   const confirm = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
-  const read = async (user_id: string) =>
-    (await subject.service.get(`/user/${user_id}`, { token: subject.service.admin.token })).body;
 
   it('creates a user who is invited by mail, and says at the field what is wrong', async () => {
     const page = await subject.login(undefined, '/users');
@@ -54,8 +48,7 @@ describe('users in the console', () => {
   it('says in German too what is wrong with a field', async () => {
     const { user_id } = await subject.service.createUser();
     const page = await subject.login(undefined, `/users/${user_id}`);
-    await page.getByRole('button', { name: /^Menu of/ }).click();
-    await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
+    await switchToGerman(page);
     await page.getByLabel('Zeitzone').fill('Mars/Olympus');
     await page.getByRole('button', { name: 'Änderungen speichern' }).click();
     await page.getByText('muss eine Zeitzone wie Europe/Vienna sein').waitFor();
@@ -84,7 +77,7 @@ describe('users in the console', () => {
     await expectAccessible(page);
     await screenshot(page, 'users');
     await screenshot(page, 'users-phone', phone);
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.setViewportSize(desktop);
     await page.getByRole('button', { name: 'Add filter' }).click();
     await page.getByRole('combobox', { name: 'Field' }).click();
     await page.getByRole('option', { name: 'Carrier' }).click();
@@ -166,7 +159,11 @@ describe('users in the console', () => {
     await dialog.getByRole('button', { name: 'Save my choice' }).click();
     await dialog.waitFor({ state: 'hidden' });
     await page.getByText('The changes are saved.').waitFor();
-    expect(await read(user_id)).toMatchObject({ first_name: 'Augusta', last_name: 'King', job_title: 'Director' });
+    expect(await subject.userOf(user_id)).toMatchObject({
+      first_name: 'Augusta',
+      last_name: 'King',
+      job_title: 'Director',
+    });
     await tab(page, 'Roles');
     await page.getByRole('checkbox', { name: 'carrier_user', exact: true }).check();
     await save(page);
@@ -175,7 +172,7 @@ describe('users in the console', () => {
     await page.getByRole('tabpanel', { name: 'History' }).getByText('carrier_user').waitFor();
     await expectAccessible(page);
     await screenshot(page, 'user-history');
-    expect((await read(user_id)).name).toBe(name);
+    expect((await subject.userOf(user_id)).name).toBe(name);
   });
 
   it('returns to the page of the list, and asks before it discards unsaved changes', async () => {
@@ -210,7 +207,7 @@ describe('users in the console', () => {
     await page.goto(subject.at('/users?deleted=true'));
     await act(page, name, 'Restore');
     await page.getByRole('link', { name }).waitFor({ state: 'detached' });
-    expect(await read(user_id)).toMatchObject({ status: 'active', deleted_at: null });
+    expect(await subject.userOf(user_id)).toMatchObject({ status: 'active', deleted_at: null });
   });
 
   it('returns the focus after a menu and a dialog, and deletes a user permanently', async () => {
@@ -257,11 +254,8 @@ describe('users in the console', () => {
 
   it('ends one session and all, and resets lost second factors', async () => {
     const user = await subject.service.createUser();
-    for (const agent of agents)
-      await subject.service.post('/auth/login', {
-        body: { login: user.name, password },
-        headers: { 'user-agent': agent },
-      });
+    for (const device of ['desktop', 'phone'] as const)
+      await loginFrom(subject.service, user.name, device, '127.0.0.1');
     await Authenticator.enrol((text, values) => subject.service.rows(text, values), user.user_id);
     const page = await subject.login(undefined, `/users/${user.user_id}?tab=sessions`);
     await page.getByText('2 in total').waitFor();

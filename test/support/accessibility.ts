@@ -1,7 +1,6 @@
 import { type AxeResults, source } from 'axe-core';
 import type { Page } from 'playwright-core';
-
-const narrow = { width: 360, height: 740 };
+import { phone } from './screens';
 
 /** The pages differ only in their colors. */
 const rulesOf = [
@@ -14,7 +13,7 @@ const rulesOf = [
  * scrolls sideways on a narrow screen. Leaves the page on the narrow screen.
  * @param viewport screen for axe-core; wide screens show lists as tables
  */
-export async function faultsOf(page: Page, viewport = narrow): Promise<string[]> {
+export async function faultsOf(page: Page, viewport = phone): Promise<string[]> {
   await page.setViewportSize(viewport);
   const faults: string[] = [];
   await page.evaluate(source);
@@ -24,7 +23,7 @@ export async function faultsOf(page: Page, viewport = narrow): Promise<string[]>
     const { violations } = await page.evaluate<AxeResults>(`axe.run(${options})`);
     faults.push(...violations.map(({ id, nodes }) => `${colorScheme} ${id}: ${nodes.map(({ html }) => html).join()}`));
   }
-  await page.setViewportSize(narrow);
+  await page.setViewportSize(phone);
   const width = await page.evaluate<number>('document.documentElement.scrollWidth');
-  return width > narrow.width ? [...faults, `is ${width} px wide`] : faults;
+  return width > phone.width ? [...faults, `is ${width} px wide`] : faults;
 }

@@ -1,13 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { UserResponse } from '../../src/users/users.dto';
 import { faultsOf } from './accessibility';
 import { openBrowser } from './browser';
 import { freePort } from './built-program';
+import { userMenu } from './console-page';
+import { desktop } from './screens';
 import { adminEmail, password, TestService } from './service';
 import { WebSite } from './web-site';
 
-const desktop = { width: 1280, height: 800 };
 const images = join(__dirname, '../../docs/images/console');
 const violationMark = 'Violation of the security policy:';
 
@@ -79,7 +81,7 @@ export class Console {
   async login(login = adminEmail, path = '/', options: BrowserContextOptions = {}): Promise<Page> {
     const page = await this.open(path, options);
     await this.fillLogin(page, login);
-    await page.getByRole('button', { name: /^(Menu of|Menü von)/ }).waitFor();
+    await userMenu(page).waitFor();
     return page;
   }
 
@@ -88,6 +90,26 @@ export class Console {
     await page.getByLabel('User name or e-mail address').fill(login);
     await page.getByLabel('Password', { exact: true }).fill(secret);
     await page.getByRole('button', { name: 'Log in', exact: true }).click();
+  }
+
+  /** Returns a user as the administrator reads it over the API. */
+  async userOf(user_id: string): Promise<UserResponse> {
+    const { body } = await this.service.get(`/user/${user_id}`, { token: this.service.admin.token });
+    return body;
+  }
+
+  /** Ends all sessions of a user over the API. */
+  async endSessions(user_id: string): Promise<void> {
+    const { token } = this.service.admin;
+    expect((await this.service.delete(`/auth/session/all?user_id=${user_id}`, { token })).status).toBe(200);
+  }
+
+  /** Makes the authentication of a user in the browser too old for sensitive changes. */
+  async ageAuthentication(user_id: string): Promise<void> {
+    await this.service.rows(
+      `update sessions set auth_time = now() - interval '10 minutes' where user_id = $1 and session_id <> $2`,
+      [user_id, this.service.admin.session_id],
+    );
   }
 
   /** Closes all pages. Fails if a page had a fault. */
