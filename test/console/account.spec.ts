@@ -37,6 +37,7 @@ describe('the account page of the console', () => {
     await page.getByRole('option', { name: 'German' }).click();
     await save.click();
     await page.getByText('must start with + and the country code').waitFor();
+    expect(await page.getByLabel('Phone').getAttribute('aria-invalid')).toBe('true');
     await page.getByLabel('Phone').fill('+436641234567');
     await save.click();
     await page.getByText('Your profile is saved.').waitFor();

@@ -152,5 +152,6 @@ describe('bulk changes in the console', () => {
       .getByRole('alert')
       .getByText(/^carrier: /)
       .waitFor();
+    expect(await page.getByText(/^Sample:/).count()).toBe(0);
   });
 });

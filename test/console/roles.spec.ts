@@ -106,7 +106,7 @@ describe('roles in the console', () => {
     await screenshot(page, 'role-built-in');
   });
 
-  it('names the users who have a role before it is deleted', async () => {
+  it('deletes a role only after no user has it, and links to the users who do', async () => {
     await createRole({ name: 'visitor', permissions: ['role:read'] });
     const { service } = subject;
     const { user_id } = await service.createUser({ user_type: 'system', roles: ['visitor'] });

@@ -108,7 +108,7 @@ describe('sessions in the console', () => {
     expect(page.url()).toBe(subject.at('/sessions'));
   });
 
-  it('switches between all sessions and those of the user, in German', async () => {
+  it('switches from all sessions to those of the user, also in German', async () => {
     const page = await subject.login(undefined, '/sessions');
     await page.getByText('Mine', { exact: true }).click();
     await page.getByRole('heading', { name: 'My sessions' }).waitFor();
