@@ -88,12 +88,12 @@ export function consoleUrl(config: Config): string {
   return `${serviceUrl(config)}/console/`;
 }
 
-/** Returns the address that mails and pages link to: the portal, or the root of the service. */
+/** Returns the address that mails link to: the portal, or the root of the service. */
 export function homeUrl(config: Config): string {
   return config.PORTAL_URL ?? `${serviceUrl(config)}/`;
 }
 
-/** Returns the login page after a mailed link: the portal, or the console if it is served. */
+/** Returns where the page of a mailed link leads: the portal, or the console if it is served. */
 export function loginUrl(config: Config): string | undefined {
   return config.PORTAL_URL ?? (config.CONSOLE ? `${consoleUrl(config)}login` : undefined);
 }

@@ -246,7 +246,9 @@ export const settings = z.object({
     .string()
     .regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')
     .optional()
-    .describe('Portal that mails and pages link to; unset: the service itself'),
+    .describe(
+      'Portal that mails and pages link to; unset: mails link to the service, and pages to the login of the console',
+    ),
   TRUST_PROXY: list(isAddressOrCidr, 'must be comma-separated CIDRs').describe(
     'Comma-separated CIDRs of the proxies whose `X-Forwarded-For` header is trusted',
   ),
