@@ -1,5 +1,6 @@
 import type { Browser, CDPSession, Page } from 'playwright-core';
 import type { TestAnswer, TestLogin, TestRequest, TestService } from './service';
+import { addAuthenticator } from './virtual-device';
 
 /** The result of `navigator.credentials.create()` or `get()` as a browser serializes it. */
 export type PasskeyJson = Record<string, unknown> & { id: string; response: Record<string, unknown> };
@@ -44,20 +45,7 @@ export class PasskeyBrowser {
     const page = await (await browser.newContext()).newPage();
     await page.route(`${origin}/**`, (route) => route.fulfill({ contentType: 'text/html', body: html }));
     await page.goto(`${origin}/login`);
-    const cdp = await page.context().newCDPSession(page);
-    await cdp.send('WebAuthn.enable');
-    const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-        defaultBackupEligibility: backupEligible,
-        defaultBackupState: backupEligible,
-      },
-    });
+    const { cdp, authenticatorId } = await addAuthenticator(page, backupEligible);
     return new PasskeyBrowser(page, cdp, authenticatorId);
   }
 
