@@ -1,31 +1,18 @@
-import { cookieOf, refreshTokenForm, sameOrigin, setCookiesOf } from '../../support/cookies';
-import { password, type TestAnswer, type TestRequest, TestService } from '../../support/service';
+import { cookieName, cookieOf, CookiePage, refreshTokenForm, setCookiesOf, withCookies } from '../../support/cookies';
+import { type TestRequest, TestService } from '../../support/service';
 
 const portal = 'https://portal.example.net';
 const transport = 'cookie';
 
 describe('the cookie transport and other origins', () => {
-  const name = 'carrier-identity-3000';
   let service: TestService;
-  let user: { user_id: string; name: string };
+  let page: CookiePage;
   beforeAll(async () => {
     service = await TestService.start({ CORS_ORIGINS: portal });
-    user = await service.createUser();
+    page = await CookiePage.create(service);
   });
   afterAll(() => service.close());
 
-  const post = (path: string, body: object, request: TestRequest = {}): Promise<TestAnswer> =>
-    service.post(`/auth/${path}`, {
-      ...request,
-      body: { transport, ...body },
-      headers: { ...sameOrigin, ...request.headers },
-    });
-  const as = (...values: string[]) => ({ headers: { cookie: values.map((value) => `${name}=${value}`).join('; ') } });
-  const credentials = () => ({ login: user.name, password });
-  const logIn = async () => {
-    const answer = await post('login', credentials());
-    return { cookie: cookieOf(answer), token: answer.body.access_token, session_id: answer.body.session_id };
-  };
   const works = async (access: string) => (await service.get('/user', { token: access })).status;
   const sessions = async () => service.rows('select * from sessions order by session_id');
 
@@ -46,16 +33,16 @@ describe('the cookie transport and other origins', () => {
     ],
     ['a client with only a referrer', { referer: 'http://localhost:3000/console/' }],
   ])('does not set or use the cookie for requests from %s (H22)', async (_title, headers: Record<string, string>) => {
-    const { cookie, token: access } = await logIn();
+    const { cookie, token: access } = await page.login();
     const before = await sessions();
     const send = (path: string, body: object, request: TestRequest = {}) =>
       service.post(`/auth/${path}`, {
         ...request,
         body: { transport, ...body },
-        headers: { cookie: `${name}=${cookie}`, ...headers },
+        headers: { cookie: `${cookieName}=${cookie}`, ...headers },
       });
     const answers = [
-      await send('login', credentials()),
+      await send('login', page.credentials),
       await send('second-factor', { challenge: 'x', code: '123456' }),
       await send('passkey/login', { challenge: 'x', passkey: {} }),
       await send('check-token', {}),
@@ -67,7 +54,7 @@ describe('the cookie transport and other origins', () => {
       expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
     }
     expect(await sessions()).toEqual(before);
-    expect((await post('check-token', {}, as(cookie))).status).toBe(200);
+    expect((await page.post('check-token', {}, withCookies(cookie))).status).toBe(200);
   });
 
   it('never lets pages of allowed origins send cookies (H22)', async () => {
@@ -81,13 +68,13 @@ describe('the cookie transport and other origins', () => {
 
   it('accepts the origin of the service from browsers without Sec-Fetch-Site', async () => {
     const headers = { origin: 'http://localhost:3000' };
-    const body = { ...credentials(), transport };
+    const body = { ...page.credentials, transport };
     expect(cookieOf(await service.post('/auth/login', { body, headers }))).toMatch(refreshTokenForm);
   });
 
   it('ignores cookies of other names, and rejects two cookies of its name (H22)', async () => {
-    const [own, planted] = [await logIn(), await logIn()];
-    const refresh = (cookie: string) => post('check-token', {}, { headers: { cookie } });
+    const [own, planted] = [await page.login(), await page.login()];
+    const refresh = (cookie: string) => page.post('check-token', {}, { headers: { cookie } });
     for (const wrong of [
       '__Host-carrier-identity',
       'carrier-identity-3001',
@@ -95,7 +82,7 @@ describe('the cookie transport and other origins', () => {
       'refresh_token',
     ]) {
       expect((await refresh(`${wrong}=${planted.cookie}`)).body.code).toBe('auth.token_missing');
-      const both = await refresh(`${wrong}=${planted.cookie}; ${name}=${own.cookie}`);
+      const both = await refresh(`${wrong}=${planted.cookie}; ${cookieName}=${own.cookie}`);
       expect(both.body.session.session_id).toBe(own.session_id);
       own.cookie = cookieOf(both);
     }
@@ -106,13 +93,15 @@ describe('the cookie transport and other origins', () => {
       [own.cookie, own.cookie],
       [own.cookie, ''],
     ]) {
-      const answer = await post('check-token', {}, as(...values));
+      const answer = await page.post('check-token', {}, withCookies(...values));
       expect([answer.status, answer.body.code, setCookiesOf(answer)]).toEqual([401, 'auth.token_invalid', []]);
-      expect((await post('logout', {}, as(...values))).status).toBe(401);
+      expect((await page.post('logout', {}, withCookies(...values))).status).toBe(401);
     }
     expect(await sessions()).toEqual(before);
     // The access token still logs out of its own session.
-    expect((await post('logout', {}, { ...as(planted.cookie, own.cookie), token: own.token })).status).toBe(204);
+    expect(
+      (await page.post('logout', {}, { ...withCookies(planted.cookie, own.cookie), token: own.token })).status,
+    ).toBe(204);
     expect([await works(own.token), await works(planted.token)]).toEqual([401, 200]);
   });
 });

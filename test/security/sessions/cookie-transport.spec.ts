@@ -1,7 +1,7 @@
 import { hashToken } from '../../../src/common/random';
-import { cookieOf, refreshTokenForm, sameOrigin, setCookiesOf } from '../../support/cookies';
+import { cookieOf, CookiePage, refreshTokenForm, sameOrigin, setCookiesOf, withCookies } from '../../support/cookies';
 import { Authenticator } from '../../support/second-factors';
-import { password, type TestAnswer, type TestRequest, TestService } from '../../support/service';
+import { password, TestService } from '../../support/service';
 import { ServiceProcess } from '../../support/service-process';
 
 const transport = 'cookie';
@@ -42,32 +42,19 @@ describe('the refresh cookie', () => {
 });
 
 describe('the cookie transport', () => {
-  const name = 'carrier-identity-3000';
   let service: TestService;
   let other: ServiceProcess;
-  let user: { user_id: string; name: string };
+  let page: CookiePage;
   beforeAll(async () => {
     service = await TestService.start();
     other = await ServiceProcess.beside(service);
-    user = await service.createUser();
+    page = await CookiePage.create(service);
   });
   afterAll(async () => {
     await other.kill();
     await service.close();
   });
 
-  const post = (path: string, body: object, request: TestRequest = {}): Promise<TestAnswer> =>
-    service.post(`/auth/${path}`, {
-      ...request,
-      body: { transport, ...body },
-      headers: { ...sameOrigin, ...request.headers },
-    });
-  const as = (...values: string[]) => ({ headers: { cookie: values.map((value) => `${name}=${value}`).join('; ') } });
-  const credentials = () => ({ login: user.name, password });
-  const logIn = async () => {
-    const answer = await post('login', credentials());
-    return { cookie: cookieOf(answer), token: answer.body.access_token, session_id: answer.body.session_id };
-  };
   const works = async (access: string) => (await service.get('/user', { token: access })).status;
   const sessions = async () => service.rows('select * from sessions order by session_id');
   const state = async (session_id: string) =>
@@ -81,25 +68,25 @@ describe('the cookie transport', () => {
   it('sends the refresh token of a login with a second factor only as a cookie (S20)', async () => {
     const holder = await service.createUser();
     const app = await Authenticator.enrol((text, values) => service.rows(text, values), holder.user_id);
-    const required = await post('login', { login: holder.name, password });
+    const required = await page.post('login', { login: holder.name, password });
     expect([required.status, required.body.code, setCookiesOf(required)]).toEqual([
       401,
       'auth.second_factor_required',
       [],
     ]);
     const { challenge } = required.body;
-    const wrong = await post('second-factor', { challenge, code: app.wrongCode() });
+    const wrong = await page.post('second-factor', { challenge, code: app.wrongCode() });
     expect([wrong.status, setCookiesOf(wrong)]).toEqual([401, []]);
-    expect((await post('second-factor', { challenge })).status).toBe(400);
-    const completed = await post('second-factor', { challenge, code: app.code() });
+    expect((await page.post('second-factor', { challenge })).status).toBe(400);
+    const completed = await page.post('second-factor', { challenge, code: app.code() });
     expect(completed.text).not.toContain('"refresh_token"');
-    const refreshed = await post('check-token', {}, as(cookieOf(completed)));
+    const refreshed = await page.post('check-token', {}, withCookies(cookieOf(completed)));
     expect([refreshed.status, refreshed.body.session.amr]).toEqual([200, ['pwd', 'otp', 'mfa']]);
   });
 
   it('accepts the cookie only with transport=cookie, in check-token and logout (J19)', async () => {
-    const { cookie } = await logIn();
-    const headers = { ...sameOrigin, ...as(cookie).headers };
+    const { cookie } = await page.login();
+    const headers = { ...sameOrigin, ...withCookies(cookie).headers };
     expect((await service.get('/user', { headers })).body.code).toBe('auth.token_missing');
     for (const path of ['check-token', 'logout'])
       for (const body of [undefined, {}])
@@ -108,21 +95,25 @@ describe('the cookie transport', () => {
         ).toBe('auth.token_missing');
     for (const value of ['Cookie', 'body', '', null, true, ['cookie']])
       for (const path of ['login', 'check-token', 'logout']) {
-        const answer = await post(path, { ...(path === 'login' ? credentials() : {}), transport: value }, { headers });
+        const answer = await page.post(
+          path,
+          { ...(path === 'login' ? page.credentials : {}), transport: value },
+          { headers },
+        );
         expect([answer.status, answer.body.errors?.[0].pointer]).toEqual([400, '/transport']);
       }
-    expect((await post('check-token', {}, as(cookie))).status).toBe(200);
+    expect((await page.post('check-token', {}, withCookies(cookie))).status).toBe(200);
   });
 
   it('rejects the transport together with a token in the body, and names the field', async () => {
-    const { cookie, token: access } = await logIn();
+    const { cookie, token: access } = await page.login();
     const before = await sessions();
     for (const [path, body] of [
       ['check-token', { refresh_token: cookie }],
       ['check-token', { token: access }],
       ['logout', { refresh_token: cookie }],
     ] as const) {
-      const answer = await post(path, body, as(cookie));
+      const answer = await page.post(path, body, withCookies(cookie));
       const [field] = Object.keys(body);
       expect([answer.status, answer.body.errors, setCookiesOf(answer)]).toEqual([
         400,
@@ -134,22 +125,24 @@ describe('the cookie transport', () => {
   });
 
   it('starts a new session at login, regardless of the sent cookie (S1)', async () => {
-    const first = await logIn();
-    const second = await post('login', credentials(), as(first.cookie));
+    const first = await page.login();
+    const second = await page.post('login', page.credentials, withCookies(first.cookie));
     expect(second.body.session_id).not.toBe(first.session_id);
     expect(cookieOf(second)).not.toBe(first.cookie);
     expect((await state(first.session_id))?.refresh_token_hash).toEqual(hashToken(first.cookie));
   });
 
   it('gives tabs that refresh at the same time on two instances the same cookie (S20, S9)', async () => {
-    const { cookie, session_id } = await logIn();
+    const { cookie, session_id } = await page.login();
     const there = () =>
       other.send('POST', '/auth/check-token', {
         body: { transport },
-        headers: { ...sameOrigin, ...as(cookie).headers },
+        headers: { ...sameOrigin, ...withCookies(cookie).headers },
       });
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? post('check-token', {}, as(cookie)) : there())),
+      Array.from({ length: 20 }, (_, index) =>
+        index % 2 === 0 ? page.post('check-token', {}, withCookies(cookie)) : there(),
+      ),
     );
     const values = new Set(answers.map(cookieOf));
     expect(values.size).toBe(1);
@@ -159,34 +152,34 @@ describe('the cookie transport', () => {
   });
 
   it('ends the session at the reuse of an old cookie, and keeps the cookie of the browser (S8, S20)', async () => {
-    const { cookie, session_id, token: access } = await logIn();
-    const next = cookieOf(await post('check-token', {}, as(cookie)));
+    const { cookie, session_id, token: access } = await page.login();
+    const next = cookieOf(await page.post('check-token', {}, withCookies(cookie)));
     await service.rows(`update sessions set refreshed_at = refreshed_at - interval '10 s' where session_id = $1`, [
       session_id,
     ]);
     for (const value of [cookie, next]) {
-      const answer = await post('check-token', {}, as(value));
+      const answer = await page.post('check-token', {}, withCookies(value));
       expect([answer.status, answer.body.code, setCookiesOf(answer)]).toEqual([401, 'auth.token_invalid', []]);
     }
     expect([(await state(session_id))?.ended_reason, await works(access)]).toEqual(['token_reuse', 401]);
   });
 
   it('never removes the cookie when a request fails (S20)', async () => {
-    const { cookie, session_id } = await logIn();
-    const foreign = await logIn();
+    const { cookie, session_id } = await page.login();
+    const foreign = await page.login();
     const malformed = `${cookie.slice(0, -2)}AA`;
     const failures = [
-      await post('login', { ...credentials(), password: 'wrong' }, as(cookie)),
-      await post('login', { login: user.name }, as(cookie)),
-      await post('second-factor', { challenge: 'x', code: '123456' }, as(cookie)),
-      await post('passkey/login', { challenge: 'x', passkey: {} }, as(cookie)),
-      await post('check-token', {}),
-      await post('check-token', {}, as(malformed)),
-      await post('check-token', { unknown: 1 }, as(cookie)),
-      await post('check-token', {}, { ...as(cookie), token: foreign.token }),
-      await post('logout', {}),
-      await post('logout', {}, as(malformed)),
-      await post('logout', { unknown: 1 }, as(cookie)),
+      await page.post('login', { ...page.credentials, password: 'wrong' }, withCookies(cookie)),
+      await page.post('login', { login: page.name }, withCookies(cookie)),
+      await page.post('second-factor', { challenge: 'x', code: '123456' }, withCookies(cookie)),
+      await page.post('passkey/login', { challenge: 'x', passkey: {} }, withCookies(cookie)),
+      await page.post('check-token', {}),
+      await page.post('check-token', {}, withCookies(malformed)),
+      await page.post('check-token', { unknown: 1 }, withCookies(cookie)),
+      await page.post('check-token', {}, { ...withCookies(cookie), token: foreign.token }),
+      await page.post('logout', {}),
+      await page.post('logout', {}, withCookies(malformed)),
+      await page.post('logout', { unknown: 1 }, withCookies(cookie)),
     ];
     for (const answer of failures) {
       expect([400, 401]).toContain(answer.status);
@@ -196,34 +189,37 @@ describe('the cookie transport', () => {
     await service.rows(`
       create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
       create trigger refuse before update on sessions for each row execute function refuse()`);
-    const broken = [await post('check-token', {}, as(cookie)), await post('logout', {}, as(cookie))];
+    const broken = [
+      await page.post('check-token', {}, withCookies(cookie)),
+      await page.post('logout', {}, withCookies(cookie)),
+    ];
     await service.rows('drop function refuse cascade');
     for (const answer of broken) expect([answer.status, setCookiesOf(answer)]).toEqual([500, []]);
-    expect((await post('check-token', {}, as(cookie))).status).toBe(200);
+    expect((await page.post('check-token', {}, withCookies(cookie))).status).toBe(200);
   });
 
   it('ends the session of the cookie at logout, not that of the access token (S3)', async () => {
-    const [own, second] = [await logIn(), await logIn()];
-    const left = await post('logout', {}, { ...as(own.cookie), token: second.token });
+    const [own, second] = [await page.login(), await page.login()];
+    const left = await page.post('logout', {}, { ...withCookies(own.cookie), token: second.token });
     expect([left.status, setCookiesOf(left).length]).toEqual([204, 1]);
     expect([await works(own.token), await works(second.token)]).toEqual([401, 200]);
     expect((await state(own.session_id))?.ended_reason).toBe('logout');
     // Without a cookie, the access token names the session.
-    expect((await post('logout', {}, { token: second.token })).status).toBe(204);
+    expect((await page.post('logout', {}, { token: second.token })).status).toBe(204);
     expect(await works(second.token)).toBe(401);
   });
 
   it('restricts users who must change their password, and keeps their session afterwards', async () => {
     const restricted = await service.createUser({ roles: ['carrier_administrator'], must_change_password: true });
-    const cookie = cookieOf(await post('login', { login: restricted.name, password }));
-    const { body, ...answer } = await post('check-token', {}, as(cookie));
+    const cookie = cookieOf(await page.post('login', { login: restricted.name, password }));
+    const { body, ...answer } = await page.post('check-token', {}, withCookies(cookie));
     expect([body.user.must_change_password, body.permissions]).toEqual([true, []]);
     expect((await service.get('/user/list', { token: body.access_token })).body.code).toBe(
       'auth.password_change_required',
     );
     const change = { current_password: password, new_password: 'seven bridges over a quiet river' };
     expect((await service.post('/auth/password', { token: body.access_token, body: change })).status).toBe(204);
-    const next = await post('check-token', {}, as(cookieOf({ ...answer, body })));
+    const next = await page.post('check-token', {}, withCookies(cookieOf({ ...answer, body })));
     expect([next.status, (await service.get('/user/list', { token: next.body.access_token })).status]).toEqual([
       200, 200,
     ]);
@@ -231,11 +227,11 @@ describe('the cookie transport', () => {
 
   it('rejects the cookie of a disabled user', async () => {
     const { user_id, name: login, version } = await service.createUser();
-    const cookie = cookieOf(await post('login', { login, password }));
+    const cookie = cookieOf(await page.post('login', { login, password }));
     const headers = { 'if-match': `"${version}"` };
     const disabled = { token: service.admin.token, body: { status: 'disabled' }, headers };
     expect((await service.patch(`/user/${user_id}`, disabled)).status).toBe(200);
-    const answer = await post('check-token', {}, as(cookie));
+    const answer = await page.post('check-token', {}, withCookies(cookie));
     expect([answer.status, setCookiesOf(answer)]).toEqual([401, []]);
   });
 });
