@@ -124,7 +124,7 @@ describe('an upgrade', () => {
 function migrated(row: Record<string, unknown>): Record<string, unknown> {
   const { name, permissions } = row;
   if (!['operator', 'carrier_administrator'].includes(String(name)) || !Array.isArray(permissions)) return row;
-  const kept = permissions.filter((name) => name !== 'mail:manage' && name !== 'user:reset_factors') as unknown[];
+  const kept = permissions.filter((one) => one !== 'mail:manage' && one !== 'user:reset_factors') as unknown[];
   return { ...row, permissions: [...kept, 'user:reset_factors'] };
 }
 

@@ -11,7 +11,7 @@ jest.setTimeout(300_000);
 const away = '198.51.100.8';
 /** Number of codes after which no lock ends by itself. */
 const codesMax = 100;
-/** Number of turns of an attack: some more than until the last lock. A longer run sets TURNS. */
+/** Number of turns of an attack, enough to reach the last lock. A longer run sets TURNS. */
 const turns = Number(process.env['TURNS'] ?? codesMax + 20);
 
 describe('the counter of wrong codes', () => {

@@ -17,7 +17,7 @@ const kidOf = (token: string) => decode(token, 0)['kid'] as string;
 describe('the rotation of signing keys', () => {
   let cluster: Cluster;
   /** instance that knows only the new secret, after the change of `APP_SECRET` */
-  let after: ServiceProcess;
+  let renewed: ServiceProcess;
   let instances: [ServiceProcess, ServiceProcess];
   beforeAll(async () => {
     cluster = await Cluster.create();
@@ -78,10 +78,10 @@ describe('the rotation of signing keys', () => {
     expect((await refresh(during, r2.refresh_token)).status).toBe(401);
     expect(await during.stop()).toBe(0);
 
-    after = await cluster.start({ APP_SECRET: newSecret });
-    expect(await works(after, kept.access_token)).toBe(200);
-    expect((await refresh(after, keptOn.refresh_token)).status).toBe(200);
-    expect((await refresh(after, kept.refresh_token)).status).toBe(401);
+    renewed = await cluster.start({ APP_SECRET: newSecret });
+    expect(await works(renewed, kept.access_token)).toBe(200);
+    expect((await refresh(renewed, keptOn.refresh_token)).status).toBe(200);
+    expect((await refresh(renewed, kept.refresh_token)).status).toBe(401);
     const others: Record<string, string>[] = [
       {},
       { APP_SECRET: [...newSecret].reverse().join(''), APP_SECRET_PREVIOUS: appSecret },
@@ -114,10 +114,10 @@ describe('the rotation of signing keys', () => {
     const { refresh_token: ofA } = await login(a);
     const { refresh_token: ofB } = await login(b);
     const byA = (await refresh(a, ofB)).body.refresh_token as string;
-    expect([(await refresh(after, ofA)).status, (await refresh(after, ofB)).status]).toEqual([401, 401]);
+    expect([(await refresh(renewed, ofA)).status, (await refresh(renewed, ofB)).status]).toEqual([401, 401]);
     expect((await refresh(b, ofB)).body.refresh_token).toBe(byA);
     expect((await refresh(b, ofA)).status).toBe(200);
-    expect(await Promise.all([after, a, b].map((instance) => instance.stop()))).toEqual([0, 0, 0]);
+    expect(await Promise.all([renewed, a, b].map((instance) => instance.stop()))).toEqual([0, 0, 0]);
   });
 
   it('creates one successor when two instances start with a key due for rotation (J20)', async () => {

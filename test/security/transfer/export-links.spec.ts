@@ -29,7 +29,7 @@ describe('links to exports', () => {
   const outcome = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();
   const invalid = '404 export.link_invalid';
 
-  it('downloads the file of the export once, without a header, and records the event (R9)', async () => {
+  it('downloads the file of the export once, without an access token, and records the event (R9)', async () => {
     const login = await exporter();
     const { name, user_id } = await service.createUser({ first_name: 'Zoë' });
     const query = `user_id=${user_id}&format=ndjson`;
