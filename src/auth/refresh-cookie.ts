@@ -26,7 +26,7 @@ export class RefreshCookie {
     return others.length === 0 ? value : '';
   }
 
-  /** Sets the cookie. It expires when the session ends without a refresh. */
+  /** Sets the cookie, which expires when the session ends without a refresh. */
   write(refresh_token: string, refresh_expires_in: number): void {
     this.send(setCookieOf(this.settings, refresh_token, refresh_expires_in));
   }

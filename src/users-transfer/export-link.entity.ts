@@ -2,7 +2,7 @@ import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import type { RawQuery } from '../common/query/filter';
 
 /**
- * The unused link of a session to an export. A newer link replaces it, and using it deletes it.
+ * The unused link of a session to an export. A newer link replaces the row, and a use deletes it.
  * Only the hash of the token is stored.
  */
 @Entity('export_links')
