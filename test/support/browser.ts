@@ -31,11 +31,11 @@ const disabledFeatures = [
 const find = () => places.find((place) => place !== '' && existsSync(place));
 
 /**
- * Starts a real browser. On Debian as root (as in CI) it is installed if missing.
- * @param args further arguments of the program
+ * Starts a real browser, in which all hosts below `.test` are this machine. On Debian as root (as
+ * in CI), installs the browser if it is missing.
  * @throws with instructions for the installation
  */
-export async function openBrowser(args: string[] = []): Promise<Browser> {
+export async function openBrowser(): Promise<Browser> {
   if (find() === undefined && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) install();
   const executablePath = find();
   if (executablePath === undefined)
@@ -44,7 +44,8 @@ export async function openBrowser(args: string[] = []): Promise<Browser> {
         'or set CHROMIUM to the path of its program.',
     );
   const disabled = `--disable-features=${disabledFeatures.join(',')}`;
-  return chromium.launch({ executablePath, args: ['--no-sandbox', disabled, ...args] });
+  const hosts = '--host-resolver-rules=MAP *.test 127.0.0.1';
+  return chromium.launch({ executablePath, args: ['--no-sandbox', disabled, hosts] });
 }
 
 /** Installs Chromium. Only one worker does so: apt-get fails while another one runs. */

@@ -43,7 +43,7 @@ export class Console {
       };
       this.proxy = await WebSite.start(port, { service });
     } else await this.service.listen(port);
-    this.browser = await openBrowser(['--host-resolver-rules=MAP *.test 127.0.0.1']);
+    this.browser = await openBrowser();
   }
 
   /** Stops browser and service. */

@@ -44,7 +44,7 @@ async function fetchFrom(page: Page, url: string, body: object, init: FetchOptio
 describe('the refresh cookie in a real browser', () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await openBrowser(['--host-resolver-rules=MAP *.test 127.0.0.1']);
+    browser = await openBrowser();
   });
   afterAll(() => browser.close());
 
