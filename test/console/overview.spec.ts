@@ -1,7 +1,7 @@
 import { eventCatalogue } from '../../src/events/event-catalogue';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
 import { rowOf } from '../support/console-page';
-import { refreshOverview } from '../support/overview';
+import { addFailedMail, refreshOverview } from '../support/overview';
 import { desktop, phone } from '../support/screens';
 import { loginFrom } from '../support/device-logins';
 
@@ -70,15 +70,7 @@ describe('the start page and the audit log of the console', () => {
 
   it('lists the mails that could not be delivered, and sends one again', async () => {
     const { email, user_id } = await subject.service.createUser();
-    await subject.service.rows(`
-      select graphile_worker.add_job(
-        'send-mail', json_build_object('mail', 'reset', 'user_id', '${user_id}'::text), max_attempts => 1,
-        run_at => now() + interval '1 day'
-      )`);
-    await subject.service.rows(`
-      update graphile_worker._private_jobs
-      set attempts = max_attempts, last_error = '550 5.1.1 Mailbox unavailable'
-      where max_attempts = 1`);
+    await addFailedMail(subject.service, user_id);
     await refresh();
     const page = await subject.login();
     await page.getByRole('link', { name: '1 mail could not be delivered' }).click();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { StatsService } from '../../src/stats/stats.service';
 import { inSeconds } from '../support/keys';
-import { refreshOverview } from '../support/overview';
+import { addFailedMail, refreshOverview } from '../support/overview';
 import { type TestLogin, TestService } from '../support/service';
 
 interface Attention {
@@ -150,12 +150,7 @@ describe('the overview', () => {
         token: service.admin.token,
         body: { name: `in ${days} days`, permissions: ['user:read'], expires_at: inSeconds(days * 86_400) },
       });
-    await service.rows(`
-      select graphile_worker.add_job(
-        'send-mail', json_build_object('mail', 'reset', 'user_id', '${locked.user_id}'::text), max_attempts => 1,
-        run_at => now() + interval '1 day'
-      )`);
-    await service.rows(`update graphile_worker._private_jobs set attempts = max_attempts where max_attempts = 1`);
+    await addFailedMail(service, locked.user_id);
     await refresh();
     const body = await read(service.admin);
     const wanted = { users_locked: 1, users_must_enroll: 1, api_keys_expiring: 2, mails_failed: 1 };
