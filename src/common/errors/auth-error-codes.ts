@@ -92,4 +92,27 @@ export const authErrorCodes = {
     title: 'Passkey already enrolled',
     meaning: 'This passkey is already a second factor. Create another passkey.',
   },
+  'auth.wrong_current_password': {
+    status: 400,
+    title: 'The current password is wrong',
+    meaning: 'The password is not the password of the user. The attempt counts as a failed login.',
+  },
+  'auth.ip_not_allowed': {
+    status: 403,
+    title: 'IP address not allowed',
+    meaning: 'The user may log in only from the addresses in `allowed_ips`.',
+  },
+  'auth.password_change_required': {
+    status: 403,
+    title: 'Password change required',
+    meaning: 'Change the password with `POST /auth/password`. Until then, few operations are available.',
+  },
+  'auth.too_many_attempts': {
+    status: 429,
+    title: 'Too many attempts',
+    meaning:
+      'Too many logins or resets from this address, or too many wrong passwords or codes in a row. Wait for ' +
+      '`Retry-After`. Setting a new password with a mailed link also ends the lockout after wrong passwords.',
+    retry_after_seconds: 60,
+  },
 } as const;

@@ -48,11 +48,6 @@ export const errorCodes = {
     title: 'The cursor is not valid',
     meaning: 'A cursor is valid only for the same caller, filter and sort order. Start again without a cursor.',
   },
-  'auth.wrong_current_password': {
-    status: 400,
-    title: 'The current password is wrong',
-    meaning: 'The password is not the password of the user. The attempt counts as a failed login.',
-  },
   ...authErrorCodes,
   'access.denied': {
     status: 403,
@@ -77,16 +72,6 @@ export const errorCodes = {
     meaning:
       'Users cannot change their own roles, scope or status, delete themselves, reset their own second factors, ' +
       'unlock themselves, or change when they need a second factor.',
-  },
-  'auth.ip_not_allowed': {
-    status: 403,
-    title: 'IP address not allowed',
-    meaning: 'The user may log in only from the addresses in `allowed_ips`.',
-  },
-  'auth.password_change_required': {
-    status: 403,
-    title: 'Password change required',
-    meaning: 'Change the password with `POST /auth/password`. Until then, few operations are available.',
   },
   'request.not_found': {
     status: 404,
@@ -234,14 +219,6 @@ export const errorCodes = {
     status: 431,
     title: 'The headers are too large',
     meaning: 'The request line and the headers together exceed 64 KiB.',
-  },
-  'auth.too_many_attempts': {
-    status: 429,
-    title: 'Too many attempts',
-    meaning:
-      'Too many logins or resets from this address, or too many wrong passwords or codes in a row. Wait for ' +
-      '`Retry-After`. Setting a new password with a mailed link also ends the lockout after wrong passwords.',
-    retry_after_seconds: 60,
   },
   'request.rate_limited': {
     status: 429,
