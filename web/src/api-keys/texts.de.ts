@@ -34,7 +34,7 @@ export const apiKeysTexts: typeof en = {
   allCarriers: 'Alle Carrier',
   noCarriers: 'Keine Carrier',
   usedFrom: (address) => `von ${address}`,
-  sections: { general: 'Allgemein', permissions: 'Berechtigungen', use: 'Verwendung', scope: 'Carrier' },
+  sections: { general: 'Allgemein', permissions: 'Berechtigungen', scope: 'Carrier' },
   name: 'Name',
   nameHint: 'Das Modul oder Skript, das den Schlüssel verwendet, zum Beispiel billing.',
   permissionsHint:

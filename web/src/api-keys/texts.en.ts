@@ -31,7 +31,7 @@ export const apiKeysTexts = {
   allCarriers: 'All carriers',
   noCarriers: 'No carriers',
   usedFrom: (address: string) => `from ${address}`,
-  sections: { general: 'General', permissions: 'Permissions', use: 'Use', scope: 'Carriers' },
+  sections: { general: 'General', permissions: 'Permissions', scope: 'Carriers' },
   name: 'Name',
   nameHint: 'The module or script that will use the key, such as billing.',
   permissionsHint: 'Give the key only what it needs. You can give permissions that you have yourself.',

@@ -4,6 +4,7 @@ import { Link } from 'react-router';
 import { ChangeSummary } from '../bulk/change-summary';
 import { SelectionSummary } from '../bulk/selection-summary';
 import { useTexts } from '../texts/language';
+import { useShellTexts } from '../texts/use-shell-texts';
 import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
@@ -11,6 +12,7 @@ import type { Operation } from './use-operation';
 /** Shows what an operation was asked to do. */
 export function RequestSummary({ operation }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
+  const { yes, no } = useShellTexts().filter;
   const { kind, undo_of, request } = operation;
   if (kind === 'undo')
     return (
@@ -26,7 +28,7 @@ export function RequestSummary({ operation }: { operation: Operation }): ReactNo
       <Text size="sm">
         {texts.conflicts.label}: {request['on_conflict'] === 'skip' ? texts.conflicts.skip : texts.conflicts.fail}
         <br />
-        {texts.invite}: {request['invite'] === true ? texts.yes : texts.no}
+        {texts.invite}: {request['invite'] === true ? yes : no}
       </Text>
     );
   return (

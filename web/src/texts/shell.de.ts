@@ -5,7 +5,6 @@ export const shellTexts: typeof en = {
   console: 'Konsole',
   close: 'Schließen',
   cancel: 'Abbrechen',
-  confirm: 'Bestätigen',
   tryAgain: 'Erneut versuchen',
   loading: 'Wird geladen',
   copy: 'Kopieren',
@@ -100,9 +99,6 @@ export const shellTexts: typeof en = {
     stay: 'Angemeldet bleiben',
     leave: 'Abmelden',
   },
-  restore: {
-    failed: 'Die Konsole erreicht den Dienst nicht.',
-  },
   update: {
     title: 'Eine neue Version ist verfügbar',
     text:
@@ -112,7 +108,6 @@ export const shellTexts: typeof en = {
   },
   table: {
     actions: 'Aktionen',
-    rows: (shown) => `${shown} Zeilen`,
     total: (total, exact) => (exact ? `${total} insgesamt` : `etwa ${total} insgesamt`),
     next: 'Nächste Seite',
     previous: 'Vorherige Seite',

@@ -3,7 +3,6 @@ export const shellTexts = {
   console: 'Console',
   close: 'Close',
   cancel: 'Cancel',
-  confirm: 'Confirm',
   tryAgain: 'Try again',
   loading: 'Loading',
   copy: 'Copy',
@@ -98,9 +97,6 @@ export const shellTexts = {
     stay: 'Stay logged in',
     leave: 'Log out',
   },
-  restore: {
-    failed: 'The console cannot reach the service.',
-  },
   update: {
     title: 'A new version is available',
     text: 'This page is from an older version. Reload it to continue. Changes that you did not save are lost.',
@@ -108,7 +104,6 @@ export const shellTexts = {
   },
   table: {
     actions: 'Actions',
-    rows: (shown: string) => `${shown} rows`,
     total: (total: string, exact: boolean) => (exact ? `${total} in total` : `about ${total} in total`),
     next: 'Next page',
     previous: 'Previous page',
