@@ -3,34 +3,36 @@ import { mailsTexts as mailsEn } from '../mails/texts.en';
 import { sessionsTexts as sessionsDe } from '../sessions/texts.de';
 import { sessionsTexts as sessionsEn } from '../sessions/texts.en';
 import { useLanguage, useTexts } from '../texts/language';
+import { useShellTexts } from '../texts/use-shell-texts';
 import { auditTexts as de } from './texts.de';
 import { auditTexts as en } from './texts.en';
 
-/** The change of a field in words. */
+/** The change of a field, with its values as text. */
 export interface FieldChange {
   key: string;
   /** name of the field */
   name: string;
-  /** null if the event records no former value, such as the login that failed */
+  /** null if the event records no previous value, such as a failed login */
   before: string | null;
   after: string | null;
 }
 
 const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
 
-/** Returns a function that writes the changes of an event in words. */
+/** Returns a function that formats the changes of an event as text. */
 export function useChanges(): (changes: Record<string, unknown>) => FieldChange[] {
   const texts = useTexts({ en, de });
   const language = useLanguage();
   const mails = useTexts({ en: mailsEn, de: mailsDe });
   const sessions = useTexts({ en: sessionsEn, de: sessionsDe });
   const { values } = texts;
+  const { yes, no } = useShellTexts().filter;
   const time = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' });
   const words: Record<string, string> = { ...mails.kinds, ...sessions.reason, ...texts.reasons, ...values };
   const names: Record<string, string> = texts.keys;
   const write = (value: unknown): string => {
     if (value === null || value === undefined || value === '') return values.empty;
-    if (typeof value === 'boolean') return value ? values.yes : values.no;
+    if (typeof value === 'boolean') return value ? yes : no;
     if (typeof value === 'number') return value.toLocaleString(language);
     if (Array.isArray(value)) return value.length === 0 ? values.empty : value.map(write).join(', ');
     if (typeof value === 'object') {
@@ -44,7 +46,10 @@ export function useChanges(): (changes: Record<string, unknown>) => FieldChange[
     Object.entries(changes).map(([key, change]) => {
       const sides =
         typeof change === 'object' && change !== null ? (change as Record<string, unknown>) : { after: change };
-      const side = (name: 'before' | 'after') => (name in sides ? write(sides[name]) : null);
+      const side = (name: 'before' | 'after') => {
+        if (!(name in sides)) return null;
+        return key === 'carrier_scope' && sides[name] === null ? values.allCarriers : write(sides[name]);
+      };
       return { key, name: names[key] ?? key, before: side('before'), after: side('after') };
     });
 }

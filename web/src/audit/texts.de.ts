@@ -122,8 +122,7 @@ export const auditTexts: typeof en = {
   },
   values: {
     empty: 'leer',
-    yes: 'ja',
-    no: 'nein',
+    allCarriers: 'alle Carrier',
     active: 'aktiv',
     invited: 'eingeladen',
     disabled: 'deaktiviert',
@@ -140,7 +139,6 @@ export const auditTexts: typeof en = {
   },
   becomes: 'wird',
   more: (count) => `und ${count} weitere`,
-  none: 'keine',
   service: 'Dienst',
   anonymous: 'Nicht angemeldet',
   unknown: 'unbekannt',

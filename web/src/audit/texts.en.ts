@@ -120,8 +120,7 @@ export const auditTexts = {
   },
   values: {
     empty: 'empty',
-    yes: 'yes',
-    no: 'no',
+    allCarriers: 'all carriers',
     active: 'active',
     invited: 'invited',
     disabled: 'disabled',
@@ -138,7 +137,6 @@ export const auditTexts = {
   },
   becomes: 'becomes',
   more: (count: string) => `and ${count} more`,
-  none: 'none',
   service: 'Service',
   anonymous: 'Not logged in',
   unknown: 'unknown',

@@ -1,51 +1,42 @@
 import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useFailureReason } from '../audit/use-event-name';
+import { useChanges } from '../audit/changes';
+import { auditTexts as de } from '../audit/texts.de';
+import { auditTexts as en } from '../audit/texts.en';
 import { useTexts } from '../texts/language';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
-import { useValueText } from './use-value-text';
 import classes from './users.module.css';
 
-/** The changed fields of an event of the audit log, as before → after. */
+/** Shows the changed fields of an event of the audit log, as before → after. */
 export function ChangeList({ changes }: { changes: Record<string, unknown> }): ReactNode {
-  const texts = useTexts({ en, de });
-  const textOf = useValueText();
-  const reasonOf = useFailureReason();
-  const names: Record<string, string> = texts.fields;
-  const order = Object.keys(names);
-  const shown = (field: string, value: unknown) =>
-    field === 'reason' && typeof value === 'string' ? reasonOf(value) : textOf(field, value);
-  const entries = Object.entries(changes)
-    .filter(([, change]) => !isEmptyFromTheStart(change))
-    .sort(([one], [other]) => order.indexOf(one) - order.indexOf(other));
-  if (entries.length === 0) return null;
+  const order = Object.keys(useTexts({ en, de }).keys);
+  const describe = useChanges();
+  const shown = Object.entries(changes).filter(([, change]) => !isEmptyFromTheStart(change));
+  if (shown.length === 0) return null;
   return (
     <dl className={classes.facts}>
-      {entries.map(([field, change]) => {
-        const { before, after } = change as { before?: unknown; after?: unknown };
-        return (
-          <div key={field} className={classes.change}>
+      {describe(Object.fromEntries(shown))
+        .sort((one, other) => order.indexOf(one.key) - order.indexOf(other.key))
+        .map(({ key, name, before, after }) => (
+          <div key={key} className={classes.change}>
             <Text component="dt" size="sm">
-              {names[field] ?? field}
+              {name}
             </Text>
             <Text component="dd" size="sm">
-              {before !== undefined && (
+              {before !== null && (
                 <>
-                  <span className={classes.before}>{shown(field, before)}</span>
+                  <span className={classes.before}>{before}</span>
                   {' → '}
                 </>
               )}
-              {shown(field, after)}
+              {after}
             </Text>
           </div>
-        );
-      })}
+        ))}
     </dl>
   );
 }
 
-/** Returns whether a field was empty from the start. Such fields are not shown. */
+/** Returns whether a change only records that a new field is empty. */
 function isEmptyFromTheStart(change: unknown): boolean {
   const { before, after } = change as { before?: unknown; after?: unknown };
   if (before !== undefined) return false;
