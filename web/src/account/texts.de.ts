@@ -147,7 +147,7 @@ export const accountTexts: typeof en = {
     done: 'Ich habe die Codes gespeichert',
   },
   duties: {
-    signedInAs: (name) => `Angemeldet als ${name}`,
+    loggedInAs: (name) => `Angemeldet als ${name}`,
     logout: 'Abmelden',
     passwordTitle: 'Wählen Sie ein neues Passwort',
     passwordText: 'Ihr aktuelles Passwort wurde für Sie gesetzt. Wählen Sie ein eigenes, um fortzufahren.',

@@ -138,7 +138,7 @@ export const accountTexts = {
     done: 'I have saved the codes',
   },
   duties: {
-    signedInAs: (name: string) => `Logged in as ${name}`,
+    loggedInAs: (name: string) => `Logged in as ${name}`,
     logout: 'Log out',
     passwordTitle: 'Choose a new password',
     passwordText: 'Your current password was set for you. Choose your own to continue.',

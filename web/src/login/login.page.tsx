@@ -1,7 +1,7 @@
 import { Alert, Anchor, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link, Navigate, useLocation } from 'react-router';
-import { signIn } from '../session/session';
+import { logIn } from '../session/session';
 import { useSession } from '../session/session-store';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { LoginForm } from './login-form';
@@ -12,17 +12,17 @@ export function LoginPage(): ReactNode {
   const texts = useShellTexts();
   const session = useSession();
   const { state } = useLocation() as { state: { from?: string } | null };
-  if (session.phase === 'signed-in') return <Navigate to={state?.from ?? '/'} replace />;
+  if (session.phase === 'logged-in') return <Navigate to={state?.from ?? '/'} replace />;
   return (
     <LoginFrame title={texts.login.title}>
       <Stack gap="md">
         {!window.isSecureContext && <Alert color="yellow">{texts.login.plainHttp}</Alert>}
-        {session.phase === 'signed-out' && session.reason === 'logout' && (
+        {session.phase === 'logged-out' && session.reason === 'logout' && (
           <Text role="status" size="sm" c="dimmed">
             {texts.login.loggedOut}
           </Text>
         )}
-        <LoginForm onTokens={signIn} />
+        <LoginForm onTokens={logIn} />
         <Anchor component={Link} to="/forgotten-password" size="sm" ta="center">
           {texts.login.forgot}
         </Anchor>

@@ -1,7 +1,7 @@
 import { apiPath } from '../api/base';
 
 /** What a tab tells the other tabs. It never contains a token. */
-export type Announcement = { kind: 'signed-in' } | { kind: 'signed-out' } | { kind: 'renewed'; endsAt: number };
+export type Announcement = { kind: 'logged-in' } | { kind: 'logged-out' } | { kind: 'renewed'; endsAt: number };
 
 const channel = new BroadcastChannel(`carrier-identity ${apiPath}`);
 

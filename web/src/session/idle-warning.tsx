@@ -2,7 +2,7 @@ import { Button, Group, Modal, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { isActive, onActivity } from './activity';
-import { interrupt, renewToken, sessionEndsAt, signOut } from './session';
+import { interrupt, logOut, renewToken, sessionEndsAt } from './session';
 import { useSession } from './session-store';
 
 /** Seconds before the end of the session at which the console warns. */
@@ -16,9 +16,9 @@ const unchangedMs = 5_000;
  */
 export function IdleWarning(): ReactNode {
   const texts = useShellTexts().idle;
-  const isSignedIn = useSession().phase === 'signed-in';
-  const secondsLeft = useSecondsLeft(isSignedIn);
-  const isWarning = isSignedIn && secondsLeft <= warnBeforeSeconds;
+  const isLoggedIn = useSession().phase === 'logged-in';
+  const secondsLeft = useSecondsLeft(isLoggedIn);
+  const isWarning = isLoggedIn && secondsLeft <= warnBeforeSeconds;
   const shown = Math.max(0, Math.ceil(secondsLeft));
   const time = `${Math.floor(shown / 60)}:${String(shown % 60).padStart(2, '0')}`;
   const stay = () => void renewToken().catch(() => undefined);
@@ -26,7 +26,7 @@ export function IdleWarning(): ReactNode {
     <Modal opened={isWarning} onClose={stay} title={texts.title} withCloseButton={false} zIndex={380}>
       <Text role="timer">{texts.text(time)}</Text>
       <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={() => void signOut().catch(() => undefined)}>
+        <Button variant="default" onClick={() => void logOut().catch(() => undefined)}>
           {texts.leave}
         </Button>
         <Button onClick={stay} data-autofocus>
@@ -41,11 +41,11 @@ export function IdleWarning(): ReactNode {
  * Returns the seconds until the session ends, or Infinity while there is no need to warn. Ends the
  * session at 0.
  */
-function useSecondsLeft(isSignedIn: boolean): number {
+function useSecondsLeft(isLoggedIn: boolean): number {
   const [secondsLeft, setSecondsLeft] = useState(Infinity);
   const renewedFor = useRef(0);
   useEffect(() => {
-    if (!isSignedIn) return;
+    if (!isLoggedIn) return;
     const check = () => {
       const endsAt = sessionEndsAt();
       const left = (endsAt - Date.now()) / 1_000;
@@ -65,6 +65,6 @@ function useSecondsLeft(isSignedIn: boolean): number {
       clearInterval(timer);
       stop();
     };
-  }, [isSignedIn]);
-  return isSignedIn ? secondsLeft : Infinity;
+  }, [isLoggedIn]);
+  return isLoggedIn ? secondsLeft : Infinity;
 }

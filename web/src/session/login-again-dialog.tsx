@@ -2,7 +2,7 @@ import { Anchor, Modal, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { LoginForm } from '../login/login-form';
 import { useShellTexts } from '../texts/use-shell-texts';
-import { signIn } from './session';
+import { logIn } from './session';
 import { useSession } from './session-store';
 
 /**
@@ -25,7 +25,7 @@ export function LoginAgainDialog(): ReactNode {
       {user !== null && (
         <Stack gap="md">
           <Text size="sm">{texts.againText(user.name)}</Text>
-          <LoginForm fixedLogin={user.name} onTokens={signIn} />
+          <LoginForm fixedLogin={user.name} onTokens={logIn} />
           <Anchor component="button" type="button" size="sm" onClick={() => location.reload()}>
             {texts.otherUser}
           </Anchor>

@@ -9,8 +9,8 @@ export type SessionState =
   | { phase: 'restoring' }
   /** the session cannot be read, for example because the service is unreachable */
   | { phase: 'failed'; problem: unknown }
-  | { phase: 'signed-out'; reason: 'none' | 'logout' }
-  | { phase: 'signed-in'; user: SessionUser }
+  | { phase: 'logged-out'; reason: 'none' | 'logout' }
+  | { phase: 'logged-in'; user: SessionUser }
   /** the session ended while the user worked: the page stays, and a dialog asks for the login */
   | { phase: 'interrupted'; user: SessionUser };
 

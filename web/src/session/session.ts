@@ -27,9 +27,9 @@ export function sessionEndsAt(): number {
  */
 export async function accessToken(): Promise<string> {
   for (;;) {
-    if (token !== null && token.expiresAt - Date.now() > renewBeforeMs && sessionState().phase === 'signed-in')
+    if (token !== null && token.expiresAt - Date.now() > renewBeforeMs && sessionState().phase === 'logged-in')
       return token.value;
-    if (sessionState().phase !== 'signed-in' || !(await renewToken(token?.value ?? null))) await waitForLogin();
+    if (sessionState().phase !== 'logged-in' || !(await renewToken(token?.value ?? null))) await waitForLogin();
   }
 }
 
@@ -49,7 +49,7 @@ export function waitForLogin(): Promise<void> {
   interrupt();
   return new Promise((resolve) => {
     const check = () => {
-      if (sessionState().phase !== 'signed-in') return;
+      if (sessionState().phase !== 'logged-in') return;
       stop();
       resolve();
     };
@@ -64,7 +64,7 @@ export function waitForLogin(): Promise<void> {
 export function interrupt(): void {
   const state = sessionState();
   token = null;
-  if (state.phase === 'signed-in') setSessionState({ phase: 'interrupted', user: state.user });
+  if (state.phase === 'logged-in') setSessionState({ phase: 'interrupted', user: state.user });
 }
 
 /** Reads the session from the cookie when the page loads, or after another tab logged in. */
@@ -72,16 +72,16 @@ export async function restoreSession(): Promise<void> {
   if (sessionState().phase === 'failed') setSessionState({ phase: 'restoring' });
   try {
     if (!(await renewToken()) && sessionState().phase === 'restoring')
-      setSessionState({ phase: 'signed-out', reason: 'none' });
+      setSessionState({ phase: 'logged-out', reason: 'none' });
   } catch (problem) {
     if (sessionState().phase === 'restoring') setSessionState({ phase: 'failed', problem });
   }
 }
 
 /** Starts a session with the response to a login. */
-export function signIn(tokens: SessionTokens): void {
+export function logIn(tokens: SessionTokens): void {
   accept(tokens);
-  announce({ kind: 'signed-in' });
+  announce({ kind: 'logged-in' });
 }
 
 /** Replaces the access token after a fresh authentication. */
@@ -93,7 +93,7 @@ export function replaceToken(value: string, expiresIn: number): void {
  * Ends the session on the service and in all tabs.
  * @throws ApiProblem if the service cannot tell whether the session has ended
  */
-export async function signOut(): Promise<void> {
+export async function logOut(): Promise<void> {
   try {
     await exclusively(() => sessionRequests.logout(token?.value ?? null));
   } catch (error) {
@@ -101,7 +101,7 @@ export async function signOut(): Promise<void> {
     if (!hasEnded(error)) throw error;
   }
   leave();
-  announce({ kind: 'signed-out' });
+  announce({ kind: 'logged-out' });
 }
 
 async function refresh(): Promise<boolean> {
@@ -127,13 +127,13 @@ function accept({ access_token, expires_in, refresh_expires_in, user }: SessionT
   }
   replaceToken(access_token, expires_in);
   endsAt = Date.now() + refresh_expires_in * 1_000;
-  setSessionState({ phase: 'signed-in', user });
+  setSessionState({ phase: 'logged-in', user });
 }
 
 function leave(): void {
   token = null;
   endsAt = Infinity;
-  setSessionState({ phase: 'signed-out', reason: 'logout' });
+  setSessionState({ phase: 'logged-out', reason: 'logout' });
   queryClient.clear();
 }
 
@@ -148,7 +148,7 @@ function exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
 
 onAnnouncement((announcement) => {
   const { phase } = sessionState();
-  if (announcement.kind === 'signed-out') leave();
+  if (announcement.kind === 'logged-out') leave();
   else if (announcement.kind === 'renewed') endsAt = announcement.endsAt;
-  else if (phase === 'signed-out' || phase === 'interrupted') void restoreSession();
+  else if (phase === 'logged-out' || phase === 'interrupted') void restoreSession();
 });

@@ -27,7 +27,7 @@ export function Shell(): ReactNode {
   const location = useLocation();
   if (session.phase === 'restoring') return <PageSkeleton />;
   if (session.phase === 'failed') return <Boundary.Failed error={session.problem} />;
-  if (session.phase === 'signed-out') {
+  if (session.phase === 'logged-out') {
     const from = session.reason === 'logout' ? undefined : location.pathname + location.search;
     return <Navigate to="/login" replace state={{ from }} />;
   }

@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { IconKeyboard, IconLogout, IconUserCircle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
-import { signOut } from '../session/session';
+import { logOut } from '../session/session';
 import { useMe } from '../session/use-me';
 import { type Language, setLanguage, useLanguage } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
@@ -23,7 +23,7 @@ export function UserMenu({ onShowShortcuts }: { onShowShortcuts: () => void }): 
   const navigate = useNavigate();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const logout = () =>
-    void signOut().catch((error: unknown) => notifications.show({ color: 'red', message: textOf(error) }));
+    void logOut().catch((error: unknown) => notifications.show({ color: 'red', message: textOf(error) }));
   return (
     <Menu position="bottom-end" offset={12} width={240} withinPortal={false}>
       <Menu.Target>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useProblemForm } from '../../components/use-problem-form';
 import { LoginFrame } from '../../login/login-frame';
-import { signOut } from '../../session/session';
+import { logOut } from '../../session/session';
 import { useMe } from '../../session/use-me';
 import { useAccountTexts } from '../use-account-texts';
 
@@ -26,9 +26,9 @@ export function DutyFrame({ title, text, children }: DutyFrameProps): ReactNode 
         <ProblemAlert error={form.problem} />
         <Group justify="space-between" gap="xs">
           <Text size="sm" c="dimmed">
-            {texts.signedInAs(user.name)}
+            {texts.loggedInAs(user.name)}
           </Text>
-          <Anchor component="button" type="button" size="sm" onClick={() => void form.submit(signOut)}>
+          <Anchor component="button" type="button" size="sm" onClick={() => void form.submit(logOut)}>
             {texts.logout}
           </Anchor>
         </Group>
