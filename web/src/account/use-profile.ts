@@ -41,7 +41,7 @@ export function useProfile(): ProfileEditor {
     const params = { path: { user_id: user.user_id }, header: { 'If-Match': `"${user.version}"` } };
     const isSaved = await form.submit(async () => {
       try {
-        await dataOf(api.PATCH('/user/{user_id}', { params, body: body }));
+        await dataOf(api.PATCH('/user/{user_id}', { params, body }));
       } finally {
         // Also after a conflict: the next attempt needs the current version.
         await queryClient.invalidateQueries({ queryKey: meKey });

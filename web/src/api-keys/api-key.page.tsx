@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
 import { api, dataOf } from '../api/client';
+import { uuidPattern } from '../api/ids';
 import { BackLink } from '../components/back-link';
 import { Facts } from '../components/facts';
 import { NotFoundPage } from '../components/not-found';
@@ -29,16 +30,14 @@ export function ApiKeyPage(): ReactNode {
     queryKey: ['api-keys', 'one', id],
     queryFn: ({ signal }) =>
       dataOf(api.GET('/auth/key/list', { params: { query: { key_id: id, count: 'none' } }, signal })),
-    enabled: uuidForm.test(id),
+    enabled: uuidPattern.test(id),
   });
-  if (!uuidForm.test(id)) return <NotFoundPage />;
+  if (!uuidPattern.test(id)) return <NotFoundPage />;
   if (isPending) return <PageSkeleton />;
   if (error !== null) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
   const [apiKey] = data.items;
   return apiKey === undefined ? <NotFoundPage /> : <Details apiKey={apiKey} />;
 }
-
-const uuidForm = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 function Details({ apiKey }: { apiKey: ApiKey }): ReactNode {
   const texts = useTexts({ en, de });

@@ -3,9 +3,8 @@ import { IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf } from '../api/client';
+import { api, dataOf, type QueryOf } from '../api/client';
 import { listApiKeysFilters } from '../api/filters';
-import type { operations } from '../api/schema';
 import { type Column, DataTable } from '../components/data-table';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { PageHeader } from '../components/page-header';
@@ -19,7 +18,7 @@ import { RevokeDialog, useMayRevoke } from './revoke-dialog';
 import { apiKeysTexts as de } from './texts.de';
 import { apiKeysTexts as en } from './texts.en';
 
-type Query = NonNullable<operations['listApiKeys']['parameters']['query']>;
+type Query = QueryOf<'listApiKeys'>;
 
 /** The list of API keys. */
 export function ApiKeysPage(): ReactNode {

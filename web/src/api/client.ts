@@ -4,13 +4,16 @@ import { accessToken, renewToken, waitForLogin } from '../session/session';
 import { apiPath } from './base';
 import { fetchOrProblem, problemOf } from './problems';
 import { queryClient } from './query-client';
-import type { components, paths } from './schema';
+import type { components, operations, paths } from './schema';
 
 /** Problems of users who must do something before anything else. */
 const duties = ['auth.password_change_required', 'auth.second_factor_enrollment_required'];
 
 /** A schema of the API. */
 export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
+
+/** The query parameters of an operation of the API. */
+export type QueryOf<Name extends keyof operations> = NonNullable<operations[Name]['parameters']['query']>;
 
 /**
  * The API. Each call sends the access token and renews it when it expires. If the session is over,

@@ -1,9 +1,8 @@
 import { Button, Group } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { api, dataOf } from '../api/client';
+import { api, dataOf, type QueryOf } from '../api/client';
 import { listEventsFilters } from '../api/filters';
-import type { operations } from '../api/schema';
 import { type Column, DataTable } from '../components/data-table';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import type { FilterFields } from '../components/filter/conditions';
@@ -22,7 +21,7 @@ import { auditTexts as de } from './texts.de';
 import { auditTexts as en } from './texts.en';
 import { useEventName } from './use-event-name';
 
-type Query = NonNullable<operations['listEvents']['parameters']['query']>;
+type Query = QueryOf<'listEvents'>;
 
 const fields: FilterFields = {
   ...listEventsFilters,

@@ -2,6 +2,7 @@ import { Anchor, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
+import { rolePath } from '../roles/role-links';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import classes from './audit.module.css';
@@ -69,15 +70,7 @@ export function TargetText({ event, names }: { event: AuditEvent; names: Names }
     case 'operation':
       return <KindLink kind={name} id={id ?? ''} to={`/operations/${id}`} />;
     case 'role':
-      return (
-        <KindLink
-          kind={name}
-          id={roleOf(changes)}
-          to={`/roles/${encodeURIComponent(roleOf(changes))}/`}
-          needs="role:read"
-          whole
-        />
-      );
+      return <KindLink kind={name} id={roleOf(changes)} to={rolePath(roleOf(changes))} needs="role:read" whole />;
     case 'key':
       return <KindLink kind={name} id={id ?? ''} to={`/api-keys/${id}`} needs="key:manage" />;
     default:

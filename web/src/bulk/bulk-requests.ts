@@ -1,8 +1,7 @@
-import { api, dataOf, type Schema } from '../api/client';
-import type { operations } from '../api/schema';
+import { api, dataOf, type QueryOf, type Schema } from '../api/client';
 import type { Change } from './change';
 
-type Query = NonNullable<operations['changeUsers']['parameters']['query']>;
+type Query = QueryOf<'changeUsers'>;
 type Answer = Schema<'BulkResponse'>;
 
 /** What a bulk change would do. */

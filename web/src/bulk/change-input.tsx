@@ -6,6 +6,7 @@ import { useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { usersTexts as usersDe } from '../users/texts.de';
 import { usersTexts as usersEn } from '../users/texts.en';
+import { isObject } from '../users/user-values';
 import { type Change, type ChangeField, changeFields } from './change';
 import { bulkTexts as de } from './texts.de';
 import { bulkTexts as en } from './texts.en';
@@ -128,8 +129,8 @@ function AttributesInput({
       onChange={(next) => {
         setTyped(next);
         const attributes = attributesOf(next);
-        // The API rejects null, so that a faulty text cannot be previewed.
-        onChange(attributes ?? null);
+        // The API rejects null, so invalid JSON cannot be previewed.
+        onChange(attributes);
       }}
     />
   );
@@ -138,9 +139,7 @@ function AttributesInput({
 function attributesOf(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
+    return isObject(value) ? value : null;
   } catch {
     return null;
   }

@@ -29,8 +29,16 @@ export const changeFields: Record<ChangeField, ChangeKind> = {
 /** Returns the value that a field starts with when it is added. */
 export function initialValue(field: ChangeField): Change[ChangeField] {
   const initial: Record<ChangeKind, Change[ChangeField]> = {
-    ...{ status: 'disabled', roles: [], text: null, timezone: null, list: [], scope: [] },
-    ...{ boolean: true, time: new Date().toISOString(), json: {}, reset: true },
+    status: 'disabled',
+    roles: [],
+    text: null,
+    timezone: null,
+    list: [],
+    scope: [],
+    boolean: true,
+    time: new Date().toISOString(),
+    json: {},
+    reset: true,
   };
   return initial[changeFields[field]];
 }

@@ -1,4 +1,3 @@
-import { useMediaQuery } from '@mantine/hooks';
 import 'mantine-datatable/styles.layer.css';
 import { DataTable as MantineDataTable, type DataTableSortStatus } from 'mantine-datatable';
 import { memo, type ReactNode } from 'react';
@@ -9,6 +8,7 @@ import { EmptyState } from './empty-state';
 import { Pager } from './pager';
 import { ProblemAlert } from './problem-alert';
 import { StackedRows } from './stacked-rows';
+import { useIsPhone } from './use-is-phone';
 import type { ListParams } from './use-list-params';
 
 /** One page of a list of the API. */
@@ -66,7 +66,7 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>): React
   const { list, params, empty, defaultSort, label, columns, idOf, actions, selected, onSelect } = props;
   const { order_by = defaultSort?.order_by ?? '', order_dir = defaultSort?.order_dir ?? 'desc' } = params.values;
   const texts = useShellTexts().table;
-  const isPhone = useMediaQuery('(max-width: 48em)', undefined, { getInitialValueInEffect: false });
+  const isPhone = useIsPhone();
   const { data, isPending, error, refetch } = list;
   if (data === undefined && isPending)
     return (

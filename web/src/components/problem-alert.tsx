@@ -2,12 +2,10 @@ import { Alert, Button, Group, List, Text } from '@mantine/core';
 import { IconAlertCircle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { ApiProblem, type FieldError } from '../api/problems';
-import { type Language, useLanguage } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
 import { useShellTexts } from '../texts/use-shell-texts';
-
-/** Longer waits are shown in minutes. */
-const inSecondsMax = 90;
+import { durationText } from './time-text';
 
 /**
  * Shows a problem: what happened, what to do next, each fault with the parameter or field it is at,
@@ -49,15 +47,6 @@ export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () 
         </Group>
       )}
     </Alert>
-  );
-}
-
-/** Returns a duration such as "40 seconds" or "15 minutes". */
-function durationText(seconds: number, language: Language): string {
-  const isLong = seconds > inSecondsMax;
-  const unit = isLong ? 'minute' : 'second';
-  return new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' }).format(
-    isLong ? Math.ceil(seconds / 60) : seconds,
   );
 }
 

@@ -10,9 +10,13 @@ const units = [
   ['day', 86_400],
   ['hour', 3_600],
   ['minute', 60],
+  ['second', 1],
 ] as const;
 
-/** Formats of a language. To create one takes longer than to render a row of a table. */
+/** Returns the largest unit that fits into a number of seconds, with its length in seconds. */
+const unitOf = (seconds: number) => units.find(([, length]) => seconds >= length) ?? (['second', 1] as const);
+
+/** Formatters by language. Creating one takes longer than rendering a table row. */
 const formats = new Map<Language, { relative: Intl.RelativeTimeFormat; exact: Intl.DateTimeFormat }>();
 
 function formatsOf(language: Language) {
@@ -28,8 +32,15 @@ function formatsOf(language: Language) {
 /** Returns a time relative to now, such as "5 minutes ago". */
 function relativeTime(time: Date, language: Language, now = Date.now()): string {
   const seconds = (time.getTime() - now) / 1_000;
-  const [unit, size] = units.find(([, length]) => Math.abs(seconds) >= length) ?? (['second', 1] as const);
+  const [unit, size] = unitOf(Math.abs(seconds));
   return formatsOf(language).relative.format(Math.trunc(seconds / size), unit);
+}
+
+/** Returns a duration in its largest unit, rounded up, such as "3 minutes". */
+export function durationText(seconds: number, language: Language): string {
+  const [unit, size] = unitOf(seconds);
+  const format = new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' });
+  return format.format(Math.max(1, Math.ceil(seconds / size)));
 }
 
 /** Returns the exact time in the zone of the viewer, with the zone. */

@@ -48,7 +48,7 @@ export const pathAsLastSeen = (path: string): string => `${path}${lastSearches.g
 /**
  * Keeps the filter and the order of a list in the URL. Parameters that the list does not know are
  * ignored, so that an old link still opens.
- * @typeParam Query query of the operation, such as `operations['listUsers']['parameters']['query']`
+ * @typeParam Query query of the operation, such as `QueryOf<'listUsers'>`
  */
 export function useListParams<Query extends object>(
   fields: FilterFields,

@@ -3,9 +3,8 @@ import { notifications } from '@mantine/notifications';
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf, type Schema } from '../api/client';
+import { api, dataOf, type QueryOf, type Schema } from '../api/client';
 import { listMailsFilters } from '../api/filters';
-import type { operations } from '../api/schema';
 import { type Column, DataTable } from '../components/data-table';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { PageHeader } from '../components/page-header';
@@ -17,7 +16,7 @@ import { mailsTexts as de } from './texts.de';
 import { mailsTexts as en } from './texts.en';
 
 type Mail = Schema<'MailResponse'>;
-type Query = NonNullable<operations['listMails']['parameters']['query']>;
+type Query = QueryOf<'listMails'>;
 
 const stateColors = { waiting: 'gray', retrying: 'orange', sending: 'blue', failed: 'red' };
 

@@ -6,14 +6,18 @@ import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
 
-/** Names an operation, with a link to its page. */
-export function OperationTitle({ operation }: { operation: Operation }): ReactNode {
+/** Returns the title of an operation, such as "Change of 12 users". */
+export function useOperationTitle({ kind, status, matched }: Operation): string {
   const texts = useTexts({ en, de });
   const language = useLanguage();
-  const { operation_id, kind, status, matched } = operation;
+  return status === 'receiving' ? texts.receiving : texts.heading[kind](matched.toLocaleString(language));
+}
+
+/** Names an operation, with a link to its page. */
+export function OperationTitle({ operation }: { operation: Operation }): ReactNode {
   return (
-    <Anchor component={Link} to={`/operations/${operation_id}`} inherit fw={500}>
-      {status === 'receiving' ? texts.receiving : texts.heading[kind](matched.toLocaleString(language))}
+    <Anchor component={Link} to={`/operations/${operation.operation_id}`} inherit fw={500}>
+      {useOperationTitle(operation)}
     </Anchor>
   );
 }

@@ -8,10 +8,11 @@ import { ProblemAlert } from '../components/problem-alert';
 import { Section } from '../components/section';
 import { DateText, TimeText } from '../components/time-text';
 import { useUserNames } from '../components/use-user-names';
-import { useLanguage, useTexts } from '../texts/language';
+import { useTexts } from '../texts/language';
 import { OperationActions } from './operation-actions';
 import { OperationActor } from './operation-actor';
 import { OperationProgress } from './operation-progress';
+import { useOperationTitle } from './operation-title';
 import { RequestSummary } from './request-summary';
 import { SkippedRows } from './skipped-rows';
 import { SkippedUsers } from './skipped-users';
@@ -37,15 +38,13 @@ export function OperationPage(): ReactNode {
 
 function OperationDetails({ operation }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
-  const language = useLanguage();
   const { reasonOf } = useReasonTexts();
   const names = useUserNames(operation.actor_type === 'user' ? [operation.actor_id] : []);
-  const { kind, status, matched, created_at, error_code, undone_by, undo_until } = operation;
-  const title = status === 'receiving' ? texts.receiving : texts.heading[kind](matched.toLocaleString(language));
+  const { kind, created_at, error_code, undone_by, undo_until } = operation;
   return (
     <>
       <PageHeader
-        title={title}
+        title={useOperationTitle(operation)}
         description={
           <>
             {texts.startedBy} <OperationActor operation={operation} names={names} you={texts.byYou} /> ·{' '}

@@ -2,9 +2,8 @@ import { Button, Group } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf } from '../api/client';
+import { api, dataOf, type QueryOf } from '../api/client';
 import { listOperationsFilters } from '../api/filters';
-import type { operations } from '../api/schema';
 import { type Column, DataTable } from '../components/data-table';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { PageHeader } from '../components/page-header';
@@ -20,7 +19,7 @@ import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
 
-type Query = NonNullable<operations['listOperations']['parameters']['query']>;
+type Query = QueryOf<'listOperations'>;
 
 /** Milliseconds between two looks at a list with operations that have not ended. */
 const followEveryMs = 3_000;

@@ -1,8 +1,7 @@
 import { Button, Stack, Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { api, dataOf, type Schema } from '../api/client';
-import type { operations } from '../api/schema';
+import { api, dataOf, type QueryOf, type Schema } from '../api/client';
 import { type Column, DataTable } from '../components/data-table';
 import { ProblemAlert } from '../components/problem-alert';
 import { Section } from '../components/section';
@@ -10,14 +9,14 @@ import { useListParams } from '../components/use-list-params';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
-import { save } from '../transfer/download';
+import { saveFile } from '../transfer/download';
 import { RowErrors } from './row-errors';
 import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
 
 type Row = Schema<'SkippedRowResponse'>;
-type Query = NonNullable<operations['listSkippedRows']['parameters']['query']>;
+type Query = QueryOf<'listSkippedRows'>;
 
 const noFilters = {};
 const rowsPerPage = 20;
@@ -42,7 +41,7 @@ export function SkippedRows({ operation }: { operation: Operation }): ReactNode 
       const headers = { accept: 'text/csv' };
       const route = '/user/operation/{operation_id}/skipped';
       const file = await dataOf(api.GET(route, { params: { path }, headers, parseAs: 'blob' }));
-      save(file, `${operation.operation_id}-skipped.csv`);
+      saveFile(file, `${operation.operation_id}-skipped.csv`);
     });
   const columns: Column<Row>[] = [
     { key: 'line', title: texts.line, render: ({ line }) => line, sortable: true, width: 90 },

@@ -2,8 +2,7 @@ import { Group, Modal, Pill, Skeleton, Stack, Text, VisuallyHidden } from '@mant
 import { notifications } from '@mantine/notifications';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { api, dataOf } from '../api/client';
-import type { operations } from '../api/schema';
+import { api, dataOf, type QueryOf } from '../api/client';
 import { ConfirmForm } from '../components/confirm-dialog';
 import { ProblemAlert } from '../components/problem-alert';
 import { useMe } from '../session/use-me';
@@ -13,7 +12,7 @@ import { sessionsTexts as de } from './texts.de';
 import { sessionsTexts as en } from './texts.en';
 
 /** Query of a list of sessions. */
-export type SessionFilter = NonNullable<operations['listSessions']['parameters']['query']>;
+export type SessionFilter = QueryOf<'listSessions'>;
 
 interface EndMatchingDialogProps {
   opened: boolean;

@@ -3,8 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { api, dataOf } from '../api/client';
-import type { operations } from '../api/schema';
+import { api, dataOf, type QueryOf } from '../api/client';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { DataTable } from '../components/data-table';
 import { PageHeader } from '../components/page-header';
@@ -17,7 +16,7 @@ import { useSessionColumns } from './session-columns';
 import { sessionsTexts as de } from './texts.de';
 import { sessionsTexts as en } from './texts.en';
 
-type Query = NonNullable<operations['listSessions']['parameters']['query']>;
+type Query = QueryOf<'listSessions'>;
 
 const noFilters = {};
 

@@ -1,6 +1,6 @@
 import { SegmentedControl } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { setLanguage, useLanguage } from '../texts/language';
+import { type Language, languages, setLanguage, useLanguage } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 
 /** Switches between English and German. */
@@ -11,11 +11,8 @@ export function LanguageSwitch(): ReactNode {
       size="xs"
       aria-label={menu.language}
       value={useLanguage()}
-      onChange={(language) => setLanguage(language)}
-      data={[
-        { value: 'en', label: 'English' },
-        { value: 'de', label: 'Deutsch' },
-      ]}
+      onChange={(language) => setLanguage(language as Language)}
+      data={Object.entries(languages).map(([value, label]) => ({ value, label }))}
     />
   );
 }

@@ -1,15 +1,14 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { api, dataOf, type Schema } from '../api/client';
-import type { operations } from '../api/schema';
+import { api, dataOf, type QueryOf, type Schema } from '../api/client';
+import { uuidPattern } from '../api/ids';
 import { useMe } from '../session/use-me';
 
 type User = Schema<'UserResponse'>;
-type Query = NonNullable<operations['listUsers']['parameters']['query']>;
+type Query = QueryOf<'listUsers'>;
 
 const searchAfterMs = 150;
 const usersMax = 7;
-const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** "contains" needs three characters, the length of an entry of the index. */
 const phoneLengthMin = 3;
 /** A client may choose the id of a request. */
@@ -46,7 +45,7 @@ async function find(text: string, mayReadAudit: boolean, signal: AbortSignal): P
     );
     return items;
   };
-  if (idPattern.test(text)) {
+  if (uuidPattern.test(text)) {
     const ids = [text, ...(mayReadAudit ? await usersOfRequest(text, signal) : [])];
     return list({ user_id_in: [...new Set(ids)] });
   }

@@ -5,14 +5,9 @@ import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
 import { logOut } from '../session/session';
 import { useMe } from '../session/use-me';
-import { type Language, setLanguage, useLanguage } from '../texts/language';
+import { type Language, languages, setLanguage, useLanguage } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
 import { useShellTexts } from '../texts/use-shell-texts';
-
-const languages: [Language, string][] = [
-  ['en', 'English'],
-  ['de', 'Deutsch'],
-];
 
 /** The menu of the user: profile, language, colors, shortcuts, logout. */
 export function UserMenu({ onShowShortcuts }: { onShowShortcuts: () => void }): ReactNode {
@@ -42,7 +37,7 @@ export function UserMenu({ onShowShortcuts }: { onShowShortcuts: () => void }): 
         <Menu.Divider />
         <Menu.Label>{menu.language}</Menu.Label>
         <Menu.RadioGroup value={language} onChange={(code) => setLanguage(code as Language)}>
-          {languages.map(([code, name]) => (
+          {Object.entries(languages).map(([code, name]) => (
             <Menu.RadioItem key={code} value={code} lang={code} closeMenuOnClick>
               {name}
             </Menu.RadioItem>

@@ -1,7 +1,10 @@
 import { useSyncExternalStore } from 'react';
 
-/** Languages of the console. */
-export type Language = 'en' | 'de';
+/** Languages of the console, with their own names. */
+export const languages = { en: 'English', de: 'Deutsch' } as const;
+
+/** A language of the console. */
+export type Language = keyof typeof languages;
 
 const storageKey = 'carrier-identity-language';
 const listeners = new Set<() => void>();
@@ -14,11 +17,10 @@ function initialLanguage(): Language {
   return navigator.language.startsWith('de') ? 'de' : 'en';
 }
 
-/** Changes the language, and keeps it for the next visit. */
+/** Changes the language, and stores it for the next visit. */
 export function setLanguage(next: Language): void {
   language = next;
   localStorage.setItem(storageKey, next);
-  document.documentElement.lang = next;
   for (const listener of [...listeners]) listener();
 }
 

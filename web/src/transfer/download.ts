@@ -1,6 +1,9 @@
+/** A browser may start to read the file some time after the click. */
+const revokeAfterMs = 60_000;
+
 /**
- * Starts the download of an address. The page stays, also if the service responds with a problem:
- * the browser then reports a failed download.
+ * Starts the download of a URL. The page stays even if the service responds with a problem: the
+ * browser then reports a failed download.
  */
 export function downloadFrom(url: string, name = ''): void {
   const link = document.createElement('a');
@@ -9,12 +12,9 @@ export function downloadFrom(url: string, name = ''): void {
   link.click();
 }
 
-/** Saves a file that the page holds. */
-export function save(file: Blob, name: string): void {
+/** Saves content of the page as a file. */
+export function saveFile(file: Blob, name: string): void {
   const url = URL.createObjectURL(file);
   downloadFrom(url, name);
   setTimeout(() => URL.revokeObjectURL(url), revokeAfterMs);
 }
-
-/** A browser may start to read the file some time after the click. */
-const revokeAfterMs = 60_000;

@@ -1,9 +1,9 @@
 import { Button, Checkbox, Group, Modal, Radio, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { api, dataOf } from '../api/client';
+import { api, dataOf, type QueryOf } from '../api/client';
 import { exportUsersFilters } from '../api/filters';
-import type { operations } from '../api/schema';
+import { attributePrefix } from '../components/filter/conditions';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
@@ -14,7 +14,7 @@ import { transferTexts as de } from './texts.de';
 import { transferTexts as en } from './texts.en';
 
 type Format = 'csv' | 'ndjson';
-type Query = NonNullable<operations['createExportLink']['parameters']['query']>;
+type Query = QueryOf<'createExportLink'>;
 
 interface ExportDialogProps {
   opened: boolean;
@@ -119,6 +119,6 @@ function filterOf(values: Record<string, string>): Query {
     Object.entries(exportUsersFilters).flatMap(([field, { operators }]) => operators.map((one) => `${field}${one}`)),
   );
   return Object.fromEntries(
-    Object.entries(values).filter(([name]) => names.has(name) || name.startsWith('attributes.')),
+    Object.entries(values).filter(([name]) => names.has(name) || name.startsWith(attributePrefix)),
   );
 }

@@ -7,7 +7,7 @@ import { useProblemForm } from '../components/use-problem-form';
 import { RowErrors } from '../operations/row-errors';
 import { useLanguage, useTexts } from '../texts/language';
 import { type BadRow, badRowsOf } from './bad-rows';
-import { save } from './download';
+import { saveFile } from './download';
 import type { ImportPreview } from './import-requests';
 import { transferTexts as de } from './texts.de';
 import { transferTexts as en } from './texts.en';
@@ -40,7 +40,7 @@ export function ImportReport({ file, preview, onImport }: ImportReportProps): Re
     if (would_create === 0) return skipped_count === 0 ? texts.nothingNew : texts.noneGood;
     return skipped_count === 0 ? texts.allGood(number(would_create)) : texts.someBad(number(skipped_count));
   };
-  const download = () => form.submit(async () => save(await badRowsOf(file, badRows), correctionName(file.name)));
+  const download = () => form.submit(async () => saveFile(await badRowsOf(file, badRows), correctionName(file.name)));
   return (
     <Section title={texts.result} isRevealed>
       <Stack gap="md">

@@ -1,8 +1,9 @@
 import { ActionIcon, Button, Menu } from '@mantine/core';
-import { useDisclosure, useMediaQuery } from '@mantine/hooks';
+import { useDisclosure } from '@mantine/hooks';
 import { IconChevronDown, IconDownload, IconTransfer, IconUpload } from '@tabler/icons-react';
 import { type ReactNode, useRef } from 'react';
 import { Link } from 'react-router';
+import { useIsPhone } from '../components/use-is-phone';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { ExportDialog } from './export-dialog';
@@ -18,7 +19,7 @@ export function TransferMenu({ values }: { values: Record<string, string> }): Re
   const { can } = useMe();
   const button = useRef<HTMLButtonElement>(null);
   const [isOpen, dialog] = useDisclosure();
-  const isPhone = useMediaQuery('(max-width: 48em)', undefined, { getInitialValueInEffect: false });
+  const isPhone = useIsPhone();
   const open = () => {
     // The item of the menu disappears. The dialog returns the focus to where it was.
     button.current?.focus();
@@ -29,7 +30,7 @@ export function TransferMenu({ values }: { values: Record<string, string> }): Re
     <>
       <Menu position="bottom-end" portalProps={{ target: '#content' }}>
         <Menu.Target>
-          {isPhone === true ? (
+          {isPhone ? (
             <ActionIcon ref={button} variant="default" size="input-sm" aria-label={texts.menu}>
               <IconTransfer size={16} aria-hidden />
             </ActionIcon>

@@ -1,11 +1,11 @@
 import { Button, Group, Modal, MultiSelect, PasswordInput, Radio, SimpleGrid, Stack, TextInput } from '@mantine/core';
-import { useMediaQuery } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { api, dataOf, type Schema } from '../api/client';
 import { ProblemAlert } from '../components/problem-alert';
+import { useIsPhone } from '../components/use-is-phone';
 import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
 import { useRoles } from '../roles/use-roles';
 import { useMe } from '../session/use-me';
@@ -32,14 +32,14 @@ const fields = ['user_type', 'name', 'email', 'first_name', 'last_name', 'carrie
 export function CreateUserDialog({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactNode {
   const texts = useTexts({ en, de }).create;
   const { close } = useShellTexts();
-  const isPhone = useMediaQuery('(max-width: 48em)');
+  const isPhone = useIsPhone();
   return (
     <Modal
       opened={opened}
       onClose={onClose}
       title={texts.title}
       size="lg"
-      fullScreen={isPhone ?? false}
+      fullScreen={isPhone}
       closeButtonProps={{ 'aria-label': close }}
     >
       <CreateUserForm onClose={onClose} />

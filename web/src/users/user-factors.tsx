@@ -1,7 +1,7 @@
 import { Box, Button, Group, Text } from '@mantine/core';
-import { IconDeviceMobile, IconFingerprint } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { FactorIcon } from '../account/factors/factor-icon';
 import { api, dataOf } from '../api/client';
 import { EmptyState } from '../components/empty-state';
 import { PageSkeleton } from '../components/page-skeleton';
@@ -43,26 +43,23 @@ export function UserFactors({ user }: { user: User }): ReactNode {
         )}
       </Group>
       <ul className={classes.list}>
-        {items.map(({ factor_id, kind, name, provider, created_at, last_used_at, confirmed }) => {
-          const Icon = kind === 'totp' ? IconDeviceMobile : IconFingerprint;
-          return (
-            <li key={factor_id} className={classes.item}>
-              <Group wrap="nowrap" align="flex-start">
-                <Icon size={20} aria-hidden />
-                <div>
-                  <Text fw={500}>
-                    {name} {!confirmed && `(${texts.unconfirmed})`}
-                  </Text>
-                  <Text size="sm" c="dimmed" component="div">
-                    {texts.kind[kind]}
-                    {provider !== undefined && ` · ${provider}`} · {texts.added} <TimeText value={created_at} /> ·{' '}
-                    {texts.used} <TimeText value={last_used_at} />
-                  </Text>
-                </div>
-              </Group>
-            </li>
-          );
-        })}
+        {items.map(({ factor_id, kind, name, provider, created_at, last_used_at, confirmed }) => (
+          <li key={factor_id} className={classes.item}>
+            <Group wrap="nowrap" align="flex-start">
+              <FactorIcon kind={kind} />
+              <div>
+                <Text fw={500}>
+                  {name} {!confirmed && `(${texts.unconfirmed})`}
+                </Text>
+                <Text size="sm" c="dimmed" component="div">
+                  {texts.kind[kind]}
+                  {provider !== undefined && ` · ${provider}`} · {texts.added} <TimeText value={created_at} /> ·{' '}
+                  {texts.used} <TimeText value={last_used_at} />
+                </Text>
+              </div>
+            </Group>
+          </li>
+        ))}
       </ul>
       {dialog}
     </Box>

@@ -1,8 +1,7 @@
 import { Button } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { api, dataOf } from '../api/client';
-import type { operations } from '../api/schema';
+import { api, dataOf, type QueryOf } from '../api/client';
 import { DataTable } from '../components/data-table';
 import { useListParams } from '../components/use-list-params';
 import { useEndSession } from '../sessions/end-session-button';
@@ -14,7 +13,7 @@ import type { User } from './user';
 import { useUserActions } from './use-user-actions';
 import classes from './users.module.css';
 
-type Query = NonNullable<operations['listSessions']['parameters']['query']>;
+type Query = QueryOf<'listSessions'>;
 
 const noFilters = {};
 

@@ -54,17 +54,15 @@ export function changedFields(before: UserValues, after: UserValues): UserField[
 /** Returns whether a text is a JSON object, or empty. */
 export function isJsonObject(text: string): boolean {
   try {
-    const value: unknown = JSON.parse(text.trim() || '{}');
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject(JSON.parse(text.trim() || '{}'));
   } catch {
     return false;
   }
 }
 
-/** Returns the changes that turn the values of a user into others, for `PATCH /user/{user_id}`. */
-export function changesOf(before: UserValues, after: UserValues, fields = changedFields(before, after)): UserChanges {
-  const changes = Object.fromEntries(fields.map((field) => [field, changeOf(field, before, after)]));
-  return changes;
+/** Returns the body of `PATCH /user/{user_id}` that changes the fields from one value to another. */
+export function changesOf(before: UserValues, after: UserValues, fields: readonly UserField[]): UserChanges {
+  return Object.fromEntries(fields.map((field) => [field, changeOf(field, before, after)]));
 }
 
 function changeOf(field: UserField, before: UserValues, after: UserValues): unknown {
@@ -75,8 +73,10 @@ function changeOf(field: UserField, before: UserValues, after: UserValues): unkn
 
 const parse = (text: string) => JSON.parse(text.trim() || '{}') as Record<string, unknown>;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Returns whether a parsed JSON value is an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 /** Returns the merge patch between two objects (RFC 7396): null removes a key. */
 function mergePatch(before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {

@@ -4,8 +4,7 @@ import { IconEdit, IconUserPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf } from '../api/client';
-import type { operations } from '../api/schema';
+import { api, dataOf, type QueryOf } from '../api/client';
 import { DataTable } from '../components/data-table';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { PageHeader } from '../components/page-header';
@@ -24,7 +23,7 @@ import { UserMenu } from './user-menu';
 import { userFilters, useUserFilterNames } from './use-user-filter';
 import { UsersViewSwitch } from './users-view-switch';
 
-type Query = NonNullable<operations['listUsers']['parameters']['query']>;
+type Query = QueryOf<'listUsers'>;
 
 const extras = ['deleted'];
 /** The search and the switch above the table show these. */

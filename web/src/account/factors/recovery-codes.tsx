@@ -3,6 +3,7 @@ import { IconDownload } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { CopyButton } from '../../components/copy-button';
 import { useMe } from '../../session/use-me';
+import { saveFile } from '../../transfer/download';
 import classes from '../account.module.css';
 import { useAccountTexts } from '../use-account-texts';
 
@@ -11,7 +12,10 @@ export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () =
   const texts = useAccountTexts().codes;
   const { user } = useMe();
   const lines = codes.join('\n');
-  const save = () => download(texts.fileName, `${texts.fileTitle(user.name, location.host)}\n\n${lines}\n`);
+  const save = () => {
+    const content = `${texts.fileTitle(user.name, location.host)}\n\n${lines}\n`;
+    saveFile(new Blob([content], { type: 'text/plain' }), texts.fileName);
+  };
   return (
     <Stack gap="md">
       <Text size="sm">{texts.text}</Text>
@@ -29,11 +33,4 @@ export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () =
       <Button onClick={onDone}>{texts.done}</Button>
     </Stack>
   );
-}
-
-function download(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
-  const link = Object.assign(document.createElement('a'), { href: url, download: name });
-  link.click();
-  URL.revokeObjectURL(url);
 }
