@@ -20,8 +20,8 @@ import { cssVariables, themeWith } from './theme';
 const colorSchemeManager = localStorageColorSchemeManager({ key: 'carrier-identity-color-scheme' });
 
 /**
- * Loads a page, or instead of it one that says why this failed: React Router shows nothing at all
- * if `lazy` rejects.
+ * Loads a page. If this fails, returns a page that shows the error, because React Router renders
+ * nothing if `lazy` rejects.
  */
 const loaded = async (load: () => Promise<ComponentType>): Promise<{ Component: ComponentType }> => {
   try {
@@ -31,14 +31,14 @@ const loaded = async (load: () => Promise<ComponentType>): Promise<{ Component: 
   }
 };
 
-/** Returns a page as a route. Its code is loaded when the user opens it for the first time. */
+/** Returns the route of a page. Its code is loaded when the user first opens it. */
 const page = (path: string, load: () => Promise<ComponentType>) => ({
   path,
   lazy: () => loaded(load),
   errorElement: <RouteFailure />,
 });
 
-/** Returns the pages of a feature as a route. */
+/** Returns the route of all pages of a feature. */
 const feature = (path: string, load: () => Promise<ComponentType>) => page(`${path}/*`, load);
 
 const router = createBrowserRouter(
@@ -72,7 +72,7 @@ const router = createBrowserRouter(
   { basename: consolePath },
 );
 
-/** The console: its providers and routes. */
+/** Renders the console: its providers and routes. */
 export function App(): ReactNode {
   const language = useLanguage();
   const texts = useShellTexts();

@@ -8,9 +8,9 @@ interface TrustedTypes {
 }
 
 /**
- * Prepares the page for its content security policy. Call it before anything renders.
- * Mantine writes its variables with `innerHTML` into `<style>` elements. The default policy of
- * Trusted Types allows that, and rejects any text that could contain an element (CWE-79).
+ * Prepares the page for its content security policy. Call it before the first render. Mantine
+ * writes CSS variables with `innerHTML` into `<style>` elements. The default policy of Trusted
+ * Types allows text without `<`, and rejects any text that could contain an element (CWE-79).
  */
 export function applySecurity(): void {
   // react-remove-scroll, which Mantine uses in dialogs, takes its nonce from here.

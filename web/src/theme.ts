@@ -1,14 +1,12 @@
 import { createTheme, type CSSVariablesResolver, type MantineThemeOverride } from '@mantine/core';
 
-/**
- * Returns the theme with the texts of a language: the buttons that close notifications need a name.
- */
+/** Returns the theme. The buttons that close notifications are named in the current language. */
 export function themeWith(texts: { close: string }): MantineThemeOverride {
   const Notification = { defaultProps: { closeButtonProps: { 'aria-label': texts.close } } };
   return { ...theme, components: { ...theme.components, Notification } };
 }
 
-/** The look of the console: calm, dense, one accent colour, fonts of the system. */
+/** The look of the console: dense, one accent color, system fonts. */
 const theme = createTheme({
   primaryColor: 'indigo',
   primaryShade: { light: 7, dark: 8 },
@@ -18,25 +16,25 @@ const theme = createTheme({
   fontSizes: { md: '0.875rem', lg: '1rem', xl: '1.125rem' },
   components: {
     Button: { defaultProps: { size: 'sm' } },
-    // Capitals in every row would be louder than the names beside them.
+    // Uppercase badges would draw more attention than the names beside them.
     Badge: { defaultProps: { tt: 'none', fw: 500 } },
     Modal: {
       defaultProps: {
         centered: true,
         transitionProps: { duration: 100 },
-        // Otherwise the title of a dialog would be a second banner of the page.
+        // Otherwise the `header` element of a dialog would be a second banner of the page.
         attributes: { header: { role: 'presentation' } },
       },
       styles: { title: { fontWeight: 600 } },
     },
     Drawer: { styles: { title: { fontWeight: 600 } } },
-    // A menu contains nothing but its items, which the placeholder for the focus is not.
+    // The focus placeholder is not a menu item, and menus may only contain items (WAI-ARIA).
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Tooltip: { defaultProps: { openDelay: 300, withArrow: true } },
   },
 });
 
-/** Colors of text on light badges, alerts and the current page of the navigation, by name. */
+/** Text colors on light badges and alerts, and of the current page in the navigation, by name. */
 const textOnLight = {
   blue: '#1459a0',
   gray: '#495057',
@@ -49,13 +47,13 @@ const textOnLight = {
 };
 
 /**
- * Secondary text, text on badges and links with a contrast of at least 4.5, also below the pointer
- * (WCAG 1.4.3).
+ * Sets colors of secondary text, badges and links with a contrast of at least 4.5:1, also in
+ * hovered rows (WCAG 1.4.3).
  */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
-    // Links stay readable in chosen and hovered rows.
+    // Links stay readable in selected and hovered rows.
     '--mantine-color-anchor': '#364fc7',
     '--mantine-color-dimmed': '#5c636a',
     '--mantine-color-placeholder': '#6a7178',

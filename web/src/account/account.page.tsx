@@ -8,7 +8,7 @@ import { OwnFacts } from './own-facts';
 import { ProfileSection } from './profile-section';
 import { useAccountTexts } from './use-account-texts';
 
-/** What users see and change about themselves. */
+/** Shows the page on which users see and change their own data. */
 export function AccountPage(): ReactNode {
   const texts = useAccountTexts();
   return (

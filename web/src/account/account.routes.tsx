@@ -3,7 +3,7 @@ import { Route, Routes } from 'react-router';
 import { NotFoundPage } from '../components/not-found';
 import { AccountPage } from './account.page';
 
-/** The pages of the user about themselves. */
+/** Routes the user's own pages. */
 export function AccountRoutes(): ReactNode {
   return (
     <Routes>

@@ -15,7 +15,7 @@ import { useAccountTexts } from './use-account-texts';
 
 const iconSize = 20;
 
-/** E-mail address, password and sessions. */
+/** Shows e-mail address, password and sessions, with a way to change each. */
 export function LoginSection(): ReactNode {
   const all = useAccountTexts();
   const texts = all.login;

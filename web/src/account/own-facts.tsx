@@ -4,7 +4,7 @@ import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
 import { useAccountTexts } from './use-account-texts';
 
-/** What only others can change: user name, carrier, roles; and the last login. */
+/** Shows what users cannot change themselves: user name, carrier, roles and last login. */
 export function OwnFacts(): ReactNode {
   const texts = useAccountTexts().facts;
   const { user } = useMe();

@@ -2,13 +2,13 @@ import type { FieldError } from '../api/problems';
 import { useErrorTexts } from '../texts/use-error-texts';
 import { useAccountTexts } from './use-account-texts';
 
-/** Why the service rejected a password, and what helps. */
+/** Why the service rejected a password, with hints for a better one. */
 export interface PasswordFault {
   text: string;
   hints: string[];
 }
 
-/** Returns how to explain a fault of a password. */
+/** Returns a function that explains why a password was rejected. */
 export function usePasswordFaults(): (fault: FieldError | undefined) => PasswordFault | null {
   const texts = useAccountTexts();
   const { fieldTextOf } = useErrorTexts();

@@ -9,7 +9,7 @@ import { useErrorTexts } from '../texts/use-error-texts';
 import { usePasswordFaults } from './password-faults';
 import { useAccountTexts } from './use-account-texts';
 
-/** Changes the user's own password. The service judges how strong it is. */
+/** Changes the user's own password. The service rates its strength. */
 export function PasswordForm({ onChanged }: { onChanged: () => Promise<void> }): ReactNode {
   const texts = useAccountTexts().password;
   const { user } = useMe();
@@ -19,7 +19,7 @@ export function PasswordForm({ onChanged }: { onChanged: () => Promise<void> }):
   const [current, setCurrent] = useState('');
   const [next, setNext] = useState('');
   const isWrong = isProblem(form.problem, 'auth.wrong_current_password');
-  const fault = explain(form.faultOf('new_password'));
+  const fault = explain(form.fieldErrorOf('new_password'));
   const send = () =>
     form.submit(async () => {
       await api.POST('/auth/password', { body: { current_password: current, new_password: next } });

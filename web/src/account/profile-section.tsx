@@ -7,7 +7,7 @@ import { type Language, useLanguage } from '../texts/language';
 import { useAccountTexts } from './use-account-texts';
 import { type ProfileEditor, type ProfileField, useProfile } from './use-profile';
 
-/** Name, phone, job title, language and time zone of the user. */
+/** Edits the user's own name, phone, job title, language and time zone. */
 export function ProfileSection(): ReactNode {
   const all = useAccountTexts();
   const texts = all.profile;
@@ -73,7 +73,7 @@ export function ProfileSection(): ReactNode {
   );
 }
 
-/** Returns tags with their names. The current tag is always among them. */
+/** Returns language tags with their names, always including the current tag. */
 function localesOf(current: string, language: Language): { value: string; label: string }[] {
   const names = new Intl.DisplayNames(language, { type: 'language', fallback: 'code' });
   return [...new Set(['en', 'de', ...(current === '' ? [] : [current])])].map((value) => ({

@@ -10,7 +10,7 @@ interface SettingRowProps {
   action?: ReactNode;
 }
 
-/** A row of a section: what it is, its current state, and a button. */
+/** Shows a setting: its name, its current value and a button. */
 export function SettingRow({ icon, title, children, action }: SettingRowProps): ReactNode {
   return (
     <Group className={classes.row} justify="space-between" gap="sm">

@@ -131,7 +131,7 @@ export const accountTexts: typeof en = {
     orType: 'Oder geben Sie diesen Schlüssel in der App ein:',
     copyKey: 'Schlüssel kopieren',
     wrongCode: 'ist nicht der aktuelle Code der App. Prüfen Sie die Uhr des Geräts mit der App',
-    passkeyCancelled: 'Es wurde kein Passkey erstellt. Versuchen Sie es erneut, oder verwenden Sie ein anderes Gerät.',
+    passkeyCanceled: 'Es wurde kein Passkey erstellt. Versuchen Sie es erneut, oder verwenden Sie ein anderes Gerät.',
     done: (name) => `${name} ist eingerichtet.`,
   },
   codes: {

@@ -124,7 +124,7 @@ export const accountTexts = {
     orType: 'Or type this key into the app:',
     copyKey: 'Copy the key',
     wrongCode: 'is not the current code of the app. Check the clock of the device with the app',
-    passkeyCancelled: 'No passkey was created. Try again, or use another device.',
+    passkeyCanceled: 'No passkey was created. Try again, or use another device.',
     done: (name: string) => `${name} is set up.`,
   },
   codes: {

@@ -24,7 +24,7 @@ export interface ProfileEditor {
   save: () => Promise<boolean>;
 }
 
-/** Keeps what the user typed, and saves the fields that differ from the stored profile. */
+/** Edits the user's own profile, and saves the fields that differ from the stored profile. */
 export function useProfile(): ProfileEditor {
   const { user } = useMe();
   const form = useProblemForm(profileFields);

@@ -20,7 +20,7 @@ import { apiKeysTexts as en } from './texts.en';
 
 type Query = QueryOf<'listApiKeys'>;
 
-/** The list of API keys. */
+/** Lists API keys. */
 export function ApiKeysPage(): ReactNode {
   const texts = useTexts({ en, de });
   const mayRevoke = useMayRevoke();

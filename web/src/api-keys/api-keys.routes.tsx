@@ -6,7 +6,7 @@ import { ApiKeyPage } from './api-key.page';
 import { ApiKeysPage } from './api-keys.page';
 import { CreateApiKeyPage } from './create-api-key.page';
 
-/** The pages about API keys. */
+/** Routes the pages about API keys. */
 export function ApiKeysRoutes(): ReactNode {
   const { can } = useMe();
   if (!can('key:manage')) return <NotFoundPage />;

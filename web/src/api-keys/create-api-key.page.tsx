@@ -30,9 +30,9 @@ export function CreateApiKeyPage(): ReactNode {
   const [expiry, setExpiry] = useState<Expiry>({ choice: 'days90', time: '' });
   const [scope, setScope] = useState<string[] | null>(user.carrier_scope);
   const [isChecked, setIsChecked] = useState(false);
-  // Only in this component: the key must not stay in the cache of the queries.
+  // Kept only in this component: the key must not enter the query cache.
   const [key, setKey] = useState<string | null>(null);
-  // For the API, an empty list means no carrier at all. The form requires at least one.
+  // The API accepts an empty list, which allows no carrier. Such a key is useless, so require one.
   const isScopeMissing = scope !== null && scope.length === 0;
   const missing = (isMissing: boolean, text: string) => (isChecked && isMissing ? text : undefined);
   const create = async () => {

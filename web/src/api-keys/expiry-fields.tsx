@@ -13,7 +13,7 @@ export interface Expiry {
 }
 
 const dayMs = 24 * 3_600_000;
-/** Keeps "one year" below the maximum if the clock of this computer is ahead of the service. */
+/** Half a day less than a year: the maximum must hold if the clock of this computer is ahead. */
 const yearDays = 364.5;
 const days = { days30: 30, days90: 90, days180: 180, year: yearDays };
 

@@ -8,8 +8,8 @@ import { apiKeysTexts as de } from './texts.de';
 import { apiKeysTexts as en } from './texts.en';
 
 /**
- * Shows a new API key, for the only time. It closes with its button only: a click beside the dialog
- * must not lose the key.
+ * Shows a new API key. The key cannot be shown again, so only the button closes the dialog, not a
+ * click beside it.
  */
 export function NewKeyDialog({ apiKey, onDone }: { apiKey: string | null; onDone: () => void }): ReactNode {
   const texts = useTexts({ en, de });

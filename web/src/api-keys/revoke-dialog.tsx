@@ -11,13 +11,13 @@ import type { ApiKey } from './api-key';
 import { apiKeysTexts as de } from './texts.de';
 import { apiKeysTexts as en } from './texts.en';
 
-/** Returns whether the user may revoke an API key: it is active and does not exceed the user. */
+/** Returns whether a key is active and has no permission that the user lacks. */
 export function useMayRevoke(): (apiKey: ApiKey) => boolean {
   const { can } = useMe();
   return ({ active, permissions }) => active && permissions.every(can);
 }
 
-/** Asks before an API key is revoked. Closed without a key. */
+/** Asks before an API key is revoked. `apiKey` = null closes the dialog. */
 export function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey | null; onClose: () => void }): ReactNode {
   const texts = useTexts({ en, de });
   const revoke = async ({ key_id, name }: ApiKey) => {

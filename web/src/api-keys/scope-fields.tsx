@@ -13,7 +13,7 @@ interface ScopeFieldsProps {
 }
 
 /**
- * Asks which carriers a key can reach. System Users who are limited to carriers choose among these.
+ * Asks which carriers a key can reach. Users with a carrier scope choose from their own carriers.
  */
 export function ScopeFields({ value, onChange, error }: ScopeFieldsProps): ReactNode {
   const texts = useTexts({ en, de });

@@ -6,7 +6,7 @@ import { fetchOrProblem, problemOf } from './problems';
 import { queryClient } from './query-client';
 import type { components, operations, paths } from './schema';
 
-/** Problems of users who must do something before anything else. */
+/** Error codes for users who must first change the password or set up a second factor. */
 const duties = ['auth.password_change_required', 'auth.second_factor_enrollment_required'];
 
 /** A schema of the API. */
@@ -43,11 +43,11 @@ async function sendWithSession(request: Request): Promise<Response> {
     if (response.ok) return response;
     const problem = await problemOf(response);
     if (problem.code === 'auth.token_invalid') {
-      // A renewed token that is rejected too belongs to a session that just ended.
+      // If the renewed token is rejected too, the session has just ended.
       if (renewed || !(await renewToken(token))) await waitForLogin();
       renewed = !renewed;
     } else if (duties.includes(problem.code)) {
-      // The user must act first. The frame shows what, once it reads the user again.
+      // `Duties` shows what the user must do, after it has read the user again.
       void queryClient.invalidateQueries({ queryKey: ['me'] });
       throw problem;
     } else if (problem.code !== 'auth.reauthentication_required' || !(await proveIdentity())) throw problem;

@@ -1,6 +1,6 @@
 import type { components } from './schema';
 
-/** One wrong field or parameter of a request. */
+/** An invalid field or parameter of a request. */
 export type FieldError = components['schemas']['FieldErrorResponse'];
 
 interface ProblemFields {
@@ -11,7 +11,7 @@ interface ProblemFields {
   detail?: string;
   errors?: FieldError[];
   request_id?: string;
-  /** seconds after which to try again */
+  /** seconds to wait before the next attempt */
   retryAfter?: number | null;
 }
 
@@ -53,7 +53,7 @@ export async function problemOf(response: Response): Promise<ApiProblem> {
   }
 }
 
-/** Sends a request. @throws ApiProblem `network.unreachable` without a response */
+/** Sends a request. @throws ApiProblem `network.unreachable` if there is no response */
 export async function fetchOrProblem(request: Request): Promise<Response> {
   try {
     return await fetch(request);

@@ -23,21 +23,24 @@ import { useEventName } from './use-event-name';
 
 type Query = QueryOf<'listEvents'>;
 
+// The total number of events is large and of no use to readers.
+const withoutTotal = { fixed: { count: 'none' } };
+
 const fields: FilterFields = {
   ...listEventsFilters,
-  // The API takes any text, because later versions may add types. Names are easier to pick.
+  // The API accepts any text, because later versions may add types. Offer names to choose from.
   event_type: { kind: 'choice', choices: Object.keys(en.types), operators: ['', '_in', '_ne'] },
   target_type: { kind: 'choice', choices: Object.keys(en.targetType), operators: ['', '_in', '_ne', '_isnull'] },
 };
 
-/** The audit log: what happened, who did it, what changed. */
+/** Shows the audit log: what happened, who did it, what changed. */
 export function AuditPage(): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
   const { can } = useMe();
   const nameOf = useEventName();
   const [opened, setOpened] = useState<AuditEvent | null>(null);
-  const params = useListParams<Query>(fields, countNone);
+  const params = useListParams<Query>(fields, withoutTotal);
   const list = useQuery({
     queryKey: ['audit', 'list', params.query],
     queryFn: ({ signal }) => dataOf(api.GET('/audit/list', { params: { query: params.query }, signal })),
@@ -123,6 +126,3 @@ export function AuditPage(): ReactNode {
     </>
   );
 }
-
-/** The number of all events is large and of no use. */
-const countNone = { fixed: { count: 'none' } };

@@ -4,7 +4,7 @@ import { NotFoundPage } from '../components/not-found';
 import { useMe } from '../session/use-me';
 import { AuditPage } from './audit.page';
 
-/** The audit log, for users with `audit:read`. */
+/** Routes the audit log, for users with `audit:read`. */
 export function AuditRoutes(): ReactNode {
   const { can } = useMe();
   return (

@@ -9,13 +9,13 @@ import { auditTexts as en } from './texts.en';
 
 const shownMax = 2;
 
-/** The first changes of an event, a line each. */
+/** Shows the first changes of an event, one per line. */
 export function ChangeSummary({ changes }: { changes: Record<string, unknown> }): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
   const all = useChanges()(changes);
   if (all.length === 0) return null;
-  // A single hidden field takes no less space than the line that says so.
+  // Showing one more field takes no more space than the line "and 1 more".
   const shown = all.length === shownMax + 1 ? all : all.slice(0, shownMax);
   return (
     <div className={classes.summary}>

@@ -20,7 +20,7 @@ interface EventDetailsProps {
   onClose: () => void;
 }
 
-/** All about one event, at the side of the list. */
+/** Shows all data of an event beside the list. */
 export function EventDetails({ event, names, onClose }: EventDetailsProps): ReactNode {
   const nameOf = useEventName();
   const { close } = useShellTexts();
@@ -32,7 +32,7 @@ export function EventDetails({ event, names, onClose }: EventDetailsProps): Reac
       size="lg"
       title={event !== null && nameOf(event.event_type)}
       closeButtonProps={{ 'aria-label': close }}
-      // Otherwise the title would be a second banner of the page.
+      // Otherwise its `header` element would be a second banner of the page.
       attributes={{ header: { role: 'presentation' } }}
     >
       {event !== null && (

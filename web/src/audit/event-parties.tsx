@@ -15,7 +15,7 @@ export type AuditEvent = Schema<'EventResponse'>;
 export type Names = Record<string, string>;
 
 const shortLength = 8;
-/** Ids are UUIDv7: their ends differ, their beginnings are times. */
+/** Shortens an id to its end: ids are UUIDv7, so ids of the same time share their beginning. */
 const short = (id: string) => `…${id.slice(-shortLength)}`;
 
 /** Returns the ids of the users that an event names. */
@@ -24,14 +24,14 @@ export function usersOf({ actor_type, actor_id, target_type, target_id, changes 
   return [actor_type === 'user' ? actor_id : null, ofTarget, sessionUserOf({ changes })];
 }
 
-/** Who caused an event, with a link to the user. */
+/** Names the actor of an event, with a link to it. */
 export function ActorText({ event, names }: { event: AuditEvent; names: Names }): ReactNode {
   const texts = useTexts({ en, de });
   const { actor_type, actor_id } = event;
   if (actor_type === 'user' && actor_id !== null) return <UserLink id={actor_id} names={names} />;
   if (actor_type === 'key' && actor_id !== null)
     return <KindLink kind={texts.actorType.key} id={actor_id} to={`/api-keys/${actor_id}`} needs="key:manage" />;
-  // Jobs have no address.
+  // Events of jobs have no address.
   return (
     <Text inherit span>
       {event.ip === null ? texts.service : texts.anonymous}
@@ -39,7 +39,7 @@ export function ActorText({ event, names }: { event: AuditEvent; names: Names })
   );
 }
 
-/** What an event is about, with a link to it. */
+/** Names the target of an event, with a link to it. */
 export function TargetText({ event, names }: { event: AuditEvent; names: Names }): ReactNode {
   const texts = useTexts({ en, de });
   const { target_type: kind, target_id: id, changes } = event;
@@ -103,7 +103,7 @@ interface KindLinkProps {
   id: string;
   to: string;
   needs?: string;
-  /** shows the whole id, which is a name */
+  /** whether to show the whole id, because it is a name */
   whole?: boolean;
 }
 

@@ -2,7 +2,7 @@ import { useTexts } from '../texts/language';
 import { auditTexts as de } from './texts.de';
 import { auditTexts as en } from './texts.en';
 
-/** Returns a function that names a type of events. Later versions of the service may add types. */
+/** Returns a function that names an event type. Unknown types of later versions keep their code. */
 export function useEventName(): (type: string) => string {
   const types: Record<string, string> = useTexts({ en, de }).types;
   return (type) => types[type] ?? type;

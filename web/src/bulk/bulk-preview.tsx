@@ -19,7 +19,7 @@ interface BulkPreviewProps {
   onConfirm: () => Promise<void>;
 }
 
-/** What a bulk change would do, and the button that does it. */
+/** Shows what a bulk change would do, and applies it after a confirmation. */
 export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPreviewProps): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();

@@ -2,7 +2,7 @@ import { api, dataOf, type QueryOf, type Schema } from '../api/client';
 import type { Change } from './change';
 
 type Query = QueryOf<'changeUsers'>;
-type Answer = Schema<'BulkResponse'>;
+type BulkResponse = Schema<'BulkResponse'>;
 
 /** What a bulk change would do. */
 export type BulkPreview = Schema<'BulkPreviewResponse'>;
@@ -20,13 +20,13 @@ export async function previewBulk(request: BulkRequest): Promise<BulkPreview> {
   return (await send(request, { dry_run: true })) as BulkPreview;
 }
 
-/** Carries out what a preview showed, and returns the id of the operation. */
+/** Starts the previewed change, and returns the id of the operation. */
 export async function confirmBulk(request: BulkRequest, { confirm_token }: BulkPreview): Promise<string> {
-  const answer = await send(request, { confirm_token });
-  return (answer as Extract<Answer, { operation_id: string }>).operation_id;
+  const response = await send(request, { confirm_token });
+  return (response as Extract<BulkResponse, { operation_id: string }>).operation_id;
 }
 
-function send({ filters, change }: BulkRequest, options: Query): Promise<Answer> {
+function send({ filters, change }: BulkRequest, options: Query): Promise<BulkResponse> {
   const everyone: Query = Object.keys(filters).length === 0 ? { everyone: true } : {};
   const query: Query = { ...(filters as Query), ...everyone, ...options };
   return change === null

@@ -30,7 +30,7 @@ interface Previewed {
   isRenewed: boolean;
 }
 
-/** Changes or deletes the users that the filter in the URL selects: choose, preview, confirm. */
+/** Changes or deletes the users that match the filter in the URL: choose, preview, confirm. */
 export function BulkPage(): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
@@ -47,7 +47,7 @@ export function BulkPage(): ReactNode {
   const [search] = useSearchParams();
   const filters = filtersOf(search);
   const request: BulkRequest = { filters, change: mode === 'delete' ? null : change };
-  // A preview of something else must not be confirmed.
+  // Hide the preview of another request: it must not be confirmed.
   const current = JSON.stringify(previewed?.request) === JSON.stringify(request) ? previewed : null;
   const preview = (isRenewed = false) =>
     form.submit(async () => setPreviewed({ request, preview: await previewBulk(request), isRenewed }));
@@ -62,7 +62,7 @@ export function BulkPage(): ReactNode {
     }
   };
   if (modes.length === 0) return <NotFoundPage />;
-  const chosen = filters['user_id_in']?.split(',').length;
+  const selectedCount = filters['user_id_in']?.split(',').length;
   const isFiltered = Object.keys(filters).length > 0;
   return (
     <>
@@ -71,18 +71,18 @@ export function BulkPage(): ReactNode {
       <Stack gap="md">
         <Section title={texts.selection}>
           <Text size="sm" mb="xs">
-            {chosen !== undefined
-              ? texts.chosen(chosen.toLocaleString(language))
+            {selectedCount !== undefined
+              ? texts.selected(selectedCount.toLocaleString(language))
               : isFiltered
                 ? texts.matching
                 : texts.everyone}
           </Text>
-          {chosen === undefined && (
+          {selectedCount === undefined && (
             <Group gap="xs">
               <FilterBuilder fields={userFilters} names={filterNames} params={params} />
             </Group>
           )}
-          {chosen === undefined && !isFiltered && (
+          {selectedCount === undefined && !isFiltered && (
             <Text size="xs" c="dimmed" mt="xs">
               {texts.everyoneHint}
             </Text>
@@ -125,8 +125,8 @@ export function BulkPage(): ReactNode {
 }
 
 /**
- * Returns the parameters of the URL without the order of the list that linked here. Unknown ones
- * stay, so that the service rejects them: without them, other users would match.
+ * Returns the filter in the URL, without the sort order of the list that linked here. Unknown
+ * parameters stay, so that the service rejects them: without them, other users would match.
  */
 function filtersOf(search: URLSearchParams): Record<string, string> {
   return Object.fromEntries([...search].filter(([name]) => name !== 'order_by' && name !== 'order_dir'));

@@ -18,7 +18,7 @@ interface ChangeInputProps {
   error: string | undefined;
 }
 
-/** Asks for the new value of a field, with the control that fits the field. */
+/** Asks for the new value of a field, with a control for the kind of the field. */
 export function ChangeInput({ field, value, onChange, error }: ChangeInputProps): ReactNode {
   const texts = useTexts({ en, de });
   const { status } = useTexts({ en: usersEn, de: usersDe });

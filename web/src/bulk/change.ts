@@ -1,16 +1,16 @@
 import type { Schema } from '../api/client';
 
-/** A change of many users, as the API takes it. */
+/** The body of a bulk change. */
 export type Change = Schema<'ChangeFoundUsersRequest'>;
 
 /** A field that a bulk change can change. */
 export type ChangeField = keyof Change;
 
-/** How the value of a field is asked for. */
+/** The kind of input for a field. */
 export type ChangeKind =
   'status' | 'roles' | 'text' | 'timezone' | 'list' | 'scope' | 'boolean' | 'time' | 'json' | 'reset';
 
-/** The fields of a bulk change in the order in which the page offers them. */
+/** The fields of a bulk change with their inputs, in the order of the menu. */
 export const changeFields: Record<ChangeField, ChangeKind> = {
   status: 'status',
   roles_add: 'roles',
@@ -26,7 +26,7 @@ export const changeFields: Record<ChangeField, ChangeKind> = {
   attributes: 'json',
 };
 
-/** Returns the value that a field starts with when it is added. */
+/** Returns the initial value of a field. */
 export function initialValue(field: ChangeField): Change[ChangeField] {
   const initial: Record<ChangeKind, Change[ChangeField]> = {
     status: 'disabled',
@@ -43,7 +43,7 @@ export function initialValue(field: ChangeField): Change[ChangeField] {
   return initial[changeFields[field]];
 }
 
-/** Returns the fields that cannot be combined with the chosen ones. */
+/** Returns the fields that cannot be combined with the fields of a change. */
 export function excludedFields(change: Change): ChangeField[] {
   if (change.roles !== undefined) return ['roles_add', 'roles_remove'];
   return change.roles_add !== undefined || change.roles_remove !== undefined ? ['roles'] : [];

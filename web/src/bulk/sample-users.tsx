@@ -22,7 +22,7 @@ interface Difference {
   after: unknown;
 }
 
-/** Some of the users that a bulk change would change, with their values before and after. */
+/** Shows some of the users that a bulk change would change, with values before and after. */
 export function SampleUsers({ users, change }: SampleUsersProps): ReactNode {
   const texts = useTexts({ en, de });
   const valueText = useValueText();

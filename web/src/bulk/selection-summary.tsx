@@ -7,7 +7,7 @@ import { userFilters, useUserFilterNames } from '../users/use-user-filter';
 import { bulkTexts as de } from './texts.de';
 import { bulkTexts as en } from './texts.en';
 
-/** Says which users a bulk change covers: all, the chosen ones, or those that match a filter. */
+/** Shows which users a bulk change covers: all, selected ones, or all that match a filter. */
 export function SelectionSummary({ filters }: { filters: Record<string, string> }): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
@@ -17,7 +17,7 @@ export function SelectionSummary({ filters }: { filters: Record<string, string> 
   return (
     <>
       {user_id_in !== undefined && (
-        <Text size="sm">{texts.chosen(user_id_in.split(',').length.toLocaleString(language))}</Text>
+        <Text size="sm">{texts.selected(user_id_in.split(',').length.toLocaleString(language))}</Text>
       )}
       {user_id_in === undefined && pills.length === 0 && <Text size="sm">{texts.everyone}</Text>}
       {pills.length > 0 && (

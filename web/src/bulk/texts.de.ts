@@ -10,7 +10,7 @@ export const bulkTexts: typeof en = {
   selection: 'Welche Benutzer',
   everyone: 'Alle Benutzer, die Sie sehen dürfen',
   everyoneHint: 'Es ist kein Filter gesetzt. Fügen Sie einen hinzu, wenn Sie nicht alle Benutzer meinen.',
-  chosen: (count) => `${users(count)}, in der Liste ausgewählt`,
+  selected: (count) => `${users(count)}, in der Liste ausgewählt`,
   matching: 'Alle Benutzer, die diese Bedingungen erfüllen',
   what: 'Was geschehen soll',
   modes: { change: 'Felder ändern', delete: 'Löschen' },

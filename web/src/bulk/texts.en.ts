@@ -8,7 +8,7 @@ export const bulkTexts = {
   selection: 'Which users',
   everyone: 'All users that you may see',
   everyoneHint: 'No filter is set. Add a filter unless you mean all users.',
-  chosen: (count: string) => `${users(count)} chosen in the list`,
+  selected: (count: string) => `${users(count)} chosen in the list`,
   matching: 'All users that match these conditions',
   what: 'What to do',
   modes: { change: 'Change fields', delete: 'Delete' },

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { pathAsLastSeen } from './use-list-params';
 
-/** A link above the title of a page to the list that the page belongs to, with its last filter. */
+/** Links a page to its list, with the filter and order that the list had last. */
 export function BackLink({ to, children }: { to: string; children: ReactNode }): ReactNode {
   return (
     <Anchor component={Link} to={pathAsLastSeen(to)} size="sm" c="dimmed" display="inline-block" mb="xs">

@@ -9,13 +9,13 @@ import { ProblemAlert } from './problem-alert';
 
 interface BoundaryProps {
   children: ReactNode;
-  /** whether the frame surrounds the page, which then is inside of `main` already */
+  /** whether the page is inside the frame, which already has a `main` element */
   isInFrame?: boolean;
 }
 
-/** Shows a problem of the page where the page would be, instead of an empty window. */
+/** Shows the error of a page that failed to render in place of the page. */
 export class Boundary extends Component<BoundaryProps, { error: unknown }> {
-  /** The page for a problem, also for a session that cannot be read. */
+  /** Shows an error as a page, for errors outside of rendering. */
   static readonly Failed = FailedPage;
   override state: { error: unknown } = { error: null };
 

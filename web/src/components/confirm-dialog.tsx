@@ -14,12 +14,12 @@ interface ConfirmDialogProps {
   isDestructive?: boolean;
   /** what the user must type, such as the number of users that change */
   typedConfirmation?: string;
-  /** Does it. The dialog closes on success, and shows the problem otherwise. */
+  /** Makes the change. The dialog closes on success, and shows the problem otherwise. */
   onConfirm: () => Promise<unknown>;
   onClose: () => void;
 }
 
-/** Asks before a change that is hard to take back. */
+/** Asks before a change that is hard to undo. */
 export function ConfirmDialog({ opened, title, onClose, ...rest }: ConfirmDialogProps): ReactNode {
   const texts = useShellTexts();
   useFocusBack(opened);
@@ -37,8 +37,8 @@ export function ConfirmDialog({ opened, title, onClose, ...rest }: ConfirmDialog
 }
 
 /**
- * Returns the focus to where it was before a dialog. The dialog may be mounted only while it is
- * open, which Mantine does not expect.
+ * Returns the focus to where it was before a dialog opened. Mantine does not do this for dialogs
+ * that are mounted open.
  */
 function useFocusBack(opened: boolean): void {
   useEffect(() => {
@@ -51,8 +51,8 @@ function useFocusBack(opened: boolean): void {
 }
 
 /**
- * The question of a `ConfirmDialog`, for dialogs that first have to find out what to ask. Mounted
- * while the dialog is open, so that each opening starts anew.
+ * Renders the content of a `ConfirmDialog`, for dialogs that must load data before they can ask.
+ * Mount it only while the dialog is open, so that each opening starts with an empty form.
  */
 export function ConfirmForm({
   children,

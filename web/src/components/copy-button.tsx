@@ -3,7 +3,7 @@ import { IconCheck, IconCopy } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { useShellTexts } from '../texts/use-shell-texts';
 
-/** An icon that copies a text to the clipboard. */
+/** Renders an icon that copies a text to the clipboard. */
 export function CopyIcon({ value, label }: { value: string; label?: string }): ReactNode {
   const texts = useShellTexts();
   return (
@@ -26,7 +26,7 @@ interface CopyButtonProps extends Pick<ButtonProps, 'variant'> {
   isFirst?: boolean;
 }
 
-/** A button that copies a text to the clipboard. */
+/** Renders a button that copies a text to the clipboard. */
 export function CopyButton({ value, label, isFirst = false, ...rest }: CopyButtonProps): ReactNode {
   const texts = useShellTexts();
   return (

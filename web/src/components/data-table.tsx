@@ -44,23 +44,23 @@ interface DataTableProps<Row> {
     refetch: () => unknown;
   };
   params: ListParams<object>;
-  /** order of the list unless the URL names one */
+  /** order of the list if the URL has none */
   defaultSort?: { order_by: string; order_dir: 'asc' | 'desc' };
   /** buttons or a menu at the right of each row */
   actions?: (row: Row) => ReactNode;
   selected?: Row[];
   onSelect?: (rows: Row[]) => void;
-  /** what an empty list without filter says */
+  /** texts of an empty list without a filter */
   empty?: { title: string; hint?: string; action?: ReactNode };
 }
 
 const skeletonRows = 8;
-/** Style of the column of the actions. A `width` would cut the actions off. */
-const asNarrowAsPossible = () => ({ width: 1 });
+/** Shrinks the column of actions to its content. `width` of a column would cut the actions off. */
+const shrinkToContent = () => ({ width: 1 });
 
 /**
- * Shows one page of a list: a table with a sticky header, or stacked rows on a phone; skeletons
- * while it loads, the next step if it is empty, and buttons for the previous and next page.
+ * Shows one page of a list, as a table with a sticky header or, on a phone, as stacked rows. Shows
+ * skeletons while the list loads, the next step if it is empty, and buttons to change the page.
  */
 export function DataTable<Row extends object>(props: DataTableProps<Row>): ReactNode {
   const { list, params, empty, defaultSort, label, columns, idOf, actions, selected, onSelect } = props;
@@ -164,7 +164,7 @@ function Rows<Row extends object>(props: WideTableProps<Row>): ReactNode {
                 title: <VisuallyHidden>{texts.actions}</VisuallyHidden>,
                 render: actions,
                 textAlign: 'right' as const,
-                cellsStyle: asNarrowAsPossible,
+                cellsStyle: shrinkToContent,
               },
             ]),
       ]}
@@ -181,12 +181,12 @@ function Rows<Row extends object>(props: WideTableProps<Row>): ReactNode {
 }
 
 /**
- * Renders again only if its properties changed. A click on "Next" changes no row until the next
- * page is there: 60 instead of 97 ms of processor time for 25 rows.
+ * Renders only if its props change. A click on "Next" changes no row until the next page has
+ * loaded: this saves 37 of 97 ms of processor time for 25 rows.
  */
 const WideTable = memo(Rows) as typeof Rows;
 
-/** Times start with the newest, names with A. */
+/** Returns the direction of the first click on a column: newest first for times, else ascending. */
 function firstDirection(key: string): 'asc' | 'desc' {
   return key.endsWith('_at') ? 'desc' : 'asc';
 }

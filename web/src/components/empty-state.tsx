@@ -9,7 +9,7 @@ interface EmptyStateProps {
   action?: ReactNode;
 }
 
-/** Says that there is nothing, and what to do next. */
+/** Shows that a list or page is empty, and what to do next. */
 export function EmptyState({ title, hint, action }: EmptyStateProps): ReactNode {
   return (
     <Stack align="center" gap="xs" py="xl" px="md" role="status">

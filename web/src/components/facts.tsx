@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode } from 'react';
 import classes from './facts.module.css';
 
-/** Shows values beside their names. Entries without a value are left out. */
+/** Shows values beside their names. Omits entries without a value. */
 export function Facts({ facts }: { facts: [name: string, value: ReactNode][] }): ReactNode {
   return (
     <div className={classes.box}>

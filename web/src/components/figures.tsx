@@ -8,7 +8,7 @@ import classes from './figures.module.css';
 export interface Figure {
   label: string;
   value: number;
-  /** whether the number, unless it is 0, stands out */
+  /** whether to highlight the number unless it is 0 */
   needsAttention?: boolean;
 }
 

@@ -5,7 +5,7 @@ import { useShellTexts } from '../texts/use-shell-texts';
 import { EmptyState } from './empty-state';
 import { PageHeader } from './page-header';
 
-/** The page for unknown paths, and for pages that the user may not see. */
+/** Shows that a path is unknown, or that the user may not see its page. */
 export function NotFoundPage(): ReactNode {
   const { notFound } = useShellTexts();
   return (

@@ -11,15 +11,12 @@ interface PageHeaderProps {
   actions?: ReactNode;
 }
 
-/**
- * The title of a page, which is also the title of the tab, with the actions of the page at the
- * right.
- */
+/** Shows the title of a page with its actions at the right, and sets the title of the tab. */
 export function PageHeader({ title, description, actions }: PageHeaderProps): ReactNode {
   useDocumentTitle(`${title} · ${useShellTexts().console}`);
   return (
     <Group justify="space-between" align="flex-start" mb="md" gap="sm">
-      {/* Few actions stay beside the title, also on a phone. */}
+      {/* Keeps a few actions beside the title even on a phone. */}
       <Box flex="1 1 8.5rem" miw={0} style={{ overflowWrap: 'anywhere' }}>
         <Title order={1} size="h2">
           {title}

@@ -2,7 +2,7 @@ import { Skeleton, Stack, VisuallyHidden } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useShellTexts } from '../texts/use-shell-texts';
 
-/** Stands where a page will appear. */
+/** Shows a placeholder while a page loads. */
 export function PageSkeleton(): ReactNode {
   const { loading } = useShellTexts();
   return (

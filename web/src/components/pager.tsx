@@ -7,7 +7,7 @@ import { useShellTexts } from '../texts/use-shell-texts';
 import type { ListPage } from './data-table';
 import type { ListParams } from './use-list-params';
 
-/** The number of rows in total, and buttons for the previous and next page (keys K and J). */
+/** Shows the total number of rows, and buttons for the previous and next page (keys K and J). */
 export function Pager({ page, params }: { page: ListPage<unknown>; params: ListParams<object> }): ReactNode {
   const texts = useShellTexts().table;
   const language = useLanguage();

@@ -8,8 +8,8 @@ import { useShellTexts } from '../texts/use-shell-texts';
 import { durationText } from './time-text';
 
 /**
- * Shows a problem: what happened, what to do next, each fault with the parameter or field it is at,
- * and the request id for the operator. Nothing without a problem.
+ * Shows a problem: what happened, what to do next, each invalid field or parameter, and the request
+ * id for the operator. Renders nothing without a problem.
  */
 export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () => void }): ReactNode {
   const { textOf, fieldTextOf } = useErrorTexts();
@@ -17,24 +17,24 @@ export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () 
   const language = useLanguage();
   if (error === null || error === undefined) return null;
   const problem = error instanceof ApiProblem ? error : null;
-  // The texts of these already say when to try again.
-  const isServersFault = problem !== null && problem.status >= 500;
+  // The texts of these errors already say when to try again.
+  const isServerError = problem !== null && problem.status >= 500;
   return (
     <Alert role="alert" color="red" variant="light" icon={<IconAlertCircle aria-hidden />}>
       <Text size="sm">{textOf(error)}</Text>
       {problem !== null && problem.errors.length > 0 && (
         <List size="sm" mt={4} withPadding={false}>
-          {problem.errors.map((fault) => (
-            <List.Item key={`${placeOf(fault)} ${fault.code}`}>
-              {[placeOf(fault), fieldTextOf(fault)].filter((part) => part !== '').join(': ')}
+          {problem.errors.map((invalid) => (
+            <List.Item key={`${nameOf(invalid)} ${invalid.code}`}>
+              {[nameOf(invalid), fieldTextOf(invalid)].filter((part) => part !== '').join(': ')}
             </List.Item>
           ))}
         </List>
       )}
-      {problem !== null && problem.retryAfter !== null && !isServersFault && (
+      {problem !== null && problem.retryAfter !== null && !isServerError && (
         <Text size="sm">{texts.problem.retryIn(durationText(problem.retryAfter, language))}</Text>
       )}
-      {isServersFault && problem.requestId !== null && (
+      {isServerError && problem.requestId !== null && (
         <Text size="xs" mt={4}>
           {texts.problem.requestId(problem.requestId)}
         </Text>
@@ -50,7 +50,7 @@ export function ProblemAlert({ error, onRetry }: { error: unknown; onRetry?: () 
   );
 }
 
-/** Returns the parameter or the field that is wrong, or empty if the fault names none. */
-function placeOf({ parameter, pointer = '' }: FieldError): string {
+/** Returns the name of the invalid parameter or field, or empty if the error names none. */
+function nameOf({ parameter, pointer = '' }: FieldError): string {
   return parameter ?? pointer.slice(1);
 }

@@ -13,7 +13,7 @@ const unreachable = new ApiProblem({ code: 'network.unreachable', status: 0 });
 export function RouteFailure(props: { error?: unknown }): ReactNode {
   const routeError = useRouteError();
   const error = props.error ?? routeError;
-  // null until it is known whether the service responds
+  // null = not known yet
   const [responds, setResponds] = useState<boolean | null>(null);
   useEffect(() => {
     void isReachable().then(setResponds);

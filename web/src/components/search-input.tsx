@@ -8,14 +8,14 @@ import type { ListParams } from './use-list-params';
 /** Milliseconds without a key after which the search starts. */
 const searchAfterMs = 200;
 
-/** Searches in a list as the user types (`q`). The key `/` moves to it. */
+/** Searches a list as the user types (`q`). The key `/` focuses it. */
 export function SearchInput({ label, params }: { label: string; params: ListParams<object> }): ReactNode {
   const input = useRef<HTMLInputElement>(null);
   const inUrl = params.values['q'] ?? '';
   const [typed, setTyped] = useState<{ text: string; for: string }>({ text: inUrl, for: inUrl });
   const search = useDebouncedCallback((q: string) => params.set({ q: q.trim() }), searchAfterMs);
   useShortcuts({ '/': () => input.current?.focus() });
-  // A change of the URL from elsewhere, such as "clear all", replaces the text.
+  // Another change of the URL, such as "Clear all", replaces the text.
   const text = typed.for === inUrl || typed.text.trim() === inUrl ? typed.text : inUrl;
   return (
     <TextInput

@@ -7,12 +7,12 @@ interface SectionProps {
   description?: string;
   /** buttons at the right of the title */
   actions?: ReactNode;
-  /** whether the page scrolls to the part when it appears, such as to a result */
+  /** whether the page scrolls to the section when it appears, such as to a result */
   isRevealed?: boolean;
   children: ReactNode;
 }
 
-/** A part of a page with a title of its own. */
+/** Shows a titled section of a page. */
 export function Section({ title, description, actions, isRevealed = false, children }: SectionProps): ReactNode {
   const id = useId();
   return (

@@ -9,7 +9,7 @@ interface SortSelectProps {
   defaultSort: { order_by: string; order_dir: 'asc' | 'desc' } | undefined;
 }
 
-/** Chooses the order of a list that has no table header, as on a phone. */
+/** Selects the order of a list without a table header, as on a phone. */
 export function SortSelect({ columns, params, defaultSort }: SortSelectProps): ReactNode {
   const texts = useShellTexts().table;
   const { order_by = defaultSort?.order_by ?? '', order_dir = defaultSort?.order_dir ?? 'desc' } = params.values;

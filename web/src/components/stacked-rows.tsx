@@ -19,8 +19,8 @@ interface StackedRowsProps<Row> {
 }
 
 /**
- * The rows of a table as cards, for phones: the first column as title, the others below with their
- * names.
+ * Shows the rows of a table as cards, for phones: the first column as title, the other columns
+ * below it with their names.
  */
 export function StackedRows<Row>(props: StackedRowsProps<Row>): ReactNode {
   const { label, columns, idOf, items, params, defaultSort, actions, selected = [], onSelect } = props;

@@ -7,14 +7,14 @@ interface TimeInputProps extends Omit<TextInputProps, 'value' | 'onChange' | 'ty
   onChange: (value: string) => void;
 }
 
-/** Asks for a time in the zone of the viewer, to the minute. */
+/** Asks for a time in the time zone of the viewer, to the minute. */
 export function TimeInput({ value, onChange, ...rest }: TimeInputProps): ReactNode {
   const [typed, setTyped] = useState(toLocal(value));
   return (
     <TextInput
       {...rest}
       type="datetime-local"
-      // The text as typed: a year that is not complete yet must not be written back differently.
+      // Keep the text as typed: reformatting an incomplete year would change it.
       value={toApi(typed) === value ? typed : toLocal(value)}
       onChange={(event) => {
         setTyped(event.currentTarget.value);

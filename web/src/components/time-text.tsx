@@ -43,7 +43,7 @@ export function durationText(seconds: number, language: Language): string {
   return format.format(Math.max(1, Math.ceil(seconds / size)));
 }
 
-/** Returns the exact time in the zone of the viewer, with the zone. */
+/** Returns the exact time in the time zone of the viewer, with the zone. */
 export function exactTime(time: Date, language: Language): string {
   return formatsOf(language).exact.format(time);
 }

@@ -4,7 +4,7 @@ import { attributePrefix, type FilterFields } from './filter/conditions';
 
 const orderKeys = ['order_by', 'order_dir'] as const;
 
-/** The filter, order and page of a list. The URL holds filter and order, never the cursor. */
+/** The filter, order and page of a list. The URL contains filter and order, never the cursor. */
 export interface ListParams<Query> {
   /** query of the API for the current page */
   query: Query;
@@ -23,17 +23,17 @@ export interface ListParams<Query> {
 }
 
 interface ListOptions {
-  /** Adds parameters that are no filters, such as `deleted`. */
+  /** parameters that are not filters, such as `deleted` */
   extras?: readonly string[];
-  /** rows per page, at most 100; more rows take longer to paint than to read */
+  /** rows per page, at most 100; rendering takes longer than the request */
   perPage?: number;
-  /** parameters that every request carries, such as `count` */
+  /** parameters of every request, such as `count` */
   fixed?: Record<string, string>;
 }
 
 const none: readonly string[] = [];
 
-/** Filter and order of each list as it was last seen, by path. */
+/** Last filter and order of each list, by path. */
 const lastSearches = new Map<string, string>();
 
 /**
@@ -42,12 +42,12 @@ const lastSearches = new Map<string, string>();
  */
 const cursors = new Map<string, string[]>();
 
-/** Returns the path of a list with the filter and order that it was last seen with. */
+/** Returns the path of a list with its last filter and order. */
 export const pathAsLastSeen = (path: string): string => `${path}${lastSearches.get(path) ?? ''}`;
 
 /**
- * Keeps the filter and the order of a list in the URL. Parameters that the list does not know are
- * ignored, so that an old link still opens.
+ * Keeps the filter and order of a list in the URL. Ignores unknown parameters, so that old links
+ * still work.
  * @typeParam Query query of the operation, such as `QueryOf<'listUsers'>`
  */
 export function useListParams<Query extends object>(
@@ -101,7 +101,7 @@ function knownValues(search: URLSearchParams, fields: FilterFields, extras: read
   return Object.fromEntries([...search].filter(([name, value]) => value !== '' && isKnown(name)));
 }
 
-/** Lists are arrays in the query of the API. */
+/** Returns the query of the API, which takes the values of `_in` as an array. */
 function queryOf(values: Record<string, string>): Record<string, string | string[]> {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, name.endsWith('_in') ? value.split(',') : value]),

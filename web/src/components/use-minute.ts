@@ -10,7 +10,7 @@ function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   timer ??= window.setInterval(() => {
     minute++;
-    for (const one of [...listeners]) one();
+    for (const notify of [...listeners]) notify();
   }, everyMs);
   return () => {
     listeners.delete(listener);
@@ -20,7 +20,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** Renders the component again each minute, for times that it shows relative to now. */
+/** Re-renders the component each minute, for times relative to now. */
 export function useMinute(): void {
   useSyncExternalStore(subscribe, () => minute);
 }

@@ -2,29 +2,26 @@ import { useState } from 'react';
 import { ApiProblem, type FieldError } from '../api/problems';
 import { useErrorTexts } from '../texts/use-error-texts';
 
-/** The state of a form whose faults the API reports. */
+/** The state of a form that the API validates. */
 export interface ProblemForm {
   /** Sends the form. Returns whether it succeeded; otherwise `problem` and `errorOf` say why. */
   submit: (send: () => Promise<unknown>) => Promise<boolean>;
   isSending: boolean;
-  /** the problem, unless every fault of it stands at a field */
+  /** the problem, unless each of its errors is shown at a field */
   problem: unknown;
-  /**
-   * Returns the fault of a field by its name (`email`) or pointer (`/attributes/tier`), for the
-   * `error` of an input.
-   */
+  /** Returns the error text of a field by its name (`email`) or pointer (`/attributes/tier`). */
   errorOf: (field: string) => string | undefined;
-  /** Returns the fault of a field as the API reports it. */
-  faultOf: (field: string) => FieldError | undefined;
+  /** Returns the error of a field as the API reports it. */
+  fieldErrorOf: (field: string) => FieldError | undefined;
   /** Shows a problem of another request. */
   show: (problem: unknown) => void;
-  /** Forgets the problem. */
+  /** Removes the problem. */
   clear: () => void;
 }
 
 /**
- * Puts the faults that the API reports at the fields they name. `fields` lists the fields of the
- * form; faults of other fields appear in the alert.
+ * Sends a form, and assigns the errors of the response to its fields.
+ * @param fields fields of the form; errors of other fields belong into a `ProblemAlert`
  */
 export function useProblemForm(fields: readonly string[] = []): ProblemForm {
   const [error, setError] = useState<unknown>(null);
@@ -35,14 +32,14 @@ export function useProblemForm(fields: readonly string[] = []): ProblemForm {
   const isAt = (pointer: string | undefined, field: string) =>
     pointer !== undefined && (pointer === pointerOf(field) || pointer.startsWith(`${pointerOf(field)}/`));
   const isShown = errors.length > 0 && errors.every(({ pointer }) => fields.some((field) => isAt(pointer, field)));
-  const faultOf = (field: string) => errors.find(({ pointer }) => isAt(pointer, field));
+  const fieldErrorOf = (field: string) => errors.find(({ pointer }) => isAt(pointer, field));
   return {
     isSending,
-    faultOf,
+    fieldErrorOf,
     problem: isShown ? null : error,
     errorOf: (field) => {
-      const fault = faultOf(field);
-      return fault === undefined ? undefined : fieldTextOf(fault);
+      const invalid = fieldErrorOf(field);
+      return invalid === undefined ? undefined : fieldTextOf(invalid);
     },
     show: setError,
     clear: () => setError(null),

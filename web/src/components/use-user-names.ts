@@ -5,10 +5,7 @@ import { useMe } from '../session/use-me';
 /** Users per request. */
 const usersMax = 100;
 
-/**
- * Returns the names of users by id, as far as the user may see them. Names of deleted users are
- * read too if the user may see deleted users.
- */
+/** Returns the names of users by id. Users that the caller may not see are absent. */
 export function useUserNames(ids: readonly (string | null)[]): Record<string, string> {
   const { can } = useMe();
   const wanted = [...new Set(ids.filter((id) => id !== null))].sort().slice(0, 2 * usersMax);

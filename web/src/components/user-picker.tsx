@@ -14,10 +14,10 @@ interface UserPickerProps {
 const shownMax = 8;
 /** Milliseconds without a key after which the search starts. */
 const searchAfterMs = 200;
-/** The index finds parts of at least three characters. */
+/** The index matches at least three characters. */
 const searchMinLength = 3;
 
-/** Finds a user by a part of the name or e-mail address. The key `/` moves to it. */
+/** Finds a user by a part of the name or e-mail address. The key `/` focuses it. */
 export function UserPicker({ label, onPick }: UserPickerProps): ReactNode {
   const input = useRef<HTMLInputElement>(null);
   const [typed, setTyped] = useState('');

@@ -2,13 +2,13 @@ import { Button, Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useShellTexts } from '../texts/use-shell-texts';
 
-/** Kinds of codes. */
+/** A kind of code. */
 export type CodeKind = 'code' | 'recovery_code';
 
 interface CodeFormProps {
   kind: CodeKind;
   isSending: boolean;
-  /** why the last code was rejected */
+  /** why the service rejected the last code */
   error?: string | undefined;
   onCode: (proof: { code: string } | { recovery_code: string }) => void;
 }
@@ -16,8 +16,8 @@ interface CodeFormProps {
 const codeLength = 6;
 
 /**
- * Asks for a code of an authenticator app, or for a recovery code. Sends a complete code of an app
- * at once.
+ * Asks for a code of an authenticator app, or for a recovery code. Sends a code of an app as soon
+ * as it is complete.
  */
 export function CodeForm({ kind, isSending, error, onCode }: CodeFormProps): ReactNode {
   const texts = useShellTexts().secondFactor;

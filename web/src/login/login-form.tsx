@@ -10,7 +10,7 @@ import { SecondFactorForm } from './second-factor-form';
 import { usePasskeyLogin } from './use-passkey-login';
 
 interface LoginFormProps {
-  /** the user who must log in again; otherwise the form asks for a name */
+  /** login name of a user who must log in again; without it, the form asks for the name */
   fixedLogin?: string;
   onTokens: (tokens: SessionTokens) => void;
 }
@@ -20,7 +20,7 @@ interface Challenge {
   factors: string[];
 }
 
-/** Logs in with a password and, if the user has one, a second factor; or with a passkey alone. */
+/** Logs in with a password and, if the user has it, a second factor; or with only a passkey. */
 export function LoginForm({ fixedLogin, onTokens }: LoginFormProps): ReactNode {
   const texts = useShellTexts();
   const form = useProblemForm();
@@ -81,7 +81,7 @@ export function LoginForm({ fixedLogin, onTokens }: LoginFormProps): ReactNode {
             autoFocus
           />
         ) : (
-          // For password managers.
+          // Tells password managers which user logs in.
           <input type="text" name="username" autoComplete="username" value={fixedLogin} readOnly hidden />
         )}
         <PasswordInput

@@ -5,10 +5,7 @@ import { LanguageSwitch } from '../shell/language-switch';
 import { useShellTexts } from '../texts/use-shell-texts';
 import classes from './login.module.css';
 
-/**
- * The frame of the pages that need no login: one card in the middle, and the choice of the
- * language.
- */
+/** Frames the pages outside of the console: a card in the middle, and the language switch. */
 export function LoginFrame({ title, children }: { title: string; children: ReactNode }): ReactNode {
   const { console } = useShellTexts();
   useDocumentTitle(`${title} · ${console}`);
@@ -16,7 +13,7 @@ export function LoginFrame({ title, children }: { title: string; children: React
     <main className={classes.page}>
       <Stack gap="md" className={classes.column}>
         <Paper withBorder shadow="xs" radius="md" p="xl">
-          {/* Operators of several installations see which one asks for their password. */}
+          {/* Tells operators of several installations which of them asks for the password. */}
           <Text size="xs" c="dimmed" mb={4} truncate>
             {console} · {location.host}
           </Text>

@@ -7,7 +7,7 @@ import { useShellTexts } from '../texts/use-shell-texts';
 import { LoginForm } from './login-form';
 import { LoginFrame } from './login-frame';
 
-/** The login page. Afterwards the user returns to the page that asked for the login. */
+/** Logs the user in, and returns to the page that required the login. */
 export function LoginPage(): ReactNode {
   const texts = useShellTexts();
   const session = useSession();

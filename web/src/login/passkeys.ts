@@ -25,8 +25,8 @@ export async function askForPasskey({ options }: Options): Promise<Record<string
 }
 
 /**
- * Lets the browser offer passkeys in the field for the login name, and waits until the user
- * chooses one. Returns null if another question replaces this one.
+ * Lets the browser offer passkeys in the field for the login name, and waits until the user selects
+ * a passkey. Returns null if another passkey prompt replaces this one.
  */
 export async function offerPasskeys({ options }: Options): Promise<object | null> {
   if (!(await browserSupportsWebAuthnAutofill())) return null;
@@ -39,7 +39,7 @@ export async function offerPasskeys({ options }: Options): Promise<object | null
 
 const requestOptions = (options: Options['options']) => options as unknown as PublicKeyCredentialRequestOptionsJSON;
 
-/** Creates a passkey. Returns null if the user cancels, or if the device has one of this user. */
+/** Creates a passkey. Returns null if the user cancels or the device already has a passkey. */
 export async function createPasskey({ options }: Options): Promise<object | null> {
   try {
     return await startRegistration({ optionsJSON: options as unknown as PublicKeyCredentialCreationOptionsJSON });
@@ -48,7 +48,7 @@ export async function createPasskey({ options }: Options): Promise<object | null
   }
 }
 
-/** Ends the question for a passkey, for example when the login page closes. */
-export function stopAskingForPasskey(): void {
+/** Cancels the passkey prompt, for example when the login page closes. */
+export function cancelPasskeyPrompt(): void {
   WebAuthnAbortService.cancelCeremony();
 }

@@ -14,11 +14,11 @@ interface SecondFactorFormProps {
   /** the factors of the user: `totp`, `passkey`, `recovery_code` */
   factors: string[];
   onTokens: (tokens: SessionTokens) => void;
-  /** Returns to the password; `expired` says that the challenge is used up. */
+  /** Returns to the password. `expired`: whether the challenge is no longer valid. */
   onBack: (expired: boolean) => void;
 }
 
-/** The second step of a login. */
+/** Asks for the second factor of a login. */
 export function SecondFactorForm({ challenge, factors, onTokens, onBack }: SecondFactorFormProps): ReactNode {
   const texts = useShellTexts();
   const form = useProblemForm();
@@ -60,7 +60,7 @@ interface ProofChoiceProps {
   onPasskey: () => void;
 }
 
-/** Asks for one of the factors that a user has, and offers the others. */
+/** Asks for a second factor of the user, and offers the other factors. */
 export function ProofChoice({ factors, isSending, onCode, onPasskey }: ProofChoiceProps): ReactNode {
   const texts = useShellTexts().secondFactor;
   const [kind, setKind] = useState<CodeKind | null>(factors.includes('totp') ? 'code' : null);

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
 import type { components } from '../api/schema';
 import { sessionRequests, type SessionTokens } from '../session/session-requests';
-import { askForPasskey, canUsePasskeys, offerPasskeys, stopAskingForPasskey } from './passkeys';
+import { askForPasskey, cancelPasskeyPrompt, canUsePasskeys, offerPasskeys } from './passkeys';
 
 type Options = components['schemas']['PasskeyOptionsResponse'];
 
@@ -14,8 +14,8 @@ interface PasskeyLogin {
 }
 
 /**
- * Offers passkeys in the field for the login name, and by a button.
- * The options are read in advance: some browsers only ask for a passkey directly after a click.
+ * Offers passkeys in the field for the login name, and for a button.
+ * Reads the options in advance: some browsers allow the prompt only directly after a click.
  */
 export function usePasskeyLogin(
   isOffered: boolean,
@@ -32,7 +32,7 @@ export function usePasskeyLogin(
     try {
       return await sessionRequests.passkeyLogin(current.challenge, passkey);
     } finally {
-      // Each challenge works once.
+      // A challenge is valid once.
       setOptions(await sessionRequests.passkeyOptions().catch(() => null));
     }
   }, []);
@@ -43,11 +43,11 @@ export function usePasskeyLogin(
     void sessionRequests
       .passkeyOptions()
       .then((read) => isCurrent && setOptions(read))
-      // Passkeys are off on this service.
+      // The service rejects the request if passkeys are disabled.
       .catch(() => undefined);
     return () => {
       isCurrent = false;
-      stopAskingForPasskey();
+      cancelPasskeyPrompt();
     };
   }, [isOffered]);
 

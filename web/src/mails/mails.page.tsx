@@ -20,7 +20,7 @@ type Query = QueryOf<'listMails'>;
 
 const stateColors = { waiting: 'gray', retrying: 'orange', sending: 'blue', failed: 'red' };
 
-/** The mails that are not sent yet, with the error of the mail server. Each can be sent again. */
+/** Lists unsent e-mails with the error of the mail server, and retries them. */
 export function MailsPage(): ReactNode {
   const texts = useTexts({ en, de });
   const params = useListParams<Query>(listMailsFilters);

@@ -4,7 +4,7 @@ import { NotFoundPage } from '../components/not-found';
 import { useMe } from '../session/use-me';
 import { MailsPage } from './mails.page';
 
-/** The mails that are not sent yet, for users with `mail:manage`. */
+/** Routes the unsent e-mails, for users with `mail:manage`. */
 export function MailsRoutes(): ReactNode {
   const { can } = useMe();
   return (

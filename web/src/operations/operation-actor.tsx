@@ -11,7 +11,7 @@ interface OperationActorProps {
   operation: Operation;
   /** names of users by id */
   names: Record<string, string>;
-  /** text for the user of the console, as the sentence needs it */
+  /** how the sentence names the logged-in user */
   you?: string;
 }
 

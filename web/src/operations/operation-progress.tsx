@@ -8,7 +8,7 @@ import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
 
-/** How far an operation is: a bar with rate and remaining time until it ends, then the result. */
+/** Shows the progress of an operation with rate and remaining time, and its figures. */
 export function OperationProgress({ operation }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();

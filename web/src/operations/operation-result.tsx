@@ -5,7 +5,7 @@ import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
 
-/** The result of an operation in a line, or its progress. */
+/** Shows the result of an operation in one line, or its progress. */
 export function OperationResult({ operation }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();

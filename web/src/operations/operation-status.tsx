@@ -14,7 +14,7 @@ const colors: Record<Operation['status'], string> = {
   failed: 'red',
 };
 
-/** The status of an operation. */
+/** Shows the status of an operation. */
 export function OperationStatus({ status }: { status: Operation['status'] }): ReactNode {
   const texts = useTexts({ en, de });
   return (

@@ -21,7 +21,7 @@ import { operationsTexts as en } from './texts.en';
 import { useReasonTexts } from './use-reason-texts';
 import { type Operation, useOperation } from './use-operation';
 
-/** Follows an operation to its end, and shows its result. */
+/** Shows the progress of an operation, and its result. */
 export function OperationPage(): ReactNode {
   const texts = useTexts({ en, de });
   const { operationId = '' } = useParams();

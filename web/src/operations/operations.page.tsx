@@ -21,10 +21,10 @@ import type { Operation } from './use-operation';
 
 type Query = QueryOf<'listOperations'>;
 
-/** Milliseconds between two looks at a list with operations that have not ended. */
-const followEveryMs = 3_000;
+/** Polling interval while the list contains operations that have not ended, in milliseconds. */
+const pollEveryMs = 3_000;
 
-/** The list of operations: bulk changes, undos and imports. */
+/** Lists operations: bulk changes, undos and imports. */
 export function OperationsPage(): ReactNode {
   const texts = useTexts({ en, de });
   const params = useListParams<Query>(listOperationsFilters);
@@ -33,7 +33,7 @@ export function OperationsPage(): ReactNode {
     queryFn: ({ signal }) => dataOf(api.GET('/user/operation/list', { params: { query: params.query }, signal })),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) =>
-      state.data?.items.some(({ finished_at }) => finished_at === null) === true ? followEveryMs : false,
+      state.data?.items.some(({ finished_at }) => finished_at === null) === true ? pollEveryMs : false,
   });
   const people = (list.data?.items ?? []).filter(({ actor_type }) => actor_type === 'user');
   const names = useUserNames(people.map(({ actor_id }) => actor_id));

@@ -4,7 +4,7 @@ import { NotFoundPage } from '../components/not-found';
 import { OperationPage } from './operation.page';
 import { OperationsPage } from './operations.page';
 
-/** The pages about operations. */
+/** Routes the pages about operations. */
 export function OperationsRoutes(): ReactNode {
   return (
     <Routes>

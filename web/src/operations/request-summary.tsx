@@ -9,7 +9,7 @@ import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
 
-/** Shows what an operation was asked to do. */
+/** Shows the request of an operation. */
 export function RequestSummary({ operation }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
   const { yes, no } = useShellTexts().filter;

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import type { FieldError } from '../api/problems';
 import { useReasonTexts } from './use-reason-texts';
 
-/** The errors of a row of a file, each with its column. */
+/** Shows the errors of a row of a file, each with its column. */
 export function RowErrors({ errors }: { errors: readonly FieldError[] }): ReactNode {
   const { fieldReasonOf } = useReasonTexts();
   return (

@@ -21,7 +21,7 @@ type Query = QueryOf<'listSkippedRows'>;
 const noFilters = {};
 const rowsPerPage = 20;
 
-/** The rows that an import skipped, with a file of them for correction. */
+/** Shows the rows that an import skipped, with a download for correction. */
 export function SkippedRows({ operation }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
   const { user, can } = useMe();
@@ -78,7 +78,7 @@ export function SkippedRows({ operation }: { operation: Operation }): ReactNode 
   );
 }
 
-/** Returns the cells that identify a row to a reader, or all cells. */
+/** Returns the cells that identify a row, or all cells if there are none. */
 function textOf(cells: Record<string, string>): string {
   const known = ['name', 'email', 'carrier_id'].flatMap((name) => cells[name] || []);
   return known.length > 0 ? known.join(' · ') : Object.values(cells).filter(Boolean).join(' · ');

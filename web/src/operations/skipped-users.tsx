@@ -12,7 +12,7 @@ interface SkippedUsersProps {
   counts: Pick<Schema<'OperationResponse'>, 'skipped' | 'skipped_count' | 'skipped_reasons'>;
 }
 
-/** Says which users a bulk change skips, and why. */
+/** Shows which users a bulk change skips, and why. */
 export function SkippedUsers({ counts }: SkippedUsersProps): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();

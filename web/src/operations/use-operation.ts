@@ -5,17 +5,17 @@ import { api, dataOf, type Schema } from '../api/client';
 /** A bulk change, an undo or an import, with its progress. */
 export type Operation = Schema<'OperationResponse'>;
 
-/** Milliseconds between two looks at an operation that has not ended. */
-const followEveryMs = 1_000;
+/** Polling interval while the operation has not ended, in milliseconds. */
+const pollEveryMs = 1_000;
 
-/** Returns an operation and follows it to its end. */
+/** Returns the query of an operation. Polls until the operation has ended. */
 export function useOperation(operation_id: string): UseQueryResult<Operation> {
   const queryClient = useQueryClient();
   const result = useQuery({
     queryKey: ['operations', 'one', operation_id],
     queryFn: ({ signal }) =>
       dataOf(api.GET('/user/operation/{operation_id}', { params: { path: { operation_id } }, signal })),
-    refetchInterval: ({ state }) => (state.data?.finished_at === null ? followEveryMs : false),
+    refetchInterval: ({ state }) => (state.data?.finished_at === null ? pollEveryMs : false),
   });
   const hasEnded = result.data !== undefined && result.data.finished_at !== null;
   useEffect(() => {

@@ -1,15 +1,15 @@
 import { ApiProblem, type FieldError } from '../api/problems';
 import { useErrorTexts } from '../texts/use-error-texts';
 
-/** Texts of the reasons why users or rows were skipped. */
+/** Functions that explain why users or rows were skipped. */
 export interface ReasonTexts {
   /** Returns the text of an error code. */
   reasonOf: (code: string) => string;
-  /** Returns why a field of a row is wrong. */
+  /** Returns why a field of a row is invalid. */
   fieldReasonOf: (error: FieldError) => string;
 }
 
-/** Returns the texts of reasons in the current language. */
+/** Returns functions that explain why users or rows were skipped, in the current language. */
 export function useReasonTexts(): ReasonTexts {
   const { textOf, fieldTextOf } = useErrorTexts();
   const reasonOf = (code: string) => textOf(new ApiProblem({ code, status: 0, title: code }));

@@ -10,10 +10,10 @@ import { overviewTexts as en } from './texts.en';
 
 type Attention = Schema<'AttentionResponse'>;
 
-/** Pages that show the lists of the API. */
+/** Pages of the console by the list of the API that they show. */
 const pages: Record<string, string> = { '/user/list': '/users', '/auth/key/list': '/api-keys', '/mail/list': '/mails' };
 
-/** What needs attention. Each entry links to the list that shows it. */
+/** Shows what needs attention. Each entry links to its list. */
 export function AttentionList({ items }: { items: Attention[] }): ReactNode {
   const texts = useTexts({ en, de }).attention;
   const open = items.filter(({ count }) => count > 0);

@@ -9,11 +9,11 @@ interface FigureCardProps {
   label: string;
   hint: string;
   value: number;
-  /** the list that shows what was counted */
+  /** path of the list that was counted */
   to: string;
 }
 
-/** One figure that links to its list. */
+/** Shows a figure that links to its list. */
 export function FigureCard({ label, hint, value, to }: FigureCardProps): ReactNode {
   const language = useLanguage();
   return (

@@ -14,7 +14,7 @@ import { overviewTexts as en } from './texts.en';
 /** The logins of an hour. */
 export type LoginHour = Schema<'LoginHourResponse'>;
 
-/** The logins of the last 24 hours as a chart, or as a table. */
+/** Shows the logins of the last 24 hours as a chart or a table. */
 export function LoginsCard({ hours }: { hours: LoginHour[] }): ReactNode {
   const texts = useTexts({ en, de }).logins;
   const [isTable, setIsTable] = useState(false);
@@ -54,7 +54,7 @@ interface TotalProps {
   since: string | undefined;
 }
 
-/** A total, which is also the legend of the chart. It links to the events. */
+/** Shows a total that links to its events. Its color is the legend of the chart. */
 function Total({ kind, label, value, since = '' }: TotalProps): ReactNode {
   const { can } = useMe();
   const language = useLanguage();

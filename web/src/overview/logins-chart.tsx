@@ -7,16 +7,16 @@ import { overviewTexts as de } from './texts.de';
 import { overviewTexts as en } from './texts.en';
 import { useHours } from './use-hours';
 
-/** Units of the drawing, which stretches to the width of the card. */
+/** Sizes in units of the SVG, which stretches to the width of the card. */
 const height = 100;
 const barWidth = 10;
 const barGap = 3;
-/** The time stands below every sixth bar. */
+/** Bars from one time label to the next. */
 const labelEvery = 6;
 
 /**
- * Stacked bars: succeeded logins at the bottom, failed ones on top. Screen readers get a summary;
- * the table has all figures.
+ * Shows logins as stacked bars: succeeded logins at the bottom, failed logins on top. Screen
+ * readers get a summary. `LoginsTable` has all figures.
  */
 export function LoginsChart({ hours }: { hours: LoginHour[] }): ReactNode {
   const texts = useTexts({ en, de }).logins;

@@ -7,7 +7,7 @@ import { overviewTexts as de } from './texts.de';
 import { overviewTexts as en } from './texts.en';
 import { useHours } from './use-hours';
 
-/** The figures of the chart as a table, the newest hour first. */
+/** Shows the figures of the chart as a table, newest hour first. */
 export function LoginsTable({ hours }: { hours: LoginHour[] }): ReactNode {
   const texts = useTexts({ en, de }).logins;
   const language = useLanguage();

@@ -14,11 +14,11 @@ import { overviewTexts as de } from './texts.de';
 import { overviewTexts as en } from './texts.en';
 import { UsersCard } from './users-card';
 
-/** The service counts at most once a minute. */
+// The service counts at most once a minute.
 const refreshMs = 60_000;
 const unfinished = 'receiving,waiting,running';
 
-/** The start page of operators: figures, the logins of the last day, and what needs attention. */
+/** Shows figures, the logins of the last 24 hours, and what needs attention. */
 export function OverviewPage(): ReactNode {
   const texts = useTexts({ en, de });
   const { data, error, refetch } = useQuery({

@@ -1,6 +1,6 @@
 import { useLanguage } from '../texts/language';
 
-/** Returns functions that write an hour in the zone of the viewer. */
+/** Returns functions that format an hour in the time zone of the viewer. */
 export function useHours(): { startOf: (hour: string) => string; rangeOf: (hour: string) => string } {
   const language = useLanguage();
   const time = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });

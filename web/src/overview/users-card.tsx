@@ -13,11 +13,11 @@ type UserCount = Schema<'UserCountResponse'>;
 const statuses = ['active', 'invited', 'disabled'] as const;
 const types = ['carrier', 'system'] as const;
 
-/** The users by status and type. Each number links to its users. */
+/** Shows the number of users by status and type. Each number links to its users. */
 export function UsersCard({ counts }: { counts: UserCount[] }): ReactNode {
   const texts = useTexts({ en, de }).users;
   const language = useLanguage();
-  // A Carrier Administrator sees Carrier Users only.
+  // Carrier Users see Carrier Users only.
   const shown = types.filter((type) => type === 'carrier' || counts.some(({ user_type }) => user_type === type));
   const sumOf = (matches: (count: UserCount) => boolean) =>
     counts.filter(matches).reduce((sum, { count }) => sum + count, 0);

@@ -1,14 +1,14 @@
 import { Button, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useTexts } from '../texts/language';
-import { permissionForm } from './permissions';
+import { permissionPattern } from './permissions';
 import classes from './permissions.module.css';
 import { permissionTexts as de } from './texts.de';
 import { permissionTexts as en } from './texts.en';
 
 /**
- * Asks for a permission of another module. Enter and the button add it. The form around the field
- * cannot be sent before that, because the typed permission would be lost.
+ * Asks for a permission of another module. Enter and the button add it. Until then, the surrounding
+ * form cannot be submitted, because the typed permission would be lost.
  */
 export function AddPermission({ onAdd }: { onAdd: (permission: string) => void }): ReactNode {
   const texts = useTexts({ en, de });
@@ -17,8 +17,8 @@ export function AddPermission({ onAdd }: { onAdd: (permission: string) => void }
   const add = () => {
     const permission = typed.trim();
     if (permission === '') return;
-    setIsMalformed(!permissionForm.test(permission));
-    if (!permissionForm.test(permission)) return;
+    setIsMalformed(!permissionPattern.test(permission));
+    if (!permissionPattern.test(permission)) return;
     onAdd(permission);
     setTyped('');
   };
@@ -34,7 +34,7 @@ export function AddPermission({ onAdd }: { onAdd: (permission: string) => void }
       ref={(input) => input?.setCustomValidity(typed.trim() === '' ? '' : texts.pending)}
       onKeyDown={(event) => {
         if (event.key !== 'Enter') return;
-        // Otherwise Enter would send the form around the field.
+        // Otherwise Enter would submit the surrounding form.
         event.preventDefault();
         add();
       }}

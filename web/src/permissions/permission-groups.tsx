@@ -12,7 +12,7 @@ interface PermissionGroupsProps {
   children: (permission: string) => ReactNode;
 }
 
-/** Shows permissions in groups: a row for each module. */
+/** Shows permissions grouped by module, one row each. */
 export function PermissionGroups({ permissions, children }: PermissionGroupsProps): ReactNode {
   const groups = groupedByModule(permissions);
   if (groups.length === 0) return null;
@@ -40,7 +40,7 @@ function Group({ module, children }: { module: string; children: ReactNode }): R
   );
 }
 
-/** Names a permission: what it allows, and below it the name that the API uses. */
+/** Shows what a permission allows, with its name in the API below. */
 export function PermissionName({ permission }: { permission: string }): ReactNode {
   const { meanings } = useTexts({ en, de });
   if (!isOwn(permission))

@@ -28,7 +28,7 @@ export function PermissionList({ permissions }: { permissions: readonly string[]
 
 const shownMax = 3;
 
-/** Names the first permissions of a role or an API key in one line. */
+/** Shows the first permissions of a role or an API key in one line. */
 export function PermissionSummary({ permissions }: { permissions: readonly string[] }): ReactNode {
   const texts = useTexts({ en, de });
   if (permissions.includes('*')) return texts.all;

@@ -11,7 +11,7 @@ import { permissionTexts as en } from './texts.en';
 interface PermissionPickerProps {
   value: string[];
   onChange: (permissions: string[]) => void;
-  /** permissions of other modules to offer */
+  /** permissions of other modules that are offered too */
   known?: readonly string[];
   error?: string | undefined;
 }

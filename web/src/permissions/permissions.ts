@@ -1,6 +1,6 @@
 /**
- * Permissions of the service, in the order of the editor. Modules of the platform name further ones
- * in roles.
+ * Permissions of the service, in the order of the editor. Roles may contain permissions of other
+ * modules of the platform.
  */
 export const ownPermissions = [
   'user:read',
@@ -31,8 +31,8 @@ export interface PermissionGroup {
   permissions: string[];
 }
 
-/** The form of a permission: `module:action`. */
-export const permissionForm = /^[a-z0-9_-]{1,64}:[a-z0-9_-]{1,64}$/;
+/** Pattern of a permission: `module:action`. */
+export const permissionPattern = /^[a-z0-9_-]{1,64}:[a-z0-9_-]{1,64}$/;
 
 /** Groups permissions by module: first those of the service, then those of other modules. */
 export function groupedByModule(permissions: readonly string[]): PermissionGroup[] {
@@ -46,7 +46,7 @@ export function groupedByModule(permissions: readonly string[]): PermissionGroup
   return [...groups].map(([module, names]) => ({ module, permissions: names }));
 }
 
-/** Returns whether the service itself knows a permission. */
+/** Returns whether a permission belongs to the service, not to another module. */
 export function isOwn(permission: string): permission is OwnPermission {
   return (ownPermissions as readonly string[]).includes(permission);
 }

@@ -21,22 +21,22 @@ interface DeleteRoleDialogProps {
 }
 
 /**
- * Asks before a role is deleted. Users who have it, and roles whose users may give it, prevent the
- * deletion: then the dialog names them instead.
+ * Asks before a role is deleted. A role that users have, or that another role may grant, cannot be
+ * deleted: then the dialog shows the number of users and names the other roles.
  */
 export function DeleteRoleDialog({ role, roles, opened, onClose }: DeleteRoleDialogProps): ReactNode {
   const texts = useTexts({ en, de });
   const navigate = useNavigate();
   const holders = useHolderCount(role.name);
-  const givers = roles.filter(({ name, may_grant }) => name !== role.name && may_grant.includes(role.name));
+  const granters = roles.filter(({ name, may_grant }) => name !== role.name && may_grant.includes(role.name));
   const remove = async () => {
     await api.DELETE('/role/{role}', { params: { path: { role: role.name } } });
     notifications.show({ message: texts.deleted(role.name) });
     void navigate('/roles', { replace: true });
     void queryClient.invalidateQueries({ queryKey: ['roles'] });
   };
-  if ((holders ?? 0) > 0 || givers.length > 0)
-    return <InUseDialog role={role} holders={holders ?? 0} givers={givers} opened={opened} onClose={onClose} />;
+  if ((holders ?? 0) > 0 || granters.length > 0)
+    return <InUseDialog role={role} holders={holders ?? 0} granters={granters} opened={opened} onClose={onClose} />;
   return (
     <ConfirmDialog
       opened={opened}
@@ -53,10 +53,10 @@ export function DeleteRoleDialog({ role, roles, opened, onClose }: DeleteRoleDia
 
 interface InUseDialogProps extends Omit<DeleteRoleDialogProps, 'roles'> {
   holders: number;
-  givers: Role[];
+  granters: Role[];
 }
 
-function InUseDialog({ role, holders, givers, opened, onClose }: InUseDialogProps): ReactNode {
+function InUseDialog({ role, holders, granters, opened, onClose }: InUseDialogProps): ReactNode {
   const texts = useTexts({ en, de });
   const { close } = useShellTexts();
   const language = useLanguage();
@@ -69,7 +69,9 @@ function InUseDialog({ role, holders, givers, opened, onClose }: InUseDialogProp
     >
       <Stack gap="md">
         {holders > 0 && <Text size="sm">{texts.deleteInUse(holders.toLocaleString(language), holders === 1)}</Text>}
-        {givers.length > 0 && <Text size="sm">{texts.deleteGranted(givers.map(({ name }) => name).join(', '))}</Text>}
+        {granters.length > 0 && (
+          <Text size="sm">{texts.deleteGranted(granters.map(({ name }) => name).join(', '))}</Text>
+        )}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             {close}

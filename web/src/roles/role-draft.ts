@@ -1,7 +1,7 @@
 import type { Schema } from '../api/client';
 import type { Role } from './use-roles';
 
-/** A role as the form holds it. */
+/** The values of the form for a role. */
 export type RoleDraft = Required<Omit<Schema<'CreateRoleRequest'>, 'description'>> & { description: string };
 
 /** Changes to a role: only the fields that differ. */

@@ -7,7 +7,7 @@ import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
 import type { Role } from './use-roles';
 
-/** Shows what a role is, for users who may not change it. */
+/** Shows a role to users who may not change it. */
 export function RoleFacts({ role }: { role: Role }): ReactNode {
   const texts = useTexts({ en, de });
   return (

@@ -14,14 +14,14 @@ import { type Role, useRoleRights } from './use-roles';
 interface RoleFieldsProps {
   draft: RoleDraft;
   set: (changes: Partial<RoleDraft>) => void;
-  /** whether the name can be chosen */
+  /** whether the role is new, and its name can still be chosen */
   isNew: boolean;
   /** all roles */
   roles: Role[];
   form: ProblemForm;
 }
 
-/** The fields of a role that is not built in, except for the second factor. */
+/** Asks for the fields of a custom role, except for the second factor. */
 export function RoleFields({ draft, set, isNew, roles, form }: RoleFieldsProps): ReactNode {
   const texts = useTexts({ en, de });
   const { textOf } = useErrorTexts();

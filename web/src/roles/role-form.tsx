@@ -22,20 +22,18 @@ interface RoleFormProps {
   roles: Role[];
   submitLabel: string;
   /**
-   * Saves the role: all fields of a new one, and the changed fields of an existing one. Returns the
-   * role after the change.
+   * Saves a new role from `draft`, or the `changes` of an existing role. Returns the saved role.
    */
   onSave: (draft: RoleDraft, changes: RoleChanges) => Promise<Role>;
 }
 
 const fields = ['name', 'description', 'user_types', 'permissions', 'may_grant', 'second_factor_required_from'];
 
-/** Asks for a role. Of a built-in role, only the second factor can be changed. */
+/** Creates or changes a role. Of a built-in role, only the second factor can be changed. */
 export function RoleForm({ role, roles, submitLabel, onSave }: RoleFormProps): ReactNode {
   const texts = useTexts({ en, de });
   const form = useProblemForm(fields);
-  // The role as it was when the form opened: a change by another user must not look like a change
-  // in the form.
+  // The role when the form opened: changes by other users must not look like changes in the form.
   const [saved, setSaved] = useState(() => draftOf(role));
   const [draft, setDraft] = useState(saved);
   const [isTypeMissing, setIsTypeMissing] = useState(false);

@@ -1,6 +1,6 @@
 /**
- * Returns the path of the page of a role. It ends with a slash, because the service treats a path
- * that ends like `support.eu` as a file.
+ * Returns the path of the page of a role. The path ends with a slash, because the service treats
+ * paths with a dot in the last segment, such as `support.eu`, as files.
  */
 export function rolePath(name: string): string {
   return `/roles/${encodeURIComponent(name)}/`;

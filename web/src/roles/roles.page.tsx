@@ -15,7 +15,7 @@ import { type Role, useRoleRights, useRoles } from './use-roles';
 
 const noFilters = {};
 
-/** The list of roles. */
+/** Lists roles. */
 export function RolesPage(): ReactNode {
   const texts = useTexts({ en, de });
   const { mayManage } = useRoleRights();

@@ -7,7 +7,7 @@ import { RolePage } from './role.page';
 import { RolesPage } from './roles.page';
 import { useRoleRights } from './use-roles';
 
-/** The pages about roles. No role can have the name `create`. */
+/** Routes the pages about roles. The role name `create` is reserved. */
 export function RolesRoutes(): ReactNode {
   const { can } = useMe();
   const { mayManage } = useRoleRights();

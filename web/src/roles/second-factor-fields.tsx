@@ -13,10 +13,10 @@ interface SecondFactorFieldsProps {
 }
 
 const hourMs = 3_600_000;
-/** Users get a week to set up a factor, unless the administrator chooses another time. */
+/** Default time that users have to set up a factor. */
 const weekMs = 7 * 24 * hourMs;
 
-/** Asks whether users with a role need a second factor, and from when. */
+/** Asks whether a role requires a second factor, and from when. */
 export function SecondFactorFields({ value, onChange, error }: SecondFactorFieldsProps): ReactNode {
   const texts = useTexts({ en, de });
   const inAWeek = () => new Date(Math.floor((Date.now() + weekMs) / hourMs) * hourMs).toISOString();

@@ -6,7 +6,7 @@ import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
 import type { Role } from './use-roles';
 
-/** Says whether users with a role need a second factor, and from when. */
+/** Shows whether a role requires a second factor, and from when. */
 export function SecondFactorText({ role }: { role: Role }): ReactNode {
   const texts = useTexts({ en, de });
   const from = role.second_factor_required_from;

@@ -9,9 +9,9 @@ export type Role = Schema<'RoleResponse'>;
 export interface RoleRights {
   /** whether the user may create roles */
   mayManage: boolean;
-  /** Returns whether the user may change or delete a role: roles that exceed the user are fixed. */
+  /** Returns whether the user may change or delete a role: it must not exceed their permissions. */
   mayChange: (role: Role) => boolean;
-  /** Returns whether the user may give a role to others, as far as the roles of the user tell. */
+  /** Returns whether the user may grant a role. */
   mayGrant: (role: Role, all: readonly Role[]) => boolean;
 }
 
@@ -44,8 +44,8 @@ export function useRoleRights(): RoleRights {
 }
 
 /**
- * Returns the number of users who have a role, or undefined if the user may not read users. Users
- * outside the scope of the user are not counted.
+ * Returns the number of users within the caller's scope who have a role, or undefined if the caller
+ * may not read users.
  */
 export function useHolderCount(role: string): number | undefined {
   const { can } = useMe();

@@ -1,6 +1,6 @@
 import { apiPath } from '../api/base';
 
-/** What a tab tells the other tabs. It never contains a token. */
+/** A message to the other tabs. It never contains a token. */
 export type Announcement = { kind: 'logged-in' } | { kind: 'logged-out' } | { kind: 'renewed'; endsAt: number };
 
 const channel = new BroadcastChannel(`carrier-identity ${apiPath}`);

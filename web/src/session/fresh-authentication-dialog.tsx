@@ -15,16 +15,16 @@ type Proof = Schema<'ReauthenticateRequest'>;
 /** Asks the user to authenticate again before a sensitive operation. */
 export function FreshAuthenticationDialog(): ReactNode {
   const texts = useShellTexts();
-  const answer = useFreshAuthentication();
+  const settle = useFreshAuthentication();
   return (
     <Modal
-      opened={answer !== null}
-      onClose={() => answer?.(false)}
+      opened={settle !== null}
+      onClose={() => settle?.(false)}
       title={texts.fresh.title}
       closeButtonProps={{ 'aria-label': texts.close }}
       zIndex={350}
     >
-      {answer !== null && <ProofForm onProved={() => answer(true)} />}
+      {settle !== null && <ProofForm onProved={() => settle(true)} />}
     </Modal>
   );
 }

@@ -1,42 +1,42 @@
 import { useSyncExternalStore } from 'react';
 
-interface Question {
+interface PendingProof {
   promise: Promise<boolean>;
-  answer: (proved: boolean) => void;
+  settle: (proved: boolean) => void;
 }
 
-let question: Question | null = null;
+let pending: PendingProof | null = null;
 const listeners = new Set<() => void>();
 
 /**
- * Asks the user to authenticate again, once for all requests that wait. Resolves with true after
- * the proof, and with false if the user cancels.
+ * Asks the user to authenticate again, once for all waiting requests. Resolves with true after the
+ * authentication, and with false if the user cancels.
  */
 export function proveIdentity(): Promise<boolean> {
-  if (question !== null) return question.promise;
-  let answer: (proved: boolean) => void = () => undefined;
+  if (pending !== null) return pending.promise;
+  let settle: (proved: boolean) => void = () => undefined;
   const promise = new Promise<boolean>((resolve) => {
-    answer = (proved) => {
+    settle = (proved) => {
       set(null);
       resolve(proved);
     };
   });
-  set({ promise, answer });
+  set({ promise, settle });
   return promise;
 }
 
-/** Returns how to answer the open question, or null if none is open. */
+/** Returns the function that ends the pending authentication, or null if none is pending. */
 export function useFreshAuthentication(): ((proved: boolean) => void) | null {
   return useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => question?.answer ?? null,
+    () => pending?.settle ?? null,
   );
 }
 
-function set(next: Question | null): void {
-  question = next;
+function set(next: PendingProof | null): void {
+  pending = next;
   for (const listener of [...listeners]) listener();
 }

@@ -8,11 +8,11 @@ import { useSession } from './session-store';
 /** Seconds before the end of the session at which the console warns. */
 const warnBeforeSeconds = 120;
 const tickMs = 1_000;
-/** Two ends that differ by less are the same end, computed from rounded seconds. */
+/** Ends of a session that differ by less are equal: they are computed from rounded seconds. */
 const unchangedMs = 5_000;
 
 /**
- * Warns before the session ends without input. While the user works, it renews the session instead.
+ * Warns before the session ends for lack of input. Renews the session instead while the user works.
  */
 export function IdleWarning(): ReactNode {
   const texts = useShellTexts().idle;
@@ -38,8 +38,8 @@ export function IdleWarning(): ReactNode {
 }
 
 /**
- * Returns the seconds until the session ends, or Infinity while there is no need to warn. Ends the
- * session at 0.
+ * Returns the seconds until the session ends, or Infinity while no warning is needed. Interrupts
+ * the session at 0.
  */
 function useSecondsLeft(isLoggedIn: boolean): number {
   const [secondsLeft, setSecondsLeft] = useState(Infinity);
@@ -49,8 +49,8 @@ function useSecondsLeft(isLoggedIn: boolean): number {
     const check = () => {
       const endsAt = sessionEndsAt();
       const left = (endsAt - Date.now()) / 1_000;
-      // Requests keep the session of a working user alive, but typing sends none. A session that
-      // has reached its maximum age cannot be renewed: try once.
+      // Typing sends no requests that would keep the session alive. Try once per end, because a
+      // session at its maximum age cannot be renewed.
       const mayRenew = isActive() && left > 0 && Math.abs(endsAt - renewedFor.current) > unchangedMs;
       if (left <= warnBeforeSeconds && mayRenew) {
         renewedFor.current = endsAt;

@@ -5,9 +5,7 @@ import { useShellTexts } from '../texts/use-shell-texts';
 import { logIn } from './session';
 import { useSession } from './session-store';
 
-/**
- * Asks for the login when the session ended while the user worked. The page below stays as it is.
- */
+/** Asks for the login if the session ended while the user worked. The page below stays as it is. */
 export function LoginAgainDialog(): ReactNode {
   const texts = useShellTexts().login;
   const session = useSession();

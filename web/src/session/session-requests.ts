@@ -3,14 +3,15 @@ import { fetchOrProblem, problemOf } from '../api/problems';
 import type { components } from '../api/schema';
 
 type Schemas = components['schemas'];
+
 /**
- * A response that opens or renews the session. The refresh token is in a cookie that scripts cannot
- * read.
+ * The response to a login or a refresh. The refresh token is in a cookie that scripts cannot read.
  */
 export type SessionTokens = Pick<
   Schemas['LoginResponse'],
   'access_token' | 'expires_in' | 'refresh_expires_in' | 'user'
 >;
+
 /** A proof for the second step of a login. */
 export type SecondProof = { code: string } | { recovery_code: string } | { passkey: object };
 
@@ -28,7 +29,7 @@ async function send<Result>(path: string, body: object, headers: Record<string, 
 
 const transport = 'cookie';
 
-/** Requests of the session itself. @throws ApiProblem */
+/** Requests for the session itself, sent without `api`. @throws ApiProblem */
 export const sessionRequests = {
   login: (login: string, password: string) => send<SessionTokens>('login', { login, password, transport }),
   secondFactor: (challenge: string, proof: SecondProof) =>
@@ -39,7 +40,7 @@ export const sessionRequests = {
   passkeyLogin: (challenge: string, passkey: object) =>
     send<SessionTokens>('passkey/login', { challenge, passkey, transport }),
   refresh: () => send<SessionTokens>('check-token', { transport }),
-  /** The access token ends the session if the cookie cannot: on HTTP, or beside a second cookie. */
+  /** Sends the access token too, for plain HTTP and for a planted second cookie (H22). */
   logout: (token: string | null) =>
     send<undefined>('logout', { transport }, token === null ? {} : { authorization: `Bearer ${token}` }),
   requestReset: (email: string) => send<object>('reset_email', { email }),

@@ -4,7 +4,7 @@ import type { components } from '../api/schema';
 /** The user of the session, as logins return it. */
 export type SessionUser = components['schemas']['UserResponse'];
 
-/** What the console knows about its session. */
+/** The state of the session in this tab. */
 export type SessionState =
   | { phase: 'restoring' }
   /** the session cannot be read, for example because the service is unreachable */

@@ -5,15 +5,15 @@ import { announce, onAnnouncement } from './announcements';
 import { sessionRequests, type SessionTokens } from './session-requests';
 import { onSessionChange, sessionState, setSessionState } from './session-store';
 
-/** Milliseconds before its expiry at which an access token is renewed. */
+/** Milliseconds before the expiry of an access token at which the console renews it. */
 const renewBeforeMs = 30_000;
 
-// Only in memory: a script that reads the storage of the browser finds no token (OWASP ASVS 3.4).
+// Only in memory, never in browser storage, which scripts can read (OWASP ASVS 3.4).
 let token: { value: string; expiresAt: number } | null = null;
 let renewal: Promise<boolean> | null = null;
-/** User of this page since it was loaded: what is open in it belongs to them. */
+/** First user since the page was loaded, who owns its content and its waiting requests. */
 let ownerId: string | null = null;
-/** Time at which the session ends without a further renewal, by the clock of this computer. */
+/** Time at which the session ends unless it is renewed, by the clock of this computer. */
 let endsAt = Infinity;
 
 /** Returns the time at which the session ends unless it is renewed, in milliseconds. */
@@ -22,7 +22,7 @@ export function sessionEndsAt(): number {
 }
 
 /**
- * Returns an access token. Renews it shortly before it expires. If the session is over, waits for
+ * Returns an access token. Renews it shortly before it expires. If the session has ended, waits for
  * the login.
  */
 export async function accessToken(): Promise<string> {
@@ -34,9 +34,9 @@ export async function accessToken(): Promise<string> {
 }
 
 /**
- * Renews the access token, once for all callers of this tab and one tab after the other. Returns
- * false if the session is over. Does nothing if `used` was replaced already.
- * @throws ApiProblem if the service cannot tell
+ * Renews the access token, once for all callers in this tab, and in one tab at a time. Returns
+ * false if the session has ended. Does nothing if the token `used` was already replaced.
+ * @throws ApiProblem if the service is unreachable or fails
  */
 export function renewToken(used: string | null = null): Promise<boolean> {
   if (used !== null && token !== null && token.value !== used) return Promise.resolve(true);
@@ -44,7 +44,7 @@ export function renewToken(used: string | null = null): Promise<boolean> {
   return renewal;
 }
 
-/** Waits until the user has logged in again. The calls that wait are then repeated. */
+/** Waits until the user has logged in again. */
 export function waitForLogin(): Promise<void> {
   interrupt();
   return new Promise((resolve) => {
@@ -59,7 +59,7 @@ export function waitForLogin(): Promise<void> {
 }
 
 /**
- * Ends the session of this tab without a request: the page stays, and a dialog asks for the login.
+ * Ends the session of this tab without a request. The page stays, and a dialog asks for the login.
  */
 export function interrupt(): void {
   const state = sessionState();
@@ -91,13 +91,13 @@ export function replaceToken(value: string, expiresIn: number): void {
 
 /**
  * Ends the session on the service and in all tabs.
- * @throws ApiProblem if the service cannot tell whether the session has ended
+ * @throws ApiProblem if the service is unreachable or fails
  */
 export async function logOut(): Promise<void> {
   try {
     await exclusively(() => sessionRequests.logout(token?.value ?? null));
   } catch (error) {
-    // The session ended before.
+    // The session had already ended.
     if (!hasEnded(error)) throw error;
   }
   leave();
@@ -138,8 +138,8 @@ function leave(): void {
 }
 
 /**
- * Runs alone among all tabs: two tabs must not send the same refresh token. Locks need HTTPS or
- * localhost.
+ * Runs a function while no other tab does: two tabs must not send the same refresh token. Without
+ * Web Locks, which need HTTPS or localhost, runs it at once.
  */
 function exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
   const locks = navigator.locks as LockManager | undefined;

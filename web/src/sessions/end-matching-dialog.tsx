@@ -17,13 +17,13 @@ export type SessionFilter = QueryOf<'listSessions'>;
 interface EndMatchingDialogProps {
   opened: boolean;
   onClose: () => void;
-  /** conditions of the list, without the choice between live and ended */
+  /** conditions of the list, except for the switch between live and ended sessions */
   filter: SessionFilter;
-  /** the conditions in words */
+  /** texts of the conditions */
   conditions: string[];
 }
 
-/** Counts the live sessions that match a filter, and ends them once the user typed their number. */
+/** Counts the live sessions that match a filter, and ends them after the user typed the number. */
 export function EndMatchingDialog({ opened, onClose, ...rest }: EndMatchingDialogProps): ReactNode {
   const texts = useTexts({ en, de });
   const { close } = useShellTexts();
@@ -84,11 +84,11 @@ function EndMatchingForm({ filter, conditions, onClose }: Omit<EndMatchingDialog
   );
 }
 
-/** Counts the live sessions of a filter, without the current one, which is never ended. */
+/** Counts the live sessions that match a filter, except the current session, which stays. */
 function useMatchingCount(filter: SessionFilter): { count: number | undefined; error: unknown } {
   const { user } = useMe();
   const { data, error } = useQuery({
-    // Not below 'sessions': the count must not change while the dialog closes after the change.
+    // Not below 'sessions': invalidating it must not change the count while the dialog closes.
     queryKey: ['session-count', filter],
     queryFn: async ({ signal }) => {
       const count = async (query: SessionFilter) =>

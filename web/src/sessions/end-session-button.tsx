@@ -11,8 +11,8 @@ import { sessionsTexts as de } from './texts.de';
 import { sessionsTexts as en } from './texts.en';
 
 /**
- * Returns a button for each row of a list, and the dialog behind the buttons. The dialog belongs to
- * the page: a row disappears when the table turns into cards, as on a phone that is turned.
+ * Returns the button for a row of a list, and the dialog that the buttons open. Render the dialog
+ * in the page: rotating a phone replaces the rows of the table by cards.
  */
 export function useEndSession(): { button: (session: Session) => ReactNode; dialog: ReactNode } {
   const [session, setSession] = useState<Session | null>(null);
@@ -23,8 +23,8 @@ export function useEndSession(): { button: (session: Session) => ReactNode; dial
 }
 
 /**
- * Asks whether to end a session. Absent for the current session, for ended ones, and for those of
- * other users without `session:revoke`.
+ * Opens the dialog that ends a session. Renders nothing for the current session, for ended
+ * sessions, and, without `session:revoke`, for sessions of other users.
  */
 function EndSessionButton({ session, onClick }: { session: Session; onClick: () => void }): ReactNode {
   const texts = useTexts({ en, de });

@@ -20,7 +20,7 @@ type Query = QueryOf<'listSessions'>;
 
 const noFilters = {};
 
-/** The live sessions of the user. Each can be ended, also all others at once. */
+/** Lists the live sessions of the user. Ends one of them, or all except the current session. */
 export function OwnSessionsPage(): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();

@@ -5,7 +5,7 @@ import { useTexts } from '../texts/language';
 import { sessionsTexts as de } from './texts.de';
 import { sessionsTexts as en } from './texts.en';
 
-/** Switches between the sessions of all users and those of the user. */
+/** Switches between the sessions of all users and the user's own sessions. */
 export function PartSwitch({ part }: { part: 'all' | 'own' }): ReactNode {
   const texts = useTexts({ en, de });
   const navigate = useNavigate();

@@ -30,7 +30,7 @@ const listKeys = new Set(['order_by', 'order_dir', 'per_page', 'cursor']);
 const extras = ['state'] as const;
 const states = ['live', 'ended', 'all'] as const;
 
-/** The sessions of all users: who is logged in, from where, on what. */
+/** Lists the sessions of all users: who is logged in, from where, on which device. */
 export function SessionsPage(): ReactNode {
   const texts = useTexts({ en, de });
   const { can } = useMe();

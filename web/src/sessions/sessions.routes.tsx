@@ -5,7 +5,7 @@ import { useMe } from '../session/use-me';
 import { OwnSessionsPage } from './own-sessions.page';
 import { SessionsPage } from './sessions.page';
 
-/** The pages about sessions: of all users with `session:read`, and of the user for everyone. */
+/** Routes the pages about sessions. `session:read` shows the sessions of all users. */
 export function SessionsRoutes(): ReactNode {
   const { can } = useMe();
   return (

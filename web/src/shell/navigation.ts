@@ -16,10 +16,10 @@ import type { shellTexts } from '../texts/shell.en';
 export interface NavigationItem {
   /** path below `/console/` */
   to: string;
-  /** name in the texts of the navigation */
+  /** key of the name in the texts of the navigation */
   text: keyof (typeof shellTexts)['navigation'];
   icon: ComponentType<IconProps>;
-  /** permissions without any of which the page is absent */
+  /** permissions of which the user needs at least one */
   permissions?: string[];
 }
 

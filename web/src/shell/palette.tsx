@@ -6,13 +6,13 @@ import { useShellTexts } from '../texts/use-shell-texts';
 import { useFoundUsers } from './use-found-users';
 import { useNavigation } from './use-navigation';
 
-/** The search that Ctrl+K opens: goes to a page, finds users, or shows the keyboard shortcuts. */
+/** Opens with Ctrl+K: goes to a page, finds users, or shows the keyboard shortcuts. */
 export function Palette({ onShowShortcuts }: { onShowShortcuts: () => void }): ReactNode {
   const { navigation: texts, menu, loading } = useShellTexts();
   const navigate = useNavigate();
   const [query, setQuery] = useState('');
   const { users, isSearching } = useFoundUsers(query);
-  const isWanted = ({ label }: { label: string }) => label.toLowerCase().includes(query.trim().toLowerCase());
+  const matchesQuery = ({ label }: { label: string }) => label.toLowerCase().includes(query.trim().toLowerCase());
   const pages = useNavigation().map(({ to, label, icon: Icon }) => ({
     id: to,
     label,
@@ -33,22 +33,22 @@ export function Palette({ onShowShortcuts }: { onShowShortcuts: () => void }): R
     onClick: () => void navigate(`/users/${user_id}`),
   }));
   const groups = [
-    { group: texts.pages, actions: pages.filter(isWanted) },
+    { group: texts.pages, actions: pages.filter(matchesQuery) },
     { group: texts.users, actions: found },
-    { group: texts.actions, actions: [shortcuts].filter(isWanted) },
+    { group: texts.actions, actions: [shortcuts].filter(matchesQuery) },
   ];
   return (
     <Spotlight
       query={query}
       onQueryChange={setQuery}
       actions={groups.filter(({ actions }) => actions.length > 0)}
-      // The service searches in the users; their labels need not contain the text.
+      // The service has already matched the users, also by fields that their labels do not show.
       filter={(_query, actions) => actions}
       shortcut="mod + K"
       nothingFound={isSearching ? loading : texts.nothingFound}
       scrollable
       attributes={{ content: { 'aria-label': texts.search } }}
-      // Half transparent text is too faint on the colour of the chosen entry.
+      // Semi-transparent text has too little contrast in the selected entry (WCAG 1.4.3).
       styles={{ actionDescription: { opacity: 1 } }}
       maxHeight={480}
       searchProps={{

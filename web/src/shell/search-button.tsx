@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { useShellTexts } from '../texts/use-shell-texts';
 import classes from './shell.module.css';
 
-/** Opens the search: a wide button that shows its keys, or an icon on a phone. */
+/** Opens the search. Shows a wide button with its shortcut, or an icon on a phone. */
 export function SearchButton(): ReactNode {
   const { navigation: texts } = useShellTexts();
   return (

@@ -19,9 +19,7 @@ import { ShortcutsDialog } from './shortcuts-dialog';
 import { useNavigation } from './use-navigation';
 import { UserMenu } from './user-menu';
 
-/**
- * The frame of all pages that need a login. Without a session it sends the user to the login page.
- */
+/** Frames all pages that need a login. Without a session, redirects to the login page. */
 export function Shell(): ReactNode {
   const session = useSession();
   const location = useLocation();
@@ -33,7 +31,7 @@ export function Shell(): ReactNode {
   }
   return (
     <Boundary>
-      {/* Outside the frame, which suspends while the user is read: that may need the login. */}
+      {/* Outside of Suspense: loading the user may need the login. */}
       <LoginAgainDialog />
       <Suspense fallback={<PageSkeleton />}>
         <Duties>
@@ -117,7 +115,7 @@ function Frame(): ReactNode {
   );
 }
 
-/** The fragment must not get into the URL: `<base>` makes it a link to the start page. */
+/** Focuses the content. Following the link would open the start page, because of `<base>`. */
 function focusContent(event: React.MouseEvent): void {
   event.preventDefault();
   document.getElementById('content')?.focus();

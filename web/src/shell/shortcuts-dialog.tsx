@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { useShortcutsSwitch } from './shortcuts';
 
-/** Lists the keyboard shortcuts, and switches those of a single key. */
+/** Lists the keyboard shortcuts, and switches single-key shortcuts on or off. */
 export function ShortcutsDialog({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactNode {
   const texts = useShellTexts();
   const [enabled, setEnabled] = useShortcutsSwitch();

@@ -1,6 +1,6 @@
 import { useHotkeys, useLocalStorage } from '@mantine/hooks';
 
-/** Returns whether shortcuts of a single key are on, and how to switch them (WCAG 2.1.4). */
+/** Returns whether single-key shortcuts are on, and a function to switch them (WCAG 2.1.4). */
 export function useShortcutsSwitch(): [boolean, (enabled: boolean) => void] {
   const [enabled, setEnabled] = useLocalStorage({
     key: 'carrier-identity-shortcuts',
@@ -11,8 +11,8 @@ export function useShortcutsSwitch(): [boolean, (enabled: boolean) => void] {
 }
 
 /**
- * Calls functions on single keys, such as `/`, unless the user switched such shortcuts off or types
- * in a field.
+ * Calls functions on single keys, such as `/`, unless single-key shortcuts are off or the user
+ * types in a field.
  */
 export function useShortcuts(keys: Record<string, () => void>): void {
   const [enabled] = useShortcutsSwitch();

@@ -3,12 +3,12 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { isReachable } from '../api/reachable';
 import { useShellTexts } from '../texts/use-shell-texts';
 
-/** Offers a reload after an update of the service removed a part of the loaded version. */
+/** Offers a reload if the code of a page no longer exists after an update of the service. */
 export function UpdateNotice(): ReactNode {
   const texts = useShellTexts();
   const [isOld, setIsOld] = useState(false);
   useEffect(() => {
-    // The parts cannot be loaded either while the service is down. Then the page says so.
+    // While the service is down, loading code fails too. `RouteFailure` reports that.
     const notice = () => void isReachable().then(setIsOld);
     window.addEventListener('vite:preloadError', notice);
     return () => window.removeEventListener('vite:preloadError', notice);

@@ -9,19 +9,20 @@ type Query = QueryOf<'listUsers'>;
 
 const searchAfterMs = 150;
 const usersMax = 7;
-/** "contains" needs three characters, the length of an entry of the index. */
+/** Minimum length for "contains", the length of an index entry. */
 const phoneLengthMin = 3;
-/** A client may choose the id of a request. */
+/** Any text of at least 8 characters may be a request id, because clients may choose it. */
 const requestPattern = /^\S{8,}$/;
 const phonePattern = /^\+?[\d ()/-]{4,}$/;
 
-/** Users that the palette found, and whether a search is running. */
+/** The result of a search. */
 export interface FoundUsers {
   users: User[];
+  /** whether the search is still running */
   isSearching: boolean;
 }
 
-/** Finds users by name, e-mail address, phone number, id, or the id of a request about them. */
+/** Finds users by name, e-mail address, phone number, user id, or the id of a related request. */
 export function useFoundUsers(typed: string): FoundUsers {
   const { can } = useMe();
   const [text] = useDebouncedValue(typed.trim(), searchAfterMs);
@@ -31,10 +32,10 @@ export function useFoundUsers(typed: string): FoundUsers {
     enabled: text.length > 1 && can('user:read'),
     placeholderData: keepPreviousData,
   });
-  const isWanted = typed.trim().length > 1;
+  const hasQuery = typed.trim().length > 1;
   return {
-    users: isWanted ? (data ?? []) : [],
-    isSearching: isWanted && can('user:read') && (isFetching || text !== typed.trim()),
+    users: hasQuery ? (data ?? []) : [],
+    isSearching: hasQuery && can('user:read') && (isFetching || text !== typed.trim()),
   };
 }
 
@@ -53,7 +54,7 @@ async function find(text: string, mayReadAudit: boolean, signal: AbortSignal): P
     const [byPhone, byText] = await Promise.all([list({ phone_like: digitsOf(text) }), list({ q: text })]);
     return joined(byPhone, byText);
   }
-  // Newer users whose names only begin like this one must not push it off the list.
+  // The exact match comes first: newer users with the same prefix must not push it off the list.
   const exact = list(text.includes('@') ? { email: text } : { name: text });
   const found = joined(...(await Promise.all([exact, list({ q: text })])));
   if (found.length > 0 || !mayReadAudit || !requestPattern.test(text)) return found;
@@ -64,13 +65,13 @@ async function find(text: string, mayReadAudit: boolean, signal: AbortSignal): P
 /** Returns the users of both lists, each once. */
 const joined = (first: User[], second: User[]) => [
   ...first,
-  ...second.filter(({ user_id }) => first.every((one) => one.user_id !== user_id)),
+  ...second.filter(({ user_id }) => first.every((known) => known.user_id !== user_id)),
 ];
 
-/** Returns the digits of a phone number, without the zero that the country code replaces. */
+/** Returns the digits of a phone number without leading zeros, which country codes replace. */
 const digitsOf = (phone: string) => phone.replace(/\D/g, '').replace(/^0+/, '');
 
-/** Returns the ids of the users that a request was about, and of the user who sent it. */
+/** Returns the ids of the users that a request affected, and of the user who sent it. */
 async function usersOfRequest(request_id: string, signal: AbortSignal): Promise<string[]> {
   const { items } = await dataOf(
     api.GET('/audit/list', { params: { query: { request_id, per_page: usersMax } }, signal }),

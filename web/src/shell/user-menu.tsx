@@ -9,7 +9,7 @@ import { type Language, languages, setLanguage, useLanguage } from '../texts/lan
 import { useErrorTexts } from '../texts/use-error-texts';
 import { useShellTexts } from '../texts/use-shell-texts';
 
-/** The menu of the user: profile, language, colors, shortcuts, logout. */
+/** Shows the menu of the logged-in user: account, shortcuts, language, colors, logout. */
 export function UserMenu({ onShowShortcuts }: { onShowShortcuts: () => void }): ReactNode {
   const { user } = useMe();
   const { menu, navigation } = useShellTexts();

@@ -4,15 +4,15 @@ import * as de from './errors.de';
 import * as en from './errors.en';
 import { useLanguage, useTexts } from './language';
 
-/** Texts of problems in the current language. */
+/** Functions that explain problems in the current language. */
 export interface ErrorTexts {
   /** Returns what happened and what to do next. */
   textOf: (error: unknown) => string;
-  /** Returns why a field is wrong. */
+  /** Returns why a field is invalid. */
   fieldTextOf: (error: FieldError) => string;
 }
 
-/** Returns the texts of problems in the current language. */
+/** Returns functions that explain problems in the current language. */
 export function useErrorTexts(): ErrorTexts {
   const { errorTexts, fieldErrorTexts } = useTexts<typeof en>({ en, de });
   const language = useLanguage();
@@ -25,7 +25,7 @@ export function useErrorTexts(): ErrorTexts {
   };
 }
 
-/** Returns a detail of the API in German, or as it is if there is no text for it. */
+/** Returns a detail of the API in German, or in English if it has no German text. */
 function translated(detail: string): string {
   const exact = german[detail];
   if (exact !== undefined) return exact;

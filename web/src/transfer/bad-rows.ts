@@ -1,5 +1,5 @@
 import type { FieldError } from '../api/problems';
-import { csvRecords } from './csv-records';
+import { recordsOf } from './csv-records';
 
 /** A row that an import would skip. */
 export interface BadRow {
@@ -9,9 +9,9 @@ export interface BadRow {
 }
 
 /**
- * Returns a file with the bad rows of a file, for correction. A CSV file gets the columns
- * `import_line` and `import_errors` in front, which an import ignores; the cells stay as they are.
- * Reads the file piece by piece, because it may be larger than the memory of the browser.
+ * Returns a file that contains only the bad rows of a file, for correction. A CSV file starts with
+ * the columns `import_line` and `import_errors`, which an import ignores. Other cells are
+ * unchanged. Streams the file, because it may not fit into memory.
  */
 export async function badRowsOf(file: File, rows: readonly BadRow[]): Promise<Blob> {
   const isCsv = formatOf(file) === 'csv';
@@ -19,7 +19,7 @@ export async function badRowsOf(file: File, rows: readonly BadRow[]): Promise<Bl
   const parts: string[] = [];
   let cellsOf = (_row: BadRow, text: string) => text;
   let isHeaderRead = !isCsv;
-  for await (const { line, text } of csvRecords(file, isCsv)) {
+  for await (const { line, text } of recordsOf(file, isCsv)) {
     const row = byLine.get(line);
     if (!isHeaderRead) {
       parts.push(separatorLine.test(text) ? text : headerOf(text));
@@ -35,7 +35,7 @@ export async function badRowsOf(file: File, rows: readonly BadRow[]): Promise<Bl
   return new Blob([`${parts.join('\r\n')}\r\n`], { type: isCsv ? 'text/csv' : 'application/x-ndjson' });
 }
 
-/** First line that spreadsheets write to name the delimiter. */
+/** Line that spreadsheets write before the header to declare the delimiter. */
 const separatorLine = /^"?sep=[,;\t]"?$/i;
 const ignoredColumns = ['import_line', 'import_errors'];
 
@@ -49,7 +49,9 @@ function headerOf(header: string): string {
   return header.startsWith(prefix) ? header : `${prefix}${delimiter}${header}`;
 }
 
-/** Returns a function that adds the two columns, or replaces those of an earlier correction. */
+/**
+ * Returns a function that adds the two columns, or replaces the columns of an earlier correction.
+ */
 function cellsAfter(header: string): (row: BadRow, text: string) => string {
   const delimiter = delimiterOf(header);
   const isCorrected = header.startsWith(ignoredColumns.join(delimiter));

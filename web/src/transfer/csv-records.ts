@@ -1,4 +1,4 @@
-/** A record of a file as it stands there, without its line break. */
+/** A record of a file, unparsed and without its line break. */
 interface FileRecord {
   /** line at which the record starts, from 1 */
   line: number;
@@ -6,16 +6,16 @@ interface FileRecord {
 }
 
 /**
- * Yields the records of a file. A quoted cell of a CSV file may contain line breaks; a line of an
- * NDJSON file is a record.
+ * Yields the records of a CSV or NDJSON file.
+ * @param hasQuotes whether quoted cells may contain line breaks, as in CSV
  */
-export async function* csvRecords(file: Blob, hasQuotes: boolean): AsyncGenerator<FileRecord> {
+export async function* recordsOf(file: Blob, hasQuotes: boolean): AsyncGenerator<FileRecord> {
   let [line, start, text, isQuoted] = [1, 1, '', false];
   const piece = /\r\n|\n|\r(?!$)|"/g;
   for await (const read of textsOf(file)) {
     let from = 0;
     const input = text + read;
-    // The text before was searched already, except a CR at its end.
+    // The carried text was already searched, except for a CR at its end.
     piece.lastIndex = Math.max(0, text.length - (text.endsWith('\r') ? 1 : 0));
     for (let match = piece.exec(input); match !== null; match = piece.exec(input)) {
       if (match[0] === '"') {
@@ -34,7 +34,7 @@ export async function* csvRecords(file: Blob, hasQuotes: boolean): AsyncGenerato
   if (rest !== '') yield { line: start, text: rest };
 }
 
-/** `TextDecoder` removes a byte order mark. */
+/** Yields the text of a file in pieces, without a byte order mark. */
 async function* textsOf(file: Blob): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = file.stream().getReader();

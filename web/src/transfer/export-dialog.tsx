@@ -23,25 +23,25 @@ interface ExportDialogProps {
   values: Record<string, string>;
 }
 
-/** Asks for the format of an export, and starts its download. */
+/** Asks for the format of an export, and starts the download. */
 export function ExportDialog({ opened, onClose, values }: ExportDialogProps): ReactNode {
   const texts = useTexts({ en, de });
   const { close } = useShellTexts();
   return (
     <Modal opened={opened} onClose={onClose} title={texts.export.title} closeButtonProps={{ 'aria-label': close }}>
-      <ExportForm filter={filterOf(values)} isOfDeleted={values['deleted'] === 'true'} onClose={onClose} />
+      <ExportForm filter={filterOf(values)} showsDeleted={values['deleted'] === 'true'} onClose={onClose} />
     </Modal>
   );
 }
 
 interface ExportFormProps {
   filter: Query;
-  /** whether the list shows deleted users, which no export contains */
-  isOfDeleted: boolean;
+  /** whether the list shows deleted users, which exports never contain */
+  showsDeleted: boolean;
   onClose: () => void;
 }
 
-function ExportForm({ filter, isOfDeleted, onClose }: ExportFormProps): ReactNode {
+function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNode {
   const texts = useTexts({ en, de });
   const { cancel } = useShellTexts();
   const { can } = useMe();
@@ -66,7 +66,7 @@ function ExportForm({ filter, isOfDeleted, onClose }: ExportFormProps): ReactNod
     >
       <Stack gap="md">
         <ExportedUsers filter={filter} />
-        {isOfDeleted && <Text size="sm">{texts.export.withoutDeleted}</Text>}
+        {showsDeleted && <Text size="sm">{texts.export.withoutDeleted}</Text>}
         <Radio.Group
           label={texts.export.format}
           value={format}
@@ -99,7 +99,7 @@ function ExportForm({ filter, isOfDeleted, onClose }: ExportFormProps): ReactNod
   );
 }
 
-/** Says how many users the file will contain. */
+/** Shows how many users the file will contain. */
 function ExportedUsers({ filter }: { filter: Query }): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
@@ -113,7 +113,7 @@ function ExportedUsers({ filter }: { filter: Query }): ReactNode {
   return <Text size="sm">{texts.export.users(value.toLocaleString(language), relation === 'eq', isFiltered)}</Text>;
 }
 
-/** The list has parameters that an export does not know, such as the order. */
+/** Returns the filter of the list, without parameters that an export does not support. */
 function filterOf(values: Record<string, string>): Query {
   const names = new Set(
     Object.entries(exportUsersFilters).flatMap(([field, { operators }]) => operators.map((one) => `${field}${one}`)),

@@ -13,7 +13,7 @@ interface FileDropProps {
   onChange: (file: File) => void;
 }
 
-/** Takes a file by drag and drop, or with a dialog. */
+/** Asks for a file by drag and drop or with a file dialog. */
 export function FileDrop({ file, onChange }: FileDropProps): ReactNode {
   const texts = useTexts({ en, de }).import;
   const language = useLanguage();
@@ -51,7 +51,7 @@ export function FileDrop({ file, onChange }: FileDropProps): ReactNode {
               {texts.or}
             </Text>
           )}
-          {/* The same file can be chosen again after it was corrected. */}
+          {/* Without the key, selecting a corrected file again would have no effect. */}
           <FileButton key={file?.lastModified} onChange={take} accept=".csv,.tsv,.txt,.ndjson,.jsonl,text/csv">
             {(props) => (
               <Button {...props} variant="default" size="xs">

@@ -21,7 +21,7 @@ interface ImportReportProps {
 
 const rowsShownAtOnce = 25;
 
-/** The result of a check: what an import would create, and which rows have errors. */
+/** Shows the result of a check: what an import would create, and which rows have errors. */
 export function ImportReport({ file, preview, onImport }: ImportReportProps): ReactNode {
   const texts = useTexts({ en, de }).import;
   const language = useLanguage();

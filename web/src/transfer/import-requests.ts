@@ -17,15 +17,15 @@ export async function checkFile(file: File, options: ImportOptions): Promise<Imp
 
 /**
  * Imports a file, and returns the id of the operation.
- * @param key idempotency key: a repeated request with the same key does not import again
+ * @param key idempotency key: a retry with the same key does not import again
  */
 export async function importFile(file: File, options: ImportOptions, key: string): Promise<string> {
   const operation = (await send(file, options, key)) as Schema<'OperationResponse'>;
   return operation.operation_id;
 }
 
-/** Returns a new idempotency key. `crypto.randomUUID` needs HTTPS. */
-export function newKey(): string {
+/** Returns a new idempotency key. Works without HTTPS, unlike `crypto.randomUUID`. */
+export function newIdempotencyKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
@@ -39,7 +39,7 @@ function send(
     api.POST('/user/import', {
       params: { query, header },
       headers: { 'content-type': formatOf(file) === 'ndjson' ? 'application/x-ndjson' : 'text/csv' },
-      // The browser reads the file while it sends it.
+      // Passed as it is, so that the browser streams the file.
       body: file as unknown as string,
       bodySerializer: (body) => body,
     }),

@@ -12,7 +12,7 @@ import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { FileDrop } from './file-drop';
 import { ImportReport } from './import-report';
-import { checkFile, importFile, type ImportOptions, type ImportPreview, newKey } from './import-requests';
+import { checkFile, importFile, type ImportOptions, type ImportPreview, newIdempotencyKey } from './import-requests';
 import { transferTexts as de } from './texts.de';
 import { transferTexts as en } from './texts.en';
 
@@ -23,7 +23,7 @@ interface Checked {
   key: string;
 }
 
-/** Imports users from a file: choose, check, import. */
+/** Imports users from a file: select, check, import. */
 export function ImportPage(): ReactNode {
   const texts = useTexts({ en, de }).import;
   const { can } = useMe();
@@ -34,16 +34,16 @@ export function ImportPage(): ReactNode {
   const [options, setOptions] = useState<ImportOptions>({ on_conflict: 'fail', invite: false });
   const [checked, setChecked] = useState<Checked | null>(null);
   if (!can('user:import')) return <NotFoundPage />;
-  const forget = () => {
+  const discardCheck = () => {
     setChecked(null);
     form.clear();
   };
   const choose = (changes: Partial<ImportOptions>) => {
-    forget();
+    discardCheck();
     setOptions({ ...options, ...changes });
   };
   const check = (chosen: File) =>
-    form.submit(async () => setChecked({ preview: await checkFile(chosen, options), key: newKey() }));
+    form.submit(async () => setChecked({ preview: await checkFile(chosen, options), key: newIdempotencyKey() }));
   const start = async (chosen: File, key: string) => {
     const operation_id = await importFile(chosen, options, key);
     void queryClient.invalidateQueries({ queryKey: ['operations', 'list'] });
@@ -59,7 +59,7 @@ export function ImportPage(): ReactNode {
             <FileDrop
               file={file}
               onChange={(chosen) => {
-                forget();
+                discardCheck();
                 setFile(chosen);
               }}
             />

@@ -11,8 +11,8 @@ import { transferTexts as de } from './texts.de';
 import { transferTexts as en } from './texts.en';
 
 /**
- * A menu with the import and the export of users, as far as the user may use them.
- * @param values parameters of the list of users, `params.values`: the export has the same filter
+ * Shows a menu with the import and export of users, or nothing if the user may use neither.
+ * @param values `params.values` of the list of users: the export uses the filter of the list
  */
 export function TransferMenu({ values }: { values: Record<string, string> }): ReactNode {
   const texts = useTexts({ en, de });
@@ -21,7 +21,7 @@ export function TransferMenu({ values }: { values: Record<string, string> }): Re
   const [isOpen, dialog] = useDisclosure();
   const isPhone = useIsPhone();
   const open = () => {
-    // The item of the menu disappears. The dialog returns the focus to where it was.
+    // The dialog returns the focus to the button, because the menu item disappears.
     button.current?.focus();
     dialog.open();
   };

@@ -28,7 +28,7 @@ interface NewUser {
 
 const fields = ['user_type', 'name', 'email', 'first_name', 'last_name', 'carrier_id', 'roles', 'password'] as const;
 
-/** Creates a user, by an invitation or with an initial password, and opens the new user. */
+/** Creates a user with an invitation or an initial password, and opens the page of the user. */
 export function CreateUserDialog({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactNode {
   const texts = useTexts({ en, de }).create;
   const { close } = useShellTexts();

@@ -3,7 +3,8 @@ import { IconAlertTriangle, IconCircleCheck, IconInfoCircle } from '@tabler/icon
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf, type Schema } from '../api/client';
+import { api, dataOf } from '../api/client';
+import type { AuditEvent } from '../audit/event-parties';
 import { useEventName, useFailureReason } from '../audit/use-event-name';
 import { PageSkeleton } from '../components/page-skeleton';
 import { ProblemAlert } from '../components/problem-alert';
@@ -17,12 +18,10 @@ import type { User } from './user';
 import { type UserActions, useUserActions } from './use-user-actions';
 import classes from './users.module.css';
 
-type Event = Schema<'EventResponse'>;
-
 /** Number of failed logins that the page shows. */
 const failuresShown = 5;
 
-/** Explains why a user cannot log in, with a remedy for each reason. */
+/** Explains why a user cannot log in, with remedies for each reason. */
 export function LoginCheck({ user }: { user: User }): ReactNode {
   const texts = useTexts({ en, de }).check;
   const { can } = useMe();
@@ -117,11 +116,11 @@ function Card(props: { color: string; icon: typeof IconInfoCircle; title: string
 interface RemediesProps {
   remedies: Remedy[];
   actions: UserActions;
-  /** whether the first remedy is what the operator came for */
+  /** whether to highlight the first remedy */
   isUrgent?: boolean;
 }
 
-/** The remedies that the caller may use; the first one stands out. */
+/** Shows the remedies that the caller may use, and highlights the first of them. */
 function Remedies({ remedies, actions, isUrgent = false }: RemediesProps): ReactNode {
   const texts = useTexts({ en, de });
   const { can } = useMe();
@@ -145,7 +144,7 @@ function Remedies({ remedies, actions, isUrgent = false }: RemediesProps): React
   );
 }
 
-function FailureItem({ event }: { event: Event }): ReactNode {
+function FailureItem({ event }: { event: AuditEvent }): ReactNode {
   const texts = useTexts({ en, de });
   const nameOf = useEventName();
   const reasonOf = useFailureReason();

@@ -1,8 +1,6 @@
-import type { Schema } from '../api/client';
+import type { AuditEvent } from '../audit/event-parties';
 import type { UserAction } from './use-user-actions';
 import { isLocked, type User } from './user';
-
-type Event = Schema<'EventResponse'>;
 
 /** Why a user cannot log in, or what a login depends on. */
 export type ObstacleKind =
@@ -21,13 +19,13 @@ export type ObstacleKind =
   | 'secondFactor'
   | 'mustChangePassword';
 
-/** What helps against an obstacle: an action, or a change of the fields of the user. */
+/** A remedy for an obstacle: an action, or a change of the data of the user. */
 export type Remedy = UserAction | 'editData';
 
 /** One reason why a user may fail to log in. */
 export interface Obstacle {
   kind: ObstacleKind;
-  /** whether the user cannot log in at all, or may only have to do something first */
+  /** whether the obstacle prevents the login; otherwise the login only requires another step */
   isBlocking: boolean;
   /** time that the text names */
   time?: string;
@@ -52,7 +50,7 @@ const linkLifeMs = 7 * 86_400_000;
 const endlessYear = 9999;
 
 /** Returns why a user cannot log in, the blocking reasons first. `events` is newest first. */
-export function obstaclesOf(user: User, events: Event[], now = Date.now()): Obstacle[] {
+export function obstaclesOf(user: User, events: AuditEvent[], now = Date.now()): Obstacle[] {
   if (user.deleted_at !== null) return [obstacle('deleted', true, ['restore'], { time: user.deleted_at })];
   const found = [
     ...(user.status === 'disabled' ? [obstacle('disabled', true, ['enable'])] : []),
@@ -73,7 +71,7 @@ function obstacle(
   return { kind, isBlocking, remedies, ...details };
 }
 
-function lockouts(user: User, events: Event[], now: number): Obstacle[] {
+function lockouts(user: User, events: AuditEvent[], now: number): Obstacle[] {
   const { locked_until } = user;
   if (isLocked(user) && locked_until !== null)
     return new Date(locked_until).getUTCFullYear() === endlessYear
@@ -102,7 +100,7 @@ function lockouts(user: User, events: Event[], now: number): Obstacle[] {
   ];
 }
 
-function passwordObstacles(user: User, events: Event[], now: number): Obstacle[] {
+function passwordObstacles(user: User, events: AuditEvent[], now: number): Obstacle[] {
   if (user.status === 'invited') {
     const invited = events.find(({ event_type }) => event_type === 'user.invited')?.occurred_at ?? user.created_at;
     const isOld = Date.parse(invited) + linkLifeMs < now;
@@ -116,7 +114,7 @@ function passwordObstacles(user: User, events: Event[], now: number): Obstacle[]
   return [obstacle('mustChangePassword', false, ['resetMail'])];
 }
 
-function addressObstacles({ allowed_ips }: User, events: Event[]): Obstacle[] {
+function addressObstacles({ allowed_ips }: User, events: AuditEvent[]): Obstacle[] {
   if (allowed_ips.length === 0) return [];
   const last = events.find(({ event_type }) => event_type === 'login.failed' || event_type === 'login.succeeded');
   if (last !== undefined && valueOf(last, 'reason') === 'auth.ip_not_allowed')
@@ -137,7 +135,7 @@ function factorObstacles({ must_enroll_second_factor, second_factors }: User): O
 }
 
 /** Returns the new value of a field of an event as text, or empty. */
-export function valueOf({ changes }: Event, field: string): string {
+export function valueOf({ changes }: AuditEvent, field: string): string {
   const change = changes[field] as { after?: unknown } | undefined;
   return typeof change?.after === 'string' ? change.after : '';
 }

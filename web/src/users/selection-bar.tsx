@@ -10,10 +10,10 @@ import type { User } from './user';
 /** Parameters of the list that are not conditions. */
 const noConditions = ['order_by', 'order_dir', 'deleted'];
 
-/** Maximum number of values of a condition. It limits a bulk change that lists ids. */
+/** Maximum number of values of a condition, and so of ids in a bulk change. */
 const selectedMax = 500;
 
-/** Returns the path of the bulk change of the users that match the filter of the list. */
+/** Returns the path of a bulk change of the users that match the filter of a list. */
 export function bulkPathOf(values: Record<string, string>): string {
   const conditions = Object.entries(values).filter(([name]) => !noConditions.includes(name));
   return `/users/bulk?${new URLSearchParams(conditions).toString()}`;
@@ -24,7 +24,7 @@ interface SelectionBarProps {
   onClear: () => void;
 }
 
-/** Says how many users are ticked, and leads to their bulk change. */
+/** Shows how many users are selected, and links to their bulk change. */
 export function SelectionBar({ selected, onClear }: SelectionBarProps): ReactNode {
   const texts = useTexts({ en, de }).selection;
   const ids = selected.map(({ user_id }) => user_id).join(',');

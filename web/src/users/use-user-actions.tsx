@@ -25,16 +25,16 @@ export type UserAction =
   | 'delete'
   | 'purge';
 
-/** Actions that ask for a confirmation first. */
+/** Actions that require a confirmation. */
 export const destructiveActions: readonly UserAction[] = ['endSessions', 'resetFactors', 'disable', 'delete', 'purge'];
 
-/** Actions on a user, as far as the caller may use them. */
+/** The actions on a user, and who may use them. */
 export interface UserActions {
   /** Returns whether the caller may use an action and the state of the user allows it. */
   mayDo: (action: UserAction) => boolean;
   /** Starts an action. Asks first if the action is destructive. */
   start: (action: UserAction) => void;
-  /** the question; render it once */
+  /** the confirmation; render it once */
   dialog: ReactNode;
 }
 
@@ -45,29 +45,29 @@ export function useUserActions(user: User): UserActions {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
   const mayDo = useAllowedActions(user);
-  const [asked, setAsked] = useState<UserAction | null>(null);
+  const [confirming, setConfirming] = useState<UserAction | null>(null);
   const run = async (action: UserAction) => {
     await requests[action](user);
     notifications.show({ message: texts[action].done(user.name) });
-    // Nothing is left that the page of the user could show.
+    // The page of the user no longer exists.
     if (action === 'purge') await navigate('/users?deleted=true', { replace: true });
     await refreshUsers(queryClient);
   };
   const start = (action: UserAction) => {
-    if (destructiveActions.includes(action)) setAsked(action);
+    if (destructiveActions.includes(action)) setConfirming(action);
     else run(action).catch((error: unknown) => notifications.show({ color: 'red', message: textOf(error) }));
   };
-  const dialog = asked !== null && (
+  const dialog = confirming !== null && (
     <ConfirmDialog
       opened
       isDestructive
-      title={texts[asked].title}
-      confirmLabel={texts[asked].confirm}
-      {...(asked === 'purge' ? { typedConfirmation: user.name } : {})}
-      onConfirm={() => run(asked)}
-      onClose={() => setAsked(null)}
+      title={texts[confirming].title}
+      confirmLabel={texts[confirming].confirm}
+      {...(confirming === 'purge' ? { typedConfirmation: user.name } : {})}
+      onConfirm={() => run(confirming)}
+      onClose={() => setConfirming(null)}
     >
-      {texts[asked].question(user.name)}
+      {texts[confirming].question(user.name)}
     </ConfirmDialog>
   );
   return { mayDo, start, dialog };
@@ -103,7 +103,7 @@ const requests: Record<UserAction, (user: User) => Promise<unknown>> = {
   unlock: (user) => api.POST('/user/{user_id}/unlock', pathOf(user)),
   enable: (user) =>
     api.PATCH('/user/{user_id}', { ...pathOf(user), body: { status: 'active' } }).catch((error: unknown) => {
-      // A user without a password becomes `invited` again.
+      // A user without a password can only become `invited` again.
       if (!isProblem(error, 'user.no_password')) throw error;
       return api.PATCH('/user/{user_id}', { ...pathOf(user), body: { status: 'invited' } });
     }),

@@ -8,10 +8,10 @@ import { type ProblemForm, useProblemForm } from '../components/use-problem-form
 import { useTexts } from '../texts/language';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
-import { changeUser, keepUser, type User } from './user';
+import { changeUser, cacheUser, type User } from './user';
 import { changedFields, changesOf, type UserField, type UserValues, valuesOf } from './user-values';
 
-/** Two versions of a user: one was saved elsewhere while the form was open. */
+/** Two versions of a user, one saved elsewhere while the form was open. */
 export interface VersionConflict {
   /** the user as saved elsewhere */
   theirs: User;
@@ -33,20 +33,20 @@ export interface UserEdit {
   form: ProblemForm;
   save: () => Promise<void>;
   conflict: VersionConflict | null;
-  /** Saves the chosen fields over the other version. Without fields, keeps the other version. */
+  /** Saves the selected fields over the other version. Without fields, keeps the other version. */
   resolve: (fields: UserField[]) => Promise<boolean>;
   cancelResolve: () => void;
 }
 
 /**
- * Edits a user. Sends only what changed, and only if the user was not saved elsewhere since
- * the first keystroke; otherwise `conflict` holds both versions.
+ * Edits a user. Sends only the changed fields. If the user was saved elsewhere since the first
+ * keystroke, saves nothing and sets `conflict`.
  */
 export function useUserEdit(user: User, fields: readonly UserField[]): UserEdit {
   const texts = useTexts({ en, de });
   const queryClient = useQueryClient();
   const form = useProblemForm(fields);
-  // The version that the form started with: a later one must not slip below what the user typed.
+  // The version that the form started with. A later version must not silently become its base.
   const [draft, setDraft] = useState<{ base: User; values: UserValues } | null>(null);
   const [conflict, setConflict] = useState<VersionConflict | null>(null);
   const base = draft?.base ?? user;
@@ -64,7 +64,7 @@ export function useUserEdit(user: User, fields: readonly UserField[]): UserEdit 
       const saved = await changeUser(on, changesOf(from, values, sent));
       setDraft(null);
       setConflict(null);
-      await keepUser(queryClient, saved);
+      await cacheUser(queryClient, saved);
       notifications.show({ message: texts.edit.saved });
     } catch (error) {
       if (!isProblem(error, 'user.version_mismatch')) throw error;
@@ -77,7 +77,7 @@ export function useUserEdit(user: User, fields: readonly UserField[]): UserEdit 
     const { theirs } = conflict;
     if (chosen.length > 0) return form.submit(() => send(theirs, valuesOf(theirs), chosen));
     reset();
-    await keepUser(queryClient, theirs);
+    await cacheUser(queryClient, theirs);
     return true;
   };
   return {

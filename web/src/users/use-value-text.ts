@@ -6,7 +6,7 @@ import { usersTexts as en } from './texts.en';
 
 const timePattern = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
 
-/** Returns a function that writes the value of a field in words, such as "yes" or "c1, c2". */
+/** Returns a function that formats the value of a field as text, such as "yes" or "c1, c2". */
 export function useValueText(): (field: string, value: unknown) => string {
   const texts = useTexts({ en, de });
   const { yes, no } = useShellTexts().filter;

@@ -28,7 +28,7 @@ const fields: UserField[] = [
   'attributes',
 ];
 
-/** The fields of a user, which the caller can change with `user:update`. */
+/** Shows the fields of a user. With `user:update`, the caller can change them. */
 export function UserData({ user }: { user: User }): ReactNode {
   const { can } = useMe();
   const edit = useUserEdit(user, fields);
@@ -52,7 +52,7 @@ export function UserData({ user }: { user: User }): ReactNode {
   );
 }
 
-/** The buttons that save or discard changes. They appear with the first change. */
+/** Shows buttons to save or discard the changes, as soon as there are any. */
 export function SaveBar({ edit }: { edit: UserEdit }): ReactNode {
   const texts = useTexts({ en, de }).edit;
   return (

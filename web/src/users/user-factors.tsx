@@ -14,7 +14,7 @@ import type { User } from './user';
 import { useUserActions } from './use-user-actions';
 import classes from './users.module.css';
 
-/** The second factors of a user, and how to remove all of them. */
+/** Shows the second factors of a user, and resets them. */
 export function UserFactors({ user }: { user: User }): ReactNode {
   const texts = useTexts({ en, de }).factors;
   const { mayDo, start, dialog } = useUserActions(user);

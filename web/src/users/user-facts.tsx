@@ -10,7 +10,7 @@ import { usersTexts as en } from './texts.en';
 import type { User } from './user';
 import classes from './users.module.css';
 
-/** The read-only fields of a user, such as the last login. */
+/** Shows the read-only fields of a user, such as the last login. */
 export function UserFacts({ user }: { user: User }): ReactNode {
   const texts = useTexts({ en, de });
   const { fields } = texts;

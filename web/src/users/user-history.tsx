@@ -2,7 +2,8 @@ import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf, type Schema } from '../api/client';
+import { api, dataOf } from '../api/client';
+import type { AuditEvent } from '../audit/event-parties';
 import { useEventName } from '../audit/use-event-name';
 import { EmptyState } from '../components/empty-state';
 import { PageSkeleton } from '../components/page-skeleton';
@@ -16,11 +17,9 @@ import { usersTexts as en } from './texts.en';
 import type { User } from './user';
 import classes from './users.module.css';
 
-type Event = Schema<'EventResponse'>;
-
 const perPage = 25;
 
-/** What happened to a user and what the user did with the login, newest first. */
+/** Shows the events about a user, newest first. */
 export function UserHistory({ user }: { user: User }): ReactNode {
   const texts = useTexts({ en, de }).history;
   const { user_id } = user;
@@ -58,7 +57,15 @@ export function UserHistory({ user }: { user: User }): ReactNode {
   );
 }
 
-function HistoryItem({ event, user, names }: { event: Event; user: User; names: Record<string, string> }): ReactNode {
+function HistoryItem({
+  event,
+  user,
+  names,
+}: {
+  event: AuditEvent;
+  user: User;
+  names: Record<string, string>;
+}): ReactNode {
   const nameOf = useEventName();
   return (
     <li className={classes.item}>
@@ -77,7 +84,15 @@ function HistoryItem({ event, user, names }: { event: Event; user: User; names: 
   );
 }
 
-function ActorText({ event, user, names }: { event: Event; user: User; names: Record<string, string> }): ReactNode {
+function ActorText({
+  event,
+  user,
+  names,
+}: {
+  event: AuditEvent;
+  user: User;
+  names: Record<string, string>;
+}): ReactNode {
   const texts = useTexts({ en, de }).history;
   const { actor_id, actor_type } = event;
   if (actor_id === null) return actor_type === 'system' ? texts.bySystem : texts.byAnonymous;

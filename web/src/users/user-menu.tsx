@@ -34,8 +34,8 @@ const icons: Record<UserAction, typeof IconMail> = {
 };
 
 /**
- * The menu with everything that the caller may do to a user. Absent if that is nothing. Until it is
- * opened it is only a button: the menus of all rows would slow down each change of the page.
+ * Shows a menu of the actions that the caller may use on a user, or nothing if there is none.
+ * Renders only its button until the first click: menus in all rows would slow down page changes.
  */
 export function UserMenu({ user, isLarge = false }: { user: User; isLarge?: boolean }): ReactNode {
   const texts = useTexts({ en, de }).actions;
@@ -64,7 +64,7 @@ interface ActionsMenuProps {
   button: ActionIconProps;
 }
 
-/** A menu that opens as soon as it is there. */
+/** Shows a menu that is open from the start. */
 function ActionsMenu({ user, actions, button }: ActionsMenuProps): ReactNode {
   const texts = useTexts({ en, de }).actions;
   const { start, dialog } = useUserActions(user);
@@ -76,7 +76,7 @@ function ActionsMenu({ user, actions, button }: ActionsMenuProps): ReactNode {
         defaultOpened
         position="bottom-end"
         portalProps={{ target: '#content' }}
-        // Mantine does not know what had the focus before a menu that is open from the start.
+        // Mantine cannot return the focus from a menu that is mounted open.
         returnFocus={false}
         onClose={focusTarget}
       >
@@ -92,7 +92,7 @@ function ActionsMenu({ user, actions, button }: ActionsMenuProps): ReactNode {
                 {...(destructiveActions.includes(action) ? { className: classes.destructive } : {})}
                 leftSection={<Icon size={16} aria-hidden />}
                 onClick={() => {
-                  // The item disappears. A dialog returns the focus to where it was.
+                  // A dialog returns the focus to the button, because the item disappears.
                   focusTarget();
                   start(action);
                 }}

@@ -13,7 +13,7 @@ import { SaveBar } from './user-data';
 import { useUserEdit } from './use-user-edit';
 import { VersionDialog } from './version-dialog';
 
-/** The roles of a user, which the caller can change with `user:update`. */
+/** Shows the roles of a user. With `user:update`, the caller can change them. */
 export function UserRoles({ user }: { user: User }): ReactNode {
   const texts = useTexts({ en, de });
   const { can } = useMe();
@@ -25,7 +25,7 @@ export function UserRoles({ user }: { user: User }): ReactNode {
     return <Text>{user.roles.join(', ')}</Text>;
   }
   if (roles.isPending) return <PageSkeleton />;
-  const open = (roles.data ?? []).filter(({ user_types }) => user_types.includes(user.user_type));
+  const assignable = (roles.data ?? []).filter(({ user_types }) => user_types.includes(user.user_type));
   return (
     <form
       onSubmit={(event) => {
@@ -43,14 +43,14 @@ export function UserRoles({ user }: { user: User }): ReactNode {
           error={edit.form.errorOf('roles')}
         >
           <Stack gap="sm" mt="sm">
-            {open.map(({ name, description }) => (
+            {assignable.map(({ name, description }) => (
               <Checkbox
                 key={name}
                 value={name}
                 label={name}
                 description={description}
                 disabled={!mayChange}
-                // Without a description, the label stands in the middle.
+                // Otherwise a label without a description is centered vertically.
                 styles={{ body: { alignItems: 'flex-start' } }}
               />
             ))}

@@ -17,7 +17,7 @@ type Query = QueryOf<'listSessions'>;
 
 const noFilters = {};
 
-/** The live sessions of a user: ends one, or all. */
+/** Lists the live sessions of a user, and ends one or all of them. */
 export function UserSessions({ user }: { user: User }): ReactNode {
   const texts = useTexts({ en, de });
   const { mayDo, start, dialog } = useUserActions(user);

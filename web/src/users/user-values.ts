@@ -1,6 +1,6 @@
 import type { User, UserChanges } from './user';
 
-/** What the form of a user holds: texts as typed, lists as they are. */
+/** The values of the form of a user: texts as typed, lists as in the API. */
 export interface UserValues {
   name: string;
   email: string;
@@ -60,7 +60,9 @@ export function isJsonObject(text: string): boolean {
   }
 }
 
-/** Returns the body of `PATCH /user/{user_id}` that changes the fields from one value to another. */
+/**
+ * Returns the body of `PATCH /user/{user_id}` that changes the fields from one value to another.
+ */
 export function changesOf(before: UserValues, after: UserValues, fields: readonly UserField[]): UserChanges {
   return Object.fromEntries(fields.map((field) => [field, changeOf(field, before, after)]));
 }

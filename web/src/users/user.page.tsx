@@ -26,7 +26,7 @@ const UserSessions = lazy(async () => ({ default: (await import('./user-sessions
 
 type Tab = keyof typeof en.tabs;
 
-/** The page of one user. The tab stands in the URL. */
+/** Shows a user. The URL contains the tab. */
 export function UserPage(): ReactNode {
   const texts = useTexts({ en, de });
   const { userId = '' } = useParams();
@@ -100,7 +100,7 @@ function Summary({ user }: { user: User }): ReactNode {
   );
 }
 
-/** Says at the top of the page that the user cannot log in. */
+/** Warns at the top of the page that the user cannot log in. */
 function BlockedNotice({ user, onShow }: { user: User; onShow: () => void }): ReactNode {
   const texts = useTexts({ en, de }).check;
   const blocking = obstaclesOf(user, []).find(({ isBlocking }) => isBlocking);

@@ -1,5 +1,4 @@
-import type { QueryClient } from '@tanstack/react-query';
-import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { type QueryClient, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { api, dataOf, type Schema } from '../api/client';
 import { isProblem } from '../api/problems';
 import { useMe } from '../session/use-me';
@@ -7,7 +6,7 @@ import { useMe } from '../session/use-me';
 /** A user of the API. */
 export type User = Schema<'UserResponse'>;
 
-/** Changes of a user, as `PATCH /user/{user_id}` takes them. */
+/** The body of `PATCH /user/{user_id}`. */
 export type UserChanges = Schema<'ChangeUserRequest'>;
 
 /** Reads a user. A deleted user is read from the list of deleted users. */
@@ -23,14 +22,14 @@ async function readUser(user_id: string, mayReadDeleted: boolean): Promise<User>
   }
 }
 
-/** Returns the query of one user. */
+/** Returns the query of a user. */
 export function useUser(user_id: string): UseQueryResult<User> {
   const { can } = useMe();
   return useQuery({ queryKey: ['users', 'one', user_id], queryFn: () => readUser(user_id, can('user:delete')) });
 }
 
-/** Puts a changed user into the cache, and invalidates everything else about users. */
-export async function keepUser(queryClient: QueryClient, user: User): Promise<void> {
+/** Stores a changed user in the cache, and refreshes everything else about users. */
+export async function cacheUser(queryClient: QueryClient, user: User): Promise<void> {
   queryClient.setQueryData(['users', 'one', user.user_id], user);
   await refreshUsers(queryClient);
 }
@@ -40,7 +39,7 @@ export async function refreshUsers(queryClient: QueryClient): Promise<void> {
   await Promise.all(['users', 'sessions', 'audit'].map((name) => queryClient.invalidateQueries({ queryKey: [name] })));
 }
 
-/** Changes a user if it still has the version. @throws ApiProblem `user.version_mismatch` */
+/** Changes a user if the version is current. @throws ApiProblem `user.version_mismatch` */
 export function changeUser({ user_id, version }: User, body: UserChanges): Promise<User> {
   const params = { path: { user_id }, header: { 'If-Match': `"${version}"` } };
   return dataOf(api.PATCH('/user/{user_id}', { params, body }));

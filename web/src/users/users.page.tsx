@@ -32,7 +32,7 @@ const newestFirst = { order_by: 'created_at', order_dir: 'desc' } as const;
 const idOf = ({ user_id }: User) => user_id;
 const menuOf = (user: User) => <UserMenu user={user} />;
 
-/** The list of users: search, filters, and the way to create, change, import and export them. */
+/** Lists users with search and filters, and creates, changes, imports and exports users. */
 export function UsersPage(): ReactNode {
   const texts = useTexts({ en, de });
   const { can } = useMe();

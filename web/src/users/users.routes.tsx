@@ -4,7 +4,7 @@ import { NotFoundPage } from '../components/not-found';
 import { useMe } from '../session/use-me';
 import { UsersPage } from './users.page';
 
-/** The list of users, for callers with `user:read`. */
+/** Routes the list of users, for callers with `user:read`. */
 export function UsersRoutes(): ReactNode {
   const { can } = useMe();
   return (

@@ -5,12 +5,12 @@ const PasswordDutyPage = lazy(async () => ({ default: (await import('./password-
 const FactorDutyPage = lazy(async () => ({ default: (await import('./factor-duty.page')).FactorDutyPage }));
 
 /**
- * Shows the console, unless the user must first change the password or set up a second factor: then
- * only that, because the API rejects everything else.
+ * Shows the console, or only the page for a password or second factor that the user must set up
+ * first. Until then, the API rejects everything else.
  */
 export function Duties({ children }: { children: ReactNode }): ReactNode {
   const { user } = useMe();
-  // The user has the factor before they have saved the recovery codes.
+  // The factor counts as set up before the user has saved the recovery codes.
   const [hasCodes, setHasCodes] = useState(false);
   if (user.must_change_password) return <PasswordDutyPage />;
   if (user.must_enroll_second_factor || hasCodes)

@@ -13,7 +13,7 @@ interface DutyFrameProps {
   children: ReactNode;
 }
 
-/** The frame of a page that the user must finish first. It only offers to log out. */
+/** Frames a page that the user must complete first. The only way out is to log out. */
 export function DutyFrame({ title, text, children }: DutyFrameProps): ReactNode {
   const texts = useAccountTexts().duties;
   const { user } = useMe();

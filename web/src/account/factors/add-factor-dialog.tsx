@@ -6,11 +6,11 @@ import { useAccountTexts } from '../use-account-texts';
 import { Enrolment } from './enrolment';
 import type { FactorKind } from './factors';
 
-/** Adds a second factor. Does not close by accident while it shows recovery codes. */
+/** Adds a second factor. Cannot be closed by accident while it shows recovery codes. */
 export function AddFactorDialog({ kind, onClose }: { kind: FactorKind | null; onClose: () => void }): ReactNode {
   const texts = useAccountTexts();
   const { close } = useShellTexts();
-  // The dialog for the fresh authentication takes the place of this one.
+  // Hide this dialog while the dialog for the fresh authentication is open.
   const isProving = useFreshAuthentication() !== null;
   const [hasCodes, setHasCodes] = useState(false);
   const finish = () => {

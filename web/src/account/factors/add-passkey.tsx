@@ -9,12 +9,12 @@ import { StartForm } from './start-form';
 /** Adds a passkey. The browser asks the user for it. */
 export function AddPasskey({ onAdded }: { onAdded: Added }): ReactNode {
   const texts = useAccountTexts().enrolment;
-  const [isCancelled, setIsCancelled] = useState(false);
+  const [isCanceled, setIsCanceled] = useState(false);
   const start = async (name: string, mailCode: { mail_code?: string }) => {
-    setIsCancelled(false);
+    setIsCanceled(false);
     const options = await dataOf(api.POST('/auth/factor/passkey/options', { body: mailCode }));
     const passkey = await createPasskey(options);
-    setIsCancelled(passkey === null);
+    setIsCanceled(passkey === null);
     if (passkey === null) return;
     const body = { name, challenge: options.challenge, passkey: passkey as Record<string, unknown> };
     const added = await dataOf(api.POST('/auth/factor/passkey', { body }));
@@ -22,9 +22,9 @@ export function AddPasskey({ onAdded }: { onAdded: Added }): ReactNode {
   };
   return (
     <Stack gap="md">
-      {isCancelled && (
+      {isCanceled && (
         <Alert role="alert" color="yellow">
-          {texts.passkeyCancelled}
+          {texts.passkeyCanceled}
         </Alert>
       )}
       <StartForm intro={texts.passkeyIntro} defaultName={texts.defaultPasskeyName} onStart={start} />

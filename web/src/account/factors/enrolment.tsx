@@ -13,14 +13,14 @@ interface EnrolmentProps {
   onDone: () => void;
 }
 
-/** Adds a second factor, and then shows the recovery codes that the first factor brings. */
+/** Adds a second factor. The first factor of a user also creates the recovery codes shown next. */
 export function Enrolment({ kind, onCodes, onDone }: EnrolmentProps): ReactNode {
   const texts = useAccountTexts().enrolment;
   const [codes, setCodes] = useState<string[] | null>(null);
   const finish = async (name: string, newCodes: string[] | undefined) => {
     if (newCodes === undefined) onDone();
     else {
-      // First: reading the user again ends the page that asked for the factor.
+      // Before `refreshFactors`, which removes the page that required the factor.
       onCodes();
       setCodes(newCodes);
     }

@@ -11,7 +11,7 @@ import { FactorIcon } from './factor-icon';
 import { type Factor, refreshFactors } from './factors';
 import { RenameDialog } from './rename-dialog';
 
-/** A second factor with its menu. */
+/** Shows a second factor with its menu. */
 export function FactorRow({ factor, isLast }: { factor: Factor; isLast: boolean }): ReactNode {
   const texts = useAccountTexts().factors;
   const [dialog, setDialog] = useState<'rename' | 'remove' | null>(null);
@@ -22,7 +22,7 @@ export function FactorRow({ factor, isLast }: { factor: Factor; isLast: boolean 
     notifications.show({ message: texts.removed(name) });
     await refreshFactors();
   };
-  // Apps often bear the name of their kind.
+  // The default name of an app is the name of its kind.
   const kindText = texts[kind] === name ? [] : [texts[kind]];
   return (
     <>

@@ -14,7 +14,7 @@ import { RecoveryCodesRow } from './recovery-codes-row';
 
 const skeletonHeight = 96;
 
-/** The second factors of the user: list, add, rename, remove; and the recovery codes. */
+/** Lists, adds, renames and removes the user's second factors, and renews recovery codes. */
 export function FactorsSection(): ReactNode {
   const texts = useAccountTexts().factors;
   const { data, error, refetch } = useFactors();
@@ -66,7 +66,7 @@ export function FactorsSection(): ReactNode {
   );
 }
 
-/** Says from when the user needs a factor. */
+/** Warns from when the user needs a second factor. */
 function RequiredFrom({ hasFactor }: { hasFactor: boolean }): ReactNode {
   const texts = useAccountTexts().factors;
   const language = useLanguage();

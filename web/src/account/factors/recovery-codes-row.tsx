@@ -8,11 +8,11 @@ import { useAccountTexts } from '../use-account-texts';
 import { refreshFactors } from './factors';
 import { RecoveryCodes } from './recovery-codes';
 
-/** At this number of codes, the user should get new ones. */
+/** Number of codes from which on the row asks for attention. */
 const fewCodes = 3;
 const iconSize = 20;
 
-/** Says how many recovery codes are left, and creates new ones. */
+/** Shows how many recovery codes are left, and creates new ones. */
 export function RecoveryCodesRow({ left }: { left: number }): ReactNode {
   const all = useAccountTexts();
   const texts = all.factors;

@@ -7,7 +7,7 @@ import { saveFile } from '../../transfer/download';
 import classes from '../account.module.css';
 import { useAccountTexts } from '../use-account-texts';
 
-/** Shows new recovery codes, which no later response contains. */
+/** Shows new recovery codes. The API returns them only once. */
 export function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () => void }): ReactNode {
   const texts = useAccountTexts().codes;
   const { user } = useMe();

@@ -10,11 +10,13 @@ import { factorNameMax } from './rename-dialog';
 interface StartFormProps {
   intro: string;
   defaultName: string;
-  /** Starts the enrolment. The service may ask for the mailed code, which the next attempt has. */
+  /**
+   * Starts to add the factor. If the service requires the mailed code, it is called again with it.
+   */
   onStart: (name: string, mailCode: { mail_code?: string }) => Promise<void>;
 }
 
-/** Asks for the name of a new factor and, if the service wants it, for the mailed code. */
+/** Asks for the name of a new factor and, if the service requires it, for the mailed code. */
 export function StartForm({ intro, defaultName, onStart }: StartFormProps): ReactNode {
   const texts = useAccountTexts();
   const { user } = useMe();

@@ -12,7 +12,7 @@ interface ConditionFormProps {
   onApply: (condition: Condition) => void;
 }
 
-/** Asks for one condition: a field, an operator that the field allows, and a value. */
+/** Asks for a condition: a field, an operator of the field, and a value. */
 export function ConditionForm({ fields, names, initial, onApply }: ConditionFormProps): ReactNode {
   const { filter: texts } = useShellTexts();
   const isAttribute = initial?.field.startsWith(attributePrefix) === true;
@@ -21,16 +21,16 @@ export function ConditionForm({ fields, names, initial, onApply }: ConditionForm
   const [operator, setOperator] = useState<Operator>(initial?.operator ?? '');
   const [value, setValue] = useState(initial?.value ?? '');
   const field = name === null ? undefined : fields[name];
-  const choose = (chosen: string | null) => {
-    setName(chosen);
-    setOperator((chosen === null ? undefined : defaultOperator(fields[chosen]?.operators)) ?? '');
+  const choose = (next: string | null) => {
+    setName(next);
+    setOperator((next === null ? undefined : defaultOperator(fields[next]?.operators)) ?? '');
     setValue('');
   };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        // Popovers render in a portal, but React passes the event on to a form around the builder.
+        // React events bubble through portals: do not submit a form around the builder.
         event.stopPropagation();
         const sent = operator === '_in' ? listOf(value) : value.trim();
         if (name === null || sent === '') return;
@@ -101,7 +101,7 @@ export function ConditionForm({ fields, names, initial, onApply }: ConditionForm
   );
 }
 
-/** Text fields start with "contains", times with "after", others with "is". */
+/** Returns the initial operator: "contains" for text, "after" for times, else "is". */
 function defaultOperator(operators: readonly Operator[] = []): Operator | undefined {
   return (['_like', '_gt'] as const).find((one) => operators.includes(one)) ?? operators[0];
 }

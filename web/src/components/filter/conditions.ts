@@ -3,7 +3,7 @@ export type Operator = '' | '_ne' | '_in' | '_gt' | '_gte' | '_lt' | '_lte' | '_
 
 /** How a field can be filtered. */
 export interface FilterField {
-  /** `attribute`: free attributes, each a field of its own such as `attributes.tier` */
+  /** `attribute`: any attribute, such as `attributes.tier` */
   kind: 'text' | 'choice' | 'boolean' | 'time' | 'id' | 'number' | 'attribute';
   operators: readonly Operator[];
   choices?: readonly string[];
@@ -20,16 +20,16 @@ export interface Condition {
   value: string;
 }
 
-/** Names of fields and choices in the language of the user. */
+/** Names of fields and choices in the current language. */
 export interface FilterNames {
   fields: Record<string, string>;
   /** by field, then by choice */
   choices?: Record<string, Record<string, string>>;
-  /** values that a field probably has, by field */
+  /** suggested values, by field */
   suggestions?: Record<string, readonly string[]>;
 }
 
-/** Prefix of the parameters for free attributes. */
+/** Prefix of parameters that filter by an attribute. */
 export const attributePrefix = 'attributes.';
 
 /** Returns the conditions in the parameters of a list. */

@@ -13,13 +13,13 @@ interface FilterBuilderProps {
   fields: FilterFields;
   names: FilterNames;
   params: ListParams<object>;
-  /** parameters with controls of their own, such as `q`; they get no pill */
+  /** parameters with their own controls, such as `q`; they get no pill */
   shownElsewhere?: readonly string[];
 }
 
 /**
- * Adds, changes and removes the conditions of a list, which the URL holds. The conditions stand
- * below the row of tools that the builder is in.
+ * Adds, changes and removes the conditions of a list in the URL. Place it in a flex row: the
+ * conditions wrap below the row.
  */
 export function FilterBuilder({ fields, names, params, shownElsewhere = [] }: FilterBuilderProps): ReactNode {
   const { filter: texts } = useShellTexts();
@@ -51,7 +51,7 @@ export function FilterBuilder({ fields, names, params, shownElsewhere = [] }: Fi
         opened={edited !== null}
         onDismiss={() => setEdited(null)}
         trapFocus
-        // Mantine would close it together with a list of values that is open in it.
+        // Otherwise Escape in an open dropdown would also close the popover.
         closeOnEscape={false}
         position="bottom-start"
         portalProps={{ target: '#content' }}

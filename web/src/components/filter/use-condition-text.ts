@@ -2,10 +2,10 @@ import { useLanguage } from '../../texts/language';
 import { useShellTexts } from '../../texts/use-shell-texts';
 import { attributePrefix, type Condition, type FilterFields, type FilterNames } from './conditions';
 
-/** Number of values that a condition names. */
+/** Maximum number of values that a text names. */
 const valuesShown = 5;
 
-/** Returns a function that writes a condition as text, such as "Status is active". */
+/** Returns a function that formats a condition as text, such as "Status is Active". */
 export function useConditionText(fields: FilterFields, names: FilterNames): (condition: Condition) => string {
   const { filter: texts } = useShellTexts();
   const language = useLanguage();
@@ -27,7 +27,7 @@ export function useConditionText(fields: FilterFields, names: FilterNames): (con
   };
 }
 
-/** Formats a time. The value comes from the URL, so it may not be a time. */
+/** Formats a time. Returns other values as they are, because the URL may contain anything. */
 function timeText(value: string, language: string): string {
   const time = new Date(value);
   return Number.isNaN(time.getTime())

@@ -9,19 +9,19 @@ interface ValueInputProps {
   operator: Operator;
   choiceNames: Record<string, string>;
   suggestions: readonly string[];
-  /** value of the parameter; several are separated by commas */
+  /** value of the parameter; multiple values are separated by commas */
   value: string;
   onChange: (value: string) => void;
-  /** whether the dialog around starts here */
+  /** whether the input has the focus when the form opens */
   isFocused: boolean;
 }
 
-/** "contains" needs three characters, the length of an entry of the index. */
+/** Minimum length for "contains", the length of an index entry. */
 const likeMinLength = 3;
 /** A dropdown in a portal would close the popover that the input is in. */
 const inPopover = { withinPortal: false };
 
-/** Asks for the value of a condition, with the control that fits the field. */
+/** Asks for the value of a condition, with a control for the kind of the field. */
 export function ValueInput({ field, operator, choiceNames, suggestions, ...input }: ValueInputProps): ReactNode {
   const { filter: texts } = useShellTexts();
   const { value, onChange, isFocused } = input;
