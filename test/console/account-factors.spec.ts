@@ -149,7 +149,7 @@ describe('second factors in the console', () => {
     await page.getByRole('button', { name: /^Actions of/ }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByText('This is your last second factor, and you must have one.').waitFor();
+    await page.getByText('You must have a second factor, and this is your only one.').waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
     await logOut(page);
     await subject.fillLogin(page, user.name);

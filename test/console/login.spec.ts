@@ -195,7 +195,7 @@ describe('logging in to the console', () => {
       await page.getByLabel('E-mail address').fill(address);
       await expectAccessible(page);
       await page.getByRole('button', { name: 'Send the link' }).click();
-      await page.getByRole('heading', { name: 'Check your mail' }).waitFor();
+      await page.getByRole('heading', { name: 'Check your inbox' }).waitFor();
       shown.push((await page.getByRole('status').textContent())?.replace(address, '') ?? null);
       await page.goto(subject.at('/login'));
     }

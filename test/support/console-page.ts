@@ -44,5 +44,5 @@ export async function logInAgain(page: Page): Promise<void> {
 
 /** Returns the dialog that asks for a fresh authentication. */
 export function freshAuthenticationDialog(page: Page): Locator {
-  return page.getByRole('dialog', { name: 'Confirm that it is you' });
+  return page.getByRole('dialog', { name: 'Confirm your identity' });
 }

@@ -1,22 +1,24 @@
 /**
- * Deutsche Texte für das, was die Schnittstelle zu einem falschen Feld oder Wert auf Englisch sagt.
- * Nach einem Text, der mit „…“ endet, folgt, was auch im Original folgt.
+ * Deutsche Texte für die englischen Angaben der API zu ungültigen Feldern und Werten.
+ * „…“ am Ende steht für den Rest der Angabe, der unverändert bleibt.
  */
 export const detailTexts: Record<string, string> = {
   'must be an e-mail address': 'muss eine E-Mail-Adresse sein',
   'must be a language tag such as de-AT': 'muss ein Sprachkürzel wie de-AT sein',
   'must be a time zone such as Europe/Vienna': 'muss eine Zeitzone wie Europe/Vienna sein',
-  'must be 3 to 64 letters, digits, `.`, `_` or `-`': 'darf 3 bis 64 Buchstaben, Ziffern, „.“, „_“ und „-“ enthalten',
-  'must be 1 to 64 letters, digits, `.`, `_` or `-`': 'darf 1 bis 64 Buchstaben, Ziffern, „.“, „_“ und „-“ enthalten',
+  'must be 3 to 64 letters, digits, `.`, `_` or `-`':
+    'muss aus 3 bis 64 Buchstaben, Ziffern, „.“, „_“ oder „-“ bestehen',
+  'must be 1 to 64 letters, digits, `.`, `_` or `-`':
+    'muss aus 1 bis 64 Buchstaben, Ziffern, „.“, „_“ oder „-“ bestehen',
   'must be 1 to 64 letters, digits, `.`, `_` or `-`, and must not begin with `.`':
-    'darf 1 bis 64 Buchstaben, Ziffern, „.“, „_“ und „-“ enthalten und nicht mit „.“ beginnen',
+    'muss aus 1 bis 64 Buchstaben, Ziffern, „.“, „_“ oder „-“ bestehen und darf nicht mit „.“ beginnen',
   'must be the name of a role': 'muss der Name einer Rolle sein',
   'must be an IP address': 'muss eine IP-Adresse sein',
   'must be an IP address or a CIDR': 'muss eine IP-Adresse oder ein Netz wie 192.0.2.0/24 sein',
   'must be an E.164 number such as +4312345678': 'muss eine Nummer mit Landesvorwahl sein, etwa +4312345678',
-  'must be an RFC 3339 time such as 2026-11-20T13:00:00Z': 'muss eine Zeit wie 2026-11-20T13:00:00Z sein',
-  'must be a time such as 2026-01-31T12:00:00.000Z': 'muss eine Zeit wie 2026-01-31T12:00:00.000Z sein',
-  'must be an existing time': 'ist keine Zeit, die es gibt',
+  'must be an RFC 3339 time such as 2026-11-20T13:00:00Z': 'muss ein Zeitpunkt wie 2026-11-20T13:00:00Z sein',
+  'must be a time such as 2026-01-31T12:00:00.000Z': 'muss ein Zeitpunkt wie 2026-01-31T12:00:00.000Z sein',
+  'must be an existing time': 'ist kein gültiger Zeitpunkt',
   'must be in the future, at most one year ahead': 'muss in der Zukunft liegen, höchstens ein Jahr ab jetzt',
   'must not be in the future': 'darf nicht in der Zukunft liegen',
   'must be a UUID': 'muss eine ID wie 01a2073f-ee9c-74d8-9b53-2f6d4814e423 sein',
@@ -26,7 +28,7 @@ export const detailTexts: Record<string, string> = {
   'must be a JSON object': 'muss ein JSON-Objekt sein',
   'must be `module:action` in lower case, or `*`': 'muss die Form modul:aktion in Kleinbuchstaben haben oder * sein',
   'must not be `list` or `create`': 'darf nicht „list“ oder „create“ sein',
-  'must not contain duplicates': 'darf nichts doppelt enthalten',
+  'must not contain duplicates': 'darf keine doppelten Einträge enthalten',
   'must not contain control or invisible characters': 'darf keine Steuerzeichen oder unsichtbaren Zeichen enthalten',
   'contains a key that is not allowed': 'enthält einen Schlüssel, der nicht erlaubt ist',
   'contains a role that does not exist or is not open to this kind of user':
@@ -39,9 +41,9 @@ export const detailTexts: Record<string, string> = {
   'must be absent for a Carrier User': 'muss bei einem Carrier-Benutzer fehlen',
   'is for System Users only': 'gibt es nur bei System-Benutzern',
   'is not possible for this user': 'ist bei diesem Benutzer nicht möglich',
-  'requires a password': 'geht nur mit einem Passwort',
-  'is taken': 'ist schon vergeben',
-  'is not a parameter of this operation': 'lässt sich hier nicht filtern',
+  'requires a password': 'ist nur mit einem Passwort möglich',
+  'is taken': 'ist bereits vergeben',
+  'is not a parameter of this operation': 'ist hier kein gültiger Filter',
   'must not have empty values': 'darf keine leeren Werte enthalten',
   'must not be `invited` for a user with a password': 'darf bei einem Benutzer mit Passwort nicht „invited“ sein',
   'must be one of …': 'muss eines davon sein: …',

@@ -1,9 +1,9 @@
-/** Ein Text für jeden Fehlercode der Schnittstelle und für Fehler des Netzes. */
+/** Ein Text für jeden Fehlercode der API und für Fehler ohne Antwort der API. */
 export const errorTexts: Record<string, string> = {
   'request.invalid': 'Einige Felder sind ungültig. Korrigieren Sie die markierten Felder.',
   'request.malformed_json': 'Der Dienst konnte die Anfrage nicht lesen. Laden Sie die Seite neu.',
   'bulk.filter_required': 'Fügen Sie mindestens einen Filter hinzu, oder wählen Sie alle Benutzer.',
-  'bulk.too_many': 'Der Filter trifft mehr als 5.000.000 Benutzer. Wählen Sie einen engeren Filter.',
+  'bulk.too_many': 'Der Filter trifft auf mehr als 5.000.000 Benutzer zu. Wählen Sie einen engeren Filter.',
   'page.too_deep': 'Die Liste endet hier. Finden Sie weitere Einträge mit einem Filter.',
   'page.cursor_invalid': 'Die Liste hat sich geändert. Beginnen Sie wieder auf der ersten Seite.',
   'auth.wrong_current_password': 'Das aktuelle Passwort ist falsch.',
@@ -11,30 +11,31 @@ export const errorTexts: Record<string, string> = {
   'auth.token_invalid': 'Ihre Sitzung ist beendet. Melden Sie sich erneut an.',
   'auth.invalid_credentials': 'Benutzername oder Passwort ist falsch, oder der Benutzer darf sich nicht anmelden.',
   'auth.reauthentication_required': 'Bestätigen Sie vor dieser Änderung Ihre Anmeldung erneut.',
-  'auth.second_factor_required': 'Ein zweiter Faktor ist nötig.',
+  'auth.second_factor_required': 'Ein zweiter Faktor ist erforderlich.',
   'auth.challenge_invalid': 'Die Anmeldung hat zu lange gedauert oder hatte zu viele falsche Codes. Beginnen Sie neu.',
   'auth.invalid_second_factor': 'Der Code ist falsch oder wurde schon benutzt. Warten Sie auf den nächsten Code.',
   'auth.cross_origin': 'Die Konsole funktioniert nur unter der öffentlichen Adresse des Dienstes. Öffnen Sie sie dort.',
   'auth.second_factor_enrollment_required': 'Richten Sie zuerst einen zweiten Faktor ein.',
   'auth.mail_code_required': 'Geben Sie die acht Ziffern aus der E-Mail zu dieser Anmeldung ein.',
   'auth.passkey_unknown':
-    'Dieser Passkey ist hier nicht bekannt. Nehmen Sie einen anderen, oder melden Sie sich mit Passwort an.',
+    'Dieser Passkey ist hier nicht bekannt. Verwenden Sie einen anderen, oder melden Sie sich mit Passwort an.',
   'access.denied': 'Das dürfen Sie nicht. Bitten Sie einen Administrator um die Berechtigung.',
-  'access.grant_exceeds_own': 'Sie können nur Rollen und Bereiche vergeben, die Sie selbst haben.',
+  'access.grant_exceeds_own': 'Sie können nur Rollen, Berechtigungen und Bereiche vergeben, die Sie selbst haben.',
   'access.protected_user':
     'Der Benutzer hat eine Rolle, die Sie nicht vergeben dürfen. Daher können Sie ihn nicht ändern.',
-  'user.self_protected': 'Das geht nicht bei Ihrem eigenen Benutzer. Bitten Sie einen anderen Administrator.',
+  'user.self_protected':
+    'Das ist bei Ihrem eigenen Benutzer nicht möglich. Bitten Sie einen anderen Administrator darum.',
   'auth.ip_not_allowed': 'Von dieser Adresse dürfen Sie sich nicht anmelden.',
   'auth.password_change_required': 'Ändern Sie zuerst Ihr Passwort.',
-  'request.not_found': 'Das gibt es nicht.',
-  'user.not_found': 'Den Benutzer gibt es nicht, oder Sie dürfen ihn nicht sehen.',
-  'session.not_found': 'Die Sitzung gibt es nicht, oder Sie dürfen sie nicht sehen.',
-  'role.not_found': 'Die Rolle gibt es nicht.',
-  'operation.not_found': 'Den Vorgang gibt es nicht, oder Sie dürfen ihn nicht sehen.',
-  'key.not_found': 'Den API-Schlüssel gibt es nicht, oder Sie dürfen ihn nicht sehen.',
+  'request.not_found': 'Das wurde nicht gefunden.',
+  'user.not_found': 'Diesen Benutzer gibt es nicht, oder Sie dürfen ihn nicht sehen.',
+  'session.not_found': 'Diese Sitzung gibt es nicht, oder Sie dürfen sie nicht sehen.',
+  'role.not_found': 'Diese Rolle gibt es nicht.',
+  'operation.not_found': 'Diesen Vorgang gibt es nicht, oder Sie dürfen ihn nicht sehen.',
+  'key.not_found': 'Diesen API-Schlüssel gibt es nicht, oder Sie dürfen ihn nicht sehen.',
   'factor.not_found':
-    'Den zweiten Faktor gibt es nicht. Wenn Sie ihn nicht rechtzeitig bestätigt haben, fügen Sie ihn neu hinzu.',
-  'mail.not_found': 'Die E-Mail wurde schon gesendet, oder Sie dürfen den Empfänger nicht sehen.',
+    'Diesen zweiten Faktor gibt es nicht. Wenn Sie ihn nicht rechtzeitig bestätigt haben, fügen Sie ihn neu hinzu.',
+  'mail.not_found': 'Die E-Mail wurde bereits gesendet, oder Sie dürfen den Empfänger nicht sehen.',
   'reset.token_invalid': 'Dieser Link ist nicht mehr gültig. Fordern Sie einen neuen an.',
   'email.token_invalid':
     'Dieser Link ist nicht mehr gültig. Ändern Sie die Adresse erneut, um einen neuen zu erhalten.',
@@ -42,25 +43,30 @@ export const errorTexts: Record<string, string> = {
   'request.method_not_allowed': 'Der Dienst unterstützt das nicht. Laden Sie die Seite neu.',
   'user.email_taken': 'Ein anderer Benutzer hat diese E-Mail-Adresse.',
   'user.name_taken': 'Ein anderer Benutzer hat diesen Namen.',
-  'user.last_administrator': 'Das ist der letzte Administrator. Ernennen Sie zuerst einen anderen.',
+  'user.last_administrator':
+    'Das ist der letzte Administrator. Machen Sie zuerst einen anderen Benutzer zum Administrator.',
   'user.no_password': 'Ein Benutzer ohne Passwort kann nicht aktiv sein. Laden Sie ihn ein.',
   'role.name_taken': 'Eine andere Rolle hat diesen Namen.',
   'role.in_use': 'Benutzer oder andere Rollen verwenden diese Rolle noch. Entfernen Sie sie dort zuerst.',
   'factor.required':
-    'Das ist Ihr letzter zweiter Faktor, und Sie brauchen einen. Fügen Sie zuerst einen anderen hinzu.',
+    'Sie brauchen einen zweiten Faktor, und dies ist Ihr einziger. Fügen Sie zuerst einen weiteren hinzu.',
   'factor.too_many': 'Sie haben die Höchstzahl zweiter Faktoren dieser Art. Entfernen Sie zuerst einen.',
   'factor.already_enrolled': 'Dieser Passkey ist schon eingerichtet. Legen Sie einen anderen an.',
-  'bulk.expected_mismatch': 'Die Zahl der Benutzer hat sich geändert. Es wurde nichts geändert.',
+  'bulk.expected_mismatch':
+    'Die Zahl der passenden Benutzer hat sich geändert. Es wurde nichts geändert. Rufen Sie die Vorschau neu auf.',
   'bulk.set_changed':
-    'Die passenden Benutzer haben sich seit der Vorschau geändert. Es wurde nichts geändert. Prüfen Sie erneut.',
-  'operation.not_undoable': 'Dieser Vorgang lässt sich nicht rückgängig machen.',
+    'Die passenden Benutzer haben sich seit der Vorschau geändert. Es wurde nichts geändert. Rufen Sie die Vorschau neu auf.',
+  'operation.not_undoable':
+    'Dieser Vorgang lässt sich nicht rückgängig machen: Er läuft noch, wurde bereits rückgängig gemacht, ist zu alt ' +
+    'oder hat keinen Benutzer geändert.',
   'operation.overlaps':
     'Ein laufender Vorgang ändert noch einige dieser Benutzer. Warten Sie, oder brechen Sie ihn ab.',
-  'mail.being_sent': 'Die E-Mail wird gerade gesendet. Sehen Sie gleich noch einmal nach.',
+  'mail.being_sent': 'Die E-Mail wird gerade gesendet. Laden Sie die Liste gleich noch einmal.',
   'idempotency.in_progress': 'Der erste Versuch läuft noch. Versuchen Sie es gleich erneut.',
   'idempotency.key_reused': 'Diese Anfrage wurde schon mit anderen Daten gesendet. Laden Sie die Seite neu.',
-  'user.version_mismatch': 'Jemand anderes hat diesen Benutzer inzwischen geändert.',
-  'request.too_large': 'Das ist zu groß. Senden Sie weniger auf einmal.',
+  'user.version_mismatch':
+    'Jemand anderes hat diesen Benutzer inzwischen geändert. Laden Sie die Seite neu, und versuchen Sie es erneut.',
+  'request.too_large': 'Die Anfrage ist zu groß. Senden Sie weniger auf einmal.',
   'request.unsupported_media_type': 'Der Dienst nimmt diese Art von Datei nicht an.',
   'request.headers_too_large': 'Der Filter ist zu lang. Entfernen Sie einige Werte.',
   'auth.too_many_attempts': 'Zu viele Versuche.',
@@ -75,7 +81,7 @@ export const errorTexts: Record<string, string> = {
   'network.unexpected_response': 'Der Dienst hat unerwartet geantwortet. Versuchen Sie es erneut.',
 };
 
-/** Ein Text für jeden Grund, aus dem ein Feld falsch ist. */
+/** Ein Text für jeden Grund, aus dem ein Feld ungültig ist. */
 export const fieldErrorTexts: Record<string, string> = {
   'field.required': 'fehlt',
   'field.too_short': 'ist zu kurz',
@@ -85,7 +91,7 @@ export const fieldErrorTexts: Record<string, string> = {
   'field.conflict': 'passt nicht zu einem anderen Feld',
   'password.too_short': 'ist zu kurz',
   'password.too_long': 'ist zu lang',
-  'password.common': 'ist zu verbreitet',
+  'password.common': 'wird zu häufig verwendet',
   'password.contains_identity': 'enthält Ihren Namen, Ihre E-Mail-Adresse, Ihren Carrier oder den Namen des Produkts',
   'password.too_weak': 'ist zu leicht zu erraten',
   'password.breached': 'kam in einem Datenleck vor',

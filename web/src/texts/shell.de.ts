@@ -1,6 +1,6 @@
 import type { shellTexts as en } from './shell.en';
 
-/** Texte des Rahmens, der Anmeldung und der gemeinsamen Bausteine. */
+/** Texte des Rahmens, der Anmeldung und der gemeinsamen Komponenten. */
 export const shellTexts: typeof en = {
   console: 'Konsole',
   close: 'Schließen',
@@ -35,13 +35,13 @@ export const shellTexts: typeof en = {
     colors: 'Farben',
     light: 'Hell',
     dark: 'Dunkel',
-    system: 'Wie das System',
+    system: 'System',
     shortcuts: 'Tastenkürzel',
     logout: 'Abmelden',
   },
   shortcuts: {
     title: 'Tastenkürzel',
-    enabled: 'Kürzel aus einer einzelnen Taste',
+    enabled: 'Tastenkürzel mit einer einzelnen Taste',
     enabledHint: 'Schalten Sie sie aus, wenn Sie Spracheingabe oder einen Screenreader verwenden.',
     search: 'Suchen',
     help: 'Diese Liste anzeigen',
@@ -59,24 +59,25 @@ export const shellTexts: typeof en = {
     forgot: 'Passwort vergessen?',
     loggedOut: 'Sie sind abgemeldet.',
     plainHttp:
-      'Diese Verbindung ist nicht verschlüsselt: Andere im Netz können Ihr Passwort lesen. Die Anmeldung endet nach ' +
-      'wenigen Minuten und mit jedem Neuladen, und Passkeys funktionieren nicht. Öffnen Sie die Konsole über HTTPS.',
+      'Diese Verbindung ist nicht verschlüsselt: Andere im Netz können Ihr Passwort lesen. Sie werden nach wenigen ' +
+      'Minuten und bei jedem Neuladen abgemeldet, und Passkeys funktionieren nicht. Öffnen Sie die Konsole über HTTPS.',
     again: 'Erneut anmelden',
     againText: (name) => `Ihre Sitzung ist beendet. Melden Sie sich als ${name} an, um hier weiterzuarbeiten.`,
     otherUser: 'Als anderer Benutzer anmelden',
   },
   secondFactor: {
-    title: 'Bestätigen Sie, dass Sie es sind',
+    title: 'Bestätigen Sie Ihre Identität',
     code: 'Code aus Ihrer Authenticator-App',
     codeHint: 'Sechs Ziffern',
     recoveryCode: 'Wiederherstellungscode',
-    recoveryHint: 'Einer der Codes, die Sie beim Einrichten des zweiten Faktors gespeichert haben. Jeder gilt einmal.',
+    recoveryHint:
+      'Einer der Codes, die Sie beim Einrichten des zweiten Faktors gespeichert haben. Jeder Code gilt einmal.',
     submit: 'Weiter',
     usePasskey: 'Passkey verwenden',
     useCode: 'Code aus der App verwenden',
     useRecoveryCode: 'Wiederherstellungscode verwenden',
     back: 'Zurück zur Anmeldung',
-    expired: 'Diese Anmeldung hat zu lange gedauert. Beginnen Sie von vorn.',
+    expired: 'Die Anmeldung hat zu lange gedauert oder hatte zu viele falsche Codes. Beginnen Sie von vorn.',
   },
   forgotten: {
     title: 'Passwort vergessen?',
@@ -84,12 +85,13 @@ export const shellTexts: typeof en = {
     email: 'E-Mail-Adresse',
     submit: 'Link senden',
     sentTitle: 'Prüfen Sie Ihr Postfach',
-    sent: (email) => `Wenn ein Benutzer die Adresse ${email} hat, ist ein Link unterwegs. Er gilt nicht lange.`,
+    sent: (email) =>
+      `Wenn es einen Benutzer mit der Adresse ${email} gibt, ist ein Link unterwegs. Er gilt nur kurze Zeit.`,
     back: 'Zurück zur Anmeldung',
   },
   fresh: {
-    title: 'Bestätigen Sie, dass Sie es sind',
-    text: 'Ihre Anmeldung liegt länger zurück. Bestätigen Sie sie vor dieser Änderung.',
+    title: 'Bestätigen Sie Ihre Identität',
+    text: 'Ihre Anmeldung liegt schon länger zurück. Bestätigen Sie sie vor dieser Änderung erneut.',
     password: 'Passwort',
     submit: 'Weiter',
   },
@@ -135,7 +137,7 @@ export const shellTexts: typeof en = {
     attribute: 'Attribut',
     attributeName: 'Name des Attributs',
     listHint: 'Werte mit Kommas oder Zeilenumbrüchen trennen',
-    exactTimeHint: 'Etwa 2026-11-20T13:00:00Z',
+    exactTimeHint: 'Zum Beispiel 2026-11-20T13:00:00Z',
     isNull: { true: 'ist leer', false: 'ist nicht leer' },
     operators: {
       equals: 'ist',
