@@ -36,7 +36,7 @@ describe('the start page and the audit log of the console', () => {
     await page.getByRole('link', { name: 'Carrier Users, Disabled: 1' }).waitFor();
     await page.getByRole('link', { name: 'Carrier Users, Invited: 1' }).waitFor();
     await page.getByRole('link', { name: /^Live sessions 4/ }).waitFor();
-    await page.getByRole('link', { name: /^Operations running 0/ }).waitFor();
+    await page.getByRole('link', { name: /^Running operations 0/ }).waitFor();
     const chart = page.getByRole('img', { name: /^Bar chart of the logins/ });
     expect(await chart.getAttribute('aria-label')).toContain('by hour: 260 succeeded, 39 failed.');
     expect(await chart.locator('g').count()).toBe(24);
@@ -73,13 +73,13 @@ describe('the start page and the audit log of the console', () => {
     await addFailedMail(subject.service, user_id);
     await refresh();
     const page = await subject.login();
-    await page.getByRole('link', { name: '1 mail could not be delivered' }).click();
+    await page.getByRole('link', { name: '1 e-mail could not be delivered' }).click();
     const mail = rowOf(page, email);
     await mail.getByText('Failed', { exact: true }).waitFor();
     await expectAccessible(page, true);
     await screenshot(page, 'mails');
     await mail.getByRole('button', { name: `Send again: Password reset to ${email}` }).click();
-    await page.getByText('The mail is sent again within seconds.').waitFor();
+    await page.getByText('The e-mail is sent again within seconds.').waitFor();
     await subject.service.mailbox.take(email, /password/i);
   });
 

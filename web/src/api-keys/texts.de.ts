@@ -38,7 +38,7 @@ export const apiKeysTexts: typeof en = {
   name: 'Name',
   nameHint: 'Das Modul oder Skript, das den Schlüssel verwendet, zum Beispiel billing.',
   permissionsHint:
-    'Geben Sie dem Schlüssel nur, was er braucht. Sie können Berechtigungen vergeben, die Sie selbst haben.',
+    'Geben Sie dem Schlüssel nur, was er braucht. Sie können nur Berechtigungen vergeben, die Sie selbst haben.',
   permissionsRequired: 'Wählen Sie mindestens eine Berechtigung',
   expiry: 'Läuft ab',
   expiryHint: 'Höchstens ein Jahr ab jetzt.',

@@ -34,7 +34,7 @@ export const apiKeysTexts = {
   sections: { general: 'General', permissions: 'Permissions', scope: 'Carriers' },
   name: 'Name',
   nameHint: 'The module or script that will use the key, such as billing.',
-  permissionsHint: 'Give the key only what it needs. You can give permissions that you have yourself.',
+  permissionsHint: 'Give the key only what it needs. You can grant only permissions that you have yourself.',
   permissionsRequired: 'Choose at least one permission',
   expiry: 'Expires',
   expiryHint: 'At most one year from now.',

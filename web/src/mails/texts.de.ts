@@ -4,12 +4,12 @@ import type { mailsTexts as en } from './texts.en';
 export const mailsTexts: typeof en = {
   title: 'Noch nicht gesendete E-Mails',
   description:
-    'E-Mails an Benutzer, die warten, erneut versucht werden oder fehlgeschlagen sind. ' +
-    'Fehlgeschlagene E-Mails werden nur auf Anforderung erneut gesendet.',
+    'E-Mails an Benutzer, die auf den Versand warten, erneut versucht werden oder fehlgeschlagen sind. ' +
+    'Fehlgeschlagene E-Mails werden nur erneut gesendet, wenn Sie es anfordern.',
   fields: {
     mail_id: 'E-Mail-ID',
     kind: 'E-Mail',
-    state: 'Zustand',
+    state: 'Status',
     user_id: 'Benutzer',
     carrier_id: 'Carrier',
     recipient: 'Empfänger',
@@ -31,7 +31,7 @@ export const mailsTexts: typeof en = {
     'recovery-code-used': 'Wiederherstellungscode verwendet',
     'recovery-codes-low': 'Wenige Wiederherstellungscodes übrig',
     'recovery-codes-renewed': 'Wiederherstellungscodes erneuert',
-    'passkey-counter': 'Passkey womöglich kopiert',
+    'passkey-counter': 'Passkey möglicherweise kopiert',
     'second-step-missing': 'Zweiter Schritt fehlt',
     'new-address-login': 'Anmeldung von neuer Adresse',
   },

@@ -1,12 +1,13 @@
-/** Texts of the page about mails. */
+/** Texts of the page about e-mails. */
 export const mailsTexts = {
-  title: 'Mails not sent yet',
+  title: 'Unsent e-mails',
   description:
-    'Mails to users that are waiting, are retried or have failed. A failed mail is sent again only on request.',
+    'E-mails to users that are waiting, are being retried or have failed. A failed e-mail is sent again only if you ' +
+    'request it.',
   fields: {
-    mail_id: 'Mail ID',
-    kind: 'Mail',
-    state: 'State',
+    mail_id: 'E-mail ID',
+    kind: 'E-mail',
+    state: 'Status',
     user_id: 'User',
     carrier_id: 'Carrier',
     recipient: 'Recipient',
@@ -18,7 +19,7 @@ export const mailsTexts = {
     invitation: 'Invitation',
     reset: 'Password reset',
     'email-confirmation': 'Confirmation of an address',
-    'enrollment-code': 'Enrolment code',
+    'enrollment-code': 'Enrollment code',
     'password-changed': 'Password changed',
     'email-change-notice': 'Notice of a new address',
     'token-reuse': 'Refresh token replayed',
@@ -35,10 +36,10 @@ export const mailsTexts = {
   states: { waiting: 'Waiting', retrying: 'Retrying', sending: 'Sending', failed: 'Failed' },
   attempts: (count: string, one: boolean) => `${count} ${one ? 'attempt' : 'attempts'}`,
   noError: 'none',
-  noAttempt: 'none planned',
+  noAttempt: 'none scheduled',
   retry: 'Send again',
   retryOf: (kind: string, recipient: string) => `Send again: ${kind} to ${recipient}`,
-  retried: 'The mail is sent again within seconds.',
-  empty: 'All mails are sent',
-  emptyHint: 'Waiting and failed mails appear here. The start page counts the failed ones.',
+  retried: 'The e-mail is sent again within seconds.',
+  empty: 'All e-mails are sent',
+  emptyHint: 'Waiting and failed e-mails appear here. The overview counts failed e-mails.',
 };

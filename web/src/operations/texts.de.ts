@@ -12,7 +12,7 @@ export const operationsTexts: typeof en = {
   toUsers: 'Zu den Benutzern',
   back: 'Alle Vorgänge',
   fields: {
-    operation_id: 'ID des Vorgangs',
+    operation_id: 'Vorgangs-ID',
     kind: 'Art',
     status: 'Status',
     actor_type: 'Ausgeführt als',
@@ -52,7 +52,7 @@ export const operationsTexts: typeof en = {
     matched: 'Benutzer',
     rows: 'Zeilen',
     changed: { change: 'Geändert', delete: 'Gelöscht', undo: 'Wiederhergestellt', import: 'Angelegt' },
-    unchanged: { other: 'Unverändert', import: 'Schon vorhanden' },
+    unchanged: { other: 'Unverändert', import: 'Bereits vorhanden' },
     skipped: 'Übersprungen',
   },
   result: {
@@ -65,14 +65,16 @@ export const operationsTexts: typeof en = {
   undoOf: 'Stellt die Benutzer eines früheren Vorgangs wieder her.',
   toOriginal: 'Diesen Vorgang anzeigen',
   conflicts: {
-    label: 'Zeilen, deren Benutzer es schon gibt',
+    label: 'Zeilen bereits vorhandener Benutzer',
     fail: 'als Fehler gemeldet',
-    skip: 'ausgelassen',
+    skip: 'übersprungen',
   },
   invite: 'Einladungen',
   skippedUsers: 'Übersprungene Benutzer',
   skippedRows: 'Übersprungene Zeilen',
-  skippedRowsHint: 'Korrigieren Sie die Zeilen, und importieren Sie die Datei. Die Zeilen bleiben 30 Tage erhalten.',
+  skippedRowsHint:
+    'Laden Sie die Zeilen herunter, korrigieren Sie sie, und importieren Sie die Datei. ' +
+    'Die Zeilen bleiben 30 Tage erhalten.',
   downloadRows: 'Zur Korrektur herunterladen',
   more: (count) => `und ${count} weitere`,
   line: 'Zeile',

@@ -3,14 +3,14 @@ import type { overviewTexts as en } from './texts.en';
 /** Texte der Startseite. */
 export const overviewTexts: typeof en = {
   title: 'Übersicht',
-  asOf: 'Gezählt',
+  asOf: 'Aktualisiert',
   attention: {
-    title: 'Das braucht Aufmerksamkeit',
-    nothing: 'Nichts braucht Aufmerksamkeit.',
+    title: 'Handlungsbedarf',
+    nothing: 'Kein Handlungsbedarf.',
     kinds: {
       users_locked: (count, one) => `${count} ${one ? 'Benutzer ist' : 'Benutzer sind'} nach Fehlversuchen gesperrt`,
       users_must_enroll: (count, one) =>
-        `${count} ${one ? 'Benutzer fehlt' : 'Benutzern fehlt'} ein zweiter Faktor, den eine Rolle verlangt`,
+        `${count} ${one ? 'Benutzer fehlt' : 'Benutzern fehlt'} ein erforderlicher zweiter Faktor`,
       api_keys_expiring: (count, one) =>
         `${count} API-Schlüssel ${one ? 'läuft' : 'laufen'} in den nächsten 14 Tagen ab`,
       mails_failed: (count, one) => `${count} E-Mail${one ? ' konnte' : 's konnten'} nicht zugestellt werden`,
@@ -25,7 +25,7 @@ export const overviewTexts: typeof en = {
     link: (count, type, status) => `${type}, ${status}: ${count}`,
   },
   sessions: 'Aktive Sitzungen',
-  sessionsHint: 'Benutzer, die jetzt angemeldet sind',
+  sessionsHint: 'Jetzt angemeldet',
   operations: 'Laufende Vorgänge',
   operationsHint: 'Massenänderungen und Importe',
   logins: {
@@ -39,7 +39,7 @@ export const overviewTexts: typeof en = {
     none: 'Keine Anmeldungen in den letzten 24 Stunden.',
     summary: (succeeded, failed, busiest) =>
       `Balkendiagramm der Anmeldungen der letzten 24 Stunden je Stunde: ${succeeded} erfolgreich, ` +
-      `${failed} fehlgeschlagen. Die meisten in der Stunde ab ${busiest}.`,
+      `${failed} fehlgeschlagen. Die meisten Anmeldungen in der Stunde ab ${busiest}.`,
     bar: (hour, succeeded, failed) => `${hour}: ${succeeded} erfolgreich, ${failed} fehlgeschlagen`,
     now: 'jetzt',
   },

@@ -1,17 +1,17 @@
 /** Texts of the start page. */
 export const overviewTexts = {
   title: 'Overview',
-  asOf: 'Counted',
+  asOf: 'Updated',
   attention: {
     title: 'Needs attention',
     nothing: 'Nothing needs attention.',
     kinds: {
       users_locked: (count: string, one: boolean) => `${count} locked ${one ? 'user' : 'users'}`,
       users_must_enroll: (count: string, one: boolean) =>
-        `${count} ${one ? 'user lacks' : 'users lack'} a second factor that a role requires`,
+        `${count} ${one ? 'user lacks' : 'users lack'} a required second factor`,
       api_keys_expiring: (count: string, one: boolean) =>
         `${count} ${one ? 'API key expires' : 'API keys expire'} within 14 days`,
-      mails_failed: (count: string, one: boolean) => `${count} ${one ? 'mail' : 'mails'} could not be delivered`,
+      mails_failed: (count: string, one: boolean) => `${count} ${one ? 'e-mail' : 'e-mails'} could not be delivered`,
     },
   },
   users: {
@@ -23,11 +23,11 @@ export const overviewTexts = {
     link: (count: string, type: string, status: string) => `${type}, ${status}: ${count}`,
   },
   sessions: 'Live sessions',
-  sessionsHint: 'Users who are logged in now',
-  operations: 'Operations running',
+  sessionsHint: 'Logged in now',
+  operations: 'Running operations',
   operationsHint: 'Bulk changes and imports',
   logins: {
-    title: 'Logins of the last 24 hours',
+    title: 'Logins in the last 24 hours',
     succeeded: 'Succeeded',
     failed: 'Failed',
     hour: 'Hour',
@@ -36,8 +36,8 @@ export const overviewTexts = {
     asChart: 'Show as chart',
     none: 'No logins in the last 24 hours.',
     summary: (succeeded: string, failed: string, busiest: string) =>
-      `Bar chart of the logins of the last 24 hours by hour: ${succeeded} succeeded, ${failed} failed. ` +
-      `Most in the hour from ${busiest}.`,
+      `Bar chart of the logins in the last 24 hours by hour: ${succeeded} succeeded, ${failed} failed. ` +
+      `Most logins in the hour from ${busiest}.`,
     bar: (hour: string, succeeded: string, failed: string) => `${hour}: ${succeeded} succeeded, ${failed} failed`,
     now: 'now',
   },

@@ -3,12 +3,12 @@ import type { permissionTexts as en } from './texts.en';
 /** Texte der Berechtigungen. */
 export const permissionTexts: typeof en = {
   all: 'Alle Berechtigungen',
-  allHint: 'Auch die von Modulen, die später hinzukommen.',
+  allHint: 'Auch die Berechtigungen von Modulen, die später hinzukommen.',
   none: 'Keine Berechtigungen',
   add: 'Hinzufügen',
   addLabel: 'Berechtigung eines anderen Moduls',
   addHint: 'Als modul:aktion in Kleinbuchstaben, zum Beispiel billing:read.',
-  pending: 'Wählen Sie „Hinzufügen“, oder leeren Sie das Feld.',
+  pending: 'Klicken Sie auf „Hinzufügen“, oder leeren Sie das Feld.',
   malformed: 'Geben Sie modul:aktion ein: Kleinbuchstaben, Ziffern, _ oder - auf beiden Seiten des Doppelpunkts.',
   more: (count) => `und ${count} weitere`,
   modules: {
@@ -23,19 +23,19 @@ export const permissionTexts: typeof en = {
   meanings: {
     'user:read': 'Benutzer lesen',
     'user:create': 'Benutzer anlegen',
-    'user:update': 'Benutzer ändern, einzeln oder viele',
+    'user:update': 'Benutzer ändern, einzeln oder viele zugleich',
     'user:delete': 'Benutzer löschen und wiederherstellen',
-    'user:purge': 'Benutzer endgültig entfernen',
+    'user:purge': 'Benutzer endgültig löschen',
     'user:import': 'Benutzer aus einer Datei importieren',
     'user:export': 'Benutzer in eine Datei exportieren',
-    'user:reset_factors': 'Zweite Faktoren entfernen',
+    'user:reset_factors': 'Zweite Faktoren zurücksetzen',
     'session:read': 'Sitzungen lesen',
     'session:revoke': 'Sitzungen beenden',
     'role:read': 'Rollen lesen',
     'role:manage': 'Rollen anlegen, ändern und löschen',
     'key:manage': 'Schlüssel anlegen, lesen und widerrufen',
     'audit:read': 'Protokoll lesen',
-    'mail:manage': 'Ungesendete E-Mails lesen und erneut senden',
+    'mail:manage': 'Nicht gesendete E-Mails lesen und erneut senden',
     'token:introspect': 'Tokens anderer Benutzer prüfen',
   },
 };

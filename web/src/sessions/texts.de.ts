@@ -5,12 +5,12 @@ export const sessionsTexts: typeof en = {
   title: 'Sitzungen',
   description: 'Wer angemeldet ist, von wo und womit.',
   ownTitle: 'Meine Sitzungen',
-  ownDescription: 'Hier sind Sie angemeldet. Beenden Sie jede Sitzung, die Sie nicht kennen.',
+  ownDescription: 'Hier sind Sie angemeldet. Beenden Sie Sitzungen, die Sie nicht kennen.',
   ownPart: 'Meine',
   allPart: 'Alle Benutzer',
   part: 'Sitzungen von',
   findUser: 'Sitzungen eines Benutzers …',
-  stateLabel: 'Zustand der Sitzungen',
+  stateLabel: 'Status der Sitzungen',
   state: { live: 'Aktiv', ended: 'Beendet', all: 'Alle' },
   fields: {
     session_id: 'Sitzungs-ID',
@@ -22,7 +22,7 @@ export const sessionsTexts: typeof en = {
     ip: 'Adresse',
     user_agent: 'User-Agent',
     mfa: 'Zwei Faktoren',
-    ended_reason: 'Grund des Endes',
+    ended_reason: 'Grund der Beendigung',
     created_at: 'Anmeldung',
     last_seen_at: 'Letzte Aktivität',
     expires_at: 'Ablauf',
@@ -62,9 +62,11 @@ export const sessionsTexts: typeof en = {
     'Die Benutzer werden sofort abgemeldet und müssen sich neu anmelden.',
   endMatchingFilter: 'Filter',
   endMatchingUnfiltered:
-    'Es ist kein Filter gesetzt: Damit melden Sie alle Benutzer ab, die Sie sehen dürfen, außer sich selbst hier.',
-  ownStays: 'Ihre aktuelle Sitzung bleibt. Sitzungen von Benutzern, deren Rollen Sie nicht vergeben dürfen, bleiben.',
-  noneMatches: 'Keine andere aktive Sitzung passt. Es gibt nichts zu beenden.',
+    'Es ist kein Filter gesetzt: Damit beenden Sie alle Sitzungen, die Sie sehen dürfen, außer dieser.',
+  ownStays:
+    'Ihre aktuelle Sitzung bleibt bestehen. Sitzungen von Benutzern, deren Rollen Sie nicht vergeben dürfen, werden ' +
+    'übersprungen.',
+  noneMatches: 'Keine andere aktive Sitzung passt zum Filter. Es gibt nichts zu beenden.',
   endMatchingConfirm: (count, one) => `${count} ${one ? 'Sitzung' : 'Sitzungen'} beenden`,
   endedMany: (count, one) => (one ? `${count} Sitzung wurde beendet.` : `${count} Sitzungen wurden beendet.`),
   endOthers: 'Alle anderen Sitzungen beenden',
