@@ -38,7 +38,7 @@ describe('second factors in the console', () => {
     await page.getByRole('button', { name: 'Authenticator app' }).click();
     const next = page.getByRole('button', { name: 'Continue' });
     await next.click();
-    const mailCode = page.getByLabel('Code from the mail');
+    const mailCode = page.getByLabel('Code from the e-mail');
     await mailCode.fill('0000 0000');
     await next.click();
     await page.getByText('is wrong or no longer valid').waitFor();
@@ -112,7 +112,7 @@ describe('second factors in the console', () => {
     await freshAuthenticationDialog(page).waitFor();
     await typeCode(page, secret);
     await page.getByText('Laptop is set up.').waitFor();
-    await page.getByRole('button', { name: 'Actions of Laptop' }).click();
+    await page.getByRole('button', { name: 'Actions for Laptop' }).click();
     await page.getByRole('menuitem', { name: 'Rename' }).click();
     await page.getByLabel('Name', { exact: true }).fill('Desk');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
@@ -120,7 +120,7 @@ describe('second factors in the console', () => {
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await expectAccessible(page);
     await screenshot(page, 'second-factors');
-    await page.getByRole('button', { name: 'Actions of Desk' }).click();
+    await page.getByRole('button', { name: 'Actions for Desk' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await subject.ageAuthentication(user.user_id);
     await page.getByRole('dialog', { name: 'Remove Desk?' }).getByRole('button', { name: 'Remove' }).click();
@@ -146,7 +146,7 @@ describe('second factors in the console', () => {
     expect(codes).toHaveLength(recoveryCodeCount);
     expect(codes.filter((code) => recovery_codes.includes(code))).toEqual([]);
     await savedCodes(page).click();
-    await page.getByRole('button', { name: /^Actions of/ }).click();
+    await page.getByRole('button', { name: /^Actions for/ }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByText('You must have a second factor, and this is your only one.').waitFor();

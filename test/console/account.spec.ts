@@ -79,7 +79,7 @@ describe('the account page of the console', () => {
     await form.getByText('The current password is wrong.').waitFor();
     await form.getByLabel('Current password').fill(password);
     await form.getByRole('button', { name: 'Send the link' }).click();
-    await page.getByText(`Open the link in the mail to ${address}`).waitFor();
+    await page.getByText(`Open the link in the e-mail to ${address}`).waitFor();
     const { token } = await subject.service.mailbox.take(address, /\/auth\/email\//);
     await page.goto(`${subject.url}/auth/email/${token}`);
     await page.getByRole('button', { name: 'Confirm the address' }).click();

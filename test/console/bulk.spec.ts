@@ -84,7 +84,7 @@ describe('bulk changes in the console', () => {
     const users = [await subject.service.createUser(), await subject.service.createUser()];
     const ids = [...users.map(({ user_id }) => user_id), subject.service.admin.user_id];
     const page = await subject.login(undefined, `/users/bulk?user_id_in=${ids.join(',')}`);
-    await page.getByText('3 users chosen in the list').waitFor();
+    await page.getByText('3 users selected in the list').waitFor();
     await page.getByText('Delete', { exact: true }).click();
     await preview(page);
     await page.getByText('You cannot do this to your own user.').waitFor();

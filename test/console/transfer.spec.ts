@@ -47,7 +47,7 @@ describe('import and export in the console', () => {
     await expectAccessible(page);
     await drop(page, 'people.csv', badFile);
     await check(page);
-    await page.getByText(/^2 rows have errors and will be left out/).waitFor();
+    await page.getByText(/^2 rows have errors and will be skipped/).waitFor();
     expect(await usersOf('%')).not.toContain('good-1');
     await screenshot(page, 'import-report');
     await screenshot(page, 'import-report-phone', phone);

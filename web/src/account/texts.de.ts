@@ -50,7 +50,7 @@ export const accountTexts: typeof en = {
   password: {
     current: 'Aktuelles Passwort',
     new: 'Neues Passwort',
-    newHint: 'Mehrere ungewöhnliche Wörter merkt man sich leicht, und sie sind schwer zu erraten.',
+    newHint: 'Mehrere ungewöhnliche Wörter sind leicht zu merken und schwer zu erraten.',
     submit: 'Passwort ändern',
     otherSessions: 'Ihre anderen Sitzungen werden beendet.',
     changed: 'Ihr Passwort ist geändert. Ihre anderen Sitzungen sind beendet.',
@@ -83,9 +83,11 @@ export const accountTexts: typeof en = {
   },
   factors: {
     title: 'Zweite Faktoren',
-    description: 'Damit reicht das Passwort allein nicht zur Anmeldung. Ein Passkey funktioniert auch ohne Passwort.',
+    description:
+      'Mit einem zweiten Faktor reicht das Passwort allein nicht zur Anmeldung. ' +
+      'Ein Passkey funktioniert auch ohne Passwort.',
     none: 'Sie haben keinen zweiten Faktor. Wer Ihr Passwort erfährt, kann sich als Sie anmelden.',
-    requiredFrom: (date) => `Ab ${date} brauchen Sie einen zweiten Faktor. Richten Sie vorher einen ein.`,
+    requiredFrom: (date) => `Ab ${date} brauchen Sie einen zweiten Faktor. Richten Sie ihn vorher ein.`,
     totp: 'Authenticator-App',
     passkey: 'Passkey',
     addTotp: 'Authenticator-App hinzufügen',
@@ -93,7 +95,7 @@ export const accountTexts: typeof en = {
     noPasskeys: 'Passkeys funktionieren hier nicht: Die Seite braucht HTTPS und einen aktuellen Browser.',
     added: 'Hinzugefügt',
     lastUsed: 'zuletzt verwendet',
-    actionsOf: (name) => `Aktionen für ${name}`,
+    actionsFor: (name) => `Aktionen für ${name}`,
     rename: 'Umbenennen',
     remove: 'Entfernen',
     removeTitle: (name) => `${name} entfernen?`,
@@ -103,11 +105,11 @@ export const accountTexts: typeof en = {
       'und Ihre Wiederherstellungscodes verfallen.',
     removed: (name) => `${name} ist entfernt.`,
     name: 'Name',
-    nameHint: 'Zur Unterscheidung von anderen, zum Beispiel „Telefon“',
+    nameHint: 'Damit Sie Ihre zweiten Faktoren unterscheiden können, zum Beispiel „Telefon“',
     save: 'Speichern',
     recoveryCodes: 'Wiederherstellungscodes',
     codesLeft: (left) => (left === 1 ? 'Noch 1 unbenutzter Code.' : `Noch ${left} unbenutzte Codes.`),
-    codesUse: 'Mit jedem können Sie sich einmal ohne zweiten Faktor anmelden.',
+    codesUse: 'Mit jedem Code können Sie sich einmal ohne zweiten Faktor anmelden.',
     renew: 'Neue Codes',
     renewTitle: 'Neue Wiederherstellungscodes erstellen?',
     renewText: 'Die Codes, die Sie jetzt haben, gelten dann nicht mehr.',
@@ -123,14 +125,14 @@ export const accountTexts: typeof en = {
     mailCode: 'Code aus der E-Mail',
     mailCodeText: (email) =>
       `Bei der Anmeldung haben wir acht Ziffern an ${email} gesendet. Sie gelten 15 Minuten. ` +
-      'Für neue melden Sie sich ab und wieder an.',
+      'Melden Sie sich ab und wieder an, um einen neuen Code zu erhalten.',
     mailCodeWrong: 'ist falsch oder nicht mehr gültig',
     scan: 'Scannen Sie diesen Code mit der App.',
     qrCode: 'QR-Code für die Authenticator-App',
     openApp: 'App auf diesem Gerät öffnen',
     orType: 'Oder geben Sie diesen Schlüssel in der App ein:',
     copyKey: 'Schlüssel kopieren',
-    wrongCode: 'ist nicht der aktuelle Code der App. Prüfen Sie die Uhr des Geräts mit der App',
+    wrongCode: 'ist nicht der aktuelle Code der App. Prüfen Sie, ob die Uhr des Geräts mit der App richtig geht',
     passkeyCanceled: 'Es wurde kein Passkey erstellt. Versuchen Sie es erneut, oder verwenden Sie ein anderes Gerät.',
     done: (name) => `${name} ist eingerichtet.`,
   },
@@ -150,11 +152,11 @@ export const accountTexts: typeof en = {
     loggedInAs: (name) => `Angemeldet als ${name}`,
     logout: 'Abmelden',
     passwordTitle: 'Wählen Sie ein neues Passwort',
-    passwordText: 'Ihr aktuelles Passwort wurde für Sie gesetzt. Wählen Sie ein eigenes, um fortzufahren.',
+    passwordText: 'Sie müssen Ihr Passwort ändern, bevor Sie fortfahren können.',
     factorTitle: 'Richten Sie einen zweiten Faktor ein',
     factorText:
-      'Ihr Konto braucht zur Anmeldung mehr als ein Passwort. Wählen Sie, was zu Ihnen passt; ' +
-      'weitere können Sie später hinzufügen.',
+      'Für Ihre Anmeldung reicht ein Passwort allein nicht. Wählen Sie, was zu Ihnen passt. ' +
+      'Weitere Faktoren können Sie später hinzufügen.',
     totpText: 'Eine App zeigt alle 30 Sekunden einen neuen Code.',
     passkeyText: 'Fingerabdruck, Gesicht, PIN oder Sicherheitsschlüssel. Damit melden Sie sich auch ohne Passwort an.',
   },

@@ -4,8 +4,8 @@ import type { apiKeysTexts as en } from './texts.en';
 export const apiKeysTexts: typeof en = {
   title: 'API-Schlüssel',
   description:
-    'Module und Skripte rufen den Dienst mit einem API-Schlüssel auf. Er gilt auch ohne den Benutzer, ' +
-    'der ihn angelegt hat.',
+    'Module und Skripte rufen den Dienst mit einem API-Schlüssel auf. Er bleibt gültig, wenn der Benutzer, ' +
+    'der ihn angelegt hat, deaktiviert oder gelöscht wird.',
   create: 'API-Schlüssel anlegen',
   createTitle: 'API-Schlüssel anlegen',
   empty: 'Es gibt noch keine API-Schlüssel',

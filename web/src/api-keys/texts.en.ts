@@ -2,7 +2,8 @@
 export const apiKeysTexts = {
   title: 'API keys',
   description:
-    'Modules and scripts call the service with an API key. A key stays valid without the user who created it.',
+    'Modules and scripts call the service with an API key. A key stays valid if the user who created it ' +
+    'is disabled or deleted.',
   create: 'Create API key',
   createTitle: 'Create an API key',
   empty: 'There are no API keys yet',

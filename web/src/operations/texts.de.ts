@@ -92,7 +92,7 @@ export const operationsTexts: typeof en = {
   undoText: (count) =>
     `${users(count)} ${count === '1' ? 'wird' : 'werden'} wiederhergestellt. ` +
     'Seither erneut geänderte Benutzer werden übersprungen. ' +
-    'Beendete Sitzungen und entfernte zweite Faktoren kommen nicht zurück.',
+    'Beendete Sitzungen und entfernte zweite Faktoren werden nicht wiederhergestellt.',
   undoConfirm: (count) => `${users(count)} wiederherstellen`,
   undoUntil: 'Lässt sich rückgängig machen bis',
   undone: 'Ein späterer Vorgang macht diesen rückgängig.',

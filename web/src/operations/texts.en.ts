@@ -86,7 +86,7 @@ export const operationsTexts = {
   undoTitle: 'Undo this operation?',
   undoText: (count: string) =>
     `${users(count)} will be restored. Users that changed again since then are skipped. ` +
-    'Ended sessions and removed second factors do not come back.',
+    'Ended sessions and removed second factors are not restored.',
   undoConfirm: (count: string) => `Restore ${users(count)}`,
   undoUntil: 'Can be undone until',
   undone: 'A later operation undoes this one.',

@@ -7,10 +7,10 @@ export const rolesTexts: typeof en = {
     'Eine Rolle gibt ihre Berechtigungen allen Benutzern, die sie haben. Änderungen gelten ab deren nächster Anfrage.',
   create: 'Rolle anlegen',
   createTitle: 'Rolle anlegen',
-  builtIn: 'Vorgegeben',
+  builtIn: 'Vordefiniert',
   builtInPurposes: {
     administrator: 'Darf alles',
-    operator: 'Benutzer und Sitzungen, ohne endgültiges Entfernen',
+    operator: 'Benutzer und Sitzungen, ohne endgültiges Löschen',
     auditor: 'Darf alles lesen',
     carrier_administrator: 'Benutzer und Sitzungen des eigenen Carriers',
     carrier_user: 'Nutzt die Dienste',
@@ -40,13 +40,14 @@ export const rolesTexts: typeof en = {
   mayGrantHint: 'Außerdem dürfen Benutzer Rollen vergeben, deren Berechtigungen sie selbst haben.',
   noGrants: 'Keine außer Rollen, deren Berechtigungen der Benutzer hat',
   factorRequired: 'Zweiten Faktor verlangen',
-  factorHint: 'Ab diesem Zeitpunkt muss ein Benutzer ohne zweiten Faktor nach der Anmeldung zuerst einen einrichten.',
+  factorHint:
+    'Ab dem gewählten Zeitpunkt müssen Benutzer ohne zweiten Faktor direkt nach der Anmeldung einen einrichten.',
   factorFrom: 'Ab',
-  notRequired: 'Nicht verlangt',
-  since: 'Verlangt seit',
-  from: 'Verlangt ab',
+  notRequired: 'Nicht erforderlich',
+  since: 'Erforderlich seit',
+  from: 'Erforderlich ab',
   save: 'Speichern',
-  saved: 'Die Rolle ist gespeichert. Sie gilt ab der nächsten Anfrage ihrer Benutzer.',
+  saved: 'Die Rolle ist gespeichert. Änderungen gelten ab der nächsten Anfrage ihrer Benutzer.',
   created: (name) => `Die Rolle ${name} ist angelegt.`,
   deleted: (name) => `Die Rolle ${name} ist gelöscht.`,
   readOnly: 'Diese Rolle hat Berechtigungen, die Sie nicht haben. Daher können Sie sie nicht ändern.',
@@ -63,8 +64,9 @@ export const rolesTexts: typeof en = {
     'Das lässt sich nicht rückgängig machen.',
   deleteInUse: (count, one) =>
     one
-      ? `${count} Benutzer hat diese Rolle und verlöre ihre Berechtigungen. Entziehen Sie ihm zuerst die Rolle.`
-      : `${count} Benutzer haben diese Rolle und verlören ihre Berechtigungen. Entziehen Sie ihnen zuerst die Rolle.`,
+      ? `${count} Benutzer hat diese Rolle und würde ihre Berechtigungen verlieren. Entziehen Sie ihm zuerst die Rolle.`
+      : `${count} Benutzer haben diese Rolle und würden ihre Berechtigungen verlieren. ` +
+        'Entziehen Sie ihnen zuerst die Rolle.',
   deleteGranted: (roles) => `Benutzer mit diesen Rollen dürfen sie vergeben: ${roles}. Entfernen Sie sie dort zuerst.`,
   showHolders: 'Benutzer anzeigen',
 };

@@ -1,7 +1,8 @@
 /** Texts of the pages about roles. */
 export const rolesTexts = {
   title: 'Roles',
-  description: 'A role gives its permissions to every user who has it. Changes apply to their next request.',
+  description:
+    'A role gives its permissions to every user who has it. Changes take effect on the next request of these users.',
   create: 'Create role',
   createTitle: 'Create a role',
   builtIn: 'Built-in',
@@ -20,27 +21,28 @@ export const rolesTexts = {
   name: 'Name',
   nameHint: 'Letters, digits, dots, hyphens and underscores. The name cannot be changed later.',
   nameRule:
-    'Use at most 64 letters, digits, dots, hyphens or underscores, no dot first. "list" and "create" are reserved.',
+    'Use at most 64 letters, digits, dots, hyphens or underscores, not starting with a dot. ' +
+    '“list” and “create” are reserved.',
   purpose: 'Description',
   purposeHint: 'What the role is for',
   types: 'Can be granted to',
   typesRequired: 'Choose at least one',
-  typesInUse: 'A user of the type that you removed has this role. Take the role from these users first.',
+  typesInUse: 'A user of the type that you removed has this role. Remove the role from these users first.',
   permissionsHint: 'Permissions on users, sessions and keys apply within the scope of the user who has the role.',
   mayGrant: 'May grant these roles',
-  mayGrantHint: 'Besides these, users may grant roles whose permissions they have themselves.',
-  noGrants: 'None besides roles whose permissions the user has',
+  mayGrantHint: 'In addition, users may grant roles whose permissions they have themselves.',
+  noGrants: 'None, except roles whose permissions the user has',
   factorRequired: 'Require a second factor',
-  factorHint: 'From this time, a user without a second factor must set one up after the login before anything else.',
+  factorHint: 'From the chosen time on, users without a second factor must set one up right after the login.',
   factorFrom: 'From',
   notRequired: 'Not required',
   since: 'Required since',
   from: 'Required from',
   save: 'Save',
-  saved: 'The role is saved. It applies to the next request of its users.',
+  saved: 'The role is saved. Changes take effect on the next request of its users.',
   created: (name: string) => `The role ${name} is created.`,
   deleted: (name: string) => `The role ${name} is deleted.`,
-  readOnly: 'Some permissions of this role exceed yours, so you cannot change it.',
+  readOnly: 'This role has permissions that you do not have, so you cannot change it.',
   holders: (count: string, one: boolean) => `${count} ${one ? 'user has' : 'users have'} this role`,
   noHolders: 'No user has this role',
   delete: 'Delete role',
@@ -50,8 +52,8 @@ export const rolesTexts = {
   deleteUnknown: 'Deleted users who had this role are restored without it. This cannot be undone.',
   deleteInUse: (count: string, one: boolean) =>
     one
-      ? `${count} user has this role and would lose its permissions. Take the role from the user first.`
-      : `${count} users have this role and would lose its permissions. Take the role from them first.`,
+      ? `${count} user has this role and would lose its permissions. Remove the role from the user first.`
+      : `${count} users have this role and would lose its permissions. Remove the role from them first.`,
   deleteGranted: (roles: string) => `Users with these roles may grant it: ${roles}. Remove it there first.`,
   showHolders: 'Show the users',
 };

@@ -55,7 +55,8 @@ export const errorTexts: Record<string, string> = {
   'bulk.expected_mismatch':
     'Die Zahl der passenden Benutzer hat sich geändert. Es wurde nichts geändert. Rufen Sie die Vorschau neu auf.',
   'bulk.set_changed':
-    'Die passenden Benutzer haben sich seit der Vorschau geändert. Es wurde nichts geändert. Rufen Sie die Vorschau neu auf.',
+    'Die passenden Benutzer haben sich seit der Vorschau geändert. Es wurde nichts geändert. ' +
+    'Rufen Sie die Vorschau neu auf.',
   'operation.not_undoable':
     'Dieser Vorgang lässt sich nicht rückgängig machen: Er läuft noch, wurde bereits rückgängig gemacht, ist zu alt ' +
     'oder hat keinen Benutzer geändert.',

@@ -10,7 +10,7 @@ export const transferTexts: typeof en = {
     title: 'Benutzer exportieren',
     users: (count, isExact, isFiltered) =>
       `Die Datei wird ${isExact ? '' : 'etwa '}${count} Benutzer enthalten` +
-      (isFiltered ? ', wie der Filter der Liste sie auswählt.' : ': alle, die Sie sehen dürfen.'),
+      (isFiltered ? ', die zum Filter der Liste passen.' : ': alle, die Sie sehen dürfen.'),
     format: 'Format',
     csv: 'CSV',
     csvHint: 'Für Tabellenprogramme. Sie können die Datei korrigieren und wieder importieren.',
@@ -33,14 +33,14 @@ export const transferTexts: typeof en = {
     or: 'oder',
     choose: 'Datei auswählen',
     formats:
-      'CSV oder NDJSON, bis zu 5.000.000 Zeilen. Die Spalten user_type, name und email sind nötig. ' +
+      'CSV oder NDJSON, bis zu 5.000.000 Zeilen. Die Spalten user_type, name und email sind erforderlich. ' +
       'Ein Export enthält alle Spalten.',
     wrongType:
       'Das ist keine CSV- oder NDJSON-Datei. Speichern Sie die Tabelle als CSV (UTF-8), und legen Sie sie wieder ab.',
     empty: 'Diese Datei ist leer.',
     file: (name, size) => `${name} (${size})`,
     otherFile: 'Andere Datei auswählen',
-    onConflict: 'Wenn Name, E-Mail-Adresse oder ID einer Zeile schon vergeben ist',
+    onConflict: 'Wenn Name, E-Mail-Adresse oder ID einer Zeile bereits vergeben ist',
     fail: 'Zeile als Fehler melden',
     skip: 'Zeile ohne Meldung überspringen',
     invite: 'Neue Benutzer ohne Passwort per E-Mail einladen',
@@ -51,20 +51,20 @@ export const transferTexts: typeof en = {
     result: 'Ergebnis der Prüfung',
     rows: 'Zeilen in der Datei',
     wouldCreate: 'Werden angelegt',
-    unchanged: 'Schon vorhanden',
+    unchanged: 'Bereits vorhanden',
     bad: 'Mit Fehlern',
     allGood: (count) =>
       count === '1'
         ? 'Alle Zeilen sind in Ordnung. 1 Benutzer wird angelegt.'
         : `Alle Zeilen sind in Ordnung. ${count} Benutzer werden angelegt.`,
     someBad: (count) =>
-      `${rows(count)} ${count === '1' ? 'hat Fehler und wird' : 'haben Fehler und werden'} ausgelassen. ` +
+      `${rows(count)} ${count === '1' ? 'hat Fehler und wird' : 'haben Fehler und werden'} übersprungen. ` +
       'Laden Sie diese Zeilen herunter, korrigieren Sie sie, und importieren Sie sie als zweite Datei. ' +
       'Oder korrigieren Sie die Datei, und prüfen Sie sie noch einmal.',
     noneGood:
       'Aus dieser Datei kann kein Benutzer angelegt werden. Korrigieren Sie die Datei, und prüfen Sie sie noch einmal.',
     noRows: 'Die Datei enthält außer der Kopfzeile keine Zeilen.',
-    nothingNew: 'Alle Benutzer dieser Datei sind schon vorhanden.',
+    nothingNew: 'Alle Benutzer dieser Datei sind bereits vorhanden.',
     download: (count) => `${rows(count)} zur Korrektur herunterladen`,
     submit: (count) => `${count} Benutzer importieren`,
     errors: 'Zeilen mit Fehlern',

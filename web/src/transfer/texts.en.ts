@@ -9,7 +9,7 @@ export const transferTexts = {
     title: 'Export users',
     users: (count: string, isExact: boolean, isFiltered: boolean) =>
       `The file will contain ${isExact ? '' : 'about '}${users(count)}` +
-      (isFiltered ? ', as the filter of the list selects them.' : ': all that you may see.'),
+      (isFiltered ? ' that match the filter of the list.' : ': all that you may see.'),
     format: 'Format',
     csv: 'CSV',
     csvHint: 'For spreadsheets. You can correct the file and import it again.',
@@ -17,7 +17,7 @@ export const transferTexts = {
     withoutDeleted: 'Deleted users are not exported, although the list shows them.',
     ndjsonHint: 'For programs. One JSON object per line.',
     hashes: 'Include password hashes',
-    hashesHint: 'For the move to another installation. Keep such a file as safe as the passwords.',
+    hashesHint: 'For a move to another installation. Protect the file as you would protect the passwords.',
     submit: 'Download',
   },
   import: {
@@ -36,7 +36,7 @@ export const transferTexts = {
     empty: 'This file is empty.',
     file: (name: string, size: string) => `${name} (${size})`,
     otherFile: 'Choose another file',
-    onConflict: 'If the name, e-mail address or id of a row is taken',
+    onConflict: 'If the name, e-mail address or ID of a row is already taken',
     fail: 'Report the row as an error',
     skip: 'Skip the row silently',
     invite: 'Invite new users without a password by e-mail',
@@ -47,15 +47,15 @@ export const transferTexts = {
     result: 'Result of the check',
     rows: 'Rows in the file',
     wouldCreate: 'Will be created',
-    unchanged: 'Exist already',
+    unchanged: 'Already exist',
     bad: 'With errors',
     allGood: (count: string) => `All rows are fine. ${users(count)} will be created.`,
     someBad: (count: string) =>
-      `${rows(count)} ${count === '1' ? 'has' : 'have'} errors and will be left out. Download the rows, ` +
+      `${rows(count)} ${count === '1' ? 'has' : 'have'} errors and will be skipped. Download the rows, ` +
       'correct them, and import them as a second file. Or correct the file and check it again.',
     noneGood: 'No user can be created from this file. Correct it, and check it again.',
     noRows: 'The file has no rows below its header.',
-    nothingNew: 'All users of this file exist already.',
+    nothingNew: 'All users in this file already exist.',
     download: (count: string) => `Download ${rows(count)} for correction`,
     submit: (count: string) => `Import ${users(count)}`,
     errors: 'Rows with errors',

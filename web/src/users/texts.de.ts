@@ -7,7 +7,7 @@ export const usersTexts: typeof en = {
   fields: {
     q: 'Suche',
     user_id: 'Benutzer-ID',
-    user_type: 'Art',
+    user_type: 'Art des Benutzers',
     name: 'Benutzername',
     email: 'E-Mail-Adresse',
     first_name: 'Vorname',
@@ -25,7 +25,7 @@ export const usersTexts: typeof en = {
     attributes: 'Attribute',
     online: 'Online',
     must_change_password: 'Muss das Passwort ändern',
-    second_factor_required_from: 'Zweiter Faktor verlangt ab',
+    second_factor_required_from: 'Zweiter Faktor erforderlich ab',
     has_second_factor: 'Hat einen zweiten Faktor',
     must_enroll_second_factor: 'Muss einen zweiten Faktor einrichten',
     created_at: 'Angelegt',
@@ -47,7 +47,7 @@ export const usersTexts: typeof en = {
   none: 'keine',
   noValue: 'leer',
   allCarriers: 'alle Carrier',
-  facts: 'Konto',
+  facts: 'Details',
   copyId: 'Benutzer-ID kopieren',
   empty: {
     title: 'Noch keine Benutzer',
@@ -59,7 +59,7 @@ export const usersTexts: typeof en = {
     change: 'Ausgewählte ändern',
     changeMatching: 'Alle Treffer ändern',
     changeAll: 'Viele ändern',
-    tooMany: (max) => `Auswählen lassen sich höchstens ${max}. Verwenden Sie einen Filter.`,
+    tooMany: (max) => `Es lassen sich höchstens ${max} ausgewählte Benutzer ändern. Verwenden Sie einen Filter.`,
     clear: 'Auswahl aufheben',
   },
   create: {
@@ -91,17 +91,18 @@ export const usersTexts: typeof en = {
     person: 'Person',
     login: 'Anmeldung',
     access: 'Zugang',
-    phoneHint: 'Mit Landesvorwahl, etwa +4312345678',
-    localeHint: 'Etwa de oder de-AT; auch die Sprache der E-Mails',
-    timezoneHint: 'Etwa Europe/Vienna',
-    emailHint: 'Eine neue Adresse gilt, sobald der Benutzer sie per E-Mail bestätigt.',
+    phoneHint: 'Mit Landesvorwahl, zum Beispiel +4312345678',
+    localeHint: 'Zum Beispiel de oder de-AT; auch die Sprache der E-Mails',
+    timezoneHint: 'Zum Beispiel Europe/Vienna',
+    emailHint: 'Eine neue Adresse gilt, sobald der Benutzer sie über den zugesendeten Link bestätigt.',
     emailPending: (email) => `Wartet auf die Bestätigung von ${email}.`,
     allowedIpsHint:
-      'Adressen oder Netze, aus denen sich der Benutzer anmelden darf, etwa 192.0.2.0/24. Leer = beliebig.',
+      'Adressen oder Netze, aus denen sich der Benutzer anmelden darf, zum Beispiel 192.0.2.0/24. ' +
+      'Leer lassen, um alle Adressen zu erlauben.',
     allCarriers: 'Darf mit allen Carriern arbeiten',
     carrierScopeHint: 'Carrier, mit denen der Benutzer arbeiten darf',
-    secondFactorHint: 'Leer = wie es die Rollen verlangen',
-    attributesHint: 'Freie Daten als JSON',
+    secondFactorHint: 'Leer lassen, wenn die Rollen des Benutzers es bestimmen.',
+    attributesHint: 'Eigene Daten als JSON-Objekt',
     attributesInvalid: 'muss ein JSON-Objekt sein, etwa {"tier": "gold"}',
     save: 'Änderungen speichern',
     discard: 'Verwerfen',
@@ -125,7 +126,7 @@ export const usersTexts: typeof en = {
     kind: { totp: 'Authenticator-App', passkey: 'Passkey' },
     empty: 'Kein zweiter Faktor',
     emptyHint: 'Der Benutzer meldet sich nur mit dem Passwort an.',
-    mustEnroll: 'Ein zweiter Faktor ist verlangt. Der Benutzer muss ihn bei der nächsten Anmeldung einrichten.',
+    mustEnroll: 'Ein zweiter Faktor ist erforderlich. Der Benutzer muss ihn bei der nächsten Anmeldung einrichten.',
     recoveryCodes: (count) => (count === 1 ? 'Noch 1 Wiederherstellungscode' : `Noch ${count} Wiederherstellungscodes`),
     unconfirmed: 'nicht bestätigt',
     added: 'eingerichtet',
@@ -148,10 +149,12 @@ export const usersTexts: typeof en = {
     noFailures: 'Keine fehlgeschlagenen Anmeldungen aufgezeichnet.',
     fine: {
       title: 'Nichts verhindert diese Anmeldung',
-      text: 'Wenn die Anmeldung nicht gelingt, ist wohl das Passwort falsch. Senden Sie einen Link für ein neues.',
+      text:
+        'Wenn die Anmeldung nicht gelingt, ist wahrscheinlich das Passwort falsch. ' +
+        'Senden Sie einen Link für ein neues Passwort.',
       wrongPassword:
-        'Die letzten Anmeldungen schlugen fehl, wohl wegen eines falschen Passworts. ' +
-        'Senden Sie einen Link für ein neues.',
+        'Die letzten Anmeldungen sind fehlgeschlagen, wahrscheinlich wegen eines falschen Passworts. ' +
+        'Senden Sie einen Link für ein neues Passwort.',
     },
     obstacles: {
       deleted: {
@@ -160,7 +163,7 @@ export const usersTexts: typeof en = {
       },
       disabled: {
         title: 'Der Benutzer ist deaktiviert',
-        text: () => 'Der Benutzer wurde von der Verwaltung deaktiviert. Aktivieren Sie ihn.',
+        text: () => 'Ein Administrator hat den Benutzer deaktiviert. Aktivieren Sie ihn.',
       },
       locked: {
         title: 'Das Konto ist gesperrt',
@@ -186,7 +189,7 @@ export const usersTexts: typeof en = {
           'Der Benutzer hat noch kein Passwort. Bitten Sie ihn, die E-Mail zu suchen, oder laden Sie ihn erneut ein.',
       },
       invitationOld: {
-        title: 'Die Einladung ist wohl abgelaufen',
+        title: 'Die Einladung ist wahrscheinlich abgelaufen',
         text: () =>
           'Der Benutzer hat noch kein Passwort, und Einladungen gelten üblicherweise 7 Tage. Laden Sie ihn erneut ein.',
       },
@@ -197,18 +200,19 @@ export const usersTexts: typeof en = {
       addressRejected: {
         title: 'Die letzte Anmeldung kam von einer nicht erlaubten Adresse',
         text: ([ip, ...allowed]) =>
-          `Sie kam von ${ip ?? ''}. Erlaubt: ${allowed.join(', ')}. Nehmen Sie die Adresse auf, wenn Sie ihr trauen.`,
+          `Sie kam von ${ip ?? ''}. Erlaubt: ${allowed.join(', ')}. ` +
+          'Fügen Sie die Adresse hinzu, wenn Sie ihr vertrauen.',
       },
       addressesLimited: {
         title: 'Anmeldungen sind auf einige Adressen beschränkt',
         text: (allowed) => `Erlaubt: ${allowed.join(', ')}.`,
       },
       mustEnroll: {
-        title: 'Ein verlangter zweiter Faktor fehlt',
+        title: 'Ein erforderlicher zweiter Faktor fehlt',
         text: () => 'Der Benutzer kann sich anmelden, muss aber zuerst einen zweiten Faktor einrichten.',
       },
       secondFactor: {
-        title: 'Ein zweiter Faktor ist nötig',
+        title: 'Ein zweiter Faktor ist erforderlich',
         text: () =>
           'Wenn der Benutzer das Gerät und die Wiederherstellungscodes verloren hat, ' +
           'setzen Sie die zweiten Faktoren zurück.',
@@ -249,7 +253,8 @@ export const usersTexts: typeof en = {
         title: 'Zweite Faktoren zurücksetzen?',
         question: (name) =>
           `Alle zweiten Faktoren und Wiederherstellungscodes von ${name} werden entfernt, und alle Sitzungen enden. ` +
-          'Der Benutzer erfährt davon per E-Mail. Stellen Sie sicher, dass Sie wirklich mit dem Benutzer sprechen.',
+          'Der Benutzer wird per E-Mail benachrichtigt. ' +
+          'Stellen Sie vorher sicher, dass die Bitte wirklich von ihm kommt.',
         confirm: 'Zurücksetzen',
       },
     ),
@@ -263,12 +268,12 @@ export const usersTexts: typeof en = {
       title: 'Benutzer endgültig löschen?',
       question: (name) =>
         `${name} und die persönlichen Daten im Protokoll werden gelöscht. ` +
-        'Das lässt sich nicht rückgängig machen, auch nicht durch Wiederherstellen.',
+        'Das lässt sich nicht rückgängig machen: Der Benutzer lässt sich nicht wiederherstellen.',
       confirm: 'Endgültig löschen',
     }),
     delete: action(
       'Löschen',
-      (name) => `${name} wurde gelöscht. Gelöschte Benutzer zeigt die Liste unter „Gelöscht“.`,
+      (name) => `${name} wurde gelöscht. Gelöschte Benutzer finden Sie in der Liste unter „Gelöscht“.`,
       {
         title: 'Benutzer löschen?',
         question: (name) =>

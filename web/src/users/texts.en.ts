@@ -5,7 +5,7 @@ export const usersTexts = {
   fields: {
     q: 'Search',
     user_id: 'User ID',
-    user_type: 'Type',
+    user_type: 'User type',
     name: 'User name',
     email: 'E-mail address',
     first_name: 'First name',
@@ -45,14 +45,14 @@ export const usersTexts = {
   none: 'none',
   noValue: 'empty',
   allCarriers: 'all carriers',
-  facts: 'Account',
+  facts: 'Details',
   copyId: 'Copy the user ID',
   empty: { title: 'No users yet', hint: 'Create the first user, or import users from a file.' },
   selection: {
     label: 'Selected users',
     count: (count: number) => (count === 1 ? '1 user selected' : `${count} users selected`),
     change: 'Change selected',
-    tooMany: (max: number) => `At most ${max} can be changed by selection. Use a filter instead.`,
+    tooMany: (max: number) => `At most ${max} selected users can be changed at once. Use a filter instead.`,
     changeMatching: 'Change all that match',
     changeAll: 'Change many',
     clear: 'Clear selection',
@@ -86,15 +86,16 @@ export const usersTexts = {
     login: 'Login',
     access: 'Access',
     phoneHint: 'With country code, such as +4312345678',
-    localeHint: 'Such as en or de-AT; also the language of mails',
+    localeHint: 'Such as en or de-AT; also the language of e-mails',
     timezoneHint: 'Such as Europe/Vienna',
-    emailHint: 'A new address takes effect when the user confirms it by mail.',
+    emailHint: 'A new address takes effect after the user confirms it with a mailed link.',
     emailPending: (email: string) => `Waiting for the confirmation of ${email}.`,
-    allowedIpsHint: 'Addresses or networks from which the user may log in, such as 192.0.2.0/24. Empty = any.',
+    allowedIpsHint:
+      'Addresses or networks from which the user may log in, such as 192.0.2.0/24. Leave empty to allow any address.',
     allCarriers: 'May work with all carriers',
     carrierScopeHint: 'Carriers that the user may work with',
-    secondFactorHint: 'Empty = as the roles require',
-    attributesHint: 'Free data as JSON',
+    secondFactorHint: 'Leave empty to follow the roles of the user.',
+    attributesHint: 'Custom data as a JSON object',
     attributesInvalid: 'must be a JSON object, such as {"tier": "gold"}',
     save: 'Save changes',
     discard: 'Discard',
@@ -109,7 +110,7 @@ export const usersTexts = {
     save: 'Save my choice',
     keepTheirs: 'Keep the saved version',
   },
-  roles: { label: 'Roles', hint: 'Changes take effect with the next request of the user.' },
+  roles: { label: 'Roles', hint: 'Changes take effect on the next request of the user.' },
   sessions: {
     empty: 'No live sessions',
     emptyHint: 'The user is not logged in anywhere.',
@@ -138,7 +139,7 @@ export const usersTexts = {
     why: 'Why can this user not log in?',
     editData: 'Change the data',
     failures: 'Last failed logins',
-    noFailures: 'No failed logins recorded.',
+    noFailures: 'No failed logins are recorded.',
     fine: {
       title: 'Nothing prevents this login',
       text: 'If the user cannot log in, the password is probably wrong. Send a link to set a new one.',
@@ -165,11 +166,12 @@ export const usersTexts = {
       },
       invited: {
         title: 'The user has not accepted the invitation',
-        text: () => 'The user has no password yet. Ask the user to look for the mail, or invite again.',
+        text: () => 'The user has no password yet. Ask the user to look for the e-mail, or invite the user again.',
       },
       invitationOld: {
         title: 'The invitation has probably expired',
-        text: () => 'The user has no password yet, and invitations are valid for 7 days by default. Invite again.',
+        text: () =>
+          'The user has no password yet, and invitations are valid for 7 days by default. Invite the user again.',
       },
       initialPasswordExpired: {
         title: 'The initial password has expired',
@@ -189,7 +191,7 @@ export const usersTexts = {
         text: () => 'The user can log in, but must set up a second factor before anything else works.',
       },
       secondFactor: {
-        title: 'A second factor is needed',
+        title: 'A second factor is required',
         text: () => 'If the user lost the device and the recovery codes, reset the second factors.',
       },
       mustChangePassword: {
@@ -228,7 +230,7 @@ export const usersTexts = {
       title: 'Reset the second factors?',
       question: (name) =>
         `All second factors and recovery codes of ${name} are removed, and all sessions end. ` +
-        'The user is notified by mail. Make sure that you really talk to the user.',
+        'The user is notified by e-mail. First make sure that the request really comes from the user.',
       confirm: 'Reset',
     }),
     disable: action('Disable', (name) => `${name} is disabled.`, {
@@ -239,13 +241,14 @@ export const usersTexts = {
     purge: action('Delete permanently', (name) => `${name} was deleted permanently.`, {
       title: 'Delete the user permanently?',
       question: (name) =>
-        `${name} and the personal data in the audit log are erased. This cannot be undone, and no restore is possible.`,
+        `${name} and the personal data in the audit log are deleted. ` +
+        'This cannot be undone: the user cannot be restored.',
       confirm: 'Delete permanently',
     }),
-    delete: action('Delete', (name) => `${name} was deleted. You find deleted users in the list under “Deleted”.`, {
+    delete: action('Delete', (name) => `${name} was deleted. Deleted users are in the list under “Deleted”.`, {
       title: 'Delete the user?',
       question: (name) =>
-        `${name} can no longer log in, all sessions end, and the name and the e-mail address become free. ` +
+        `${name} can no longer log in, all sessions end, and the name and the e-mail address become available. ` +
         'You can restore the user later.',
       confirm: 'Delete',
     }),

@@ -32,7 +32,7 @@ export function FactorRow({ factor, isLast }: { factor: Factor; isLast: boolean 
         action={
           <Menu position="bottom-end">
             <Menu.Target>
-              <ActionIcon variant="subtle" color="gray" aria-label={texts.actionsOf(name)}>
+              <ActionIcon variant="subtle" color="gray" aria-label={texts.actionsFor(name)}>
                 <IconDots size={18} aria-hidden />
               </ActionIcon>
             </Menu.Target>
