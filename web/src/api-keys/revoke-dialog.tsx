@@ -11,7 +11,10 @@ import type { ApiKey } from './api-key';
 import { apiKeysTexts as de } from './texts.de';
 import { apiKeysTexts as en } from './texts.en';
 
-/** Returns whether a key is active and has no permission that the user lacks. */
+/**
+ * Returns a function that decides whether the user may revoke a key: an active key with only their
+ * permissions.
+ */
 export function useMayRevoke(): (apiKey: ApiKey) => boolean {
   const { can } = useMe();
   return ({ active, permissions }) => active && permissions.every(can);

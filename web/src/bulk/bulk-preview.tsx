@@ -6,7 +6,7 @@ import { type Figure, Figures } from '../components/figures';
 import { Section } from '../components/section';
 import { SkippedUsers } from '../operations/skipped-users';
 import { useLanguage, useTexts } from '../texts/language';
-import type { BulkPreview as Preview, BulkRequest } from './bulk-requests';
+import type { BulkRequest, Preview } from './bulk-requests';
 import { SampleUsers } from './sample-users';
 import { bulkTexts as de } from './texts.de';
 import { bulkTexts as en } from './texts.en';

@@ -5,7 +5,7 @@ type Query = QueryOf<'changeUsers'>;
 type BulkResponse = Schema<'BulkResponse'>;
 
 /** What a bulk change would do. */
-export type BulkPreview = Schema<'BulkPreviewResponse'>;
+export type Preview = Schema<'BulkPreviewResponse'>;
 
 /** A change or deletion of the users that match a filter. */
 export interface BulkRequest {
@@ -16,12 +16,12 @@ export interface BulkRequest {
 }
 
 /** Previews a bulk change. */
-export async function previewBulk(request: BulkRequest): Promise<BulkPreview> {
-  return (await send(request, { dry_run: true })) as BulkPreview;
+export async function previewBulk(request: BulkRequest): Promise<Preview> {
+  return (await send(request, { dry_run: true })) as Preview;
 }
 
 /** Starts the previewed change, and returns the id of the operation. */
-export async function confirmBulk(request: BulkRequest, { confirm_token }: BulkPreview): Promise<string> {
+export async function confirmBulk(request: BulkRequest, { confirm_token }: Preview): Promise<string> {
   const response = await send(request, { confirm_token });
   return (response as Extract<BulkResponse, { operation_id: string }>).operation_id;
 }

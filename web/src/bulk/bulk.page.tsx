@@ -15,7 +15,7 @@ import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
 import { userFilters, useUserFilterNames } from '../users/use-user-filter';
 import { BulkPreview } from './bulk-preview';
-import { type BulkPreview as Preview, type BulkRequest, confirmBulk, previewBulk } from './bulk-requests';
+import { type BulkRequest, confirmBulk, type Preview, previewBulk } from './bulk-requests';
 import { type Change, changeFields } from './change';
 import { ChangeEditor } from './change-editor';
 import { bulkTexts as de } from './texts.de';

@@ -4,6 +4,7 @@ import { IconUser } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useRef, useState } from 'react';
 import { api, dataOf } from '../api/client';
+import { searchMinLength } from './filter/conditions';
 import { useShortcuts } from '../shell/shortcuts';
 
 interface UserPickerProps {
@@ -14,8 +15,6 @@ interface UserPickerProps {
 const shownMax = 8;
 /** Milliseconds without a key after which the search starts. */
 const searchAfterMs = 200;
-/** The index matches at least three characters. */
-const searchMinLength = 3;
 
 /** Finds a user by a part of the name or e-mail address. The key `/` focuses it. */
 export function UserPicker({ label, onPick }: UserPickerProps): ReactNode {

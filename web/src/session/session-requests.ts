@@ -40,7 +40,10 @@ export const sessionRequests = {
   passkeyLogin: (challenge: string, passkey: object) =>
     send<SessionTokens>('passkey/login', { challenge, passkey, transport }),
   refresh: () => send<SessionTokens>('check-token', { transport }),
-  /** Sends the access token too, for plain HTTP and for a planted second cookie (H22). */
+  /**
+   * Ends the session. The access token is for cases without a usable cookie: plain HTTP, or a
+   * second cookie that another application planted (H22).
+   */
   logout: (token: string | null) =>
     send<undefined>('logout', { transport }, token === null ? {} : { authorization: `Bearer ${token}` }),
   requestReset: (email: string) => send<object>('reset_email', { email }),

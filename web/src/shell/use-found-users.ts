@@ -2,6 +2,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, dataOf, type QueryOf, type Schema } from '../api/client';
 import { uuidPattern } from '../api/ids';
+import { searchMinLength } from '../components/filter/conditions';
 import { useMe } from '../session/use-me';
 
 type User = Schema<'UserResponse'>;
@@ -9,8 +10,6 @@ type Query = QueryOf<'listUsers'>;
 
 const searchAfterMs = 150;
 const usersMax = 7;
-/** Minimum length for "contains", the length of an index entry. */
-const phoneLengthMin = 3;
 /** Any text of at least 8 characters may be a request id, because clients may choose it. */
 const requestPattern = /^\S{8,}$/;
 const phonePattern = /^\+?[\d ()/-]{4,}$/;
@@ -50,7 +49,7 @@ async function find(text: string, mayReadAudit: boolean, signal: AbortSignal): P
     const ids = [text, ...(mayReadAudit ? await usersOfRequest(text, signal) : [])];
     return list({ user_id_in: [...new Set(ids)] });
   }
-  if (phonePattern.test(text) && digitsOf(text).length >= phoneLengthMin) {
+  if (phonePattern.test(text) && digitsOf(text).length >= searchMinLength) {
     const [byPhone, byText] = await Promise.all([list({ phone_like: digitsOf(text) }), list({ q: text })]);
     return joined(byPhone, byText);
   }

@@ -29,6 +29,9 @@ export interface FilterNames {
   suggestions?: Record<string, readonly string[]>;
 }
 
+/** Minimum length of a search within texts: the index consists of groups of three characters. */
+export const searchMinLength = 3;
+
 /** Prefix of parameters that filter by an attribute. */
 export const attributePrefix = 'attributes.';
 

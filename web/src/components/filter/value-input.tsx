@@ -2,7 +2,7 @@ import { Autocomplete, MultiSelect, NativeSelect, Textarea, TextInput } from '@m
 import type { ReactNode } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
 import { TimeInput } from '../time-input';
-import type { FilterField, Operator } from './conditions';
+import { type FilterField, type Operator, searchMinLength } from './conditions';
 
 interface ValueInputProps {
   field: FilterField;
@@ -16,8 +16,6 @@ interface ValueInputProps {
   isFocused: boolean;
 }
 
-/** Minimum length for "contains", the length of an index entry. */
-const likeMinLength = 3;
 /** A dropdown in a portal would close the popover that the input is in. */
 const inPopover = { withinPortal: false };
 
@@ -71,7 +69,7 @@ export function ValueInput({ field, operator, choiceNames, suggestions, ...input
       {...common}
       description={field.kind === 'time' ? texts.exactTimeHint : undefined}
       onChange={(event) => onChange(event.currentTarget.value)}
-      minLength={operator === '_like' ? likeMinLength : undefined}
+      minLength={operator === '_like' ? searchMinLength : undefined}
       inputMode={field.kind === 'number' ? 'numeric' : undefined}
       autoComplete="off"
     />
