@@ -65,8 +65,7 @@ export const errorTexts: Record<string, string> = {
   'mail.being_sent': 'Die E-Mail wird gerade gesendet. Laden Sie die Liste gleich noch einmal.',
   'idempotency.in_progress': 'Der erste Versuch läuft noch. Versuchen Sie es gleich erneut.',
   'idempotency.key_reused': 'Diese Anfrage wurde schon mit anderen Daten gesendet. Laden Sie die Seite neu.',
-  'user.version_mismatch':
-    'Jemand anderes hat diesen Benutzer inzwischen geändert. Laden Sie die Seite neu, und versuchen Sie es erneut.',
+  'user.version_mismatch': 'Dieser Benutzer wurde inzwischen geändert.',
   'request.too_large': 'Die Anfrage ist zu groß. Senden Sie weniger auf einmal.',
   'request.unsupported_media_type': 'Der Dienst nimmt diese Art von Datei nicht an.',
   'request.headers_too_large': 'Der Filter ist zu lang. Entfernen Sie einige Werte.',

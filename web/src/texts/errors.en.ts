@@ -53,7 +53,7 @@ export const errorTexts: Record<string, string> = {
   'mail.being_sent': 'The e-mail is being sent. Reload the list in a moment.',
   'idempotency.in_progress': 'The first attempt is still running. Try again in a moment.',
   'idempotency.key_reused': 'This request was sent before with other data. Reload the page.',
-  'user.version_mismatch': 'Someone else changed this user in the meantime. Reload the page and try again.',
+  'user.version_mismatch': 'This user was changed in the meantime.',
   'request.too_large': 'The request is too large. Send less at once.',
   'request.unsupported_media_type': 'The service does not accept this kind of file.',
   'request.headers_too_large': 'The filter is too long. Remove some values.',
