@@ -1,5 +1,5 @@
-import { useSyncExternalStore } from 'react';
 import type { components } from '../api/schema';
+import { createStore, useStore } from '../store';
 
 /** The user of the session, as logins return it. */
 export type SessionUser = components['schemas']['UserResponse'];
@@ -14,27 +14,10 @@ export type SessionState =
   /** the session ended while the user worked: the page stays, and a dialog asks for the login */
   | { phase: 'interrupted'; user: SessionUser };
 
-let state: SessionState = { phase: 'restoring' };
-const listeners = new Set<() => void>();
-
-/** Returns the current state. */
-export function sessionState(): SessionState {
-  return state;
-}
-
-/** Replaces the state. */
-export function setSessionState(next: SessionState): void {
-  state = next;
-  for (const listener of [...listeners]) listener();
-}
-
-/** Calls a function after each change. Returns a function that removes the listener. */
-export function onSessionChange(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+/** The state of the session. */
+export const sessionStore = createStore<SessionState>({ phase: 'restoring' });
 
 /** Returns the state of the session and follows its changes. */
 export function useSession(): SessionState {
-  return useSyncExternalStore(onSessionChange, sessionState);
+  return useStore(sessionStore);
 }

@@ -3,7 +3,7 @@ import { ApiProblem } from '../api/problems';
 import { queryClient } from '../api/query-client';
 import { announce, onAnnouncement } from './announcements';
 import { sessionRequests, type SessionTokens } from './session-requests';
-import { onSessionChange, sessionState, setSessionState } from './session-store';
+import { sessionStore } from './session-store';
 
 /** Milliseconds before the expiry of an access token at which the console renews it. */
 const renewBeforeMs = 30_000;
@@ -27,9 +27,9 @@ export function sessionEndsAt(): number {
  */
 export async function accessToken(): Promise<string> {
   for (;;) {
-    if (token !== null && token.expiresAt - Date.now() > renewBeforeMs && sessionState().phase === 'logged-in')
+    if (token !== null && token.expiresAt - Date.now() > renewBeforeMs && sessionStore.get().phase === 'logged-in')
       return token.value;
-    if (sessionState().phase !== 'logged-in' || !(await renewToken(token?.value ?? null))) await waitForLogin();
+    if (sessionStore.get().phase !== 'logged-in' || !(await renewToken(token?.value ?? null))) await waitForLogin();
   }
 }
 
@@ -49,11 +49,11 @@ export function waitForLogin(): Promise<void> {
   interrupt();
   return new Promise((resolve) => {
     const check = () => {
-      if (sessionState().phase !== 'logged-in') return;
+      if (sessionStore.get().phase !== 'logged-in') return;
       stop();
       resolve();
     };
-    const stop = onSessionChange(check);
+    const stop = sessionStore.subscribe(check);
     check();
   });
 }
@@ -62,19 +62,19 @@ export function waitForLogin(): Promise<void> {
  * Ends the session of this tab without a request. The page stays, and a dialog asks for the login.
  */
 export function interrupt(): void {
-  const state = sessionState();
+  const state = sessionStore.get();
   token = null;
-  if (state.phase === 'logged-in') setSessionState({ phase: 'interrupted', user: state.user });
+  if (state.phase === 'logged-in') sessionStore.set({ phase: 'interrupted', user: state.user });
 }
 
 /** Reads the session from the cookie when the page loads, or after another tab logged in. */
 export async function restoreSession(): Promise<void> {
-  if (sessionState().phase === 'failed') setSessionState({ phase: 'restoring' });
+  if (sessionStore.get().phase === 'failed') sessionStore.set({ phase: 'restoring' });
   try {
-    if (!(await renewToken()) && sessionState().phase === 'restoring')
-      setSessionState({ phase: 'logged-out', reason: 'none' });
+    if (!(await renewToken()) && sessionStore.get().phase === 'restoring')
+      sessionStore.set({ phase: 'logged-out', reason: 'none' });
   } catch (problem) {
-    if (sessionState().phase === 'restoring') setSessionState({ phase: 'failed', problem });
+    if (sessionStore.get().phase === 'restoring') sessionStore.set({ phase: 'failed', problem });
   }
 }
 
@@ -127,13 +127,13 @@ function accept({ access_token, expires_in, refresh_expires_in, user }: SessionT
   }
   replaceToken(access_token, expires_in);
   endsAt = Date.now() + refresh_expires_in * 1_000;
-  setSessionState({ phase: 'logged-in', user });
+  sessionStore.set({ phase: 'logged-in', user });
 }
 
 function leave(): void {
   token = null;
   endsAt = Infinity;
-  setSessionState({ phase: 'logged-out', reason: 'logout' });
+  sessionStore.set({ phase: 'logged-out', reason: 'logout' });
   queryClient.clear();
 }
 
@@ -147,7 +147,7 @@ function exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 onAnnouncement((announcement) => {
-  const { phase } = sessionState();
+  const { phase } = sessionStore.get();
   if (announcement.kind === 'logged-out') leave();
   else if (announcement.kind === 'renewed') endsAt = announcement.endsAt;
   else if (phase === 'logged-out' || phase === 'interrupted') void restoreSession();

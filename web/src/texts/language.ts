@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from 'react';
+import { createStore, useStore } from '../store';
 
 /** Languages of the console, with their own names. */
 export const languages = { en: 'English', de: 'Deutsch' } as const;
@@ -7,9 +7,7 @@ export const languages = { en: 'English', de: 'Deutsch' } as const;
 export type Language = keyof typeof languages;
 
 const storageKey = 'carrier-identity-language';
-const listeners = new Set<() => void>();
-
-let language: Language = initialLanguage();
+const language = createStore<Language>(initialLanguage());
 
 function initialLanguage(): Language {
   const stored = localStorage.getItem(storageKey);
@@ -19,20 +17,13 @@ function initialLanguage(): Language {
 
 /** Changes the language, and stores it for the next visit. */
 export function setLanguage(next: Language): void {
-  language = next;
   localStorage.setItem(storageKey, next);
-  for (const listener of [...listeners]) listener();
+  language.set(next);
 }
 
 /** Returns the current language and follows its changes. */
 export function useLanguage(): Language {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => language,
-  );
+  return useStore(language);
 }
 
 /** Returns the texts of the current language. */
