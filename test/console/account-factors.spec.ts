@@ -86,7 +86,7 @@ describe('second factors in the console', () => {
     await freshAuthenticationDialog(page).getByRole('alert').waitFor();
     await freshAuthenticationDialog(page).getByLabel('Password', { exact: true }).fill(password);
     await freshAuthenticationDialog(page).getByRole('button', { name: 'Continue' }).click();
-    await dialog.getByRole('img').waitFor();
+    await dialog.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor();
     const secret = await secretOn(page);
     await dialog.getByLabel('Code from your authenticator app').fill(codeOf(secret) === '000000' ? '111111' : '000000');
     await dialog.getByText('is not the current code of the app').waitFor();
