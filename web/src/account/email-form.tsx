@@ -17,7 +17,6 @@ export function EmailForm({ onSent }: { onSent: () => void }): ReactNode {
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
   const isWrong = isProblem(form.problem, 'auth.wrong_current_password');
-  const isTaken = isProblem(form.problem, 'user.email_taken');
   const send = async () => {
     const isSent = await form.submit(async () => {
       await api.POST('/auth/email', { body: { email: email.trim(), current_password: password } });
@@ -33,7 +32,7 @@ export function EmailForm({ onSent }: { onSent: () => void }): ReactNode {
       }}
     >
       <Stack gap="md">
-        {!isWrong && !isTaken && <ProblemAlert error={form.problem} />}
+        {!isWrong && <ProblemAlert error={form.problem} />}
         <TextInput
           label={texts.newEmail}
           description={texts.newEmailHint}
@@ -41,7 +40,7 @@ export function EmailForm({ onSent }: { onSent: () => void }): ReactNode {
           autoComplete="email"
           value={email}
           onChange={(event) => setEmail(event.currentTarget.value)}
-          error={isTaken ? textOf(form.problem) : form.errorOf('email')}
+          error={form.errorOf('email')}
           required
           withAsterisk={false}
           data-autofocus

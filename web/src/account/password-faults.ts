@@ -11,12 +11,12 @@ export interface PasswordFault {
 /** Returns a function that explains why a password was rejected. */
 export function usePasswordFaults(): (fault: FieldError | undefined) => PasswordFault | null {
   const texts = useAccountTexts();
-  const { fieldTextOf } = useErrorTexts();
+  const { sentenceOf } = useErrorTexts();
   return (fault) => {
     if (fault === undefined) return null;
     const [min] = /\d+/.exec(fault.detail) ?? [];
     const isShort = fault.code === 'password.too_short' && min !== undefined;
     const hints = (fault.hints ?? []).map((key) => texts.hints[key]).filter((text) => text !== undefined);
-    return { text: isShort ? texts.password.tooShort(min) : fieldTextOf(fault), hints: [...new Set(hints)] };
+    return { text: isShort ? texts.password.tooShort(min) : sentenceOf(fault), hints: [...new Set(hints)] };
   };
 }

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { ApiProblem, type FieldError } from '../api/problems';
 import { useErrorTexts } from '../texts/use-error-texts';
 
@@ -19,15 +19,27 @@ export interface ProblemForm {
   clear: () => void;
 }
 
+/** Fields of conflicts, whose responses name no field. */
+const conflictFields: Record<string, string> = {
+  'user.name_taken': '/name',
+  'user.email_taken': '/email',
+  'role.name_taken': '/name',
+};
+
 /**
  * Sends a form, and assigns the errors of the response to its fields.
+ * Then the first invalid field gets the focus; without one, the form scrolls to its `ProblemAlert`.
  * @param fields fields of the form; errors of other fields belong into a `ProblemAlert`
  */
 export function useProblemForm(fields: readonly string[] = []): ProblemForm {
   const [error, setError] = useState<unknown>(null);
   const [isSending, setIsSending] = useState(false);
-  const { fieldTextOf } = useErrorTexts();
-  const errors = error instanceof ApiProblem ? error.errors : [];
+  const { textOf, sentenceOf } = useErrorTexts();
+  const sent = useRef<Element | null>(null);
+  useEffect(() => {
+    if (error !== null && !isSending) revealError(sent.current);
+  }, [error, isSending]);
+  const errors = error instanceof ApiProblem ? errorsOf(error, textOf(error)) : [];
   const pointerOf = (field: string) => (field.startsWith('/') ? field : `/${field}`);
   const isAt = (pointer: string | undefined, field: string) =>
     pointer !== undefined && (pointer === pointerOf(field) || pointer.startsWith(`${pointerOf(field)}/`));
@@ -39,11 +51,13 @@ export function useProblemForm(fields: readonly string[] = []): ProblemForm {
     problem: isShown ? null : error,
     errorOf: (field) => {
       const invalid = fieldErrorOf(field);
-      return invalid === undefined ? undefined : fieldTextOf(invalid);
+      return invalid === undefined ? undefined : sentenceOf(invalid);
     },
     show: setError,
     clear: () => setError(null),
     submit: async (send) => {
+      // The button that sends the form loses the focus while it is disabled.
+      sent.current = document.activeElement?.closest('form') ?? null;
       setIsSending(true);
       try {
         await send();
@@ -57,4 +71,17 @@ export function useProblemForm(fields: readonly string[] = []): ProblemForm {
       }
     },
   };
+}
+
+/** Returns the errors of fields. A conflict is an error of the field that it is about. */
+function errorsOf({ code, errors }: ApiProblem, text: string): FieldError[] {
+  const pointer = conflictFields[code];
+  return pointer === undefined ? errors : [{ pointer, code, detail: text }];
+}
+
+/** Moves the focus to the first invalid field of a form, or scrolls to its alert. */
+function revealError(form: Element | null): void {
+  const field = form?.querySelector<HTMLElement>('[aria-invalid=true]');
+  if (field) field.focus();
+  else form?.querySelector('[role=alert]')?.scrollIntoView({ block: 'center' });
 }

@@ -5,7 +5,6 @@ import { Section } from '../components/section';
 import type { ProblemForm } from '../components/use-problem-form';
 import { PermissionPicker } from '../permissions/permission-picker';
 import { useTexts } from '../texts/language';
-import { useErrorTexts } from '../texts/use-error-texts';
 import type { RoleDraft } from './role-draft';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
@@ -24,13 +23,11 @@ interface RoleFieldsProps {
 /** Asks for the fields of a custom role, except for the second factor. */
 export function RoleFields({ draft, set, isNew, roles, form }: RoleFieldsProps): ReactNode {
   const texts = useTexts({ en, de });
-  const { textOf } = useErrorTexts();
   const { mayGrant } = useRoleRights();
   const grantable = roles.filter((role) => draft.may_grant.includes(role.name) || mayGrant(role, roles));
   const known = roles.flatMap(({ permissions }) => permissions);
-  const nameError = isProblem(form.problem, 'role.name_taken')
-    ? textOf(form.problem)
-    : form.errorOf('name') && texts.nameRule;
+  const isTaken = form.fieldErrorOf('name')?.code === 'role.name_taken';
+  const nameError = form.errorOf('name') && (isTaken ? form.errorOf('name') : texts.nameRule);
   const typesError = isProblem(form.problem, 'role.in_use') ? texts.typesInUse : form.errorOf('user_types');
   return (
     <>

@@ -75,7 +75,7 @@ export function RoleForm({ role, roles, submitLabel, onSave }: RoleFormProps): R
             error={form.errorOf('second_factor_required_from')}
           />
         </Section>
-        {!isProblem(form.problem, 'role.name_taken', 'role.in_use') && <ProblemAlert error={form.problem} />}
+        {!isProblem(form.problem, 'role.in_use') && <ProblemAlert error={form.problem} />}
         <FormActions>
           <Button
             type="submit"

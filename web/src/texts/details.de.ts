@@ -1,8 +1,14 @@
 /**
- * Deutsche Texte für die englischen Angaben der API zu ungültigen Feldern und Werten.
- * „…“ am Ende steht für den Rest der Angabe, der unverändert bleibt.
+ * German texts by the details of the API about invalid fields and values. An ellipsis stands for a
+ * part of the detail that stays as it is.
  */
 export const detailTexts: Record<string, string> = {
+  'must have at least … character': 'muss mindestens … Zeichen haben',
+  'must have at least … characters': 'muss mindestens … Zeichen haben',
+  'must have at most … characters': 'darf höchstens … Zeichen haben',
+  'must have at least … item': 'braucht mindestens … Eintrag',
+  'must have at most … items': 'darf höchstens … Einträge haben',
+  'must have at most … bytes as JSON': 'darf als JSON höchstens … Byte lang sein',
   'must be an e-mail address': 'muss eine E-Mail-Adresse sein',
   'must be a language tag such as de-AT': 'muss ein Sprachkürzel wie de-AT sein',
   'must be a time zone such as Europe/Vienna': 'muss eine Zeitzone wie Europe/Vienna sein',

@@ -1,6 +1,6 @@
 /** Ein Text für jeden Fehlercode der API und für Fehler ohne Antwort der API. */
 export const errorTexts: Record<string, string> = {
-  'request.invalid': 'Einige Felder sind ungültig. Korrigieren Sie die markierten Felder.',
+  'request.invalid': 'Einige Angaben sind ungültig.',
   'request.malformed_json': 'Der Dienst konnte die Anfrage nicht lesen. Laden Sie die Seite neu.',
   'bulk.filter_required': 'Fügen Sie mindestens einen Filter hinzu, oder wählen Sie alle Benutzer.',
   'bulk.too_many': 'Der Filter trifft auf mehr als 5.000.000 Benutzer zu. Wählen Sie einen engeren Filter.',
@@ -84,13 +84,7 @@ export const errorTexts: Record<string, string> = {
 /** Ein Text für jeden Grund, aus dem ein Feld ungültig ist. */
 export const fieldErrorTexts: Record<string, string> = {
   'field.required': 'fehlt',
-  'field.too_short': 'ist zu kurz',
-  'field.too_long': 'ist zu lang',
-  'field.too_many': 'hat zu viele Einträge',
-  'field.too_few': 'hat zu wenige Einträge',
   'field.conflict': 'passt nicht zu einem anderen Feld',
-  'password.too_short': 'ist zu kurz',
-  'password.too_long': 'ist zu lang',
   'password.common': 'wird zu häufig verwendet',
   'password.contains_identity': 'enthält Ihren Namen, Ihre E-Mail-Adresse, Ihren Carrier oder den Namen des Produkts',
   'password.too_weak': 'ist zu leicht zu erraten',

@@ -1,6 +1,6 @@
 /** A text for every error code of the API, and for failures without a response of the API. */
 export const errorTexts: Record<string, string> = {
-  'request.invalid': 'Some fields are not valid. Correct the marked fields.',
+  'request.invalid': 'Some values are not valid.',
   'request.malformed_json': 'The service could not read the request. Reload the page and try again.',
   'bulk.filter_required': 'Add at least one filter, or choose all users.',
   'bulk.too_many': 'The filter matches more than 5,000,000 users. Use a narrower filter.',
@@ -71,13 +71,7 @@ export const errorTexts: Record<string, string> = {
 /** A text for each reason why a field is invalid. Other reasons show the text of the API. */
 export const fieldErrorTexts: Record<string, string> = {
   'field.required': 'is required',
-  'field.too_short': 'is too short',
-  'field.too_long': 'is too long',
-  'field.too_many': 'has too many entries',
-  'field.too_few': 'has too few entries',
   'field.conflict': 'conflicts with another field',
-  'password.too_short': 'is too short',
-  'password.too_long': 'is too long',
   'password.common': 'is too common',
   'password.contains_identity': 'contains your name, e-mail address or carrier, or the name of this product',
   'password.too_weak': 'is too easy to guess',

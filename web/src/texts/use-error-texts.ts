@@ -8,20 +8,28 @@ import { useLanguage, useTexts } from './language';
 export interface ErrorTexts {
   /** Returns what happened and what to do next. */
   textOf: (error: unknown) => string;
-  /** Returns why a field is invalid. */
+  /** Returns why a field is invalid, as the end of a sentence that begins with its name. */
   fieldTextOf: (error: FieldError) => string;
+  /** Returns why a field is invalid, as a text below the field. */
+  sentenceOf: (error: FieldError) => string;
 }
 
 /** Returns functions that explain problems in the current language. */
 export function useErrorTexts(): ErrorTexts {
   const { errorTexts, fieldErrorTexts } = useTexts<typeof en>({ en, de });
   const language = useLanguage();
+  const fieldTextOf = ({ code, detail }: FieldError) =>
+    fieldErrorTexts[code] ?? (language === 'de' ? translated(detail) : detail);
   return {
     textOf: (error) =>
       error instanceof ApiProblem
         ? (errorTexts[error.code] ?? error.message)
         : (errorTexts['network.unexpected_response'] ?? String(error)),
-    fieldTextOf: ({ code, detail }) => fieldErrorTexts[code] ?? (language === 'de' ? translated(detail) : detail),
+    fieldTextOf,
+    sentenceOf: (error) => {
+      const text = fieldTextOf(error).replaceAll('`', '');
+      return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
+    },
   };
 }
 
@@ -29,8 +37,10 @@ export function useErrorTexts(): ErrorTexts {
 function translated(detail: string): string {
   const exact = german[detail];
   if (exact !== undefined) return exact;
-  for (const [from, to] of Object.entries(german))
-    if (from.endsWith('…') && detail.startsWith(from.slice(0, -1)))
-      return to.slice(0, -1) + detail.slice(from.length - 1);
+  for (const [from, to] of Object.entries(german)) {
+    const [head = '', tail] = from.split('…');
+    if (tail !== undefined && detail.startsWith(head) && detail.endsWith(tail))
+      return to.replace('…', detail.slice(head.length, detail.length - tail.length));
+  }
   return detail;
 }
