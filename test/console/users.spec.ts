@@ -33,7 +33,7 @@ describe('users in the console', () => {
     await page.getByRole('heading', { name: 'grace', level: 1 }).waitFor();
     expect((await subject.service.mailbox.take('grace@example.com')).token).not.toBeNull();
     await page.getByRole('button', { name: 'Why can this user not log in?' }).click();
-    await page.getByRole('heading', { name: 'The user has not accepted the invitation' }).waitFor();
+    await page.getByRole('heading', { name: 'The user has not set a password yet' }).waitFor();
     await page.getByRole('button', { name: 'Send an invitation' }).click();
     expect((await subject.service.mailbox.take('grace@example.com')).token).not.toBeNull();
   });

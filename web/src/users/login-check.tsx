@@ -44,7 +44,8 @@ export function LoginCheck({ user }: { user: User }): ReactNode {
     <Stack gap="lg" maw={800}>
       <ProblemAlert error={events.error} onRetry={() => void events.refetch()} />
       <Stack gap="sm">
-        {!isBlocked && <NothingFound actions={actions} hasFailures={failures.length > 0} />}
+        {!isBlocked && can('audit:read') && <NothingFound actions={actions} hasFailures={failures.length > 0} />}
+        {!isBlocked && !can('audit:read') && <LimitedView actions={actions} />}
         {obstacles.map((obstacle) => (
           <ObstacleCard key={obstacle.kind} obstacle={obstacle} actions={actions} />
         ))}
@@ -72,7 +73,18 @@ function NothingFound({ actions, hasFailures }: { actions: UserActions; hasFailu
   return (
     <Card color="green" icon={IconCircleCheck} title={texts.check.fine.title}>
       <Text size="sm">{hasFailures ? texts.check.fine.wrongPassword : texts.check.fine.text}</Text>
-      <Remedies remedies={['resetMail', 'endSessions']} actions={actions} />
+      <Remedies remedies={['resetMail']} actions={actions} />
+    </Card>
+  );
+}
+
+/** Says that the caller cannot see whether the user is locked for an address. */
+function LimitedView({ actions }: { actions: UserActions }): ReactNode {
+  const texts = useTexts({ en, de }).check.limited;
+  return (
+    <Card color="gray" icon={IconInfoCircle} title={texts.title}>
+      <Text size="sm">{texts.text}</Text>
+      <Remedies remedies={['unlock', 'resetMail']} actions={actions} />
     </Card>
   );
 }
@@ -120,19 +132,21 @@ interface RemediesProps {
   isUrgent?: boolean;
 }
 
+const isEdit = (remedy: Remedy) => remedy === 'editData' || remedy === 'editRoles';
+
 /** Shows the remedies that the caller may use, and highlights the first of them. */
 function Remedies({ remedies, actions, isUrgent = false }: RemediesProps): ReactNode {
   const texts = useTexts({ en, de });
   const { can } = useMe();
-  const usable = remedies.filter((one) => (one === 'editData' ? can('user:update') : actions.mayDo(one)));
+  const usable = remedies.filter((one) => (isEdit(one) ? can('user:update') : actions.mayDo(one)));
   if (usable.length === 0) return null;
   return (
     <Group gap="xs" mt="xs">
       {usable.map((remedy, index) => {
         const look = { size: 'xs', variant: index > 0 ? 'default' : isUrgent ? 'filled' : 'light' } as const;
-        return remedy === 'editData' ? (
-          <Button key={remedy} {...look} component={Link} to="?tab=data">
-            {texts.check.editData}
+        return isEdit(remedy) ? (
+          <Button key={remedy} {...look} component={Link} to={remedy === 'editData' ? '?tab=data' : '?tab=roles'}>
+            {texts.check[remedy]}
           </Button>
         ) : (
           <Button key={remedy} {...look} onClick={() => actions.start(remedy)}>

@@ -19,8 +19,8 @@ export type ObstacleKind =
   | 'secondFactor'
   | 'mustChangePassword';
 
-/** A remedy for an obstacle: an action, or a change of the data of the user. */
-export type Remedy = UserAction | 'editData';
+/** A remedy for an obstacle: an action, or a change of the data or roles of the user. */
+export type Remedy = UserAction | 'editData' | 'editRoles';
 
 /** One reason why a user may fail to log in. */
 export interface Obstacle {
@@ -102,9 +102,10 @@ function lockouts(user: User, events: AuditEvent[], now: number): Obstacle[] {
 
 function passwordObstacles(user: User, events: AuditEvent[], now: number): Obstacle[] {
   if (user.status === 'invited') {
-    const invited = events.find(({ event_type }) => event_type === 'user.invited')?.occurred_at ?? user.created_at;
-    const isOld = Date.parse(invited) + linkLifeMs < now;
-    return [obstacle(isOld ? 'invitationOld' : 'invited', true, ['invite'], { time: invited })];
+    // Creating a user records no invitation, and an import may send none.
+    const time = events.find(({ event_type }) => event_type === 'user.invited')?.occurred_at;
+    const isOld = Date.parse(time ?? user.created_at) + linkLifeMs < now;
+    return [obstacle(isOld ? 'invitationOld' : 'invited', true, ['invite'], time === undefined ? {} : { time })];
   }
   const { must_change_password, last_login_at, password_changed_at } = user;
   if (!must_change_password) return [];
@@ -127,8 +128,10 @@ function addressObstacles({ allowed_ips }: User, events: AuditEvent[]): Obstacle
   return [obstacle('addressesLimited', false, ['editData'], { values: allowed_ips })];
 }
 
-function factorObstacles({ must_enroll_second_factor, second_factors }: User): Obstacle[] {
-  if (must_enroll_second_factor) return [obstacle('mustEnroll', false, ['editData'])];
+function factorObstacles(user: User): Obstacle[] {
+  const { must_enroll_second_factor, second_factor_required_from, second_factors } = user;
+  if (must_enroll_second_factor)
+    return [obstacle('mustEnroll', false, [second_factor_required_from === null ? 'editRoles' : 'editData'])];
   return second_factors.length === 0
     ? []
     : [obstacle('secondFactor', false, ['resetFactors'], { values: second_factors })];

@@ -145,6 +145,7 @@ export const usersTexts: typeof en = {
   check: {
     why: 'Warum kann sich dieser Benutzer nicht anmelden?',
     editData: 'Daten ändern',
+    editRoles: 'Rollen ändern',
     failures: 'Letzte fehlgeschlagene Anmeldungen',
     noFailures: 'Keine fehlgeschlagenen Anmeldungen aufgezeichnet.',
     fine: {
@@ -155,6 +156,13 @@ export const usersTexts: typeof en = {
       wrongPassword:
         'Die letzten Anmeldungen sind fehlgeschlagen, wahrscheinlich wegen eines falschen Passworts. ' +
         'Senden Sie einen Link für ein neues Passwort.',
+    },
+    limited: {
+      title: 'Sie sehen nur einen Teil der Gründe',
+      text:
+        'Fehlgeschlagene Anmeldungen und die Sperren danach stehen im Audit-Log, das audit:read erfordert. ' +
+        'Entsperren Sie den Benutzer nach zu vielen Fehlversuchen. Wenn das Passwort falsch ist, senden Sie einen ' +
+        'Link für ein neues.',
     },
     obstacles: {
       deleted: {
@@ -184,9 +192,10 @@ export const usersTexts: typeof en = {
           'wenn das Gerät verloren ist.',
       },
       invited: {
-        title: 'Der Benutzer hat die Einladung nicht angenommen',
+        title: 'Der Benutzer hat noch kein Passwort gesetzt',
         text: () =>
-          'Der Benutzer hat noch kein Passwort. Bitten Sie ihn, die E-Mail zu suchen, oder laden Sie ihn erneut ein.',
+          'Bitten Sie ihn, die Einladung zu suchen, oder senden Sie eine neue. Beim Import werden Benutzer nur auf ' +
+          'Wunsch eingeladen.',
       },
       invitationOld: {
         title: 'Die Einladung ist wahrscheinlich abgelaufen',
@@ -194,8 +203,8 @@ export const usersTexts: typeof en = {
           'Der Benutzer hat noch kein Passwort, und Einladungen gelten üblicherweise 7 Tage. Laden Sie ihn erneut ein.',
       },
       initialPasswordExpired: {
-        title: 'Das Erstpasswort ist abgelaufen',
-        text: () => 'Es wurde nicht innerhalb von 7 Tagen verwendet. Senden Sie einen Link für ein neues Passwort.',
+        title: 'Das Erstpasswort ist wahrscheinlich abgelaufen',
+        text: () => 'Es wurde vor mehr als 7 Tagen gesetzt und nie verwendet. Senden Sie einen Link für ein neues.',
       },
       addressRejected: {
         title: 'Die letzte Anmeldung kam von einer nicht erlaubten Adresse',

@@ -138,12 +138,19 @@ export const usersTexts = {
   check: {
     why: 'Why can this user not log in?',
     editData: 'Change the data',
+    editRoles: 'Change the roles',
     failures: 'Last failed logins',
     noFailures: 'No failed logins are recorded.',
     fine: {
       title: 'Nothing prevents this login',
       text: 'If the user cannot log in, the password is probably wrong. Send a link to set a new one.',
       wrongPassword: 'The last logins failed, most likely with a wrong password. Send a link to set a new one.',
+    },
+    limited: {
+      title: 'You see only some of the reasons',
+      text:
+        'Failed logins and the lockouts after them are in the audit log, which requires audit:read. Unlock the user ' +
+        'after too many failures. If the password is wrong, send a link to set a new one.',
     },
     obstacles: {
       deleted: { title: 'The user is deleted', text: () => 'Deleted users cannot log in. Restore the user.' },
@@ -165,8 +172,9 @@ export const usersTexts = {
         text: () => 'Too many wrong codes. Unlock the user, or reset the second factors if the device is lost.',
       },
       invited: {
-        title: 'The user has not accepted the invitation',
-        text: () => 'The user has no password yet. Ask the user to look for the e-mail, or invite the user again.',
+        title: 'The user has not set a password yet',
+        text: () =>
+          'Ask the user to look for the invitation, or send a new one. Imports invite users only if this was chosen.',
       },
       invitationOld: {
         title: 'The invitation has probably expired',
@@ -174,8 +182,8 @@ export const usersTexts = {
           'The user has no password yet, and invitations are valid for 7 days by default. Invite the user again.',
       },
       initialPasswordExpired: {
-        title: 'The initial password has expired',
-        text: () => 'It was not used within 7 days. Send a link to set a new password.',
+        title: 'The initial password has probably expired',
+        text: () => 'It was set more than 7 days ago and has never been used. Send a link to set a new one.',
       },
       addressRejected: {
         title: 'The last login came from an address that is not allowed',
