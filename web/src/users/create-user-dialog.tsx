@@ -1,34 +1,15 @@
-import { Button, Group, Modal, MultiSelect, PasswordInput, Radio, SimpleGrid, Stack, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
-import { useNavigate } from 'react-router';
-import { api, dataOf, type Schema } from '../api/client';
-import { ProblemAlert } from '../components/problem-alert';
+import { Modal, Skeleton } from '@mantine/core';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { useIsPhone } from '../components/use-is-phone';
-import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
-import { useRoles } from '../roles/use-roles';
-import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
-import { refreshUsers } from './user';
 
-interface NewUser {
-  user_type: Schema<'UserType'>;
-  name: string;
-  email: string;
-  first_name: string;
-  last_name: string;
-  carrier_id: string;
-  roles: string[];
-  password: string;
-}
+// Loaded when it is needed, so that the first load of the list stays small.
+const CreateUserForm = lazy(async () => ({ default: (await import('./create-user-form')).CreateUserForm }));
 
-const fields = ['user_type', 'name', 'email', 'first_name', 'last_name', 'carrier_id', 'roles', 'password'] as const;
-
-/** Creates a user with an invitation or an initial password, and opens the page of the user. */
+/** Asks for a new user. A click beside the dialog does not discard what was typed. */
 export function CreateUserDialog({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactNode {
   const texts = useTexts({ en, de }).create;
   const { close } = useShellTexts();
@@ -37,159 +18,15 @@ export function CreateUserDialog({ opened, onClose }: { opened: boolean; onClose
     <Modal
       opened={opened}
       onClose={onClose}
+      closeOnClickOutside={false}
       title={texts.title}
       size="lg"
       fullScreen={isPhone}
       closeButtonProps={{ 'aria-label': close }}
     >
-      <CreateUserForm onClose={onClose} />
+      <Suspense fallback={<Skeleton height={360} />}>
+        <CreateUserForm onClose={onClose} />
+      </Suspense>
     </Modal>
   );
-}
-
-function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
-  const { cancel } = useShellTexts();
-  const { user: me } = useMe();
-  const navigate = useNavigate();
-  const queryClient = useQueryClient();
-  const form = useProblemForm(fields);
-  const [access, setAccess] = useState<'invite' | 'password'>('invite');
-  const [values, setValues] = useState<NewUser>({
-    user_type: 'carrier',
-    name: '',
-    email: '',
-    first_name: '',
-    last_name: '',
-    carrier_id: me.carrier_id ?? '',
-    roles: [],
-    password: '',
-  });
-  const set = (changes: Partial<NewUser>) => setValues({ ...values, ...changes });
-  const create = async () => {
-    let user_id = '';
-    const isCreated = await form.submit(async () => {
-      ({ user_id } = await dataOf(api.POST('/user/create', { body: bodyOf(values, access === 'password') })));
-    });
-    if (!isCreated) return;
-    const { name, email } = values;
-    notifications.show({ message: access === 'invite' ? texts.create.invited(email) : texts.create.created(name) });
-    await refreshUsers(queryClient);
-    await navigate(`/users/${user_id}`);
-  };
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void create();
-      }}
-    >
-      <Stack gap="md">
-        <UserFields values={values} set={set} form={form} />
-        <Radio.Group
-          label={texts.create.access}
-          value={access}
-          onChange={(chosen) => setAccess(chosen === 'password' ? chosen : 'invite')}
-        >
-          <Stack gap="xs" mt={6}>
-            <Radio value="invite" label={texts.create.invite} description={texts.create.inviteHint} />
-            <Radio value="password" label={texts.create.password} description={texts.create.passwordHint} />
-          </Stack>
-        </Radio.Group>
-        {access === 'password' && (
-          <PasswordInput
-            label={texts.create.initialPassword}
-            value={values.password}
-            onChange={(event) => set({ password: event.currentTarget.value })}
-            error={form.errorOf('password')}
-            required
-            withAsterisk={false}
-            autoComplete="new-password"
-          />
-        )}
-        <ProblemAlert error={form.problem} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {cancel}
-          </Button>
-          <Button type="submit" loading={form.isSending}>
-            {access === 'invite' ? texts.create.submitInvite : texts.create.submit}
-          </Button>
-        </Group>
-      </Stack>
-    </form>
-  );
-}
-
-interface UserFieldsProps {
-  values: NewUser;
-  set: (changes: Partial<NewUser>) => void;
-  form: ProblemForm;
-}
-
-function UserFields({ values, set, form }: UserFieldsProps): ReactNode {
-  const texts = useTexts({ en, de });
-  const { user: me } = useMe();
-  const roles = useRoles();
-  const isSystem = values.user_type === 'system';
-  const line = (field: 'name' | 'email' | 'first_name' | 'last_name' | 'carrier_id', isRequired = false) => (
-    <TextInput
-      label={isRequired ? texts.fields[field] : texts.create.optional(texts.fields[field])}
-      value={values[field]}
-      onChange={(event) => set({ [field]: event.currentTarget.value })}
-      error={form.errorOf(field)}
-      required={isRequired}
-      withAsterisk={false}
-      autoComplete="off"
-      {...(field === 'name' ? { 'data-autofocus': true } : {})}
-    />
-  );
-  return (
-    <>
-      {me.user_type === 'system' && (
-        <Radio.Group
-          label={texts.fields.user_type}
-          value={values.user_type}
-          onChange={(type) => set({ user_type: type === 'system' ? type : 'carrier', roles: [] })}
-        >
-          <Group mt={6}>
-            <Radio value="carrier" label={texts.userType.carrier} />
-            <Radio value="system" label={texts.userType.system} />
-          </Group>
-        </Radio.Group>
-      )}
-      <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        {line('name', true)}
-        {line('email', true)}
-        {line('first_name')}
-        {line('last_name')}
-        {!isSystem && me.user_type === 'system' && line('carrier_id', true)}
-        {roles.data !== undefined && (
-          <MultiSelect
-            label={texts.create.optional(texts.fields.roles)}
-            data={roles.data.filter(({ user_types }) => user_types.includes(values.user_type)).map(({ name }) => name)}
-            value={values.roles}
-            onChange={(chosen) => set({ roles: chosen })}
-            error={form.errorOf('roles')}
-            clearable
-            clearButtonProps={{ 'aria-label': texts.create.clearRoles }}
-          />
-        )}
-      </SimpleGrid>
-    </>
-  );
-}
-
-function bodyOf(values: NewUser, withPassword: boolean): Schema<'CreateUserRequest'> {
-  const { user_type, name, email, first_name, last_name, carrier_id, roles, password } = values;
-  return {
-    user_type,
-    name: name.trim(),
-    email: email.trim(),
-    first_name: first_name.trim(),
-    last_name: last_name.trim(),
-    roles,
-    ...(user_type === 'carrier' ? { carrier_id: carrier_id.trim() } : {}),
-    ...(withPassword ? { password } : {}),
-  };
 }

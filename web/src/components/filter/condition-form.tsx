@@ -1,5 +1,5 @@
 import { Button, NativeSelect, Select, Stack, TextInput } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
 import { attributePrefix, type Condition, type FilterFields, type FilterNames, type Operator } from './conditions';
 import { ValueInput } from './value-input';
@@ -20,6 +20,9 @@ export function ConditionForm({ fields, names, initial, onApply }: ConditionForm
   const [attribute, setAttribute] = useState(isAttribute ? (initial?.field.slice(attributePrefix.length) ?? '') : '');
   const [operator, setOperator] = useState<Operator>(initial?.operator ?? '');
   const [value, setValue] = useState(initial?.value ?? '');
+  const form = useRef<HTMLFormElement>(null);
+  // The form may be loaded after the popover has looked for the field to focus.
+  useEffect(() => form.current?.querySelector<HTMLElement>('[data-autofocus]')?.focus(), []);
   const field = name === null ? undefined : fields[name];
   const choose = (next: string | null) => {
     setName(next);
@@ -28,6 +31,7 @@ export function ConditionForm({ fields, names, initial, onApply }: ConditionForm
   };
   return (
     <form
+      ref={form}
       onSubmit={(event) => {
         event.preventDefault();
         // React events bubble through portals: do not submit a form around the builder.

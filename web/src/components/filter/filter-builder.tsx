@@ -1,12 +1,14 @@
-import { Button, Group, Pill, Popover, UnstyledButton } from '@mantine/core';
+import { Button, Group, Pill, Popover, Skeleton, UnstyledButton } from '@mantine/core';
 import { IconFilterPlus } from '@tabler/icons-react';
-import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
+import { type KeyboardEvent, lazy, type ReactNode, Suspense, useRef, useState } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
 import type { ListParams } from '../use-list-params';
-import { ConditionForm } from './condition-form';
 import { type Condition, conditionsOf, type FilterFields, type FilterNames, parameterOf } from './conditions';
 import classes from './filter-builder.module.css';
 import { useConditionText } from './use-condition-text';
+
+// Loaded when it is needed, so that the first load of the lists stays small.
+const ConditionForm = lazy(async () => ({ default: (await import('./condition-form')).ConditionForm }));
 
 interface FilterBuilderProps {
   /** fields of the list */
@@ -69,13 +71,15 @@ export function FilterBuilder({ fields, names, params, shownElsewhere = [] }: Fi
         </Popover.Target>
         <Popover.Dropdown aria-label={texts.add} onKeyDown={closeOnEscape}>
           {edited !== null && (
-            <ConditionForm
-              key={edited === 'new' ? '' : parameterOf(edited)}
-              fields={offered}
-              names={names}
-              initial={edited === 'new' ? undefined : edited}
-              onApply={apply}
-            />
+            <Suspense fallback={<Skeleton width={260} height={60} />}>
+              <ConditionForm
+                key={edited === 'new' ? '' : parameterOf(edited)}
+                fields={offered}
+                names={names}
+                initial={edited === 'new' ? undefined : edited}
+                onApply={apply}
+              />
+            </Suspense>
           )}
         </Popover.Dropdown>
       </Popover>
