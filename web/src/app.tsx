@@ -89,7 +89,7 @@ export function App(): ReactNode {
       getStyleNonce={() => styleNonce}
     >
       <QueryClientProvider client={queryClient}>
-        <Notifications position="bottom-right" />
+        <Notifications position="top-center" />
         <UpdateNotice />
         <RouterProvider router={router} />
       </QueryClientProvider>

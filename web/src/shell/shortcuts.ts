@@ -1,4 +1,4 @@
-import { useHotkeys, useLocalStorage } from '@mantine/hooks';
+import { type HotkeyItem, useHotkeys, useLocalStorage } from '@mantine/hooks';
 
 /** Returns whether single-key shortcuts are on, and a function to switch them (WCAG 2.1.4). */
 export function useShortcutsSwitch(): [boolean, (enabled: boolean) => void] {
@@ -16,5 +16,22 @@ export function useShortcutsSwitch(): [boolean, (enabled: boolean) => void] {
  */
 export function useShortcuts(keys: Record<string, () => void>): void {
   const [enabled] = useShortcutsSwitch();
-  useHotkeys(enabled ? Object.entries(keys) : []);
+  const items = Object.entries(keys).map<HotkeyItem>(([key, act]) => [
+    key,
+    unlessTyping(act),
+    { preventDefault: false },
+  ]);
+  useHotkeys(enabled ? items : [], []);
+}
+
+/** Fields that letters change. Checkboxes and radio buttons ignore letters. */
+const textFields = 'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio])';
+
+/** Returns a handler that does nothing while the user types in a field. */
+function unlessTyping(act: () => void): (event: KeyboardEvent) => void {
+  return (event) => {
+    if (event.target instanceof Element && event.target.matches(textFields)) return;
+    event.preventDefault();
+    act();
+  };
 }
