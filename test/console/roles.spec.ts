@@ -65,6 +65,14 @@ describe('roles in the console', () => {
     });
   });
 
+  it('shows permissions of modules that imitate keys of objects (I4)', async () => {
+    await createRole({ name: '__proto__', permissions: ['__proto__:read', 'constructor:read'] });
+    const page = await subject.login(undefined, '/roles/__proto__/');
+    await page.getByRole('group', { name: '__proto__' }).waitFor();
+    expect(await permission(page, 'constructor:read').isChecked()).toBe(true);
+    expect((await subject.service.delete('/role/__proto__', { token: subject.service.admin.token })).status).toBe(204);
+  });
+
   it('asks for a fresh authentication, and sends only what changed', async () => {
     await createRole({ name: 'helpdesk', description: 'Answers calls', permissions: ['user:read', 'billing:write'] });
     const page = await subject.login(undefined, '/roles/helpdesk');

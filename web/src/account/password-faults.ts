@@ -1,4 +1,5 @@
 import type { FieldError } from '../api/problems';
+import { own } from '../own';
 import { useErrorTexts } from '../texts/use-error-texts';
 import { useAccountTexts } from './use-account-texts';
 
@@ -16,7 +17,7 @@ export function usePasswordFaults(): (fault: FieldError | undefined) => Password
     if (fault === undefined) return null;
     const [min] = /\d+/.exec(fault.detail) ?? [];
     const isShort = fault.code === 'password.too_short' && min !== undefined;
-    const hints = (fault.hints ?? []).map((key) => texts.hints[key]).filter((text) => text !== undefined);
+    const hints = (fault.hints ?? []).map((key) => own(texts.hints, key)).filter((text) => text !== undefined);
     return { text: isShort ? texts.password.tooShort(min) : sentenceOf(fault), hints: [...new Set(hints)] };
   };
 }

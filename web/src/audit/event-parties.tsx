@@ -2,6 +2,7 @@ import { Anchor, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
+import { own } from '../own';
 import { rolePath } from '../roles/role-links';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
@@ -49,7 +50,7 @@ export function TargetText({ event, names }: { event: AuditEvent; names: Names }
         {kind === 'login' ? texts.unknown : '–'}
       </Text>
     );
-  const name = texts.targetType[kind as keyof typeof texts.targetType] ?? kind ?? '';
+  const name = own(texts.targetType, kind ?? '') ?? kind ?? '';
   switch (kind) {
     case 'user':
     case 'login':

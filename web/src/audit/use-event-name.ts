@@ -1,15 +1,16 @@
+import { own } from '../own';
 import { useTexts } from '../texts/language';
 import { auditTexts as de } from './texts.de';
 import { auditTexts as en } from './texts.en';
 
 /** Returns a function that names an event type. Unknown types of later versions keep their code. */
 export function useEventName(): (type: string) => string {
-  const types: Record<string, string> = useTexts({ en, de }).types;
-  return (type) => types[type] ?? type;
+  const { types } = useTexts({ en, de });
+  return (type) => own(types, type) ?? type;
 }
 
 /** Returns a function that says why a login failed, by error code. */
 export function useFailureReason(): (code: string) => string {
-  const reasons: Record<string, string> = useTexts({ en, de }).reasons;
-  return (code) => reasons[code] ?? code;
+  const { reasons } = useTexts({ en, de });
+  return (code) => own(reasons, code) ?? code;
 }

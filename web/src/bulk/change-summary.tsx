@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { own } from '../own';
 import { useTexts } from '../texts/language';
 import { useValueText } from '../users/use-value-text';
 import classes from './change-summary.module.css';
@@ -10,13 +11,12 @@ import { bulkTexts as en } from './texts.en';
 export function ChangeSummary({ change }: { change: Record<string, unknown> }): ReactNode {
   const texts = useTexts({ en, de });
   const valueText = useValueText();
-  const names: Record<string, string> = texts.fields;
   return (
     <dl className={classes.list}>
       {Object.entries(change).map(([field, value]) => (
         <div key={field} className={classes.row}>
           <Text component="dt" size="sm" c="dimmed">
-            {names[field] ?? field}
+            {own(texts.fields, field) ?? field}
           </Text>
           <Text component="dd" size="sm" className={classes.value}>
             {valueText(field, value)}

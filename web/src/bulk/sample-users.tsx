@@ -1,6 +1,7 @@
 import { Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Schema } from '../api/client';
+import { own } from '../own';
 import { useTexts } from '../texts/language';
 import { useValueText } from '../users/use-value-text';
 import type { Change } from './change';
@@ -76,7 +77,7 @@ function differencesOf(user: User, change: Change): Difference[] {
     differences.push({ field: 'roles', before: user.roles, after: [...new Set([...kept, ...(roles_add ?? [])])] });
   }
   if (attributes !== undefined) {
-    const before = Object.fromEntries(Object.keys(attributes).map((key) => [key, user.attributes[key]]));
+    const before = Object.fromEntries(Object.keys(attributes).map((key) => [key, own(user.attributes, key)]));
     differences.push({ field: 'attributes', before, after: attributes });
   }
   if (reset_second_factors === true)

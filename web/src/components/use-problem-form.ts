@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { ApiProblem, type FieldError } from '../api/problems';
+import { own } from '../own';
 import { useErrorTexts } from '../texts/use-error-texts';
 
 /** The state of a form that the API validates. */
@@ -75,7 +76,7 @@ export function useProblemForm(fields: readonly string[] = []): ProblemForm {
 
 /** Returns the errors of fields. A conflict is an error of the field that it is about. */
 function errorsOf({ code, errors }: ApiProblem, text: string): FieldError[] {
-  const pointer = conflictFields[code];
+  const pointer = own(conflictFields, code);
   return pointer === undefined ? errors : [{ pointer, code, detail: text }];
 }
 

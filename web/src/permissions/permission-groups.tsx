@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core';
 import { type ReactNode, useId } from 'react';
+import { own } from '../own';
 import { useTexts } from '../texts/language';
 import classes from './permissions.module.css';
 import { groupedByModule, isOwn } from './permissions';
@@ -33,7 +34,7 @@ function Group({ module, children }: { module: string; children: ReactNode }): R
   return (
     <div role="group" aria-labelledby={id} className={classes.group}>
       <Text id={id} size="sm" fw={600}>
-        {modules[module] ?? module}
+        {own(modules, module) ?? module}
       </Text>
       <div className={classes.items}>{children}</div>
     </div>

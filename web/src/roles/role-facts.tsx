@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Facts } from '../components/facts';
 import { Section } from '../components/section';
+import { own } from '../own';
 import { PermissionList } from '../permissions/permission-list';
 import { useTexts } from '../texts/language';
 import { rolesTexts as de } from './texts.de';
@@ -15,7 +16,7 @@ export function RoleFacts({ role }: { role: Role }): ReactNode {
       <Section title={texts.sections.general}>
         <Facts
           facts={[
-            [texts.purpose, (role.built_in ? texts.builtInPurposes[role.name] : undefined) ?? role.description],
+            [texts.purpose, (role.built_in ? own(texts.builtInPurposes, role.name) : undefined) ?? role.description],
             [texts.types, role.user_types.map((type) => texts.userTypes[type]).join(', ')],
             [texts.mayGrant, role.may_grant.length === 0 ? texts.noGrants : role.may_grant.join(', ')],
           ]}

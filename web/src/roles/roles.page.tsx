@@ -5,6 +5,7 @@ import { Link } from 'react-router';
 import { type Column, DataTable } from '../components/data-table';
 import { PageHeader } from '../components/page-header';
 import { useListParams } from '../components/use-list-params';
+import { own } from '../own';
 import { PermissionSummary } from '../permissions/permission-list';
 import { useTexts } from '../texts/language';
 import { rolePath } from './role-links';
@@ -66,7 +67,7 @@ export function RolesPage(): ReactNode {
 
 function RoleName({ role: { name, description, built_in } }: { role: Role }): ReactNode {
   const texts = useTexts({ en, de });
-  const purpose = (built_in ? texts.builtInPurposes[name] : undefined) ?? description;
+  const purpose = (built_in ? own(texts.builtInPurposes, name) : undefined) ?? description;
   return (
     <>
       <Group gap="xs">

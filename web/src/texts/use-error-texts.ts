@@ -1,4 +1,5 @@
 import { ApiProblem, type FieldError } from '../api/problems';
+import { own } from '../own';
 import { detailTexts as german } from './details.de';
 import * as de from './errors.de';
 import * as en from './errors.en';
@@ -19,11 +20,11 @@ export function useErrorTexts(): ErrorTexts {
   const { errorTexts, fieldErrorTexts } = useTexts<typeof en>({ en, de });
   const language = useLanguage();
   const fieldTextOf = ({ code, detail }: FieldError) =>
-    fieldErrorTexts[code] ?? (language === 'de' ? translated(detail) : detail);
+    own(fieldErrorTexts, code) ?? (language === 'de' ? translated(detail) : detail);
   return {
     textOf: (error) =>
       error instanceof ApiProblem
-        ? (errorTexts[error.code] ?? error.message)
+        ? (own(errorTexts, error.code) ?? error.message)
         : (errorTexts['network.unexpected_response'] ?? String(error)),
     fieldTextOf,
     sentenceOf: (error) => {
@@ -35,7 +36,7 @@ export function useErrorTexts(): ErrorTexts {
 
 /** Returns a detail of the API in German, or in English if it has no German text. */
 function translated(detail: string): string {
-  const exact = german[detail];
+  const exact = own(german, detail);
   if (exact !== undefined) return exact;
   for (const [from, to] of Object.entries(german)) {
     const [head = '', tail] = from.split('…');

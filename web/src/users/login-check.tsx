@@ -9,6 +9,7 @@ import { useEventName, useFailureReason } from '../audit/use-event-name';
 import { PageSkeleton } from '../components/page-skeleton';
 import { ProblemAlert } from '../components/problem-alert';
 import { TimeText } from '../components/time-text';
+import { own } from '../own';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { loginEvents, type Obstacle, obstaclesOf, type Remedy, valueOf } from './login-obstacles';
@@ -163,7 +164,7 @@ function FailureItem({ event }: { event: AuditEvent }): ReactNode {
   const nameOf = useEventName();
   const reasonOf = useFailureReason();
   const reason = valueOf(event, 'reason');
-  const cause = reason === '' ? texts.check.cause[event.event_type] : reasonOf(reason);
+  const cause = reason === '' ? own(texts.check.cause, event.event_type) : reasonOf(reason);
   return (
     <li className={classes.item}>
       <Group justify="space-between" align="baseline" gap="xs">

@@ -57,7 +57,7 @@ function UserView({ user }: { user: User }): ReactNode {
     login: <LoginCheck user={user} />,
   };
   const wanted = search.get('tab') as Tab | null;
-  const tab = wanted !== null && wanted in pages ? wanted : 'data';
+  const tab = wanted !== null && Object.hasOwn(pages, wanted) ? wanted : 'data';
   const show = (next: string) => setSearch(next === 'data' ? {} : { tab: next }, { replace: true });
   return (
     <>

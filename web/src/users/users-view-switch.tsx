@@ -11,7 +11,6 @@ export function UsersViewSwitch({ params }: { params: ListParams<object> }): Rea
   const texts = useTexts({ en, de });
   const { can } = useMe();
   const { deleted, status = 'all' } = params.values;
-  const view = deleted === 'true' ? 'deleted' : status;
   const data = [
     { value: 'all', label: texts.views.all },
     { value: 'active', label: texts.status.active },
@@ -19,6 +18,9 @@ export function UsersViewSwitch({ params }: { params: ListParams<object> }): Rea
     { value: 'disabled', label: texts.status.disabled },
     ...(can('user:delete') ? [{ value: 'deleted', label: texts.deleted }] : []),
   ];
+  const wanted = deleted === 'true' ? 'deleted' : status;
+  // A URL may contain any status. Without a selection, the list shows the problem.
+  const view = data.some(({ value }) => value === wanted) ? wanted : '';
   const show = (next: string) =>
     params.set({
       status: next === 'all' || next === 'deleted' ? null : next,
@@ -38,7 +40,7 @@ export function UsersViewSwitch({ params }: { params: ListParams<object> }): Rea
         size="xs"
         hiddenFrom="md"
         aria-label={texts.views.label}
-        data={data}
+        data={view === '' ? [{ value: '', label: '–' }, ...data] : data}
         value={view}
         onChange={(event) => show(event.currentTarget.value)}
       />

@@ -1,5 +1,6 @@
 import { Autocomplete, MultiSelect, NativeSelect, Textarea, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { own } from '../../own';
 import { useShellTexts } from '../../texts/use-shell-texts';
 import { TimeInput } from '../time-input';
 import { type FilterField, type Operator, searchMinLength } from './conditions';
@@ -36,7 +37,7 @@ export function ValueInput({ field, operator, choiceNames, suggestions, ...input
     { value: 'true', label: texts.yes },
     { value: 'false', label: texts.no },
   ];
-  const choices = field.choices?.map((choice) => ({ value: choice, label: choiceNames[choice] ?? choice }));
+  const choices = field.choices?.map((choice) => ({ value: choice, label: own(choiceNames, choice) ?? choice }));
   const data = field.kind === 'boolean' ? yesOrNo : choices;
   if (operator === '_isnull') return choose(yesOrNo);
   if (operator === '_in')
