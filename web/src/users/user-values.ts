@@ -1,3 +1,4 @@
+import { own } from '../own';
 import type { User, UserChanges } from './user';
 
 /** The values of the form of a user: texts as typed, lists as in the API. */
@@ -82,12 +83,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Returns the merge patch between two objects (RFC 7396): null removes a key. */
 function mergePatch(before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {
-  const patch: Record<string, unknown> = {};
-  for (const key of Object.keys(before)) if (!(key in after)) patch[key] = null;
-  for (const [key, value] of Object.entries(after)) {
-    const old = before[key];
-    if (JSON.stringify(old) === JSON.stringify(value)) continue;
-    patch[key] = isObject(old) && isObject(value) ? mergePatch(old, value) : value;
-  }
-  return patch;
+  const patch = Object.entries(after).flatMap(([key, value]): [string, unknown][] => {
+    const old = own(before, key);
+    if (JSON.stringify(old) === JSON.stringify(value)) return [];
+    return [[key, isObject(old) && isObject(value) ? mergePatch(old, value) : value]];
+  });
+  const removed = Object.keys(before).filter((key) => !Object.hasOwn(after, key));
+  return Object.fromEntries([...patch, ...removed.map((key): [string, null] => [key, null])]);
 }
