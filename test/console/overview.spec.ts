@@ -125,6 +125,41 @@ describe('the start page and the audit log of the console', () => {
     expect(page.url()).toMatch(/\/audit\?request_id=[^&]+$/);
   });
 
+  it('shows values that imitate keys of objects, times or fixed texts as recorded (I4, I14)', async () => {
+    const { service } = subject;
+    const { token } = service.admin;
+    const { user_id, name } = await service.createUser();
+    const time = '2026-99-99T99:99:99Z';
+    const body = { first_name: '__proto__', last_name: time, job_title: 'totp', attributes: { toString: 'x' } };
+    expect((await service.patch(`/user/${user_id}`, { token, body })).status).toBe(200);
+    await service.post('/auth/login', { body: { login: '__proto__', password: 'wrong' } });
+    const page = await subject.login(undefined, '/audit');
+    await rowOf(page, 'Login failed').first().waitFor();
+    const changed = rowOf(page, 'User changed').filter({ hasText: name });
+    await changed.getByRole('button', { name: /^Details: User changed/ }).click();
+    const details = page.getByRole('dialog', { name: 'User changed' });
+    await details.getByRole('row', { name: 'First name empty __proto__' }).waitFor();
+    await details.getByRole('row', { name: `Last name empty ${time}` }).waitFor();
+    await details.getByRole('row', { name: 'Job title empty totp' }).waitFor();
+    await page.goto(subject.at('/audit?event_type=constructor'));
+    await page.getByText('Event is constructor', { exact: true }).waitFor();
+    await page.goto(subject.at('/users?status=constructor'));
+    await page.getByText('status: must be one of').waitFor();
+    await page.goto(subject.at(`/users/${user_id}?tab=history`));
+    const history = page.getByRole('tabpanel', { name: 'History' });
+    await history.getByText(time).waitFor();
+    await page.goto(subject.at(`/users/${user_id}?tab=constructor`));
+    await page.getByLabel('First name').fill('Ada');
+    await page.getByLabel('Attributes').fill('');
+    expect((await service.patch(`/user/${user_id}`, { token, body: { last_name: `${time}.` } })).status).toBe(200);
+    await page.getByRole('button', { name: 'Save' }).click();
+    const versions = page.getByRole('dialog', { name: 'Someone else changed this user' });
+    await versions.getByText(`${time}.`).waitFor();
+    await versions.getByRole('button', { name: 'Save my choice' }).click();
+    await versions.waitFor({ state: 'hidden' });
+    expect(await subject.userOf(user_id)).toMatchObject({ first_name: 'Ada', attributes: {} });
+  });
+
   it('builds a filter of the audit log and keeps it in the URL', async () => {
     const page = await subject.login(undefined, '/audit');
     await page.getByRole('button', { name: 'Add filter' }).click();

@@ -1,8 +1,10 @@
 import { mailsTexts as mailsDe } from '../mails/texts.de';
 import { mailsTexts as mailsEn } from '../mails/texts.en';
+import { own } from '../own';
 import { sessionsTexts as sessionsDe } from '../sessions/texts.de';
 import { sessionsTexts as sessionsEn } from '../sessions/texts.en';
 import { useLanguage, useTexts } from '../texts/language';
+import { timeOf } from '../texts/time-of';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { auditTexts as de } from './texts.de';
 import { auditTexts as en } from './texts.en';
@@ -17,7 +19,7 @@ export interface FieldChange {
   after: string | null;
 }
 
-const timeForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
+const timeFields = new Set(['deleted_at', 'expires_at', 'locked_until', 'second_factor_required_from', 'signs_from']);
 
 /** Returns a function that formats the changes of an event as text. */
 export function useChanges(): (changes: Record<string, unknown>) => FieldChange[] {
@@ -28,19 +30,29 @@ export function useChanges(): (changes: Record<string, unknown>) => FieldChange[
   const { values } = texts;
   const { yes, no } = useShellTexts().filter;
   const time = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' });
-  const words: Record<string, string> = { ...mails.kinds, ...sessions.reason, ...texts.reasons, ...values };
-  const names: Record<string, string> = texts.keys;
-  const write = (value: unknown): string => {
+  // Texts of fields with fixed values. Other fields contain texts of users, which stay as recorded.
+  const fixed: Record<string, Record<string, string>> = {
+    status: values,
+    user_type: values,
+    user_types: values,
+    kind: { ...mails.kinds, ...values },
+    kinds: values,
+    reason: texts.reasons,
+    ended_reason: sessions.reason,
+  };
+  const write = (value: unknown, field = ''): string => {
     if (value === null || value === undefined || value === '') return values.empty;
     if (typeof value === 'boolean') return value ? yes : no;
     if (typeof value === 'number') return value.toLocaleString(language);
-    if (Array.isArray(value)) return value.length === 0 ? values.empty : value.map(write).join(', ');
+    if (Array.isArray(value))
+      return value.length === 0 ? values.empty : value.map((one) => write(one, field)).join(', ');
     if (typeof value === 'object') {
       const entries = Object.entries(value);
       return entries.length === 0 ? values.empty : entries.map(([key, one]) => `${key}: ${write(one)}`).join(', ');
     }
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    return timeForm.test(text) ? time.format(new Date(text)) : (words[text] ?? text);
+    const stated = timeFields.has(field) ? timeOf(text) : null;
+    return stated === null ? (own(own(fixed, field) ?? {}, text) ?? text) : time.format(stated);
   };
   return (changes) =>
     Object.entries(changes).map(([key, change]) => {
@@ -48,8 +60,8 @@ export function useChanges(): (changes: Record<string, unknown>) => FieldChange[
         typeof change === 'object' && change !== null ? (change as Record<string, unknown>) : { after: change };
       const side = (name: 'before' | 'after') => {
         if (!(name in sides)) return null;
-        return key === 'carrier_scope' && sides[name] === null ? values.allCarriers : write(sides[name]);
+        return key === 'carrier_scope' && sides[name] === null ? values.allCarriers : write(sides[name], key);
       };
-      return { key, name: names[key] ?? key, before: side('before'), after: side('after') };
+      return { key, name: own(texts.keys, key) ?? key, before: side('before'), after: side('after') };
     });
 }

@@ -1,10 +1,10 @@
 import { exactTime } from '../components/time-text';
+import { own } from '../own';
 import { useLanguage, useTexts } from '../texts/language';
+import { timeOf } from '../texts/time-of';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
-
-const timePattern = /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/;
 
 /** Returns a function that formats the value of a field as text, such as "yes" or "c1, c2". */
 export function useValueText(): (field: string, value: unknown) => string {
@@ -22,7 +22,8 @@ export function useValueText(): (field: string, value: unknown) => string {
     if (Array.isArray(value)) return value.length === 0 ? texts.none : value.map((one) => textOf('', one)).join(', ');
     if (typeof value === 'object') return Object.keys(value).length === 0 ? texts.none : JSON.stringify(value);
     const text = typeof value === 'string' ? value : JSON.stringify(value);
-    return choices[field]?.[text] ?? (timePattern.test(text) ? exactTime(new Date(text), language) : text);
+    const time = field === 'second_factor_required_from' ? timeOf(text) : null;
+    return time === null ? (own(own(choices, field) ?? {}, text) ?? text) : exactTime(time, language);
   };
   return textOf;
 }

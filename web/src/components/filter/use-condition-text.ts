@@ -1,4 +1,6 @@
+import { own } from '../../own';
 import { useLanguage } from '../../texts/language';
+import { timeOf } from '../../texts/time-of';
 import { useShellTexts } from '../../texts/use-shell-texts';
 import { attributePrefix, type Condition, type FilterFields, type FilterNames } from './conditions';
 
@@ -12,14 +14,14 @@ export function useConditionText(fields: FilterFields, names: FilterNames): (con
   return ({ field, operator, value }) => {
     const name = field.startsWith(attributePrefix)
       ? `${texts.attribute} ${field.slice(attributePrefix.length)}`
-      : (names.fields[field] ?? field);
+      : (own(names.fields, field) ?? field);
     if (field === 'q') return `${name}: ${value}`;
     if (operator === '_isnull') return `${name} ${texts.isNull[value === 'false' ? 'false' : 'true']}`;
-    const { kind } = fields[field] ?? {};
+    const { kind } = own(fields, field) ?? {};
     const shown = (one: string) => {
       if (kind === 'boolean') return one === 'true' ? texts.yes : texts.no;
       if (kind === 'time') return timeText(one, language);
-      return names.choices?.[field]?.[one] ?? one;
+      return own(own(names.choices ?? {}, field) ?? {}, one) ?? one;
     };
     const list = operator === '_in' ? value.split(',') : [value];
     const values = list.length > valuesShown ? texts.values(String(list.length)) : list.map(shown).join(', ');
@@ -29,8 +31,8 @@ export function useConditionText(fields: FilterFields, names: FilterNames): (con
 
 /** Formats a time. Returns other values as they are, because the URL may contain anything. */
 function timeText(value: string, language: string): string {
-  const time = new Date(value);
-  return Number.isNaN(time.getTime())
+  const time = timeOf(value);
+  return time === null
     ? value
     : new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' }).format(time);
 }
