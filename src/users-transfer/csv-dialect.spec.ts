@@ -17,7 +17,7 @@ describe('the dialect of a CSV file', () => {
 
   it.each([
     ['sep=;\r\na,b;c\r\n1;2\r\n', { delimiter: ';', record_delimiter: ['\r\n', '\n'], header_line: 2 }],
-    ['a\tb\r1\t2\r', { delimiter: '\t', record_delimiter: ['\r'], header_line: 1 }],
+    ['a\tb\r1\t2\r', { delimiter: '\t', record_delimiter: ['\r\n', '\r'], header_line: 1 }],
     ['a,b\n1,2\n', { delimiter: ',', record_delimiter: ['\r\n', '\n'], header_line: 1 }],
   ])('of %j does not depend on the pieces', async (text, dialect) => {
     for (const length of [1, 2, 3, text.length]) {

@@ -37,7 +37,7 @@ export async function detectDialect(
   return {
     delimiter: named ?? /[,;\t]/.exec(header)?.[0] ?? ',',
     // Excel for Mac writes CR alone.
-    record_delimiter: rest.match(lineBreak)?.[0] === '\r' ? ['\r'] : ['\r\n', '\n'],
+    record_delimiter: rest.match(lineBreak)?.[0] === '\r' ? ['\r\n', '\r'] : ['\r\n', '\n'],
     header_line: line === '' ? 1 : 2,
     texts: chain(rest, texts),
   };

@@ -83,6 +83,19 @@ describe('files of an import', () => {
     });
   });
 
+  it.each([
+    ['LF', 'name,last_name\na,"1\r2\r\n3\n"\nb,\r\nc,\n'],
+    ['CR', 'name,last_name\ra,"1\r2\r\n3\n"\rb,\n\rc,\r'],
+  ])('csv: counts the lines of a file with %s as editors do, also within cells', async (_title, text) => {
+    const read = [];
+    for await (const { line, values } of readFile(fileOf('csv', text))) read.push([line, values?.['name']]);
+    expect(read).toEqual([
+      [2, 'a'],
+      [6, 'b'],
+      [text.includes(',\n\r') ? 8 : 7, 'c'],
+    ]);
+  });
+
   it('csv: names each cell of a row that cannot be read', async () => {
     const text = 'name,roles,attributes,last_name\na,"[""x""",{b},c\0\n';
     const { value } = await readFile(fileOf('csv', text)).next();

@@ -106,8 +106,9 @@ async function* readCsv(file: UploadedFile): AsyncGenerator<ImportLine> {
   if (header === null) throw fileFault('must have a header line', header_line);
 }
 
+/** Counts the line breaks in a cell as editors do: a CR alone is one, too. */
 function breaksIn(cell: string): number {
-  return cell.includes('\n') ? cell.split('\n').length - 1 : 0;
+  return cell.match(/\r\n|\n|\r/g)?.length ?? 0;
 }
 
 function readHeader(cells: string[], line: number): string[] {
