@@ -156,6 +156,7 @@ const examples: Record<string, unknown> = {
   'ServiceResponse.name': 'carrier-identity',
   'ServiceResponse.version': '1.0.0',
   'HealthResponse.version': '1.0.0',
+  console: 'https://identity.example.net/console/',
   docs: 'https://identity.example.net/docs',
   openapi: 'https://identity.example.net/docs/openapi.json',
   jwks: 'https://identity.example.net/.well-known/jwks.json',

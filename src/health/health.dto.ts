@@ -8,6 +8,8 @@ export class HealthResponse {
 
 /** URLs for clients and operators. */
 export class ServiceLinks {
+  /** web console, unless `CONSOLE` is false */
+  console?: string;
   /** API explorer */
   docs!: string;
   /** OpenAPI document */

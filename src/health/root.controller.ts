@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { Public } from '../access/allow.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { name, version } from '../common/project';
-import { CONFIG, type Config, serviceUrl } from '../config/config';
+import { CONFIG, type Config, consoleUrl, serviceUrl } from '../config/config';
 import { ServiceResponse } from './health.dto';
 
 /** Responds at the root with the name, the version and the links of the service. */
@@ -15,6 +15,7 @@ export class RootController {
   constructor(@Inject(CONFIG) config: Config) {
     const base = serviceUrl(config);
     const links = {
+      ...(config.CONSOLE ? { console: consoleUrl(config) } : {}),
       docs: `${base}/docs`,
       openapi: `${base}/docs/openapi.json`,
       jwks: `${base}/.well-known/jwks.json`,

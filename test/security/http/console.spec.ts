@@ -88,6 +88,10 @@ describe('a service with CONSOLE=false', () => {
   });
   afterAll(() => service.close());
 
+  it('does not link to the console at its root', async () => {
+    expect((await service.get('/')).body.links).not.toHaveProperty('console');
+  });
+
   it.each(['/console', '/console/', '/console/users', `/console/assets/${script}`])(
     'responds to %s with 404',
     async (url) => {

@@ -107,6 +107,7 @@ describe('response headers and bodies', () => {
       name: 'carrier-identity',
       version,
       links: {
+        console: `${base}/console/`,
         docs: `${base}/docs`,
         openapi: `${base}/docs/openapi.json`,
         jwks: `${base}/.well-known/jwks.json`,

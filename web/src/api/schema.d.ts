@@ -3568,6 +3568,11 @@ export interface components {
         /** @description URLs for clients and operators. */
         ServiceLinks: {
             /**
+             * @description web console, unless `CONSOLE` is false
+             * @example https://identity.example.net/console/
+             */
+            console?: string;
+            /**
              * @description API explorer
              * @example https://identity.example.net/docs
              */
