@@ -96,6 +96,17 @@ describe('files of an import', () => {
     ]);
   });
 
+  it.each([
+    ['colour', '/colour'],
+    ['a/b', '/a~1b'],
+    ['é'.repeat(200), `/${'é'.repeat(64)}`],
+    ['evil\u202ename', ''],
+    ['\0', ''],
+  ])('csv: names the start of an unknown column %j, unless it has invisible characters', async (column, pointer) => {
+    const read = readFile(fileOf('csv', `name,${column}\n`)).next();
+    await expect(read).rejects.toMatchObject({ extras: { errors: [{ pointer, code: 'field.unknown' }] } });
+  });
+
   it('csv: names each cell of a row that cannot be read', async () => {
     const text = 'name,roles,attributes,last_name\na,"[""x""",{b},c\0\n';
     const { value } = await readFile(fileOf('csv', text)).next();

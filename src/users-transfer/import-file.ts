@@ -3,7 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { readJson } from '../common/http/body-parsers';
+import { pointerTo } from '../common/http/field-rules';
 import type { UploadedFile } from '../common/http/upload';
+import { visibleText } from '../common/text-forms';
 import { readCell } from './csv-cells';
 import { detectDialect } from './csv-dialect';
 import { unguarded } from './csv-formula';
@@ -27,6 +29,8 @@ export interface ImportLine {
 export const faultSize = 100;
 /** Maximum length of a row in characters. Every exported user is shorter. */
 const lineMax = 131_072;
+/** Maximum number of characters of an unknown column that an error names. */
+const nameMax = 64;
 /**
  * Maximum number of bytes to parse at once. The event loop runs between two pieces, and the parser
  * slows down if it holds many short rows.
@@ -118,7 +122,7 @@ function readHeader(cells: string[], line: number): string[] {
     if (!Object.hasOwn(importColumns, name) && !(ignoredColumns as readonly string[]).includes(name))
       return [
         {
-          pointer: '',
+          pointer: unknownPointer(name),
           code: 'field.unknown',
           detail: `line ${line}, column ${index + 1}: is not a column of an import`,
         },
@@ -129,6 +133,12 @@ function readHeader(cells: string[], line: number): string[] {
   });
   if (errors.length > 0) throw invalid(...errors.slice(0, 20));
   return names;
+}
+
+/** Returns a pointer with the start of a name, or none for a name with invisible characters. */
+function unknownPointer(name: string): string {
+  const start = [...name].slice(0, nameMax).join('');
+  return start !== '' && visibleText.test(start) ? pointerTo(start) : '';
 }
 
 /**

@@ -85,7 +85,7 @@ describe('import and export in the console', () => {
     const page = await subject.login(undefined, '/users/import');
     await drop(page, 'people.csv', 'name;colour\r\nada;blue\r\n');
     await check(page);
-    await page.getByText('line 1, column 2: is not a column of an import').waitFor();
+    await page.getByText('colour: line 1, column 2: is not a column of an import').waitFor();
     await drop(page, 'people.csv', 'user_type;carrier_id;name;email\r\n');
     await check(page);
     await page.getByText('The file has no rows below its header.').waitFor();

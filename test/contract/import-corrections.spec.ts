@@ -2,7 +2,9 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { UploadedFile } from '../../src/common/http/upload';
 import { readFile } from '../../src/users-transfer/import-file';
+import { importColumns } from '../../src/users-transfer/transfer-columns';
 import { badRowsOf } from '../../web/src/transfer/bad-rows';
+import { importColumns as namedColumns } from '../../web/src/transfer/columns';
 
 const text = fc.constantFrom('a', 'é', ' ', '0');
 const quotable = fc.constantFrom('a', ',', '\r', '\n', '\r\n', '""');
@@ -69,4 +71,8 @@ describe('files for the correction of an import', () => {
     expect(header?.replaceAll('"', '')).toBe('import_line;import_errors;name;email');
     expect(row).toBe('2;"name is bad";"a";"x;y"');
   });
+});
+
+it('names on the page of the import the columns that the service reads', () => {
+  expect(namedColumns).toEqual(Object.keys(importColumns));
 });

@@ -116,7 +116,7 @@ export function readFields<Fields extends object>(type: RequestClass<Fields>, bo
 }
 
 /** Returns the JSON pointer to a field (RFC 6901). */
-function pointerTo(name: string): string {
+export function pointerTo(name: string): string {
   return `/${name.replace(/~/g, '~0').replace(/\//g, '~1')}`;
 }
 

@@ -4,6 +4,7 @@ import { clsx } from 'clsx';
 import { type DragEvent, type ReactNode, useState } from 'react';
 import { useLanguage, useTexts } from '../texts/language';
 import { formatOf } from './bad-rows';
+import { importColumns } from './columns';
 import classes from './file-drop.module.css';
 import { transferTexts as de } from './texts.de';
 import { transferTexts as en } from './texts.en';
@@ -60,11 +61,12 @@ export function FileDrop({ file, onChange }: FileDropProps): ReactNode {
             )}
           </FileButton>
         </Group>
-        {file === null && (
-          <Text size="xs" c="dimmed" ta="center">
-            {texts.formats}
-          </Text>
-        )}
+        <Text size="xs" c="dimmed" ta="center">
+          {texts.formats}
+        </Text>
+        <Text size="xs" c="dimmed" ta="center" className={classes.name}>
+          {texts.columns(importColumns.join(', '))}
+        </Text>
         {fault !== null && (
           <Alert color="red" variant="light" role="alert">
             {texts[fault]}

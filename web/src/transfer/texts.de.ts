@@ -13,7 +13,7 @@ export const transferTexts: typeof en = {
       (isFiltered ? ', die zum Filter der Liste passen.' : ': alle, die Sie sehen dürfen.'),
     format: 'Format',
     csv: 'CSV',
-    csvHint: 'Für Tabellenprogramme. Sie können die Datei korrigieren und wieder importieren.',
+    csvHint: 'Für Tabellenprogramme. Ein Import der Datei legt Benutzer an, ändert aber keine vorhandenen.',
     ndjson: 'NDJSON',
     withoutDeleted: 'Gelöschte Benutzer werden nicht exportiert, obwohl die Liste sie zeigt.',
     ndjsonHint: 'Für Programme. Ein JSON-Objekt pro Zeile.',
@@ -33,8 +33,11 @@ export const transferTexts: typeof en = {
     or: 'oder',
     choose: 'Datei auswählen',
     formats:
-      'CSV oder NDJSON, bis zu 5.000.000 Zeilen. Die Spalten user_type, name und email sind erforderlich. ' +
-      'Ein Export enthält alle Spalten.',
+      'CSV oder NDJSON, bis zu 5.000.000 Zeilen. Die Spalten user_type, name und email sind erforderlich, ' +
+      'für Carrier-Benutzer auch carrier_id.',
+    columns: (names) =>
+      `Alle Spalten: ${names}. Trennen Sie mehrere Rollen, Carrier oder Adressen mit einem Strichpunkt; ` +
+      'Attribute sind JSON.',
     wrongType:
       'Das ist keine CSV- oder NDJSON-Datei. Speichern Sie die Tabelle als CSV (UTF-8), und legen Sie sie wieder ab.',
     empty: 'Diese Datei ist leer.',

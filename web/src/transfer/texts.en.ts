@@ -12,7 +12,7 @@ export const transferTexts = {
       (isFiltered ? ' that match the filter of the list.' : ': all that you may see.'),
     format: 'Format',
     csv: 'CSV',
-    csvHint: 'For spreadsheets. You can correct the file and import it again.',
+    csvHint: 'For spreadsheets. An import of the file creates users, but does not change existing users.',
     ndjson: 'NDJSON',
     withoutDeleted: 'Deleted users are not exported, although the list shows them.',
     ndjsonHint: 'For programs. One JSON object per line.',
@@ -30,8 +30,10 @@ export const transferTexts = {
     or: 'or',
     choose: 'Choose a file',
     formats:
-      'CSV or NDJSON, up to 5,000,000 rows. The columns user_type, name and email are required. ' +
-      'An export has all columns.',
+      'CSV or NDJSON, up to 5,000,000 rows. The columns user_type, name and email are required, ' +
+      'and carrier_id for Carrier Users.',
+    columns: (names: string) =>
+      `All columns: ${names}. Separate several roles, carriers or addresses with a semicolon; attributes are JSON.`,
     wrongType: 'This is not a CSV or NDJSON file. Save the table as CSV (UTF-8), and drop it again.',
     empty: 'This file is empty.',
     file: (name: string, size: string) => `${name} (${size})`,
