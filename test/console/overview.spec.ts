@@ -92,6 +92,28 @@ describe('the start page and the audit log of the console', () => {
     await page.getByRole('heading', { name: 'Page not found' }).waitFor();
   });
 
+  it('shows an auditor no links to operations, which the role does not allow', async () => {
+    const { service } = subject;
+    const { name } = await service.createUser({ user_type: 'system', roles: ['auditor'] });
+    const imported = await service.app.inject({
+      method: 'POST',
+      url: '/user/import',
+      payload: 'user_type,carrier_id,name,email\ncarrier,c1,imported,imported@example.com\n',
+      headers: { authorization: `Bearer ${service.admin.token}`, 'content-type': 'text/csv' },
+    });
+    expect(imported.statusCode).toBe(200);
+    await refresh();
+    const page = await subject.login(name);
+    await page.getByText('Running operations').waitFor();
+    await page.goto(subject.at('/audit?target_type=operation'));
+    await page.getByRole('cell', { name: /^Operation …/ }).waitFor();
+    await page.getByRole('button', { name: /^Details: / }).click();
+    await page.getByRole('dialog').getByText(imported.json().operation_id).waitFor();
+    expect(await page.locator('a[href*="/operations"]').count()).toBe(0);
+    await page.goto(subject.at('/operations'));
+    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+  });
+
   it('shows in the audit log what changed, who did it and to whom, with the details and the filter', async () => {
     const { service } = subject;
     const { user_id, name } = await service.createUser({ first_name: 'Ada', job_title: 'Clerk' });

@@ -4,6 +4,7 @@ import { Link } from 'react-router';
 import { CopyIcon } from '../components/copy-button';
 import { Facts } from '../components/facts';
 import { exactTime } from '../components/time-text';
+import { operationPermissions } from '../operations/permissions';
 import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
@@ -70,7 +71,11 @@ function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names
     [fields.carrier_id, carrier_id],
     [fields.ip, ip !== null && <span className={classes.mono}>{ip}</span>],
     [fields.session_id, session_id !== null && can('session:read') && link(sessionPath(session_id), texts.showSession)],
-    [fields.operation_id, operation_id !== null && link(`/operations/${operation_id}`, texts.sameOperation)],
+    [
+      fields.operation_id,
+      operation_id !== null &&
+        (operationPermissions.some(can) ? link(`/operations/${operation_id}`, texts.sameOperation) : id(operation_id)),
+    ],
     [
       fields.request_id,
       request_id !== null && (

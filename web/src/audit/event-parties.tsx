@@ -2,6 +2,7 @@ import { Anchor, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
+import { operationPermissions } from '../operations/permissions';
 import { own } from '../own';
 import { rolePath } from '../roles/role-links';
 import { useMe } from '../session/use-me';
@@ -31,7 +32,7 @@ export function ActorText({ event, names }: { event: AuditEvent; names: Names })
   const { actor_type, actor_id } = event;
   if (actor_type === 'user' && actor_id !== null) return <UserLink id={actor_id} names={names} />;
   if (actor_type === 'key' && actor_id !== null)
-    return <KindLink kind={texts.actorType.key} id={actor_id} to={`/api-keys/${actor_id}`} needs="key:manage" />;
+    return <KindLink kind={texts.actorType.key} id={actor_id} to={`/api-keys/${actor_id}`} needs={['key:manage']} />;
   // Events of jobs have no address.
   return (
     <Text inherit span>
@@ -59,7 +60,7 @@ export function TargetText({ event, names }: { event: AuditEvent; names: Names }
       const user = sessionUserOf({ changes });
       return (
         <>
-          <KindLink kind={name} id={id ?? ''} to={sessionPath(id ?? '')} needs="session:read" />
+          <KindLink kind={name} id={id ?? ''} to={sessionPath(id ?? '')} needs={['session:read']} />
           {user !== null && (
             <Text component="div" size="xs">
               <UserLink id={user} names={names} />
@@ -69,11 +70,11 @@ export function TargetText({ event, names }: { event: AuditEvent; names: Names }
       );
     }
     case 'operation':
-      return <KindLink kind={name} id={id ?? ''} to={`/operations/${id}`} />;
+      return <KindLink kind={name} id={id ?? ''} to={`/operations/${id}`} needs={operationPermissions} />;
     case 'role':
-      return <KindLink kind={name} id={roleOf(changes)} to={rolePath(roleOf(changes))} needs="role:read" whole />;
+      return <KindLink kind={name} id={roleOf(changes)} to={rolePath(roleOf(changes))} needs={['role:read']} whole />;
     case 'key':
-      return <KindLink kind={name} id={id ?? ''} to={`/api-keys/${id}`} needs="key:manage" />;
+      return <KindLink kind={name} id={id ?? ''} to={`/api-keys/${id}`} needs={['key:manage']} />;
     default:
       return (
         <>
@@ -103,7 +104,8 @@ interface KindLinkProps {
   kind: string;
   id: string;
   to: string;
-  needs?: string;
+  /** permissions of which the user needs at least one */
+  needs: string[];
   /** whether to show the whole id, because it is a name */
   whole?: boolean;
 }
@@ -115,7 +117,7 @@ function KindLink({ kind, id, to, needs, whole = false }: KindLinkProps): ReactN
       {kind} <span className={whole ? undefined : classes.mono}>{whole ? id : short(id)}</span>
     </>
   );
-  if (needs !== undefined && !can(needs)) return text;
+  if (!needs.some(can)) return text;
   return (
     <Anchor component={Link} to={to} inherit>
       {text}

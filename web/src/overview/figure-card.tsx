@@ -9,27 +9,39 @@ interface FigureCardProps {
   label: string;
   hint: string;
   value: number;
-  /** path of the list that was counted */
-  to: string;
+  /** path of the list that was counted, unless the user may not see it */
+  to?: string | undefined;
 }
 
-/** Shows a figure that links to its list. */
+/** Shows a figure that links to its list, if the user may see the list. */
 export function FigureCard({ label, hint, value, to }: FigureCardProps): ReactNode {
   const language = useLanguage();
-  return (
-    <Paper component={Link} to={to} withBorder p="md" radius="md" className={`mantine-focus-auto ${classes.figure}`}>
-      <div className={classes.figureLabel}>
+  const figure = (
+    <>
+      <span className={classes.figureLabel}>
         <Text component="span" fw={600}>
           {label}
         </Text>
-        <IconChevronRight size={16} aria-hidden />
-      </div>
+        {to !== undefined && <IconChevronRight size={16} aria-hidden />}
+      </span>
       <Text component="span" className={classes.number}>
         {value.toLocaleString(language)}
       </Text>
       <Text component="span" size="xs" c="dimmed">
         {hint}
       </Text>
+    </>
+  );
+  const frame = { withBorder: true, p: 'md', radius: 'md' } as const;
+  if (to === undefined)
+    return (
+      <Paper {...frame} className={classes.figure}>
+        {figure}
+      </Paper>
+    );
+  return (
+    <Paper {...frame} component={Link} to={to} className={`mantine-focus-auto ${classes.figure}`}>
+      {figure}
     </Paper>
   );
 }

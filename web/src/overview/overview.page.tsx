@@ -5,6 +5,8 @@ import { api, dataOf } from '../api/client';
 import { PageHeader } from '../components/page-header';
 import { ProblemAlert } from '../components/problem-alert';
 import { TimeText } from '../components/time-text';
+import { operationPermissions } from '../operations/permissions';
+import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { AttentionList } from './attention-list';
 import { FigureCard } from './figure-card';
@@ -16,11 +18,12 @@ import { UsersCard } from './users-card';
 
 // The service counts at most once a minute.
 const refreshMs = 60_000;
-const unfinished = 'receiving,waiting,running';
+const runningOperations = `/operations?${new URLSearchParams({ status_in: 'receiving,waiting,running' })}`;
 
 /** Shows figures, the logins of the last 24 hours, and what needs attention. */
 export function OverviewPage(): ReactNode {
   const texts = useTexts({ en, de });
+  const { can } = useMe();
   const { data, error, refetch } = useQuery({
     queryKey: ['overview'],
     queryFn: ({ signal }) => dataOf(api.GET('/stats/overview', { signal })),
@@ -54,7 +57,7 @@ export function OverviewPage(): ReactNode {
                   label={texts.operations}
                   hint={texts.operationsHint}
                   value={data.operations_running}
-                  to={`/operations?${new URLSearchParams({ status_in: unfinished })}`}
+                  to={operationPermissions.some(can) ? runningOperations : undefined}
                 />
               </SimpleGrid>
               <LoginsCard hours={data.logins} />
