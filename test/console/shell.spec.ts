@@ -140,11 +140,18 @@ describe('the frame of the console', () => {
     expect(sent).toEqual([]);
     await expectAccessible(page);
     await screenshot(page, 'idle-warning');
-    await Promise.all([
-      page.waitForResponse('**/stats/overview'),
-      warning.getByRole('button', { name: 'Stay logged in' }).click(),
-    ]);
+    await page.route('**/auth/check-token', (route) => route.fulfill({ status: 500 }));
+    await page.route('**/auth/logout', (route) => route.abort('connectionrefused'));
+    await warning.getByRole('button', { name: 'Stay logged in' }).click();
+    await warning.getByText('The service sent an unexpected response.').waitFor();
+    await warning.getByRole('button', { name: 'Log out' }).click();
+    await warning.getByText('The service cannot be reached.').waitFor();
+    await page.unroute('**/auth/check-token');
+    await page.unroute('**/auth/logout');
+    sent.length = 0;
+    await warning.getByRole('button', { name: 'Stay logged in' }).click();
     await warning.waitFor({ state: 'hidden' });
+    await Promise.all([page.waitForResponse('**/stats/overview'), page.clock.runFor('01:00')]);
     expect(sent).toContain('/auth/check-token');
     await page.evaluate(`
       Object.defineProperty(document, 'visibilityState', { value: 'hidden' });
@@ -152,7 +159,7 @@ describe('the frame of the console', () => {
     sent.length = 0;
     await page.clock.runFor('04:00');
     expect(sent).toEqual([]);
-    await page.clock.fastForward('54:30');
+    await page.clock.fastForward('53:30');
     await warning.waitFor();
     await page.clock.fastForward('02:00');
     await loginAgainDialog(page).waitFor();

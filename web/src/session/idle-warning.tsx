@@ -1,5 +1,7 @@
 import { Button, Group, Modal, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { ProblemAlert } from '../components/problem-alert';
+import { useProblemForm } from '../components/use-problem-form';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { isActive, onActivity } from './activity';
 import { interrupt, logOut, renewToken, sessionEndsAt } from './session';
@@ -21,12 +23,26 @@ export function IdleWarning(): ReactNode {
   const isWarning = isLoggedIn && secondsLeft <= warnBeforeSeconds;
   const shown = Math.max(0, Math.ceil(secondsLeft));
   const time = `${Math.floor(shown / 60)}:${String(shown % 60).padStart(2, '0')}`;
-  const stay = () => void renewToken().catch(() => undefined);
+  const form = useProblemForm();
+  const stay = () =>
+    void form.submit(async () => {
+      if (!(await renewToken())) interrupt();
+    });
   return (
-    <Modal opened={isWarning} onClose={stay} title={texts.title} withCloseButton={false} zIndex={380}>
-      <Text role="timer">{texts.text(time)}</Text>
+    <Modal
+      opened={isWarning}
+      onClose={stay}
+      onExitTransitionEnd={form.clear}
+      title={texts.title}
+      withCloseButton={false}
+      zIndex={380}
+    >
+      <Text role="timer" mb="md">
+        {texts.text(time)}
+      </Text>
+      <ProblemAlert error={form.problem} />
       <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={() => void logOut().catch(() => undefined)}>
+        <Button variant="default" onClick={() => void form.submit(logOut)}>
           {texts.leave}
         </Button>
         <Button onClick={stay} data-autofocus>
@@ -56,7 +72,8 @@ function useSecondsLeft(isLoggedIn: boolean): number {
         renewedFor.current = endsAt;
         void renewToken().catch(() => undefined);
       }
-      setSecondsLeft(left > warnBeforeSeconds || mayRenew ? Infinity : left);
+      // An open warning stays until the renewal succeeds.
+      setSecondsLeft((shown) => (left > warnBeforeSeconds || (mayRenew && shown === Infinity) ? Infinity : left));
       if (left <= 0) interrupt();
     };
     const timer = setInterval(check, tickMs);
