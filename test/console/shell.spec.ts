@@ -43,6 +43,21 @@ describe('the frame of the console', () => {
     expect(await page.getByRole('dialog').getByRole('button').first().textContent()).toMatch(/^exact(?!-)/);
   });
 
+  it('says that a search with Ctrl+K failed, and searches again', async () => {
+    const { name } = await subject.service.createUser();
+    const page = await subject.login(undefined, '/account');
+    await page.route('**/user/list?*', (route) => route.fulfill({ status: 500 }));
+    await page.keyboard.press('Control+K');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByPlaceholder('Go to a page or find a user').fill(name);
+    await dialog.getByRole('alert').waitFor();
+    expect(await dialog.getByText('Nothing found').count()).toBe(0);
+    await expectAccessible(page);
+    await page.unroute('**/user/list?*');
+    await dialog.getByRole('button', { name: 'Try again' }).click();
+    await dialog.getByRole('button', { name }).waitFor();
+  });
+
   it('finds users with Ctrl+K by name, e-mail, phone, id and request id', async () => {
     const { user_id, name, email } = await subject.service.createUser({ phone: '+436641234567' });
     const changed = await subject.service.patch(`/user/${user_id}`, {

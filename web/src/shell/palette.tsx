@@ -2,6 +2,8 @@ import { Spotlight } from '@mantine/spotlight';
 import { IconKeyboard, IconSearch, IconUser } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
+import { ProblemAlert } from '../components/problem-alert';
+import { useMe } from '../session/use-me';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { useFoundUsers } from './use-found-users';
 import { useNavigation } from './use-navigation';
@@ -9,9 +11,10 @@ import { useNavigation } from './use-navigation';
 /** Opens with Ctrl+K: goes to a page, finds users, or shows the keyboard shortcuts. */
 export function Palette({ onShowShortcuts }: { onShowShortcuts: () => void }): ReactNode {
   const { navigation: texts, menu, loading } = useShellTexts();
+  const { can } = useMe();
   const navigate = useNavigate();
   const [query, setQuery] = useState('');
-  const { users, isSearching } = useFoundUsers(query);
+  const { users, isSearching, error, retry } = useFoundUsers(query);
   const matchesQuery = ({ label }: { label: string }) => label.toLowerCase().includes(query.trim().toLowerCase());
   const pages = useNavigation().map(({ to, label, icon: Icon }) => ({
     id: to,
@@ -37,25 +40,37 @@ export function Palette({ onShowShortcuts }: { onShowShortcuts: () => void }): R
     { group: texts.users, actions: found },
     { group: texts.actions, actions: [shortcuts].filter(matchesQuery) },
   ];
+  const shown = groups.filter(({ actions }) => actions.length > 0);
+  const hint = can('user:read') ? texts.searchHint : texts.searchPagesHint;
   return (
-    <Spotlight
+    <Spotlight.Root
       query={query}
       onQueryChange={setQuery}
-      actions={groups.filter(({ actions }) => actions.length > 0)}
-      // The service has already matched the users, also by fields that their labels do not show.
-      filter={(_query, actions) => actions}
       shortcut="mod + K"
-      nothingFound={isSearching ? loading : texts.nothingFound}
       scrollable
       attributes={{ content: { 'aria-label': texts.search } }}
       // Semi-transparent text has too little contrast in the selected entry (WCAG 1.4.3).
       styles={{ actionDescription: { opacity: 1 } }}
       maxHeight={480}
-      searchProps={{
-        placeholder: texts.searchHint,
-        'aria-label': texts.search,
-        leftSection: <IconSearch size={20} aria-hidden />,
-      }}
-    />
+    >
+      <Spotlight.Search
+        placeholder={hint}
+        aria-label={texts.search}
+        leftSection={<IconSearch size={20} aria-hidden />}
+      />
+      <ProblemAlert error={error} onRetry={retry} />
+      {shown.length > 0 && (
+        <Spotlight.ActionsList>
+          {shown.map(({ group, actions }) => (
+            <Spotlight.ActionsGroup key={group} label={group}>
+              {actions.map(({ id, ...action }) => (
+                <Spotlight.Action key={id} {...action} />
+              ))}
+            </Spotlight.ActionsGroup>
+          ))}
+        </Spotlight.ActionsList>
+      )}
+      {shown.length === 0 && !error && <Spotlight.Empty>{isSearching ? loading : texts.nothingFound}</Spotlight.Empty>}
+    </Spotlight.Root>
   );
 }

@@ -2,12 +2,15 @@ import { ActionIcon, Button, Kbd } from '@mantine/core';
 import { spotlight } from '@mantine/spotlight';
 import { IconSearch } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import { useMe } from '../session/use-me';
 import { useShellTexts } from '../texts/use-shell-texts';
 import classes from './shell.module.css';
 
 /** Opens the search. Shows a wide button with its shortcut, or an icon on a phone. */
 export function SearchButton(): ReactNode {
   const { navigation: texts } = useShellTexts();
+  const { can } = useMe();
+  const label = can('user:read') ? texts.searchButton : texts.searchPagesButton;
   return (
     <>
       <Button
@@ -24,16 +27,9 @@ export function SearchButton(): ReactNode {
         aria-keyshortcuts="Control+K"
         onClick={spotlight.open}
       >
-        {texts.searchButton}
+        {label}
       </Button>
-      <ActionIcon
-        hiddenFrom="sm"
-        variant="subtle"
-        color="gray"
-        size="lg"
-        aria-label={texts.searchButton}
-        onClick={spotlight.open}
-      >
+      <ActionIcon hiddenFrom="sm" variant="subtle" color="gray" size="lg" aria-label={label} onClick={spotlight.open}>
         <IconSearch size={20} aria-hidden />
       </ActionIcon>
     </>

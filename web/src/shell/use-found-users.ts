@@ -19,13 +19,17 @@ export interface FoundUsers {
   users: User[];
   /** whether the search is still running */
   isSearching: boolean;
+  /** the problem of the search, or null */
+  error: unknown;
+  /** Searches again. */
+  retry: () => void;
 }
 
 /** Finds users by name, e-mail address, phone number, user id, or the id of a related request. */
 export function useFoundUsers(typed: string): FoundUsers {
   const { can } = useMe();
   const [text] = useDebouncedValue(typed.trim(), searchAfterMs);
-  const { data, isFetching } = useQuery({
+  const { data, error, isFetching, refetch } = useQuery({
     queryKey: ['users', 'found', text],
     queryFn: ({ signal }) => find(text, can('audit:read'), signal),
     enabled: text.length > 1 && can('user:read'),
@@ -34,6 +38,8 @@ export function useFoundUsers(typed: string): FoundUsers {
   const hasQuery = typed.trim().length > 1;
   return {
     users: hasQuery ? (data ?? []) : [],
+    error: hasQuery ? error : null,
+    retry: () => void refetch(),
     isSearching: hasQuery && can('user:read') && (isFetching || text !== typed.trim()),
   };
 }
