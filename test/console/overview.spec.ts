@@ -83,11 +83,20 @@ describe('the start page and the audit log of the console', () => {
     await subject.service.mailbox.take(email, /password/i);
   });
 
-  it('sends a user who may not read users to their account', async () => {
-    const { name } = await subject.service.createUser();
+  it('sends a user who may not read users to their account, with links to what the role allows', async () => {
+    const { service } = subject;
+    const body = { name: 'clerk', user_types: ['system'], permissions: ['user:import', 'mail:manage'] };
+    expect((await service.post('/role/create', { token: service.admin.token, body })).status).toBe(201);
+    const { name } = await service.createUser({ user_type: 'system', roles: ['clerk'] });
     const page = await subject.login(name);
     await page.getByRole('heading', { name: 'My account' }).waitFor();
-    expect(await page.getByRole('link', { name: 'Overview' }).count()).toBe(0);
+    const links = await page.getByRole('navigation', { name: 'Main navigation' }).getByRole('link').allTextContents();
+    expect(links).toEqual(['Import users', 'Operations', 'Sessions', 'Unsent e-mails', 'My account']);
+    await page.getByRole('button', { name: 'Find a page' }).click();
+    await page.getByPlaceholder('Go to a page', { exact: true }).fill('import');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Import users' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Users', exact: true }).count()).toBe(0);
     await page.goto(subject.at('/audit'));
     await page.getByRole('heading', { name: 'Page not found' }).waitFor();
   });

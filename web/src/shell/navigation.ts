@@ -4,12 +4,15 @@ import {
   IconKey,
   IconLayoutDashboard,
   IconListCheck,
+  IconMail,
   type IconProps,
   IconShieldLock,
+  IconUpload,
   IconUserCircle,
   IconUsers,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
+import { operationPermissions } from '../operations/permissions';
 import type { shellTexts } from '../texts/shell.en';
 
 /** A page in the navigation. */
@@ -21,20 +24,24 @@ export interface NavigationItem {
   icon: ComponentType<IconProps>;
   /** permissions of which the user needs at least one */
   permissions?: string[];
+  /** permission with which another page leads to this one */
+  unless?: string;
 }
 
 /** All pages of the navigation, in their order. */
 export const navigationItems: NavigationItem[] = [
   { to: '/', text: 'overview', icon: IconLayoutDashboard, permissions: ['user:read'] },
   { to: '/users', text: 'users', icon: IconUsers, permissions: ['user:read'] },
+  { to: '/users/import', text: 'import', icon: IconUpload, permissions: ['user:import'], unless: 'user:read' },
   {
     to: '/operations',
     text: 'operations',
     icon: IconListCheck,
-    permissions: ['user:update', 'user:delete', 'user:import'],
+    permissions: operationPermissions,
   },
   { to: '/sessions', text: 'sessions', icon: IconDeviceDesktop },
   { to: '/audit', text: 'audit', icon: IconHistory, permissions: ['audit:read'] },
+  { to: '/mails', text: 'mails', icon: IconMail, permissions: ['mail:manage'] },
   { to: '/roles', text: 'roles', icon: IconShieldLock, permissions: ['role:read'] },
   { to: '/api-keys', text: 'apiKeys', icon: IconKey, permissions: ['key:manage'] },
   { to: '/account', text: 'account', icon: IconUserCircle },

@@ -7,6 +7,6 @@ export function useNavigation(): (NavigationItem & { label: string })[] {
   const { can } = useMe();
   const { navigation } = useShellTexts();
   return navigationItems
-    .filter(({ permissions }) => permissions === undefined || permissions.some(can))
+    .filter(({ permissions, unless }) => permissions?.some(can) !== false && (unless === undefined || !can(unless)))
     .map((item) => ({ ...item, label: navigation[item.text] }));
 }

@@ -21,6 +21,8 @@ export const shellTexts: typeof en = {
     roles: 'Rollen',
     apiKeys: 'API-Schlüssel',
     audit: 'Protokoll',
+    mails: 'Nicht gesendete E-Mails',
+    import: 'Benutzer importieren',
     account: 'Mein Konto',
     search: 'Suchen',
     searchHint: 'Seite öffnen oder Benutzer über Name, E-Mail, Telefon oder ID finden',

@@ -19,6 +19,8 @@ export const shellTexts = {
     roles: 'Roles',
     apiKeys: 'API keys',
     audit: 'Audit log',
+    mails: 'Unsent e-mails',
+    import: 'Import users',
     account: 'My account',
     search: 'Search',
     searchHint: 'Go to a page or find a user by name, e-mail, phone or ID',

@@ -51,7 +51,7 @@ export function ImportPage(): ReactNode {
   };
   return (
     <>
-      <BackLink to="/users">{texts.back}</BackLink>
+      {can('user:read') && <BackLink to="/users">{texts.back}</BackLink>}
       <PageHeader title={texts.title} description={texts.text} />
       <Stack gap="md">
         <Section title={texts.source}>
