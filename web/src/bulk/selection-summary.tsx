@@ -23,7 +23,7 @@ export function SelectionSummary({ filters }: { filters: Record<string, string> 
       {pills.length > 0 && (
         <Group gap="xs">
           {pills.map((text) => (
-            <Pill key={text} size="md">
+            <Pill key={text} size="md" title={text}>
               {text}
             </Pill>
           ))}

@@ -5,6 +5,7 @@ import { useShortcuts } from '../shell/shortcuts';
 import { useLanguage } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 import type { ListPage } from './data-table';
+import classes from './pager.module.css';
 import type { ListParams } from './use-list-params';
 
 /** Shows the total number of rows, and buttons for the previous and next page (keys K and J). */
@@ -16,7 +17,7 @@ export function Pager({ page, params }: { page: ListPage<unknown>; params: ListP
   const previous = () => params.page > 0 && params.previous();
   useShortcuts({ j: next, k: previous });
   return (
-    <Group justify="space-between">
+    <Group justify="space-between" className={classes.pager}>
       <Text size="sm" c="dimmed" role="status">
         {total !== null &&
           total.value > 0 &&

@@ -26,7 +26,11 @@ function columnsOf({ fields, userType }: typeof en): Column<User>[] {
       key: 'email',
       title: fields.email,
       sortable: true,
-      render: ({ email }) => <span className={classes.breakable}>{email}</span>,
+      render: ({ email }) => (
+        <span className={classes.email} title={email}>
+          {email}
+        </span>
+      ),
     },
     {
       key: 'carrier_id',
@@ -80,13 +84,13 @@ function RolesCell({ roles }: { roles: string[] }): ReactNode {
     );
   const others = roles.length - rolesShown;
   return (
-    <span title={roles.join(', ')}>
-      {roles.slice(0, rolesShown).join(', ')}
+    <Group gap={6} wrap="nowrap" component="span" title={roles.join(', ')}>
+      <span className={classes.breakable}>{roles.slice(0, rolesShown).join(', ')}</span>
       {others > 0 && (
-        <Badge variant="default" size="sm" ml={6}>
+        <Badge component="span" variant="default" size="sm">
           +{others}
         </Badge>
       )}
-    </span>
+    </Group>
   );
 }

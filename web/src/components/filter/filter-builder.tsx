@@ -98,7 +98,12 @@ export function FilterBuilder({ fields, names, params, shownElsewhere = [] }: Fi
                   button.current?.focus();
                 }}
               >
-                <UnstyledButton fz="inherit" title={texts.change} onClick={() => setEdited(condition)}>
+                <UnstyledButton
+                  fz="inherit"
+                  title={`${text}\n${texts.change}`}
+                  className={classes.condition}
+                  onClick={() => setEdited(condition)}
+                >
                   {text}
                 </UnstyledButton>
               </Pill>
