@@ -1,9 +1,10 @@
 import { createTheme, type CSSVariablesResolver, type MantineThemeOverride } from '@mantine/core';
 
-/** Returns the theme. The buttons that close notifications are named in the current language. */
-export function themeWith(texts: { close: string }): MantineThemeOverride {
+/** Returns the theme. Buttons that Mantine names in English are named in the current language. */
+export function themeWith(texts: { close: string; showPassword: string }): MantineThemeOverride {
   const Notification = { defaultProps: { closeButtonProps: { 'aria-label': texts.close } } };
-  return { ...theme, components: { ...theme.components, Notification } };
+  const PasswordInput = { defaultProps: { visibilityToggleButtonProps: { 'aria-label': texts.showPassword } } };
+  return { ...theme, components: { ...theme.components, Notification, PasswordInput } };
 }
 
 /** The look of the console: dense, one accent color, system fonts. */

@@ -48,6 +48,8 @@ interface DataTableProps<Row> {
   defaultSort?: { order_by: string; order_dir: 'asc' | 'desc' };
   /** buttons or a menu at the right of each row */
   actions?: (row: Row) => ReactNode;
+  /** Returns the name of a row, for its checkbox. */
+  nameOf?: (row: Row) => string;
   selected?: Row[];
   onSelect?: (rows: Row[]) => void;
   /** texts of an empty list without a filter */
@@ -55,6 +57,8 @@ interface DataTableProps<Row> {
 }
 
 const skeletonRows = 8;
+/** Replaces the layer for an empty table, which `EmptyState` replaces. */
+const noEmptyState = <></>;
 /** Shrinks the column of actions to its content. `width` of a column would cut the actions off. */
 const shrinkToContent = () => ({ width: 1 });
 
@@ -63,7 +67,7 @@ const shrinkToContent = () => ({ width: 1 });
  * skeletons while the list loads, the next step if it is empty, and buttons to change the page.
  */
 export function DataTable<Row extends object>(props: DataTableProps<Row>): ReactNode {
-  const { list, params, empty, defaultSort, label, columns, idOf, actions, selected, onSelect } = props;
+  const { list, params, empty, defaultSort, label, columns, idOf, nameOf, actions, selected, onSelect } = props;
   const { order_by = defaultSort?.order_by ?? '', order_dir = defaultSort?.order_dir ?? 'desc' } = params.values;
   const texts = useShellTexts().table;
   const isPhone = useIsPhone();
@@ -100,7 +104,7 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>): React
         // The rows stay while the next page loads.
         <div className={list.isFetching ? classes.fetching : undefined}>
           <WideTable
-            {...{ label, columns, idOf, items, actions, selected, onSelect }}
+            {...{ label, columns, idOf, nameOf, items, actions, selected, onSelect }}
             orderBy={order_by}
             orderDir={order_dir}
             set={params.set}
@@ -114,7 +118,7 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>): React
 
 interface WideTableProps<Row> extends Pick<
   DataTableProps<Row>,
-  'label' | 'columns' | 'idOf' | 'actions' | 'selected' | 'onSelect'
+  'label' | 'columns' | 'idOf' | 'nameOf' | 'actions' | 'selected' | 'onSelect'
 > {
   items: Row[];
   orderBy: string;
@@ -123,7 +127,7 @@ interface WideTableProps<Row> extends Pick<
 }
 
 function Rows<Row extends object>(props: WideTableProps<Row>): ReactNode {
-  const { label, columns, idOf, items, orderBy, orderDir, set, actions, selected, onSelect } = props;
+  const { label, columns, idOf, nameOf = idOf, items, orderBy, orderDir, set, actions, selected, onSelect } = props;
   const texts = useShellTexts().table;
   const sortStatus = { columnAccessor: orderBy, direction: orderDir } as DataTableSortStatus<Row>;
   return (
@@ -143,6 +147,8 @@ function Rows<Row extends object>(props: WideTableProps<Row>): ReactNode {
       }}
       idAccessor={(row) => idOf(row)}
       records={items}
+      // Screen readers would read the text of the hidden layer below the rows.
+      emptyState={noEmptyState}
       sortStatus={sortStatus}
       onSortStatusChange={({ columnAccessor, direction }) => {
         const key = String(columnAccessor);
@@ -173,7 +179,7 @@ function Rows<Row extends object>(props: WideTableProps<Row>): ReactNode {
         : {
             selectedRecords: selected ?? [],
             onSelectedRecordsChange: onSelect,
-            getRecordSelectionCheckboxProps: () => ({ 'aria-label': texts.select }),
+            getRecordSelectionCheckboxProps: (row: Row) => ({ 'aria-label': texts.select(nameOf(row)) }),
             allRecordsSelectionCheckboxProps: { 'aria-label': texts.selectAll },
           })}
     />

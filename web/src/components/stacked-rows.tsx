@@ -10,6 +10,7 @@ interface StackedRowsProps<Row> {
   label: string;
   columns: Column<Row>[];
   idOf: (row: Row) => string;
+  nameOf?: (row: Row) => string;
   items: Row[];
   params: ListParams<object>;
   defaultSort?: { order_by: string; order_dir: 'asc' | 'desc' };
@@ -23,7 +24,7 @@ interface StackedRowsProps<Row> {
  * below it with their names.
  */
 export function StackedRows<Row>(props: StackedRowsProps<Row>): ReactNode {
-  const { label, columns, idOf, items, params, defaultSort, actions, selected = [], onSelect } = props;
+  const { label, columns, idOf, nameOf = idOf, items, params, defaultSort, actions, selected = [], onSelect } = props;
   const texts = useShellTexts().table;
   const [first, ...others] = columns.filter(({ hideOnPhone }) => hideOnPhone !== true);
   const isSelected = (row: Row) => selected.some((one) => idOf(one) === idOf(row));
@@ -50,7 +51,11 @@ export function StackedRows<Row>(props: StackedRowsProps<Row>): ReactNode {
             <Group justify="space-between" wrap="nowrap" align="flex-start">
               <Group wrap="nowrap" gap="sm" className={classes.title}>
                 {onSelect !== undefined && (
-                  <Checkbox checked={isSelected(row)} onChange={() => toggle(row)} aria-label={texts.select} />
+                  <Checkbox
+                    checked={isSelected(row)}
+                    onChange={() => toggle(row)}
+                    aria-label={texts.select(nameOf(row))}
+                  />
                 )}
                 <Text fw={600} component="div" className={classes.title}>
                   {first?.render(row)}

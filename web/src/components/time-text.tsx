@@ -29,9 +29,16 @@ function formatsOf(language: Language) {
   return found;
 }
 
-/** Returns a time relative to now, such as "5 minutes ago". */
-function relativeTime(time: Date, language: Language, now = Date.now()): string {
-  const seconds = (time.getTime() - now) / 1_000;
+/** Clocks of browser and service may differ: a time that is only this far ahead has just passed. */
+const clockSkewSeconds = 5;
+
+/**
+ * Returns a time relative to now, such as "5 minutes ago". Seconds would soon be wrong, because the
+ * text changes once a minute.
+ */
+function relativeTime(time: Date, language: Language, texts: { justNow: string; withinMinute: string }): string {
+  const seconds = (time.getTime() - Date.now()) / 1_000;
+  if (Math.abs(seconds) < 60) return seconds > clockSkewSeconds ? texts.withinMinute : texts.justNow;
   const [unit, size] = unitOf(Math.abs(seconds));
   return formatsOf(language).relative.format(Math.trunc(seconds / size), unit);
 }
@@ -59,7 +66,7 @@ export function TimeText({ value, absent }: { value: string | null | undefined; 
         {absent ?? texts.never}
       </Text>
     );
-  return <ExactOnHover value={value}>{relativeTime(new Date(value), language)}</ExactOnHover>;
+  return <ExactOnHover value={value}>{relativeTime(new Date(value), language, texts)}</ExactOnHover>;
 }
 
 /** Shows the date of a time of the API, with the exact time on hover and focus. */

@@ -4,6 +4,7 @@ import type { shellTexts as en } from './shell.en';
 export const shellTexts: typeof en = {
   console: 'Konsole',
   close: 'Schließen',
+  showPassword: 'Passwort anzeigen',
   cancel: 'Abbrechen',
   tryAgain: 'Erneut versuchen',
   loading: 'Wird geladen',
@@ -122,7 +123,7 @@ export const shellTexts: typeof en = {
     emptyFilteredHint: 'Entfernen Sie eine Bedingung, oder suchen Sie etwas anderes.',
     clear: 'Filter entfernen',
     sort: 'Reihenfolge',
-    select: 'Zeile auswählen',
+    select: (name) => `${name} auswählen`,
     all: 'Alle',
     selectAll: 'Alle Zeilen dieser Seite auswählen',
   },
@@ -167,6 +168,8 @@ export const shellTexts: typeof en = {
   },
   confirmTyping: (word) => `Geben Sie zur Bestätigung ${word} ein`,
   never: 'nie',
+  justNow: 'gerade eben',
+  withinMinute: 'in weniger als einer Minute',
   notFound: {
     title: 'Seite nicht gefunden',
     text: 'Diese Seite gibt es nicht, oder Sie dürfen sie nicht sehen.',

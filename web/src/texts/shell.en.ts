@@ -2,6 +2,7 @@
 export const shellTexts = {
   console: 'Console',
   close: 'Close',
+  showPassword: 'Show password',
   cancel: 'Cancel',
   tryAgain: 'Try again',
   loading: 'Loading',
@@ -116,7 +117,7 @@ export const shellTexts = {
     emptyFilteredHint: 'Remove a condition, or search for something else.',
     clear: 'Clear filters',
     sort: 'Order',
-    select: 'Select row',
+    select: (name: string) => `Select ${name}`,
     all: 'All',
     selectAll: 'Select all rows of this page',
   },
@@ -161,6 +162,8 @@ export const shellTexts = {
   },
   confirmTyping: (word: string) => `Type ${word} to confirm`,
   never: 'never',
+  justNow: 'just now',
+  withinMinute: 'in less than a minute',
   notFound: {
     title: 'Page not found',
     text: 'This page does not exist, or you may not see it.',

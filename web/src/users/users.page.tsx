@@ -30,6 +30,7 @@ const extras = ['deleted'];
 const shownElsewhere = ['q', 'status'];
 const newestFirst = { order_by: 'created_at', order_dir: 'desc' } as const;
 const idOf = ({ user_id }: User) => user_id;
+const nameOf = ({ name }: User) => name;
 const menuOf = (user: User) => <UserMenu user={user} />;
 
 /** Lists users with search and filters, and creates, changes, imports and exports users. */
@@ -86,6 +87,7 @@ export function UsersPage(): ReactNode {
         label={texts.title}
         columns={columns}
         idOf={idOf}
+        nameOf={nameOf}
         list={list}
         params={params}
         defaultSort={newestFirst}
