@@ -28,7 +28,15 @@ describe('sessions in the console', () => {
     await phoneRow.getByRole('button', { name: `End session of ${name}` }).click();
     const dialog = page.getByRole('dialog', { name: 'End this session?' });
     await expectAccessible(page);
+    let send: () => void = () => undefined;
+    const mayContinue = new Promise<void>((resolve) => (send = resolve));
+    await page.route('**/auth/session/*', (route) => void mayContinue.then(() => route.continue()));
     await dialog.getByRole('button', { name: 'End session' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).and(page.locator(':disabled')).waitFor();
+    await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
+    expect(await dialog.isVisible()).toBe(true);
+    send();
     await page.getByText('The session was ended.').waitFor();
     await phoneRow.waitFor({ state: 'detached' });
     expect([await isActive(ended), await isActive(kept)]).toEqual([false, true]);

@@ -1,13 +1,13 @@
-import { Alert, Button, Modal } from '@mantine/core';
+import { Alert, Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconDevices, IconLock, IconMail } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { queryClient } from '../api/query-client';
+import { Dialog } from '../components/dialog';
 import { Section } from '../components/section';
 import { TimeText } from '../components/time-text';
 import { meKey, useMe } from '../session/use-me';
-import { useShellTexts } from '../texts/use-shell-texts';
 import { EmailForm } from './email-form';
 import { PasswordForm } from './password-form';
 import { SettingRow } from './setting-row';
@@ -19,7 +19,6 @@ const iconSize = 20;
 export function LoginSection(): ReactNode {
   const all = useAccountTexts();
   const texts = all.login;
-  const { close: closeLabel } = useShellTexts();
   const { user } = useMe();
   const [dialog, setDialog] = useState<'email' | 'password' | null>(null);
   const close = () => setDialog(null);
@@ -68,15 +67,14 @@ export function LoginSection(): ReactNode {
       >
         {texts.sessionsText}
       </SettingRow>
-      <Modal
+      <Dialog
         opened={dialog !== null}
         onClose={close}
         title={dialog === 'email' ? texts.changeEmail : texts.changePassword}
-        closeButtonProps={{ 'aria-label': closeLabel }}
       >
         {dialog === 'email' && <EmailForm onSent={close} />}
         {dialog === 'password' && <PasswordForm onChanged={finishPassword} />}
-      </Modal>
+      </Dialog>
     </Section>
   );
 }

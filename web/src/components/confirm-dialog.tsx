@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useShellTexts } from '../texts/use-shell-texts';
+import { Dialog } from './dialog';
 import { ProblemAlert } from './problem-alert';
 import { useProblemForm } from './use-problem-form';
 
@@ -11,8 +12,10 @@ interface ConfirmDialogProps {
   children: ReactNode;
   /** text of the button, a verb such as "Delete" */
   confirmLabel: string;
+  /** text of the button that makes no change; default = "Cancel" */
+  cancelLabel?: string;
   isDestructive?: boolean;
-  /** what the user must type, such as the number of users that change */
+  /** what the user must type, such as the number of users that change; groups may be separated */
   typedConfirmation?: string;
   /** Makes the change. The dialog closes on success, and shows the problem otherwise. */
   onConfirm: () => Promise<unknown>;
@@ -21,18 +24,11 @@ interface ConfirmDialogProps {
 
 /** Asks before a change that is hard to undo. */
 export function ConfirmDialog({ opened, title, onClose, ...rest }: ConfirmDialogProps): ReactNode {
-  const texts = useShellTexts();
   useFocusBack(opened);
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={title}
-      returnFocus={false}
-      closeButtonProps={{ 'aria-label': texts.close }}
-    >
+    <Dialog opened={opened} onClose={onClose} title={title} returnFocus={false}>
       <ConfirmForm {...rest} onClose={onClose} />
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -57,6 +53,7 @@ function useFocusBack(opened: boolean): void {
 export function ConfirmForm({
   children,
   confirmLabel,
+  cancelLabel,
   isDestructive = false,
   typedConfirmation,
   onConfirm,
@@ -65,7 +62,7 @@ export function ConfirmForm({
   const texts = useShellTexts();
   const form = useProblemForm();
   const [typed, setTyped] = useState('');
-  const mayConfirm = typedConfirmation === undefined || typed.trim() === typedConfirmation;
+  const mayConfirm = typedConfirmation === undefined || isTyped(typed, typedConfirmation);
   const confirm = async () => {
     if (mayConfirm && (await form.submit(onConfirm))) onClose();
   };
@@ -89,8 +86,8 @@ export function ConfirmForm({
         )}
         <ProblemAlert error={form.problem} />
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {texts.cancel}
+          <Button variant="default" onClick={onClose} disabled={form.isSending}>
+            {cancelLabel ?? texts.cancel}
           </Button>
           <Button
             type="submit"
@@ -104,4 +101,11 @@ export function ConfirmForm({
       </Stack>
     </form>
   );
+}
+
+/** Returns whether a text was typed. A number may have separators: "6,000", "6.000" or "6 000". */
+function isTyped(typed: string, expected: string): boolean {
+  const text = typed.trim();
+  const isGrouped = /^\d{1,3}([.,'’\s]\d{3})+$/.test(text);
+  return text === expected || (isGrouped && text.replace(/\D/g, '') === expected);
 }

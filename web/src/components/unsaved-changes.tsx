@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { useBlocker } from 'react-router';
 import { useShellTexts } from '../texts/use-shell-texts';
+import { Dialog } from './dialog';
 
 /** Forms of the page that have unsaved changes. */
 const unsaved = new Set<symbol>();
@@ -23,12 +24,7 @@ export function UnsavedChangesDialog(): ReactNode {
     ({ currentLocation, nextLocation }) => unsaved.size > 0 && currentLocation.pathname !== nextLocation.pathname,
   );
   return (
-    <Modal
-      opened={blocker.state === 'blocked'}
-      onClose={() => blocker.reset?.()}
-      title={texts.unsaved.title}
-      closeButtonProps={{ 'aria-label': texts.close }}
-    >
+    <Dialog opened={blocker.state === 'blocked'} onClose={() => blocker.reset?.()} title={texts.unsaved.title}>
       <Stack gap="md">
         <Text>{texts.unsaved.text}</Text>
         <Group justify="flex-end">
@@ -40,6 +36,6 @@ export function UnsavedChangesDialog(): ReactNode {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

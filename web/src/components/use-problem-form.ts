@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { ApiProblem, type FieldError } from '../api/problems';
 import { own } from '../own';
 import { useErrorTexts } from '../texts/use-error-texts';
+import { useDialogSending } from './dialog';
 
 /** The state of a form that the API validates. */
 export interface ProblemForm {
@@ -35,6 +36,7 @@ const conflictFields: Record<string, string> = {
 export function useProblemForm(fields: readonly string[] = []): ProblemForm {
   const [error, setError] = useState<unknown>(null);
   const [isSending, setIsSending] = useState(false);
+  const setDialogSending = useDialogSending();
   const { textOf, sentenceOf } = useErrorTexts();
   const sent = useRef<Element | null>(null);
   useEffect(() => {
@@ -60,6 +62,7 @@ export function useProblemForm(fields: readonly string[] = []): ProblemForm {
       // The button that sends the form loses the focus while it is disabled.
       sent.current = document.activeElement?.closest('form') ?? null;
       setIsSending(true);
+      setDialogSending(true);
       try {
         await send();
         setError(null);
@@ -69,6 +72,7 @@ export function useProblemForm(fields: readonly string[] = []): ProblemForm {
         return false;
       } finally {
         setIsSending(false);
+        setDialogSending(false);
       }
     },
   };

@@ -1,10 +1,11 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import type { ReactNode } from 'react';
 import { Link, useNavigate } from 'react-router';
 import { api } from '../api/client';
 import { queryClient } from '../api/query-client';
 import { ConfirmDialog } from '../components/confirm-dialog';
+import { Dialog } from '../components/dialog';
 import { useLanguage, useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { holdersPath } from './role-links';
@@ -61,12 +62,7 @@ function InUseDialog({ role, holders, granters, opened, onClose }: InUseDialogPr
   const { close } = useShellTexts();
   const language = useLanguage();
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={texts.deleteBlocked(role.name)}
-      closeButtonProps={{ 'aria-label': close }}
-    >
+    <Dialog opened={opened} onClose={onClose} title={texts.deleteBlocked(role.name)}>
       <Stack gap="md">
         {holders > 0 && <Text size="sm">{texts.deleteInUse(holders.toLocaleString(language), holders === 1)}</Text>}
         {granters.length > 0 && (
@@ -83,6 +79,6 @@ function InUseDialog({ role, holders, granters, opened, onClose }: InUseDialogPr
           )}
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,6 +1,7 @@
-import { Button, Modal, PasswordInput, Stack, Text } from '@mantine/core';
+import { Button, PasswordInput, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { api, dataOf, type Schema } from '../api/client';
+import { Dialog } from '../components/dialog';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { askForPasskey } from '../login/passkeys';
@@ -17,15 +18,9 @@ export function FreshAuthenticationDialog(): ReactNode {
   const texts = useShellTexts();
   const settle = useFreshAuthentication();
   return (
-    <Modal
-      opened={settle !== null}
-      onClose={() => settle?.(false)}
-      title={texts.fresh.title}
-      closeButtonProps={{ 'aria-label': texts.close }}
-      zIndex={350}
-    >
+    <Dialog opened={settle !== null} onClose={() => settle?.(false)} title={texts.fresh.title} zIndex={350}>
       {settle !== null && <ProofForm onProved={() => settle(true)} />}
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,13 +1,13 @@
-import { Group, Modal, Pill, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core';
+import { Group, Pill, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { api, dataOf, type QueryOf } from '../api/client';
 import { ConfirmForm } from '../components/confirm-dialog';
+import { Dialog } from '../components/dialog';
 import { ProblemAlert } from '../components/problem-alert';
 import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
-import { useShellTexts } from '../texts/use-shell-texts';
 import { sessionsTexts as de } from './texts.de';
 import { sessionsTexts as en } from './texts.en';
 
@@ -26,11 +26,10 @@ interface EndMatchingDialogProps {
 /** Counts the live sessions that match a filter, and ends them after the user typed the number. */
 export function EndMatchingDialog({ opened, onClose, ...rest }: EndMatchingDialogProps): ReactNode {
   const texts = useTexts({ en, de });
-  const { close } = useShellTexts();
   return (
-    <Modal opened={opened} onClose={onClose} title={texts.endMatchingTitle} closeButtonProps={{ 'aria-label': close }}>
+    <Dialog opened={opened} onClose={onClose} title={texts.endMatchingTitle}>
       <EndMatchingForm {...rest} onClose={onClose} />
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -71,7 +70,7 @@ function EndMatchingForm({ filter, conditions, onClose }: Omit<EndMatchingDialog
             <Text fw={500}>{texts.endMatchingText(shown, count === 1)}</Text>
             <Group gap={6} component="ul" p={0} m={0} aria-label={texts.endMatchingFilter}>
               {conditions.map((condition) => (
-                <Pill key={condition} component="li" size="md">
+                <Pill key={condition} component="li" size="md" title={condition}>
                   {condition}
                 </Pill>
               ))}

@@ -1,5 +1,6 @@
-import { Group, Kbd, Modal, Stack, Switch, Text } from '@mantine/core';
+import { Group, Kbd, Stack, Switch, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Dialog } from '../components/dialog';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { useShortcutsSwitch } from './shortcuts';
 
@@ -15,12 +16,7 @@ export function ShortcutsDialog({ opened, onClose }: { opened: boolean; onClose:
     [['K'], texts.shortcuts.previous],
   ];
   return (
-    <Modal
-      opened={opened}
-      onClose={onClose}
-      title={texts.shortcuts.title}
-      closeButtonProps={{ 'aria-label': texts.close }}
-    >
+    <Dialog opened={opened} onClose={onClose} title={texts.shortcuts.title}>
       <Stack gap="sm">
         {rows.map(([keys, label]) => (
           <Group key={label} justify="space-between">
@@ -40,6 +36,6 @@ export function ShortcutsDialog({ opened, onClose }: { opened: boolean; onClose:
           description={texts.shortcuts.enabledHint}
         />
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

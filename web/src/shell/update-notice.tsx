@@ -1,6 +1,7 @@
-import { Button, Modal, Text } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { isReachable } from '../api/reachable';
+import { Dialog } from '../components/dialog';
 import { useShellTexts } from '../texts/use-shell-texts';
 
 /** Offers a reload if the code of a page no longer exists after an update of the service. */
@@ -14,17 +15,11 @@ export function UpdateNotice(): ReactNode {
     return () => window.removeEventListener('vite:preloadError', notice);
   }, []);
   return (
-    <Modal
-      opened={isOld}
-      onClose={() => setIsOld(false)}
-      title={texts.update.title}
-      closeButtonProps={{ 'aria-label': texts.close }}
-      zIndex={500}
-    >
+    <Dialog opened={isOld} onClose={() => setIsOld(false)} title={texts.update.title} zIndex={500}>
       <Text size="sm" mb="md">
         {texts.update.text}
       </Text>
       <Button onClick={() => location.reload()}>{texts.update.reload}</Button>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,8 +1,9 @@
-import { Button, Checkbox, Group, Modal, Radio, Skeleton, Stack, Text } from '@mantine/core';
+import { Button, Checkbox, Group, Radio, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, dataOf, type QueryOf } from '../api/client';
 import { exportUsersFilters } from '../api/filters';
+import { Dialog } from '../components/dialog';
 import { attributePrefix } from '../components/filter/conditions';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
@@ -26,11 +27,10 @@ interface ExportDialogProps {
 /** Asks for the format of an export, and starts the download. */
 export function ExportDialog({ opened, onClose, values }: ExportDialogProps): ReactNode {
   const texts = useTexts({ en, de });
-  const { close } = useShellTexts();
   return (
-    <Modal opened={opened} onClose={onClose} title={texts.export.title} closeButtonProps={{ 'aria-label': close }}>
+    <Dialog opened={opened} onClose={onClose} title={texts.export.title}>
       <ExportForm filter={filterOf(values)} showsDeleted={values['deleted'] === 'true'} onClose={onClose} />
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,5 +1,6 @@
-import { Alert, Button, Group, Modal, Radio, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, Radio, SimpleGrid, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
+import { Dialog } from '../components/dialog';
 import { ProblemAlert } from '../components/problem-alert';
 import { TimeText } from '../components/time-text';
 import { useTexts } from '../texts/language';
@@ -14,19 +15,18 @@ import classes from './users.module.css';
 /** Shows the version of the form and the version saved meanwhile, and asks which values to keep. */
 export function VersionDialog({ edit }: { edit: UserEdit }): ReactNode {
   const texts = useTexts({ en, de }).conflict;
-  const { close } = useShellTexts();
   return (
-    <Modal
+    <Dialog
       opened={edit.conflict !== null}
       onClose={edit.cancelResolve}
       title={texts.title}
       size="xl"
-      closeButtonProps={{ 'aria-label': close }}
+      isSending={edit.form.isSending}
     >
       {edit.conflict !== null && (
         <VersionForm key={edit.conflict.theirs.version} edit={edit} conflict={edit.conflict} />
       )}
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -74,7 +74,7 @@ function VersionForm({ edit, conflict }: { edit: UserEdit; conflict: VersionConf
         )}
         <ProblemAlert error={edit.form.problem} />
         <Group justify="flex-end">
-          <Button variant="default" onClick={edit.cancelResolve}>
+          <Button variant="default" onClick={edit.cancelResolve} disabled={edit.form.isSending}>
             {cancel}
           </Button>
           <Button type="submit" loading={edit.form.isSending}>

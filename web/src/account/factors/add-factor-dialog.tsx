@@ -1,7 +1,6 @@
-import { Modal } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
+import { Dialog } from '../../components/dialog';
 import { useFreshAuthentication } from '../../session/fresh-authentication';
-import { useShellTexts } from '../../texts/use-shell-texts';
 import { useAccountTexts } from '../use-account-texts';
 import { Enrolment } from './enrolment';
 import type { FactorKind } from './factors';
@@ -9,7 +8,6 @@ import type { FactorKind } from './factors';
 /** Adds a second factor. Cannot be closed by accident while it shows recovery codes. */
 export function AddFactorDialog({ kind, onClose }: { kind: FactorKind | null; onClose: () => void }): ReactNode {
   const texts = useAccountTexts();
-  const { close } = useShellTexts();
   // Hide this dialog while the dialog for the fresh authentication is open.
   const isProving = useFreshAuthentication() !== null;
   const [hasCodes, setHasCodes] = useState(false);
@@ -19,11 +17,10 @@ export function AddFactorDialog({ kind, onClose }: { kind: FactorKind | null; on
   };
   const title = kind === 'totp' ? texts.factors.addTotp : texts.factors.addPasskey;
   return (
-    <Modal
+    <Dialog
       opened={kind !== null}
       onClose={finish}
       title={hasCodes ? texts.codes.title : title}
-      closeButtonProps={{ 'aria-label': close }}
       withCloseButton={!hasCodes}
       closeOnEscape={!hasCodes && !isProving}
       trapFocus={!isProving}
@@ -31,6 +28,6 @@ export function AddFactorDialog({ kind, onClose }: { kind: FactorKind | null; on
       closeOnClickOutside={false}
     >
       {kind !== null && <Enrolment kind={kind} onCodes={() => setHasCodes(true)} onDone={finish} />}
-    </Modal>
+    </Dialog>
   );
 }

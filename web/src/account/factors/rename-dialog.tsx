@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { api } from '../../api/client';
+import { Dialog } from '../../components/dialog';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useProblemForm } from '../../components/use-problem-form';
 import { useShellTexts } from '../../texts/use-shell-texts';
@@ -19,11 +20,10 @@ interface RenameDialogProps {
 /** Renames a second factor. */
 export function RenameDialog({ factor, opened, onClose }: RenameDialogProps): ReactNode {
   const texts = useAccountTexts().factors;
-  const { close } = useShellTexts();
   return (
-    <Modal opened={opened} onClose={onClose} title={texts.rename} closeButtonProps={{ 'aria-label': close }}>
+    <Dialog opened={opened} onClose={onClose} title={texts.rename}>
       <RenameForm factor={factor} onClose={onClose} />
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -60,7 +60,7 @@ function RenameForm({ factor, onClose }: Omit<RenameDialogProps, 'opened'>): Rea
           data-autofocus
         />
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
+          <Button variant="default" onClick={onClose} disabled={form.isSending}>
             {cancel}
           </Button>
           <Button type="submit" loading={form.isSending}>
