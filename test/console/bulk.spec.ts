@@ -17,12 +17,13 @@ describe('bulk changes in the console', () => {
       .locator('dl > div')
       .filter({ has: page.getByText(name, { exact: true }) })
       .locator('dd');
-  const confirm = async (page: Page, action: string, count: string) => {
+  const confirm = async (page: Page, action: string, count: string, typed = count, effects: string[] = []) => {
     await page.getByRole('button', { name: new RegExp(`^${action} .*…$`) }).click();
     const dialog = page.getByRole('dialog');
     const button = dialog.getByRole('button', { name: action, exact: true });
     expect(await button.isDisabled()).toBe(true);
-    await dialog.getByLabel(`Type ${count} to confirm`).fill(count);
+    for (const effect of effects) await dialog.getByText(effect, { exact: true }).waitFor();
+    await dialog.getByLabel(`Type ${count} to confirm`).fill(typed);
     await button.click();
   };
   const valuesOf = (carrier: string, column: string) =>
@@ -42,7 +43,12 @@ describe('bulk changes in the console', () => {
     await page.getByText('Sample: 20 of 10,500').waitFor();
     await screenshot(page, 'bulk-preview');
     await expectAccessible(page);
-    await confirm(page, 'Change', '10500');
+    await confirm(page, 'Change', '10500', '10,500', [
+      'Carrier is many',
+      'Language',
+      'de-AT',
+      'The users are logged out and cannot log in.',
+    ]);
     await page.getByRole('heading', { name: 'Change of 10,500 users' }).waitFor();
     await page.getByText('Done', { exact: true }).waitFor();
     expect(await figure(page, 'Changed').textContent()).toBe('10,500');
@@ -72,6 +78,7 @@ describe('bulk changes in the console', () => {
     await page.getByRole('progressbar', { name: 'Progress' }).waitFor();
     await screenshot(page, 'operation-running');
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await page.getByRole('button', { name: 'Keep running' }).waitFor();
     await page.getByRole('button', { name: 'Cancel the operation' }).click();
     await page.getByText('Canceled', { exact: true }).waitFor();
     const changed = Number((await figure(page, 'Changed').textContent())?.replaceAll(',', ''));

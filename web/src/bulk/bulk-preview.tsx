@@ -6,6 +6,7 @@ import { type Figure, Figures } from '../components/figures';
 import { Section } from '../components/section';
 import { SkippedUsers } from '../operations/skipped-users';
 import { useLanguage, useTexts } from '../texts/language';
+import { BulkQuestion } from './bulk-question';
 import type { BulkRequest, Preview } from './bulk-requests';
 import { SampleUsers } from './sample-users';
 import { bulkTexts as de } from './texts.de';
@@ -77,8 +78,7 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
         typedConfirmation={String(would_change)}
         onConfirm={onConfirm}
       >
-        <Text size="sm">{texts.confirmText}</Text>
-        {request.change?.reset_second_factors === true && <Text size="sm">{texts.confirmResetText}</Text>}
+        <BulkQuestion request={request} />
       </ConfirmDialog>
     </Section>
   );

@@ -48,3 +48,12 @@ export function excludedFields(change: Change): ChangeField[] {
   if (change.roles !== undefined) return ['roles_add', 'roles_remove'];
   return change.roles_add !== undefined || change.roles_remove !== undefined ? ['roles'] : [];
 }
+
+/** Returns who is logged out: everybody by a deletion (null) and by the status `disabled`. */
+export function logoutsOf(change: Change | null): ('all' | 'factors' | 'addresses')[] {
+  if (change === null || change.status === 'disabled') return ['all'];
+  return [
+    ...(change.reset_second_factors === true ? (['factors'] as const) : []),
+    ...((change.allowed_ips ?? []).length > 0 ? (['addresses'] as const) : []),
+  ];
+}

@@ -45,6 +45,11 @@ export const bulkTexts: typeof en = {
   submit: { change: (count) => `${users(count)} ändern …`, delete: (count) => `${users(count)} löschen …` },
   confirmTitle: { change: (count) => `${users(count)} ändern?`, delete: (count) => `${users(count)} löschen?` },
   confirmLabel: { change: 'Ändern', delete: 'Löschen' },
+  logouts: {
+    all: 'Die Benutzer werden abgemeldet und können sich nicht mehr anmelden.',
+    factors: 'Benutzer mit zweiten Faktoren werden abgemeldet.',
+    addresses: 'Sitzungen von anderen Adressen enden.',
+  },
   confirmText: 'Sie können das 30 Tage lang in der Liste der Vorgänge rückgängig machen.',
   confirmResetText: 'Entfernte zweite Faktoren werden dabei nicht wiederhergestellt.',
   columns: { name: 'Name', email: 'E-Mail-Adresse', change: 'Änderung' },

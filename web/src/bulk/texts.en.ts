@@ -45,6 +45,11 @@ export const bulkTexts = {
     delete: (count: string) => `Delete ${users(count)}?`,
   },
   confirmLabel: { change: 'Change', delete: 'Delete' },
+  logouts: {
+    all: 'The users are logged out and cannot log in.',
+    factors: 'Users who have second factors are logged out.',
+    addresses: 'Sessions from other addresses end.',
+  },
   confirmText: 'You can undo this for 30 days from the list of operations.',
   confirmResetText: 'An undo does not restore removed second factors.',
   columns: { name: 'Name', email: 'E-mail address', change: 'Change' },

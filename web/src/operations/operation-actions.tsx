@@ -35,6 +35,7 @@ function CancelButton({ operation: { operation_id, kind } }: { operation: Operat
         onClose={dialog.close}
         title={texts.cancelTitle}
         confirmLabel={texts.cancelConfirm}
+        cancelLabel={texts.keepRunning}
         isDestructive
         onConfirm={cancel}
       >

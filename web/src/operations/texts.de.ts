@@ -87,6 +87,7 @@ export const operationsTexts: typeof en = {
   cancelText: 'Bereits bearbeitete Benutzer behalten ihre Änderung. Sie können sie danach rückgängig machen.',
   cancelImportText: 'Bereits angelegte Benutzer bleiben bestehen.',
   cancelConfirm: 'Vorgang abbrechen',
+  keepRunning: 'Weiterlaufen lassen',
   undo: 'Rückgängig machen',
   undoTitle: 'Diesen Vorgang rückgängig machen?',
   undoText: (count) =>

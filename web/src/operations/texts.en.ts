@@ -82,6 +82,7 @@ export const operationsTexts = {
   cancelText: 'Users that were already processed keep their change. You can undo it afterwards.',
   cancelImportText: 'Users that were already created are kept.',
   cancelConfirm: 'Cancel the operation',
+  keepRunning: 'Keep running',
   undo: 'Undo',
   undoTitle: 'Undo this operation?',
   undoText: (count: string) =>

@@ -1,0 +1,28 @@
+import { Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useTexts } from '../texts/language';
+import type { BulkRequest } from './bulk-requests';
+import { logoutsOf } from './change';
+import { ChangeSummary } from './change-summary';
+import { SelectionSummary } from './selection-summary';
+import { bulkTexts as de } from './texts.de';
+import { bulkTexts as en } from './texts.en';
+
+/** Says before a bulk change which users and fields it changes, and who is logged out. */
+export function BulkQuestion({ request: { filters, change } }: { request: BulkRequest }): ReactNode {
+  const texts = useTexts({ en, de });
+  return (
+    <Stack gap="sm">
+      <SelectionSummary filters={filters} />
+      {change !== null && <ChangeSummary change={change} />}
+      {logoutsOf(change).map((logout) => (
+        <Text key={logout} size="sm" fw={600}>
+          {texts.logouts[logout]}
+        </Text>
+      ))}
+      <Text size="sm">
+        {texts.confirmText} {change?.reset_second_factors === true && texts.confirmResetText}
+      </Text>
+    </Stack>
+  );
+}
