@@ -154,6 +154,19 @@ describe('roles in the console', () => {
     expect(await other.getByRole('link', { name: 'Roles' }).count()).toBe(0);
   });
 
+  it('keeps the longest names within the width of a phone', async () => {
+    const longest = { name: 'r'.repeat(64), permissions: [`${'m'.repeat(60)}:${'p'.repeat(60)}`] };
+    await createRole(longest);
+    const { user_id } = await subject.service.createUser({ user_type: 'system', roles: [longest.name] });
+    const page = await subject.login(undefined, '/users', { viewport: phone });
+    const rolePath = `/roles/${longest.name}/`;
+    for (const path of [`/users/${user_id}?tab=roles`, `/users?roles=${longest.name}`, '/roles', rolePath]) {
+      await page.goto(subject.at(path));
+      await page.getByText(longest.name).first().waitFor();
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(phone.width);
+    }
+  });
+
   it('shows roles in German on a phone', async () => {
     const page = await subject.login(undefined, '/roles/operator/', { viewport: phone });
     await headingOf(page, 'operator').waitFor();

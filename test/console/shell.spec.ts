@@ -183,10 +183,7 @@ describe('the frame of the console', () => {
   it('keeps times relative to now right while a page stays open', async () => {
     const { page } = await openWithClock('/sessions', adminEmail);
     const session = page.getByRole('row').filter({ hasText: 'This session' });
-    await session
-      .getByText(/^(now|\d+ seconds? ago|in \d+ seconds?)$/)
-      .first()
-      .waitFor();
+    await session.getByText('just now').first().waitFor();
     await page.clock.runFor('03:30');
     await session.getByText('3 minutes ago').first().waitFor();
   });

@@ -92,7 +92,7 @@ describe('users in the console', () => {
     await page.getByRole('link', { name: 'hopper' }).click();
     await page.getByRole('main').getByRole('link', { name: 'Users' }).click();
     await page.waitForURL(subject.at('/users?carrier_id_like=navy&order_by=email&order_dir=asc'));
-    await page.getByRole('checkbox', { name: 'Select row' }).check();
+    await page.getByRole('checkbox', { name: 'Select hopper' }).check();
     const link = page.getByRole('link', { name: 'Change selected' });
     expect(await link.getAttribute('href')).toMatch(/\/users\/bulk\?user_id_in=[0-9a-f-]{36}$/);
     await page

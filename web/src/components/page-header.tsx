@@ -15,19 +15,19 @@ interface PageHeaderProps {
 export function PageHeader({ title, description, actions }: PageHeaderProps): ReactNode {
   useDocumentTitle(`${title} · ${useShellTexts().console}`);
   return (
-    <Group justify="space-between" align="flex-start" mb="md" gap="sm">
-      {/* Keeps a few actions beside the title even on a phone. */}
-      <Box flex="1 1 8.5rem" miw={0} style={{ overflowWrap: 'anywhere' }}>
-        <Title order={1} size="h2">
+    <Box mb="md" style={{ overflowWrap: 'anywhere' }}>
+      <Group justify="space-between" align="flex-start" gap="sm">
+        {/* Keeps a few actions beside the title even on a phone. */}
+        <Title order={1} size="h2" flex="1 1 8.5rem" miw={0}>
           {title}
         </Title>
-        {description !== undefined && (
-          <Text c="dimmed" size="sm" mt={4} component="div">
-            {description}
-          </Text>
-        )}
-      </Box>
-      {actions !== undefined && <Group gap="xs">{actions}</Group>}
-    </Group>
+        {actions !== undefined && <Group gap="xs">{actions}</Group>}
+      </Group>
+      {description !== undefined && (
+        <Text c="dimmed" size="sm" mt={4} component="div">
+          {description}
+        </Text>
+      )}
+    </Box>
   );
 }

@@ -61,7 +61,7 @@ export function StackedRows<Row>(props: StackedRowsProps<Row>): ReactNode {
                   {first?.render(row)}
                 </Text>
               </Group>
-              {actions?.(row)}
+              {actions !== undefined && <div className={classes.actions}>{actions(row)}</div>}
             </Group>
             <dl className={classes.fields}>
               {others.map(({ key, title, render }) => (

@@ -22,7 +22,7 @@ export const shellTexts: typeof en = {
     roles: 'Rollen',
     apiKeys: 'API-Schlüssel',
     audit: 'Protokoll',
-    mails: 'Nicht gesendete E-Mails',
+    mails: 'Ungesendete E-Mails',
     import: 'Benutzer importieren',
     account: 'Mein Konto',
     search: 'Suchen',
