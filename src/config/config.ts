@@ -98,6 +98,11 @@ export function loginUrl(config: Config): string | undefined {
   return config.PORTAL_URL ?? (config.CONSOLE ? `${consoleUrl(config)}login` : undefined);
 }
 
+/** Returns where users request a new link for a password: the portal, or a page of the console. */
+export function newLinkUrl(config: Config): string | undefined {
+  return config.PORTAL_URL ?? (config.CONSOLE ? `${consoleUrl(config)}forgotten-password` : undefined);
+}
+
 function readEnvironment(): NodeJS.ProcessEnv {
   if (existsSync('.env')) process.loadEnvFile('.env');
   return process.env;

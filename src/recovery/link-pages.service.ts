@@ -4,7 +4,7 @@ import type { AppError } from '../common/errors/app-error';
 import { errorKind } from '../common/errors/error-codes';
 import { compileTemplate } from '../common/http/html-template';
 import { acceptedLanguage, type Language, languageOf } from '../common/languages';
-import { CONFIG, type Config, loginUrl } from '../config/config';
+import { CONFIG, type Config, loginUrl, newLinkUrl } from '../config/config';
 import type { PageName, PageTexts } from './page-text';
 import { RecoveryService } from './recovery.service';
 import { de } from './texts/de';
@@ -27,7 +27,7 @@ interface PageValues {
   passwordForm: (PageTexts['password'] & PageTexts['feedback'] & { login: string; min: number }) | null;
   confirmForm: PageTexts['confirm'] | null;
   message: string | null;
-  portal: { url: string; label: string } | null;
+  link: { url: string; label: string } | null;
 }
 
 const pageTexts: Record<Language, PageTexts> = { en, de };
@@ -71,8 +71,15 @@ export class LinkPagesService {
       const form = this.valuesOf({ ...page, name: forms[page.name] ?? page.name });
       return render({ ...form, error: this.withMin(error) });
     }
-    const values = { ...this.valuesOf(page), passwordForm: null, confirmForm: null, message: null, portal: null };
-    return render({ ...values, title: status === 404 ? expired : failed, error: errors[code] ?? errors.other });
+    const title = status === 404 ? expired : failed;
+    const link = status === 404 && page.name.startsWith('reset') ? this.newLinkOf(page) : null;
+    const values = { ...this.valuesOf(page), passwordForm: null, confirmForm: null, message: null };
+    return render({ ...values, title, error: errors[code] ?? errors.other, link });
+  }
+
+  private newLinkOf({ language }: LinkPage): PageValues['link'] {
+    const url = newLinkUrl(this.config);
+    return url === undefined ? null : { url, label: pageTexts[language].newLink };
   }
 
   private valuesOf({ name, language, login }: LinkPage): PageValues {
@@ -89,7 +96,7 @@ export class LinkPagesService {
       passwordForm: name === 'reset-form' ? password : null,
       confirmForm: name === 'email-form' ? texts.confirm : null,
       message: isDone ? texts.done : null,
-      portal: isDone && url !== undefined ? { url, label: texts.portal.replace('{product}', () => product) } : null,
+      link: isDone && url !== undefined ? { url, label: texts.portal.replace('{product}', () => product) } : null,
     };
   }
 

@@ -21,6 +21,8 @@ export interface PageTexts {
   done: string;
   /** link to the portal; `{product}` is its name */
   portal: string;
+  /** link to the page that mails another link, or to the portal */
+  newLink: string;
   /** titles of failures */
   expired: string;
   failed: string;

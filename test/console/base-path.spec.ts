@@ -16,6 +16,14 @@ describe('the console below a base path, behind a proxy', () => {
     await expectAccessible(page);
   });
 
+  it('leads from a link that is no longer valid to the request for a new one', async () => {
+    const page = await subject.open('/login');
+    await page.goto(`${subject.url}/auth/reset/${'x'.repeat(43)}`);
+    await page.getByRole('link', { name: 'Request a new link' }).click();
+    await page.waitForURL(subject.at('/forgotten-password'));
+    await page.getByRole('button', { name: 'Send the link' }).waitFor();
+  });
+
   it('loads every asset and calls every route below the base path', async () => {
     const page = await subject.open('/login');
     const outside: string[] = [];

@@ -27,6 +27,7 @@ export const de: PageTexts = {
   },
   done: 'Sie können diese Seite schließen und sich anmelden.',
   portal: 'Weiter zu {product}',
+  newLink: 'Neuen Link anfordern',
   expired: 'Dieser Link ist nicht mehr gültig',
   failed: 'Die Anfrage ist fehlgeschlagen',
   errors: {

@@ -24,6 +24,7 @@ export const en: PageTexts = {
   confirm: { text: 'Click the button to start using this e-mail address.', button: 'Confirm the address' },
   done: 'You can close this page and log in.',
   portal: 'Continue to {product}',
+  newLink: 'Request a new link',
   expired: 'This link is no longer valid',
   failed: 'The request failed',
   errors: {
