@@ -64,6 +64,10 @@ describe('bulk changes in the console', () => {
     await page.getByText('A later operation undoes this one.').waitFor();
     await page.getByRole('link', { name: 'All operations' }).click();
     await page.getByRole('link', { name: 'Undo for 10,500 users' }).waitFor();
+    await page
+      .getByText(/Language.* · Carrier is many$/)
+      .first()
+      .waitFor();
     await screenshot(page, 'operations');
     await expectAccessible(page);
   });

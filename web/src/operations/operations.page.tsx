@@ -15,6 +15,7 @@ import { OperationActor } from './operation-actor';
 import { OperationResult } from './operation-result';
 import { OperationStatus } from './operation-status';
 import { OperationTitle } from './operation-title';
+import { RequestLine } from './request-line';
 import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
@@ -38,7 +39,16 @@ export function OperationsPage(): ReactNode {
   const people = (list.data?.items ?? []).filter(({ actor_type }) => actor_type === 'user');
   const names = useUserNames(people.map(({ actor_id }) => actor_id));
   const columns: Column<Operation>[] = [
-    { key: 'kind', title: texts.columns.operation, render: (operation) => <OperationTitle operation={operation} /> },
+    {
+      key: 'kind',
+      title: texts.columns.operation,
+      render: (operation) => (
+        <>
+          <OperationTitle operation={operation} />
+          <RequestLine operation={operation} />
+        </>
+      ),
+    },
     { key: 'status', title: texts.columns.status, render: ({ status }) => <OperationStatus status={status} /> },
     { key: 'changed', title: texts.columns.result, render: (operation) => <OperationResult operation={operation} /> },
     {
