@@ -15,6 +15,8 @@ import { transferTexts as en } from './texts.en';
 interface ImportReportProps {
   file: File;
   preview: ImportPreview;
+  /** whether new users without a password are invited */
+  invites: boolean;
   /** Imports the good rows. */
   onImport: () => Promise<unknown>;
 }
@@ -22,7 +24,7 @@ interface ImportReportProps {
 const rowsShownAtOnce = 25;
 
 /** Shows the result of a check: what an import would create, and which rows have errors. */
-export function ImportReport({ file, preview, onImport }: ImportReportProps): ReactNode {
+export function ImportReport({ file, preview, invites, onImport }: ImportReportProps): ReactNode {
   const texts = useTexts({ en, de }).import;
   const language = useLanguage();
   const form = useProblemForm();
@@ -52,7 +54,7 @@ export function ImportReport({ file, preview, onImport }: ImportReportProps): Re
         <Group gap="xs">
           {would_create > 0 && (
             <Button loading={form.isSending} onClick={() => void form.submit(onImport)}>
-              {texts.submit(number(would_create))}
+              {(invites ? texts.submitInvite : texts.submit)(number(would_create))}
             </Button>
           )}
           {badRows.length > 0 && (

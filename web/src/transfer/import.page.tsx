@@ -104,6 +104,7 @@ export function ImportPage(): ReactNode {
             key={checked.key}
             file={file}
             preview={checked.preview}
+            invites={options.invite}
             onImport={() => start(file, checked.key)}
           />
         )}

@@ -70,6 +70,7 @@ export const transferTexts: typeof en = {
     nothingNew: 'Alle Benutzer dieser Datei sind bereits vorhanden.',
     download: (count) => `${rows(count)} zur Korrektur herunterladen`,
     submit: (count) => `${count} Benutzer importieren`,
+    submitInvite: (count) => `${count} Benutzer importieren und einladen`,
     errors: 'Zeilen mit Fehlern',
     onlyFirst: (shown, total) => `Die ersten ${shown} von ${total} Zeilen mit Fehlern`,
     showMore: 'Mehr anzeigen',

@@ -60,6 +60,7 @@ export const transferTexts = {
     nothingNew: 'All users in this file already exist.',
     download: (count: string) => `Download ${rows(count)} for correction`,
     submit: (count: string) => `Import ${users(count)}`,
+    submitInvite: (count: string) => `Import and invite ${users(count)}`,
     errors: 'Rows with errors',
     onlyFirst: (shown: string, total: string) => `The first ${shown} of ${total} rows with errors`,
     showMore: 'Show more',
