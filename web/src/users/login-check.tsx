@@ -12,7 +12,7 @@ import { TimeText } from '../components/time-text';
 import { own } from '../own';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
-import { loginEvents, type Obstacle, obstaclesOf, type Remedy, valueOf } from './login-obstacles';
+import { loginEvents, type Obstacle, obstaclesOf, type Remedy, type TabRemedy, valueOf } from './login-obstacles';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
 import type { User } from './user';
@@ -133,20 +133,26 @@ interface RemediesProps {
   isUrgent?: boolean;
 }
 
-const isEdit = (remedy: Remedy) => remedy === 'editData' || remedy === 'editRoles';
+/** Remedies on other tabs of the page of the user. */
+const tabs: Record<TabRemedy, { tab: string; needs: string }> = {
+  editData: { tab: 'data', needs: 'user:update' },
+  editRoles: { tab: 'roles', needs: 'user:update' },
+  showHistory: { tab: 'history', needs: 'audit:read' },
+};
+const isOnTab = (remedy: Remedy): remedy is TabRemedy => Object.hasOwn(tabs, remedy);
 
 /** Shows the remedies that the caller may use, and highlights the first of them. */
 function Remedies({ remedies, actions, isUrgent = false }: RemediesProps): ReactNode {
   const texts = useTexts({ en, de });
   const { can } = useMe();
-  const usable = remedies.filter((one) => (isEdit(one) ? can('user:update') : actions.mayDo(one)));
+  const usable = remedies.filter((one) => (isOnTab(one) ? can(tabs[one].needs) : actions.mayDo(one)));
   if (usable.length === 0) return null;
   return (
     <Group gap="xs" mt="xs">
       {usable.map((remedy, index) => {
         const look = { size: 'xs', variant: index > 0 ? 'default' : isUrgent ? 'filled' : 'light' } as const;
-        return isEdit(remedy) ? (
-          <Button key={remedy} {...look} component={Link} to={remedy === 'editData' ? '?tab=data' : '?tab=roles'}>
+        return isOnTab(remedy) ? (
+          <Button key={remedy} {...look} component={Link} to={`?tab=${tabs[remedy].tab}`}>
             {texts.check[remedy]}
           </Button>
         ) : (

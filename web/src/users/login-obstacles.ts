@@ -19,8 +19,10 @@ export type ObstacleKind =
   | 'secondFactor'
   | 'mustChangePassword';
 
-/** A remedy for an obstacle: an action, or a change of the data or roles of the user. */
-export type Remedy = UserAction | 'editData' | 'editRoles';
+/** A remedy for an obstacle: an action, or another tab of the page of the user. */
+export type Remedy = UserAction | TabRemedy;
+/** A remedy on another tab. */
+export type TabRemedy = 'editData' | 'editRoles' | 'showHistory';
 
 /** One reason why a user may fail to log in. */
 export interface Obstacle {
@@ -53,7 +55,7 @@ const endlessYear = 9999;
 export function obstaclesOf(user: User, events: AuditEvent[], now = Date.now()): Obstacle[] {
   if (user.deleted_at !== null) return [obstacle('deleted', true, ['restore'], { time: user.deleted_at })];
   const found = [
-    ...(user.status === 'disabled' ? [obstacle('disabled', true, ['enable'])] : []),
+    ...(user.status === 'disabled' ? [obstacle('disabled', true, ['showHistory', 'enable'])] : []),
     ...lockouts(user, events, now),
     ...passwordObstacles(user, events, now),
     ...addressObstacles(user, events),

@@ -146,6 +146,7 @@ export const usersTexts: typeof en = {
     why: 'Warum kann sich dieser Benutzer nicht anmelden?',
     editData: 'Daten ändern',
     editRoles: 'Rollen ändern',
+    showHistory: 'Nachsehen, wer den Benutzer deaktiviert hat',
     failures: 'Letzte fehlgeschlagene Anmeldungen',
     noFailures: 'Keine fehlgeschlagenen Anmeldungen aufgezeichnet.',
     fine: {
@@ -171,7 +172,7 @@ export const usersTexts: typeof en = {
       },
       disabled: {
         title: 'Der Benutzer ist deaktiviert',
-        text: () => 'Ein Administrator hat den Benutzer deaktiviert. Aktivieren Sie ihn.',
+        text: () => 'Finden Sie heraus, warum, bevor Sie den Benutzer aktivieren.',
       },
       locked: {
         title: 'Das Konto ist gesperrt',

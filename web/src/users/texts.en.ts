@@ -139,6 +139,7 @@ export const usersTexts = {
     why: 'Why can this user not log in?',
     editData: 'Change the data',
     editRoles: 'Change the roles',
+    showHistory: 'See who disabled the user',
     failures: 'Last failed logins',
     noFailures: 'No failed logins are recorded.',
     fine: {
@@ -154,7 +155,7 @@ export const usersTexts = {
     },
     obstacles: {
       deleted: { title: 'The user is deleted', text: () => 'Deleted users cannot log in. Restore the user.' },
-      disabled: { title: 'The user is disabled', text: () => 'An administrator disabled the user. Enable the user.' },
+      disabled: { title: 'The user is disabled', text: () => 'Find out why before you enable the user.' },
       locked: {
         title: 'The account is locked',
         text: () => 'Too many wrong passwords. Unlock the account, or wait until the lockout ends.',

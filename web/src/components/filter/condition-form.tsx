@@ -1,7 +1,14 @@
 import { Button, NativeSelect, Select, Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
-import { attributePrefix, type Condition, type FilterFields, type FilterNames, type Operator } from './conditions';
+import {
+  attributePrefix,
+  type Condition,
+  type FilterField,
+  type FilterFields,
+  type FilterNames,
+  type Operator,
+} from './conditions';
 import { ValueInput } from './value-input';
 
 interface ConditionFormProps {
@@ -76,8 +83,9 @@ export function ConditionForm({ fields, names, initial, onApply }: ConditionForm
                 label={texts.operator}
                 value={operator}
                 onChange={(event) => {
-                  setOperator(event.currentTarget.value as Operator);
-                  setValue('');
+                  const next = event.currentTarget.value as Operator;
+                  if (!isTyped(field, operator) || !isTyped(field, next)) setValue('');
+                  setOperator(next);
                 }}
                 data={field.operators.map((one) => ({
                   value: one,
@@ -103,6 +111,11 @@ export function ConditionForm({ fields, names, initial, onApply }: ConditionForm
       </Stack>
     </form>
   );
+}
+
+/** Returns whether the value of a condition is typed as text. */
+function isTyped({ kind }: FilterField, operator: Operator): boolean {
+  return (kind === 'text' || kind === 'id') && operator !== '_isnull';
 }
 
 /** Returns the initial operator: "contains" for text, "after" for times, else "is". */
