@@ -29,7 +29,7 @@ export interface ImportLine {
 export const faultSize = 100;
 /** Maximum length of a row in characters. Every exported user is shorter. */
 const lineMax = 131_072;
-/** Maximum number of characters of an unknown column that an error names. */
+/** Maximum length of a column name in an error, in characters. */
 const nameMax = 64;
 /**
  * Maximum number of bytes to parse at once. The event loop runs between two pieces, and the parser
@@ -110,7 +110,7 @@ async function* readCsv(file: UploadedFile): AsyncGenerator<ImportLine> {
   if (header === null) throw fileFault('must have a header line', header_line);
 }
 
-/** Counts the line breaks in a cell as editors do: a CR alone is one, too. */
+/** Counts the line breaks in a cell. A CR alone is a line break, as in editors. */
 function breaksIn(cell: string): number {
   return cell.match(/\r\n|\n|\r/g)?.length ?? 0;
 }
@@ -135,7 +135,7 @@ function readHeader(cells: string[], line: number): string[] {
   return names;
 }
 
-/** Returns a pointer with the start of a name, or none for a name with invisible characters. */
+/** Returns the pointer to an unknown column, or '' if its name has invisible characters. */
 function unknownPointer(name: string): string {
   const start = [...name].slice(0, nameMax).join('');
   return start !== '' && visibleText.test(start) ? pointerTo(start) : '';

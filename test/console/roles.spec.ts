@@ -65,7 +65,7 @@ describe('roles in the console', () => {
     });
   });
 
-  it('shows permissions of modules that imitate keys of objects (I4)', async () => {
+  it('shows permissions of modules that are named like inherited object keys (I4)', async () => {
     await createRole({ name: '__proto__', permissions: ['__proto__:read', 'constructor:read'] });
     const page = await subject.login(undefined, '/roles/__proto__/');
     await page.getByRole('group', { name: '__proto__' }).waitFor();

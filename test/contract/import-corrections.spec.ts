@@ -40,8 +40,8 @@ const corrected = async (content: string, lines: number[], name = 'people.csv') 
   return blob.text();
 };
 
-describe('files for the correction of an import', () => {
-  it('contain the same rows that the service read at these lines, whatever the line breaks', async () => {
+describe('the correction file of an import', () => {
+  it('contains the rows that the service read at these lines, for any line break', async () => {
     await fc.assert(
       fc.asyncProperty(files, async (content) => {
         const read = await linesOf('csv', content);
@@ -54,7 +54,7 @@ describe('files for the correction of an import', () => {
     );
   });
 
-  it('end the lines of NDJSON only at LF, as the service does', async () => {
+  it('ends NDJSON lines only at LF, as the service does', async () => {
     const content = '{"name":\r"a"}\r\n\r\n{"name":"b"}\n{"name":"c"}';
     const read = await linesOf('ndjson', content);
     expect(read.map(({ line }) => line)).toEqual([1, 3, 4]);
@@ -66,13 +66,13 @@ describe('files for the correction of an import', () => {
     ['quoted cells', '"import_line";"import_errors";"name";"email"\r\n"9";"email; is ""bad""";"a";"x;y"\r\n'],
     ['their columns elsewhere', 'name;import_errors;email;import_line\r\n"a";"email; is bad";"x;y";9\r\n'],
     ['one of their columns', 'name;email;import_errors\r\n"a";"x;y"\r\n'],
-  ])('can be corrected again after they were saved with %s', async (_title, content) => {
+  ])('can be corrected again after a spreadsheet saved it with %s', async (_title, content) => {
     const [header, row] = (await corrected(content, [2])).split('\r\n');
     expect(header?.replaceAll('"', '')).toBe('import_line;import_errors;name;email');
     expect(row).toBe('2;"name is bad";"a";"x;y"');
   });
 });
 
-it('names on the page of the import the columns that the service reads', () => {
+it('lists on the import page the columns that the service reads', () => {
   expect(namedColumns).toEqual(Object.keys(importColumns));
 });

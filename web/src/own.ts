@@ -1,6 +1,6 @@
 /**
- * Returns the value of a key that a user or a URL may choose.
- * Keys that every object inherits, such as `constructor` and `__proto__`, have no value.
+ * Returns the value of an own key of an object. Use it for keys from users or URLs: inherited keys
+ * such as `constructor` return undefined.
  */
 export function own<Value>(values: Readonly<Record<string, Value>>, key: string): Value | undefined {
   return Object.hasOwn(values, key) ? values[key] : undefined;

@@ -49,7 +49,7 @@ export function EventDetails({ event, names, onClose }: EventDetailsProps): Reac
 function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names; onLeave: () => void }): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
-  const { can } = useMe();
+  const { can, canAny } = useMe();
   const { fields } = texts;
   const { event_type, occurred_at, carrier_id, operation_id, session_id, ip, request_id, event_id } = event;
   const link = (to: string, text: string) => (
@@ -74,7 +74,7 @@ function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names
     [
       fields.operation_id,
       operation_id !== null &&
-        (operationPermissions.some(can) ? link(`/operations/${operation_id}`, texts.sameOperation) : id(operation_id)),
+        (canAny(operationPermissions) ? link(`/operations/${operation_id}`, texts.sameOperation) : id(operation_id)),
     ],
     [
       fields.request_id,

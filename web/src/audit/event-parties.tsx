@@ -111,13 +111,13 @@ interface KindLinkProps {
 }
 
 function KindLink({ kind, id, to, needs, whole = false }: KindLinkProps): ReactNode {
-  const { can } = useMe();
+  const { canAny } = useMe();
   const text = (
     <>
       {kind} <span className={whole ? undefined : classes.mono}>{whole ? id : short(id)}</span>
     </>
   );
-  if (!needs.some(can)) return text;
+  if (!canAny(needs)) return text;
   return (
     <Anchor component={Link} to={to} inherit>
       {text}

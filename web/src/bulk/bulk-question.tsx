@@ -8,7 +8,7 @@ import { SelectionSummary } from './selection-summary';
 import { bulkTexts as de } from './texts.de';
 import { bulkTexts as en } from './texts.en';
 
-/** Says before a bulk change which users and fields it changes, and who is logged out. */
+/** Says before a bulk change which users and fields it changes, and which users it logs out. */
 export function BulkQuestion({ request: { filters, change } }: { request: BulkRequest }): ReactNode {
   const texts = useTexts({ en, de });
   return (

@@ -49,7 +49,10 @@ export function excludedFields(change: Change): ChangeField[] {
   return change.roles_add !== undefined || change.roles_remove !== undefined ? ['roles'] : [];
 }
 
-/** Returns who is logged out: everybody by a deletion (null) and by the status `disabled`. */
+/**
+ * Returns which users a change logs out. A deletion (`null`) and the status `disabled` log out all
+ * of them.
+ */
 export function logoutsOf(change: Change | null): ('all' | 'factors' | 'addresses')[] {
   if (change === null || change.status === 'disabled') return ['all'];
   return [

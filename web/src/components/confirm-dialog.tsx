@@ -15,7 +15,7 @@ interface ConfirmDialogProps {
   /** text of the button that makes no change; default = "Cancel" */
   cancelLabel?: string;
   isDestructive?: boolean;
-  /** what the user must type, such as the number of users that change; groups may be separated */
+  /** text to type, such as the number of users; a number may contain thousands separators */
   typedConfirmation?: string;
   /** Makes the change. The dialog closes on success, and shows the problem otherwise. */
   onConfirm: () => Promise<unknown>;
@@ -103,7 +103,7 @@ export function ConfirmForm({
   );
 }
 
-/** Returns whether a text was typed. A number may have separators: "6,000", "6.000" or "6 000". */
+/** Returns whether the typed text matches. A number may contain separators, such as "6,000". */
 function isTyped(typed: string, expected: string): boolean {
   const text = typed.trim();
   const isGrouped = /^\d{1,3}([.,'’\s]\d{3})+$/.test(text);

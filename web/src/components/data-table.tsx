@@ -48,7 +48,7 @@ interface DataTableProps<Row> {
   defaultSort?: { order_by: string; order_dir: 'asc' | 'desc' };
   /** buttons or a menu at the right of each row */
   actions?: (row: Row) => ReactNode;
-  /** Returns the name of a row, for its checkbox. */
+  /** Returns the name of a row, for its checkbox; default = its id */
   nameOf?: (row: Row) => string;
   selected?: Row[];
   onSelect?: (rows: Row[]) => void;
@@ -57,7 +57,7 @@ interface DataTableProps<Row> {
 }
 
 const skeletonRows = 8;
-/** Replaces the layer for an empty table, which `EmptyState` replaces. */
+/** Removes the empty state of `mantine-datatable`. `EmptyState` is shown instead. */
 const noEmptyState = <></>;
 /** Shrinks the column of actions to its content. `width` of a column would cut the actions off. */
 const shrinkToContent = () => ({ width: 1 });

@@ -5,13 +5,13 @@ import { useShellTexts } from '../texts/use-shell-texts';
 const SendingContext = createContext<(isSending: boolean) => void>(() => undefined);
 
 interface DialogProps extends Omit<ModalProps, 'closeButtonProps'> {
-  /** whether a form around the dialog sends a change; forms in the dialog are known */
+  /** whether a form around the dialog is sending; forms in the dialog report this themselves */
   isSending?: boolean;
 }
 
 /**
- * Shows a dialog. It cannot be closed while a form in it sends a change: otherwise a change would
- * look canceled, and the problem of a failed change would not be seen.
+ * Shows a dialog that cannot be closed while a form in it sends a change, because closing it would
+ * hide whether the change succeeded.
  */
 export function Dialog(props: DialogProps): ReactNode {
   const { closeOnEscape = true, closeOnClickOutside = true, isSending = false, ...others } = props;
@@ -30,7 +30,7 @@ export function Dialog(props: DialogProps): ReactNode {
   );
 }
 
-/** Returns the function that tells the dialog around a form whether the form sends a change. */
+/** Returns a function that keeps the surrounding dialog open while a form sends. */
 export function useDialogSending(): (isSending: boolean) => void {
   return useContext(SendingContext);
 }

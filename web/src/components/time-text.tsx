@@ -29,7 +29,7 @@ function formatsOf(language: Language) {
   return found;
 }
 
-/** Clocks of browser and service may differ: a time that is only this far ahead has just passed. */
+/** Times up to this far ahead are "just now": the clocks of browser and service may differ. */
 const clockSkewSeconds = 5;
 
 /**

@@ -2,7 +2,7 @@ import type { mailsTexts as en } from './texts.en';
 
 /** Texte der Seite über E-Mails. */
 export const mailsTexts: typeof en = {
-  title: 'Ungesendete E-Mails',
+  title: 'Nicht gesendete E-Mails',
   description:
     'E-Mails an Benutzer, die auf den Versand warten, erneut versucht werden oder fehlgeschlagen sind. ' +
     'Fehlgeschlagene E-Mails werden nur erneut gesendet, wenn Sie es anfordern.',

@@ -6,10 +6,9 @@ import { OperationPage } from './operation.page';
 import { OperationsPage } from './operations.page';
 import { operationPermissions } from './permissions';
 
-/** Routes the pages about operations, for users who may request one kind of them. */
+/** Routes the pages about operations. Requires a permission to request operations. */
 export function OperationsRoutes(): ReactNode {
-  const { can } = useMe();
-  const mayRead = operationPermissions.some(can);
+  const mayRead = useMe().canAny(operationPermissions);
   return (
     <Routes>
       {mayRead && <Route index element={<OperationsPage />} />}

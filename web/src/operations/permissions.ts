@@ -1,2 +1,2 @@
-/** Permissions of which each allows to see the operations of its kind. */
+/** Permissions to request operations. Any of them gives access to the list of operations. */
 export const operationPermissions = ['user:update', 'user:delete', 'user:import'];

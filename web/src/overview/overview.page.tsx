@@ -23,7 +23,7 @@ const runningOperations = `/operations?${new URLSearchParams({ status_in: 'recei
 /** Shows figures, the logins of the last 24 hours, and what needs attention. */
 export function OverviewPage(): ReactNode {
   const texts = useTexts({ en, de });
-  const { can } = useMe();
+  const { canAny } = useMe();
   const { data, error, refetch } = useQuery({
     queryKey: ['overview'],
     queryFn: ({ signal }) => dataOf(api.GET('/stats/overview', { signal })),
@@ -57,7 +57,7 @@ export function OverviewPage(): ReactNode {
                   label={texts.operations}
                   hint={texts.operationsHint}
                   value={data.operations_running}
-                  to={operationPermissions.some(can) ? runningOperations : undefined}
+                  to={canAny(operationPermissions) ? runningOperations : undefined}
                 />
               </SimpleGrid>
               <LoginsCard hours={data.logins} />

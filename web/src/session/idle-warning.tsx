@@ -24,8 +24,11 @@ export function IdleWarning(): ReactNode {
   const shown = Math.max(0, Math.ceil(secondsLeft));
   const time = `${Math.floor(shown / 60)}:${String(shown % 60).padStart(2, '0')}`;
   const form = useProblemForm();
+  const send = (request: () => Promise<unknown>) => {
+    if (!form.isSending) void form.submit(request);
+  };
   const stay = () =>
-    void form.submit(async () => {
+    send(async () => {
       if (!(await renewToken())) interrupt();
     });
   return (
@@ -42,10 +45,10 @@ export function IdleWarning(): ReactNode {
       </Text>
       <ProblemAlert error={form.problem} />
       <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={() => void form.submit(logOut)}>
+        <Button variant="default" disabled={form.isSending} onClick={() => send(logOut)}>
           {texts.leave}
         </Button>
-        <Button onClick={stay} data-autofocus>
+        <Button onClick={stay} loading={form.isSending} data-autofocus>
           {texts.stay}
         </Button>
       </Group>

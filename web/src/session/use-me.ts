@@ -6,6 +6,8 @@ export interface Me {
   user: Schema<'CurrentUserResponse'>;
   /** Returns whether the user has a permission, such as `user:update`. */
   can: (permission: string) => boolean;
+  /** Returns whether the user has at least one of the permissions. */
+  canAny: (permissions: readonly string[]) => boolean;
 }
 
 /** Key of the query for the logged-in user. */
@@ -14,5 +16,6 @@ export const meKey = ['me'] as const;
 /** Returns the logged-in user. Suspends until the user is loaded. */
 export function useMe(): Me {
   const { data: user } = useSuspenseQuery({ queryKey: meKey, queryFn: () => dataOf(api.GET('/user')) });
-  return { user, can: (permission) => user.permissions.includes('*') || user.permissions.includes(permission) };
+  const can = (permission: string) => user.permissions.includes('*') || user.permissions.includes(permission);
+  return { user, can, canAny: (permissions) => permissions.some(can) };
 }

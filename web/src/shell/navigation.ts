@@ -24,15 +24,15 @@ export interface NavigationItem {
   icon: ComponentType<IconProps>;
   /** permissions of which the user needs at least one */
   permissions?: string[];
-  /** permission with which another page leads to this one */
-  unless?: string;
+  /** permission that hides the page here, because another page links to it */
+  hiddenWith?: string;
 }
 
 /** All pages of the navigation, in their order. */
 export const navigationItems: NavigationItem[] = [
   { to: '/', text: 'overview', icon: IconLayoutDashboard, permissions: ['user:read'] },
   { to: '/users', text: 'users', icon: IconUsers, permissions: ['user:read'] },
-  { to: '/users/import', text: 'import', icon: IconUpload, permissions: ['user:import'], unless: 'user:read' },
+  { to: '/users/import', text: 'import', icon: IconUpload, permissions: ['user:import'], hiddenWith: 'user:read' },
   {
     to: '/operations',
     text: 'operations',

@@ -11,8 +11,8 @@ export function useShortcutsSwitch(): [boolean, (enabled: boolean) => void] {
 }
 
 /**
- * Calls functions on single keys, such as `/`, unless single-key shortcuts are off or the user
- * types in a field.
+ * Calls functions on single keys, such as `/`, unless single-key shortcuts are off, the user types
+ * in a field, or a dialog covers the page.
  */
 export function useShortcuts(keys: Record<string, () => void>): void {
   const [enabled] = useShortcutsSwitch();
@@ -25,12 +25,12 @@ export function useShortcuts(keys: Record<string, () => void>): void {
 }
 
 /** Fields that letters change. Checkboxes and radio buttons ignore letters. */
-const textFields = 'textarea, select, [contenteditable], input:not([type=checkbox], [type=radio])';
+const textFields = 'textarea, select, input:not([type=checkbox], [type=radio])';
 
-/** Returns a handler that does nothing while the user types in a field. */
+/** Returns a handler that does nothing in a text field or a dialog. */
 function unlessTyping(act: () => void): (event: KeyboardEvent) => void {
   return (event) => {
-    if (event.target instanceof Element && event.target.matches(textFields)) return;
+    if (event.target instanceof Element && event.target.matches(`${textFields}, [role=dialog] *`)) return;
     event.preventDefault();
     act();
   };

@@ -4,9 +4,10 @@ import { type NavigationItem, navigationItems } from './navigation';
 
 /** Returns the pages that the user may see, with their names. */
 export function useNavigation(): (NavigationItem & { label: string })[] {
-  const { can } = useMe();
+  const { can, canAny } = useMe();
   const { navigation } = useShellTexts();
   return navigationItems
-    .filter(({ permissions, unless }) => permissions?.some(can) !== false && (unless === undefined || !can(unless)))
+    .filter(({ permissions }) => permissions === undefined || canAny(permissions))
+    .filter(({ hiddenWith }) => hiddenWith === undefined || !can(hiddenWith))
     .map((item) => ({ ...item, label: navigation[item.text] }));
 }

@@ -22,7 +22,7 @@ export const shellTexts: typeof en = {
     roles: 'Rollen',
     apiKeys: 'API-Schlüssel',
     audit: 'Protokoll',
-    mails: 'Ungesendete E-Mails',
+    mails: 'Nicht gesendete E‑Mails',
     import: 'Benutzer importieren',
     account: 'Mein Konto',
     search: 'Suchen',

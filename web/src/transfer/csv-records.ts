@@ -14,7 +14,8 @@ const jsonPiece = /\r?\n/g;
 /**
  * Yields the records of a CSV or NDJSON file, with the line numbers of the service. In CSV, each
  * CRLF, LF and CR starts a line, as in editors, also within quotes. The first line break after the
- * header tells whether a CR alone or an LF alone ends a record. The other one is part of a cell.
+ * header tells whether a CR alone or an LF alone ends a record. The other character, alone, is part
+ * of a cell.
  */
 export async function* recordsOf(file: Blob, isCsv: boolean): AsyncGenerator<FileRecord> {
   let [line, start, text, isQuoted] = [1, 1, '', false];

@@ -87,7 +87,7 @@ function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNo
         )}
         <ProblemAlert error={form.problem} />
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
+          <Button variant="default" onClick={onClose} disabled={form.isSending}>
             {cancel}
           </Button>
           <Button type="submit" loading={form.isSending}>

@@ -36,8 +36,8 @@ export const transferTexts: typeof en = {
       'CSV oder NDJSON, bis zu 5.000.000 Zeilen. Die Spalten user_type, name und email sind erforderlich, ' +
       'für Carrier-Benutzer auch carrier_id.',
     columns: (names) =>
-      `Alle Spalten: ${names}. Trennen Sie mehrere Rollen, Carrier oder Adressen mit einem Strichpunkt; ` +
-      'Attribute sind JSON.',
+      `Mögliche Spalten: ${names}. Trennen Sie mehrere Rollen, Carrier oder Adressen mit Strichpunkten. ` +
+      'Schreiben Sie Attribute als JSON.',
     wrongType:
       'Das ist keine CSV- oder NDJSON-Datei. Speichern Sie die Tabelle als CSV (UTF-8), und legen Sie sie wieder ab.',
     empty: 'Diese Datei ist leer.',
@@ -70,7 +70,7 @@ export const transferTexts: typeof en = {
     nothingNew: 'Alle Benutzer dieser Datei sind bereits vorhanden.',
     download: (count) => `${rows(count)} zur Korrektur herunterladen`,
     submit: (count) => `${count} Benutzer importieren`,
-    submitInvite: (count) => `${count} Benutzer importieren und einladen`,
+    submitInvite: (count) => `${count} Benutzer importieren und Einladungen senden`,
     errors: 'Zeilen mit Fehlern',
     onlyFirst: (shown, total) => `Die ersten ${shown} von ${total} Zeilen mit Fehlern`,
     showMore: 'Mehr anzeigen',

@@ -33,7 +33,8 @@ export const transferTexts = {
       'CSV or NDJSON, up to 5,000,000 rows. The columns user_type, name and email are required, ' +
       'and carrier_id for Carrier Users.',
     columns: (names: string) =>
-      `All columns: ${names}. Separate several roles, carriers or addresses with a semicolon; attributes are JSON.`,
+      `Accepted columns: ${names}. Separate several roles, carriers or addresses with semicolons. ` +
+      'Write attributes as JSON.',
     wrongType: 'This is not a CSV or NDJSON file. Save the table as CSV (UTF-8), and drop it again.',
     empty: 'This file is empty.',
     file: (name: string, size: string) => `${name} (${size})`,
@@ -60,7 +61,7 @@ export const transferTexts = {
     nothingNew: 'All users in this file already exist.',
     download: (count: string) => `Download ${rows(count)} for correction`,
     submit: (count: string) => `Import ${users(count)}`,
-    submitInvite: (count: string) => `Import and invite ${users(count)}`,
+    submitInvite: (count: string) => `Import ${users(count)} and send invitations`,
     errors: 'Rows with errors',
     onlyFirst: (shown: string, total: string) => `The first ${shown} of ${total} rows with errors`,
     showMore: 'Show more',

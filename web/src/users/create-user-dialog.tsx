@@ -1,13 +1,13 @@
 import { Skeleton } from '@mantine/core';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { type ReactNode, Suspense } from 'react';
 import { Dialog } from '../components/dialog';
+import { lazyPart } from '../components/lazy-part';
 import { useIsPhone } from '../components/use-is-phone';
 import { useTexts } from '../texts/language';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
 
-// Loaded when it is needed, so that the first load of the list stays small.
-const CreateUserForm = lazy(async () => ({ default: (await import('./create-user-form')).CreateUserForm }));
+const CreateUserForm = lazyPart(async () => (await import('./create-user-form')).CreateUserForm);
 
 /** Asks for a new user. A click beside the dialog does not discard what was typed. */
 export function CreateUserDialog({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactNode {

@@ -51,11 +51,11 @@ export function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode 
     let user_id = '';
     const isCreated = await form.submit(async () => {
       ({ user_id } = await dataOf(api.POST('/user/create', { body: bodyOf(values, access === 'password') })));
+      await refreshUsers(queryClient);
     });
     if (!isCreated) return;
     const { name, email } = values;
     notifications.show({ message: access === 'invite' ? texts.create.invited(email) : texts.create.created(name) });
-    await refreshUsers(queryClient);
     await navigate(`/users/${user_id}`);
   };
   return (
@@ -90,7 +90,7 @@ export function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode 
         )}
         <ProblemAlert error={form.problem} />
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
+          <Button variant="default" onClick={onClose} disabled={form.isSending}>
             {cancel}
           </Button>
           <Button type="submit" loading={form.isSending}>
@@ -122,8 +122,9 @@ function UserFields({ values, set, form }: UserFieldsProps): ReactNode {
       required={isRequired}
       withAsterisk={false}
       autoComplete="off"
-      // The form is loaded after the dialog has opened.
+      // The dialog sets the focus when it opens, but the form may be loaded later.
       autoFocus={field === 'name'}
+      {...(field === 'name' ? { 'data-autofocus': true } : {})}
     />
   );
   return (

@@ -38,20 +38,20 @@ export function LoginCheck({ user }: { user: User }): ReactNode {
   });
   if (events.isLoading) return <PageSkeleton />;
   const items = events.data?.items ?? [];
-  const obstacles = obstaclesOf(user, items);
+  const obstacles = obstaclesOf(user, events.data?.items);
   const isBlocked = obstacles.some(({ isBlocking }) => isBlocking);
   const failures = items.filter(({ event_type }) => event_type.endsWith('failed')).slice(0, failuresShown);
   return (
     <Stack gap="lg" maw={800}>
       <ProblemAlert error={events.error} onRetry={() => void events.refetch()} />
       <Stack gap="sm">
-        {!isBlocked && can('audit:read') && <NothingFound actions={actions} hasFailures={failures.length > 0} />}
+        {!isBlocked && events.isSuccess && <NothingFound actions={actions} hasFailures={failures.length > 0} />}
         {!isBlocked && !can('audit:read') && <LimitedView actions={actions} />}
         {obstacles.map((obstacle) => (
           <ObstacleCard key={obstacle.kind} obstacle={obstacle} actions={actions} />
         ))}
       </Stack>
-      {can('audit:read') && (
+      {events.isSuccess && (
         <section>
           <Title order={2} size="h4" mb="xs">
             {texts.failures}

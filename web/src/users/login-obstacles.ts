@@ -51,13 +51,17 @@ const linkLifeMs = 7 * 86_400_000;
 /** Year of a lockout that only a reset of the password ends. */
 const endlessYear = 9999;
 
-/** Returns why a user cannot log in, the blocking reasons first. `events` is newest first. */
-export function obstaclesOf(user: User, events: AuditEvent[], now = Date.now()): Obstacle[] {
+/**
+ * Returns why a user cannot log in, the blocking reasons first.
+ * @param known events of the user, newest first; undefined if the caller may not read them
+ */
+export function obstaclesOf(user: User, known: AuditEvent[] | undefined, now = Date.now()): Obstacle[] {
+  const events = known ?? [];
   if (user.deleted_at !== null) return [obstacle('deleted', true, ['restore'], { time: user.deleted_at })];
   const found = [
     ...(user.status === 'disabled' ? [obstacle('disabled', true, ['showHistory', 'enable'])] : []),
     ...lockouts(user, events, now),
-    ...passwordObstacles(user, events, now),
+    ...passwordObstacles(user, known, now),
     ...addressObstacles(user, events),
     ...factorObstacles(user),
   ];
@@ -102,11 +106,11 @@ function lockouts(user: User, events: AuditEvent[], now: number): Obstacle[] {
   ];
 }
 
-function passwordObstacles(user: User, events: AuditEvent[], now: number): Obstacle[] {
+function passwordObstacles(user: User, events: AuditEvent[] | undefined, now: number): Obstacle[] {
   if (user.status === 'invited') {
     // Creating a user records no invitation, and an import may send none.
-    const time = events.find(({ event_type }) => event_type === 'user.invited')?.occurred_at;
-    const isOld = Date.parse(time ?? user.created_at) + linkLifeMs < now;
+    const time = events?.find(({ event_type }) => event_type === 'user.invited')?.occurred_at;
+    const isOld = events !== undefined && Date.parse(time ?? user.created_at) + linkLifeMs < now;
     return [obstacle(isOld ? 'invitationOld' : 'invited', true, ['invite'], time === undefined ? {} : { time })];
   }
   const { must_change_password, last_login_at, password_changed_at } = user;

@@ -39,7 +39,7 @@ export const usersTexts: typeof en = {
   },
   status: { invited: 'Eingeladen', active: 'Aktiv', disabled: 'Deaktiviert' },
   userType: { carrier: 'Carrier-Benutzer', system: 'System-Benutzer' },
-  views: { label: 'Anzeigen', all: 'Alle' },
+  views: { label: 'Anzeigen', all: 'Alle', other: 'Andere' },
   deleted: 'Gelöscht',
   locked: 'Gesperrt',
   online: 'Online',
@@ -161,9 +161,9 @@ export const usersTexts: typeof en = {
     limited: {
       title: 'Sie sehen nur einen Teil der Gründe',
       text:
-        'Fehlgeschlagene Anmeldungen und die Sperren danach stehen im Audit-Log, das audit:read erfordert. ' +
-        'Entsperren Sie den Benutzer nach zu vielen Fehlversuchen. Wenn das Passwort falsch ist, senden Sie einen ' +
-        'Link für ein neues.',
+        'Fehlgeschlagene Anmeldungen und Sperren, die sie auslösen, stehen im Protokoll. Um sie zu sehen, brauchen ' +
+        'Sie die Berechtigung audit:read. Ein Administrator kann den Benutzer nach zu vielen Fehlversuchen ' +
+        'entsperren oder ihm einen Link für ein neues Passwort senden.',
     },
     obstacles: {
       deleted: {
@@ -195,8 +195,8 @@ export const usersTexts: typeof en = {
       invited: {
         title: 'Der Benutzer hat noch kein Passwort gesetzt',
         text: () =>
-          'Bitten Sie ihn, die Einladung zu suchen, oder senden Sie eine neue. Beim Import werden Benutzer nur auf ' +
-          'Wunsch eingeladen.',
+          'Bitten Sie ihn, die Einladung zu suchen, oder senden Sie eine neue. Ein Import sendet Einladungen nur, ' +
+          'wenn diese Option gewählt wurde.',
       },
       invitationOld: {
         title: 'Die Einladung ist wahrscheinlich abgelaufen',
@@ -205,7 +205,8 @@ export const usersTexts: typeof en = {
       },
       initialPasswordExpired: {
         title: 'Das Erstpasswort ist wahrscheinlich abgelaufen',
-        text: () => 'Es wurde vor mehr als 7 Tagen gesetzt und nie verwendet. Senden Sie einen Link für ein neues.',
+        text: () =>
+          'Es wurde vor mehr als 7 Tagen gesetzt und nie verwendet. ' + 'Senden Sie einen Link für ein neues Passwort.',
       },
       addressRejected: {
         title: 'Die letzte Anmeldung kam von einer nicht erlaubten Adresse',

@@ -37,7 +37,7 @@ export const usersTexts = {
   },
   status: { invited: 'Invited', active: 'Active', disabled: 'Disabled' },
   userType: { carrier: 'Carrier User', system: 'System User' },
-  views: { label: 'Show', all: 'All' },
+  views: { label: 'Show', all: 'All', other: 'Other' },
   deleted: 'Deleted',
   locked: 'Locked',
   online: 'Online',
@@ -148,10 +148,10 @@ export const usersTexts = {
       wrongPassword: 'The last logins failed, most likely with a wrong password. Send a link to set a new one.',
     },
     limited: {
-      title: 'You see only some of the reasons',
+      title: 'Some reasons are hidden from you',
       text:
-        'Failed logins and the lockouts after them are in the audit log, which requires audit:read. Unlock the user ' +
-        'after too many failures. If the password is wrong, send a link to set a new one.',
+        'Failed logins and the lockouts that they cause are in the audit log. You need the permission audit:read to ' +
+        'see them. An administrator can unlock the user after too many failures, or send a link to set a new password.',
     },
     obstacles: {
       deleted: { title: 'The user is deleted', text: () => 'Deleted users cannot log in. Restore the user.' },
@@ -175,7 +175,8 @@ export const usersTexts = {
       invited: {
         title: 'The user has not set a password yet',
         text: () =>
-          'Ask the user to look for the invitation, or send a new one. Imports invite users only if this was chosen.',
+          'Ask the user to look for the invitation, or send a new one. ' +
+          'An import sends invitations only if this option was chosen.',
       },
       invitationOld: {
         title: 'The invitation has probably expired',

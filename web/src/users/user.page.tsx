@@ -1,8 +1,9 @@
 import { Alert, Button, Group, Tabs, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { type ReactNode, Suspense } from 'react';
 import { useParams, useSearchParams } from 'react-router';
 import { BackLink } from '../components/back-link';
+import { lazyPart } from '../components/lazy-part';
 import { PageHeader } from '../components/page-header';
 import { PageSkeleton } from '../components/page-skeleton';
 import { ProblemAlert } from '../components/problem-alert';
@@ -21,8 +22,7 @@ import { UserMenu } from './user-menu';
 import { UserRoles } from './user-roles';
 import classes from './users.module.css';
 
-/** Loaded when it is opened, because the table is large. */
-const UserSessions = lazy(async () => ({ default: (await import('./user-sessions')).UserSessions }));
+const UserSessions = lazyPart(async () => (await import('./user-sessions')).UserSessions);
 
 type Tab = keyof typeof en.tabs;
 

@@ -40,7 +40,7 @@ export function UsersViewSwitch({ params }: { params: ListParams<object> }): Rea
         size="xs"
         hiddenFrom="md"
         aria-label={texts.views.label}
-        data={view === '' ? [{ value: '', label: '–' }, ...data] : data}
+        data={view === '' ? [{ value: '', label: texts.views.other }, ...data] : data}
         value={view}
         onChange={(event) => show(event.currentTarget.value)}
       />

@@ -84,7 +84,7 @@ export function ConditionForm({ fields, names, initial, onApply }: ConditionForm
                 value={operator}
                 onChange={(event) => {
                   const next = event.currentTarget.value as Operator;
-                  if (!isTyped(field, operator) || !isTyped(field, next)) setValue('');
+                  if (!isPlainText(field, operator) || !isPlainText(field, next)) setValue('');
                   setOperator(next);
                 }}
                 data={field.operators.map((one) => ({
@@ -113,9 +113,9 @@ export function ConditionForm({ fields, names, initial, onApply }: ConditionForm
   );
 }
 
-/** Returns whether the value of a condition is typed as text. */
-function isTyped({ kind }: FilterField, operator: Operator): boolean {
-  return (kind === 'text' || kind === 'id') && operator !== '_isnull';
+/** Returns whether the value of a condition is one line of text. */
+function isPlainText({ kind }: FilterField, operator: Operator): boolean {
+  return (kind === 'text' || kind === 'id') && operator !== '_isnull' && operator !== '_in';
 }
 
 /** Returns the initial operator: "contains" for text, "after" for times, else "is". */

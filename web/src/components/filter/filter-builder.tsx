@@ -1,14 +1,14 @@
 import { Button, Group, Pill, Popover, Skeleton, UnstyledButton } from '@mantine/core';
 import { IconFilterPlus } from '@tabler/icons-react';
-import { type KeyboardEvent, lazy, type ReactNode, Suspense, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, Suspense, useRef, useState } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
+import { lazyPart } from '../lazy-part';
 import type { ListParams } from '../use-list-params';
 import { type Condition, conditionsOf, type FilterFields, type FilterNames, parameterOf } from './conditions';
 import classes from './filter-builder.module.css';
 import { useConditionText } from './use-condition-text';
 
-// Loaded when it is needed, so that the first load of the lists stays small.
-const ConditionForm = lazy(async () => ({ default: (await import('./condition-form')).ConditionForm }));
+const ConditionForm = lazyPart(async () => (await import('./condition-form')).ConditionForm);
 
 interface FilterBuilderProps {
   /** fields of the list */
