@@ -20,6 +20,12 @@ describe('users in the console', () => {
     const page = await subject.login(undefined, '/users');
     await page.getByRole('button', { name: 'New user' }).click();
     const dialog = page.getByRole('dialog', { name: 'New user' });
+    const focused = dialog.getByRole('textbox', { name: 'User name' }).and(page.locator(':focus'));
+    await focused.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'New user' }).click();
+    await focused.waitFor();
     await dialog.getByLabel('User name').fill('a b');
     await dialog.getByLabel('E-mail address').fill('grace@example.com');
     await dialog.getByLabel('First name').fill('Grace');
@@ -250,6 +256,23 @@ describe('users in the console', () => {
     await subject.service.login(name);
     await page.getByRole('button', { name: 'Send a password link' }).click();
     await subject.service.mailbox.take(`${name}@example.com`);
+  });
+
+  it('does not say that nothing prevents a login without the audit log', async () => {
+    const { user_id } = await subject.service.createUser();
+    const { token } = subject.service.admin;
+    const helpdesk = { name: 'helpdesk', user_types: ['system'], permissions: ['user:read', 'user:update'] };
+    expect((await subject.service.post('/role/create', { token, body: helpdesk })).status).toBe(201);
+    const { name } = await subject.service.createUser({ user_type: 'system', roles: ['helpdesk'] });
+    const nothing = (page: Page) => page.getByRole('heading', { name: 'Nothing prevents this login' });
+    const page = await subject.login(name, `/users/${user_id}?tab=login`);
+    await page.getByRole('heading', { name: 'Some reasons are hidden from you' }).waitFor();
+    expect(await nothing(page).count()).toBe(0);
+    const other = await subject.login(undefined, '/account');
+    await other.route('**/audit/list?*', (route) => route.abort());
+    await other.goto(subject.at(`/users/${user_id}?tab=login`));
+    await other.getByText('The service cannot be reached').waitFor();
+    expect(await nothing(other).count()).toBe(0);
   });
 
   it('ends one session and all, and resets lost second factors', async () => {
