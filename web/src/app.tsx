@@ -6,11 +6,11 @@ import { createBrowserRouter, RouterProvider } from 'react-router';
 import { consolePath } from './api/base';
 import { queryClient } from './api/query-client';
 import { NotFoundPage } from './components/not-found';
-import { PageSkeleton } from './components/page-skeleton';
 import { RouteFailure } from './components/route-failure';
 import { ForgottenPasswordPage } from './login/forgotten-password.page';
 import { LoginPage } from './login/login.page';
 import { styleNonce } from './security';
+import { FrameSkeleton } from './shell/frame-skeleton';
 import { Shell } from './shell/shell';
 import { UpdateNotice } from './shell/update-notice';
 import { useLanguage } from './texts/language';
@@ -47,7 +47,7 @@ const router = createBrowserRouter(
     { path: 'forgotten-password', element: <ForgottenPasswordPage /> },
     {
       element: <Shell />,
-      hydrateFallbackElement: <PageSkeleton />,
+      hydrateFallbackElement: <FrameSkeleton />,
       children: [
         {
           index: true,

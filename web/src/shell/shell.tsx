@@ -11,6 +11,7 @@ import { IdleWarning } from '../session/idle-warning';
 import { LoginAgainDialog } from '../session/login-again-dialog';
 import { useSession } from '../session/session-store';
 import { useShellTexts } from '../texts/use-shell-texts';
+import { FrameSkeleton, headerSize, navigationSize } from './frame-skeleton';
 import { Palette } from './palette';
 import { SearchButton } from './search-button';
 import classes from './shell.module.css';
@@ -23,7 +24,7 @@ import { UserMenu } from './user-menu';
 export function Shell(): ReactNode {
   const session = useSession();
   const location = useLocation();
-  if (session.phase === 'restoring') return <PageSkeleton />;
+  if (session.phase === 'restoring') return <FrameSkeleton />;
   if (session.phase === 'failed') return <Boundary.Failed error={session.problem} />;
   if (session.phase === 'logged-out') {
     const from = session.reason === 'logout' ? undefined : location.pathname + location.search;
@@ -33,7 +34,7 @@ export function Shell(): ReactNode {
     <Boundary>
       {/* Outside of Suspense: loading the user may need the login. */}
       <LoginAgainDialog />
-      <Suspense fallback={<PageSkeleton />}>
+      <Suspense fallback={<FrameSkeleton />}>
         <Duties>
           <Frame />
         </Duties>
@@ -53,11 +54,7 @@ function Frame(): ReactNode {
   useShortcuts({ '?': help.open });
   useHotkeys([['Escape', drawer.close]]);
   return (
-    <AppShell
-      header={{ height: 52 }}
-      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
-      padding="md"
-    >
+    <AppShell header={headerSize} navbar={{ ...navigationSize, collapsed: { mobile: !isOpen } }} padding="md">
       <a className={classes.skip} href="#content" onClick={focusContent}>
         {navigation.skip}
       </a>
