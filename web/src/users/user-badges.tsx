@@ -1,10 +1,11 @@
-import { Badge, Group } from '@mantine/core';
+import { Badge } from '@mantine/core';
 import { IconLock } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { useTexts } from '../texts/language';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
 import { isLocked, type User } from './user';
+import classes from './users.module.css';
 
 const colors = { invited: 'blue', active: 'green', disabled: 'gray' };
 
@@ -12,7 +13,7 @@ const colors = { invited: 'blue', active: 'green', disabled: 'gray' };
 export function UserBadges({ user }: { user: User }): ReactNode {
   const texts = useTexts({ en, de });
   return (
-    <Group gap={4} wrap="nowrap" component="span" display="inline-flex">
+    <span className={classes.badges}>
       {user.deleted_at === null ? (
         <Badge component="span" variant="light" color={colors[user.status]}>
           {texts.status[user.status]}
@@ -27,6 +28,6 @@ export function UserBadges({ user }: { user: User }): ReactNode {
           {texts.locked}
         </Badge>
       )}
-    </Group>
+    </span>
   );
 }

@@ -1,4 +1,4 @@
-import { Anchor, Badge, Group, Text } from '@mantine/core';
+import { Anchor, Badge, Text } from '@mantine/core';
 import { type ReactNode, useMemo } from 'react';
 import { Link } from 'react-router';
 import type { Column } from '../components/data-table';
@@ -59,12 +59,12 @@ function NameCell({ user }: { user: User }): ReactNode {
   const fullName = fullNameOf(user);
   return (
     <div>
-      <Group gap={6} wrap="nowrap">
+      <div className={classes.line}>
         <Anchor component={Link} to={`/users/${user.user_id}`} inherit fw={500} className={classes.breakable}>
           {user.name}
         </Anchor>
         {user.online && <span className={classes.online} role="img" aria-label={texts.online} title={texts.online} />}
-      </Group>
+      </div>
       {fullName !== null && (
         <Text size="xs" c="dimmed" fw={400}>
           {fullName}
@@ -84,13 +84,13 @@ function RolesCell({ roles }: { roles: string[] }): ReactNode {
     );
   const others = roles.length - rolesShown;
   return (
-    <Group gap={6} wrap="nowrap" component="span" title={roles.join(', ')}>
+    <span className={classes.line} title={roles.join(', ')}>
       <span className={classes.breakable}>{roles.slice(0, rolesShown).join(', ')}</span>
       {others > 0 && (
         <Badge component="span" variant="default" size="sm">
           +{others}
         </Badge>
       )}
-    </Group>
+    </span>
   );
 }
