@@ -1,5 +1,6 @@
-import { Button, Group, Paper, Stack } from '@mantine/core';
+import { Button, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { FormActions } from '../components/form-actions';
 import { ProblemAlert } from '../components/problem-alert';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
@@ -59,24 +60,14 @@ export function SaveBar({ edit }: { edit: UserEdit }): ReactNode {
     <>
       {edit.conflict === null && <ProblemAlert error={edit.form.problem} />}
       {edit.changed.length > 0 && (
-        <Paper
-          withBorder
-          p="sm"
-          radius="md"
-          shadow="sm"
-          className={classes.saveBar}
-          role="region"
-          aria-label={texts.save}
-        >
-          <Group justify="flex-end">
-            <Button variant="default" onClick={edit.reset}>
-              {texts.discard}
-            </Button>
-            <Button type="submit" loading={edit.form.isSending}>
-              {texts.save}
-            </Button>
-          </Group>
-        </Paper>
+        <FormActions>
+          <Button variant="default" onClick={edit.reset}>
+            {texts.discard}
+          </Button>
+          <Button type="submit" loading={edit.form.isSending}>
+            {texts.save}
+          </Button>
+        </FormActions>
       )}
     </>
   );
