@@ -154,13 +154,27 @@ describe('roles in the console', () => {
     expect(await other.getByRole('link', { name: 'Roles' }).count()).toBe(0);
   });
 
+  it('does not say that nothing prevents a login to roles that cannot read the audit log', async () => {
+    await createRole({ name: 'support', permissions: ['user:read', 'user:update'] });
+    const { user_id } = await subject.service.createUser();
+    const { name } = await subject.service.createUser({ user_type: 'system', roles: ['support'] });
+    const path = `/users/${user_id}?tab=login`;
+    const page = await subject.login(name, path);
+    await page.getByRole('heading', { name: 'Some reasons are hidden from you' }).waitFor();
+    const other = await subject.login();
+    await other.route('**/audit/list?*', (route) => route.abort());
+    await other.goto(subject.at(path));
+    await other.getByText('The service cannot be reached').waitFor();
+    for (const one of [page, other]) expect(await one.getByText('Nothing prevents this login').count()).toBe(0);
+  });
+
   it('keeps the longest names within the width of a phone', async () => {
     const longest = { name: 'r'.repeat(64), permissions: [`${'m'.repeat(60)}:${'p'.repeat(60)}`] };
     await createRole(longest);
     const { user_id } = await subject.service.createUser({ user_type: 'system', roles: [longest.name] });
     const page = await subject.login(undefined, '/users', { viewport: phone });
     const rolePath = `/roles/${longest.name}/`;
-    for (const path of [`/users/${user_id}?tab=roles`, `/users?roles=${longest.name}`, '/roles', rolePath]) {
+    for (const path of [`/users/${user_id}?tab=roles`, `/users?roles=${longest.name}`, rolePath]) {
       await page.goto(subject.at(path));
       await page.getByText(longest.name).first().waitFor();
       expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(phone.width);

@@ -96,7 +96,9 @@ describe('the pages behind mailed links', () => {
       expect(page.text).toContain(
         'The link was already used or replaced, has expired, or is incomplete. Request a new link.',
       );
-      expect(page.text).toContain('<a href="https://portal.example.net/start?a&#x3D;1&amp;b&#x3D;2">Request a new link');
+      expect(page.text).toContain(
+        '<a href="https://portal.example.net/start?a&#x3D;1&amp;b&#x3D;2">Request a new link',
+      );
       expect(page.text).not.toContain('<form');
     }
   });

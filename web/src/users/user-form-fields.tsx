@@ -15,7 +15,7 @@ type LineField = {
 }[UserField];
 
 const autoComplete = 'off';
-const legendInside = { legend: classes.legend ?? '' };
+const groupClasses = { legend: classes.legend ?? '' };
 
 interface FieldsProps {
   edit: UserEdit;
@@ -42,7 +42,7 @@ export function UserFormFields({ edit, user, readOnly }: FieldsProps): ReactNode
   const emailHint = user.email_pending === null ? undefined : texts.edit.emailPending(user.email_pending);
   return (
     <Stack gap="md">
-      <Fieldset mx={0} classNames={legendInside} legend={texts.edit.person}>
+      <Fieldset mx={0} classNames={groupClasses} legend={texts.edit.person}>
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           {line('first_name')}
           {line('last_name')}
@@ -52,7 +52,7 @@ export function UserFormFields({ edit, user, readOnly }: FieldsProps): ReactNode
           {line('timezone', texts.edit.timezoneHint)}
         </SimpleGrid>
       </Fieldset>
-      <Fieldset mx={0} classNames={legendInside} legend={texts.edit.login}>
+      <Fieldset mx={0} classNames={groupClasses} legend={texts.edit.login}>
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           {line('name')}
           {line('email', emailHint ?? (user.status === 'invited' ? undefined : texts.edit.emailHint))}
@@ -66,7 +66,7 @@ export function UserFormFields({ edit, user, readOnly }: FieldsProps): ReactNode
         />
       </Fieldset>
       <AccessFields edit={edit} user={user} readOnly={readOnly} />
-      <Fieldset mx={0} classNames={legendInside} legend={texts.fields.attributes}>
+      <Fieldset mx={0} classNames={groupClasses} legend={texts.fields.attributes}>
         <JsonInput
           aria-label={texts.fields.attributes}
           description={texts.edit.attributesHint}
@@ -88,7 +88,7 @@ function AccessFields({ edit, user, readOnly }: FieldsProps): ReactNode {
   const texts = useTexts({ en, de });
   const { carrier_scope, allowed_ips, second_factor_required_from } = edit.values;
   return (
-    <Fieldset mx={0} classNames={legendInside} legend={texts.edit.access}>
+    <Fieldset mx={0} classNames={groupClasses} legend={texts.edit.access}>
       <Stack gap="md">
         <TagsInput
           label={texts.fields.allowed_ips}
