@@ -1,7 +1,8 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { Dialog } from './dialog';
+import { DialogButtons } from './dialog-buttons';
 import { ProblemAlert } from './problem-alert';
 import { useProblemForm } from './use-problem-form';
 
@@ -85,19 +86,15 @@ export function ConfirmForm({
           />
         )}
         <ProblemAlert error={form.problem} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} disabled={form.isSending}>
-            {cancelLabel ?? texts.cancel}
-          </Button>
-          <Button
-            type="submit"
-            color={isDestructive ? 'red.9' : undefined}
-            loading={form.isSending}
-            disabled={!mayConfirm}
-          >
-            {confirmLabel}
-          </Button>
-        </Group>
+        <DialogButtons
+          onCancel={onClose}
+          isSending={form.isSending}
+          cancelLabel={cancelLabel}
+          isDestructive={isDestructive}
+          disabled={!mayConfirm}
+        >
+          {confirmLabel}
+        </DialogButtons>
       </Stack>
     </form>
   );

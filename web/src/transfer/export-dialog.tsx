@@ -1,15 +1,15 @@
-import { Button, Checkbox, Group, Radio, Skeleton, Stack, Text } from '@mantine/core';
+import { Checkbox, Radio, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, dataOf, type QueryOf } from '../api/client';
 import { exportUsersFilters } from '../api/filters';
 import { Dialog } from '../components/dialog';
+import { DialogButtons } from '../components/dialog-buttons';
 import { attributePrefix } from '../components/filter/conditions';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
-import { useShellTexts } from '../texts/use-shell-texts';
 import { downloadFrom } from './download';
 import { transferTexts as de } from './texts.de';
 import { transferTexts as en } from './texts.en';
@@ -43,7 +43,6 @@ interface ExportFormProps {
 
 function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNode {
   const texts = useTexts({ en, de });
-  const { cancel } = useShellTexts();
   const { can } = useMe();
   const form = useProblemForm();
   const [format, setFormat] = useState<Format>('csv');
@@ -86,14 +85,9 @@ function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNo
           />
         )}
         <ProblemAlert error={form.problem} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} disabled={form.isSending}>
-            {cancel}
-          </Button>
-          <Button type="submit" loading={form.isSending}>
-            {texts.export.submit}
-          </Button>
-        </Group>
+        <DialogButtons onCancel={onClose} isSending={form.isSending}>
+          {texts.export.submit}
+        </DialogButtons>
       </Stack>
     </form>
   );

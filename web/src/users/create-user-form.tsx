@@ -1,15 +1,15 @@
-import { Button, Group, MultiSelect, PasswordInput, Radio, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { Group, MultiSelect, PasswordInput, Radio, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { api, dataOf, type Schema } from '../api/client';
+import { DialogButtons } from '../components/dialog-buttons';
 import { ProblemAlert } from '../components/problem-alert';
 import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
 import { useRoles } from '../roles/use-roles';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
-import { useShellTexts } from '../texts/use-shell-texts';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
 import { refreshUsers } from './user';
@@ -30,7 +30,6 @@ const fields = ['user_type', 'name', 'email', 'first_name', 'last_name', 'carrie
 /** Creates a user with an invitation or an initial password, and opens the page of the user. */
 export function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode {
   const texts = useTexts({ en, de });
-  const { cancel } = useShellTexts();
   const { user: me } = useMe();
   const navigate = useNavigate();
   const queryClient = useQueryClient();
@@ -89,14 +88,9 @@ export function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode 
           />
         )}
         <ProblemAlert error={form.problem} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} disabled={form.isSending}>
-            {cancel}
-          </Button>
-          <Button type="submit" loading={form.isSending}>
-            {access === 'invite' ? texts.create.submitInvite : texts.create.submit}
-          </Button>
-        </Group>
+        <DialogButtons onCancel={onClose} isSending={form.isSending}>
+          {access === 'invite' ? texts.create.submitInvite : texts.create.submit}
+        </DialogButtons>
       </Stack>
     </form>
   );

@@ -1,10 +1,10 @@
-import { Alert, Button, Group, Radio, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Group, Radio, SimpleGrid, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Dialog } from '../components/dialog';
+import { DialogButtons } from '../components/dialog-buttons';
 import { ProblemAlert } from '../components/problem-alert';
 import { TimeText } from '../components/time-text';
 import { useTexts } from '../texts/language';
-import { useShellTexts } from '../texts/use-shell-texts';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
 import type { UserEdit, VersionConflict } from './use-user-edit';
@@ -32,7 +32,6 @@ export function VersionDialog({ edit }: { edit: UserEdit }): ReactNode {
 
 function VersionForm({ edit, conflict }: { edit: UserEdit; conflict: VersionConflict }): ReactNode {
   const texts = useTexts({ en, de });
-  const { cancel } = useShellTexts();
   const { theirs, fields, mine, before } = conflict;
   const current = valuesOf(theirs);
   // Fields that only the other person changed stay as they are.
@@ -73,14 +72,9 @@ function VersionForm({ edit, conflict }: { edit: UserEdit; conflict: VersionConf
           </Alert>
         )}
         <ProblemAlert error={edit.form.problem} />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={edit.cancelResolve} disabled={edit.form.isSending}>
-            {cancel}
-          </Button>
-          <Button type="submit" loading={edit.form.isSending}>
-            {kept.length > 0 ? texts.conflict.save : texts.conflict.keepTheirs}
-          </Button>
-        </Group>
+        <DialogButtons onCancel={edit.cancelResolve} isSending={edit.form.isSending}>
+          {kept.length > 0 ? texts.conflict.save : texts.conflict.keepTheirs}
+        </DialogButtons>
       </Stack>
     </form>
   );

@@ -1,10 +1,10 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { api } from '../../api/client';
 import { Dialog } from '../../components/dialog';
+import { DialogButtons } from '../../components/dialog-buttons';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useProblemForm } from '../../components/use-problem-form';
-import { useShellTexts } from '../../texts/use-shell-texts';
 import { useAccountTexts } from '../use-account-texts';
 import { type Factor, refreshFactors } from './factors';
 
@@ -29,7 +29,6 @@ export function RenameDialog({ factor, opened, onClose }: RenameDialogProps): Re
 
 function RenameForm({ factor, onClose }: Omit<RenameDialogProps, 'opened'>): ReactNode {
   const texts = useAccountTexts().factors;
-  const { cancel } = useShellTexts();
   const form = useProblemForm(['name']);
   const [name, setName] = useState(factor.name);
   const save = async () => {
@@ -59,14 +58,9 @@ function RenameForm({ factor, onClose }: Omit<RenameDialogProps, 'opened'>): Rea
           withAsterisk={false}
           data-autofocus
         />
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} disabled={form.isSending}>
-            {cancel}
-          </Button>
-          <Button type="submit" loading={form.isSending}>
-            {texts.save}
-          </Button>
-        </Group>
+        <DialogButtons onCancel={onClose} isSending={form.isSending}>
+          {texts.save}
+        </DialogButtons>
       </Stack>
     </form>
   );
