@@ -98,9 +98,9 @@ export function loginUrl(config: Config): string | undefined {
   return config.PORTAL_URL ?? (config.CONSOLE ? `${consoleUrl(config)}login` : undefined);
 }
 
-/** Returns where users request a new link for a password: the portal, or a page of the console. */
+/** Returns where users request a new link for a password, unless a portal does that. */
 export function newLinkUrl(config: Config): string | undefined {
-  return config.PORTAL_URL ?? (config.CONSOLE ? `${consoleUrl(config)}forgotten-password` : undefined);
+  return config.PORTAL_URL === undefined && config.CONSOLE ? `${consoleUrl(config)}forgotten-password` : undefined;
 }
 
 function readEnvironment(): NodeJS.ProcessEnv {

@@ -79,12 +79,17 @@ export class LinkPagesService {
 
   private newLinkOf({ language }: LinkPage): PageValues['link'] {
     const url = newLinkUrl(this.config);
-    return url === undefined ? null : { url, label: pageTexts[language].newLink };
+    return url === undefined ? this.portalLinkOf(language) : { url, label: pageTexts[language].newLink };
+  }
+
+  private portalLinkOf(language: Language): PageValues['link'] {
+    const url = loginUrl(this.config);
+    const label = pageTexts[language].portal.replace('{product}', () => this.config.PRODUCT_NAME);
+    return url === undefined ? null : { url, label };
   }
 
   private valuesOf({ name, language, login }: LinkPage): PageValues {
     const { PRODUCT_NAME: product, PASSWORD_MIN_LENGTH: min } = this.config;
-    const url = loginUrl(this.config);
     const texts = pageTexts[language];
     const isDone = name.endsWith('done');
     const password = { ...texts.password, hint: this.withMin(texts.password.hint), ...texts.feedback, login, min };
@@ -96,7 +101,7 @@ export class LinkPagesService {
       passwordForm: name === 'reset-form' ? password : null,
       confirmForm: name === 'email-form' ? texts.confirm : null,
       message: isDone ? texts.done : null,
-      link: isDone && url !== undefined ? { url, label: texts.portal.replace('{product}', () => product) } : null,
+      link: isDone ? this.portalLinkOf(language) : null,
     };
   }
 

@@ -21,7 +21,7 @@ export interface PageTexts {
   done: string;
   /** link to the portal; `{product}` is its name */
   portal: string;
-  /** link to the page that mails another link, or to the portal */
+  /** link to the page of the console that mails another link */
   newLink: string;
   /** titles of failures */
   expired: string;

@@ -97,7 +97,7 @@ describe('the pages behind mailed links', () => {
         'The link was already used or replaced, has expired, or is incomplete. Request a new link.',
       );
       expect(page.text).toContain(
-        '<a href="https://portal.example.net/start?a&#x3D;1&amp;b&#x3D;2">Request a new link',
+        '<a href="https://portal.example.net/start?a&#x3D;1&amp;b&#x3D;2">Continue to Acme &amp; Co</a>',
       );
       expect(page.text).not.toContain('<form');
     }
