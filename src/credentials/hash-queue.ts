@@ -1,5 +1,6 @@
 import { monotonicMs } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
+import { tooManyAtOnce } from '../common/errors/too-many-at-once';
 import { hashesWaiting, hashWaits } from './credentials.metrics';
 
 const retryAfterSeconds = 1;
@@ -53,7 +54,13 @@ export class HashQueue {
    */
   async runNewPassword<T>(actor: string, work: () => Promise<T>): Promise<T> {
     const share = this.shares.get(actor) ?? 0;
-    if (share >= this.limits.newPasswordsPerActorMax) throw rateLimited(share);
+    if (share >= this.limits.newPasswordsPerActorMax)
+      throw tooManyAtOnce({
+        name: 'new-passwords',
+        max: share,
+        retry_after_seconds: retryAfterSeconds,
+        detail: 'Too many new passwords at the same time. Send the next one when an earlier one is done.',
+      });
     if (this.newPasswords >= this.limits.newPasswordsMax) throw new AppError('service.overloaded');
     this.count(actor, 1);
     try {
@@ -122,17 +129,5 @@ function waitIn(queue: (() => void)[], patienceMs: number | undefined): Promise<
     };
     const late = patienceMs === undefined ? undefined : setTimeout(giveUp, patienceMs);
     queue.push(admit);
-  });
-}
-
-/** Creates the 429 error with its rate-limit headers (draft-ietf-httpapi-ratelimit-headers). */
-function rateLimited(share: number): AppError {
-  return new AppError('request.rate_limited', {
-    detail: 'Too many new passwords at the same time. Send the next one when an earlier one is done.',
-    retry_after_seconds: retryAfterSeconds,
-    headers: {
-      'ratelimit-policy': `"new-passwords";q=${share};qu="concurrent-requests"`,
-      ratelimit: `"new-passwords";r=0;t=${retryAfterSeconds}`,
-    },
   });
 }

@@ -1,6 +1,7 @@
 import { Client } from 'pg';
 import { AppError } from '../common/errors/app-error';
 import { markDriverFault } from '../common/errors/database-error';
+import { tooManyAtOnce } from '../common/errors/too-many-at-once';
 import type { SqlFragment } from '../common/query/sql';
 
 /**
@@ -8,7 +9,6 @@ import type { SqlFragment } from '../common/query/sql';
  * do not divide it: with one snapshot per worker, an actor could occupy all of them.
  */
 const openMax = 2;
-const retryAfterSeconds = 5;
 /** Holders of the open snapshots. One each, so that no actor can occupy all of them. */
 const holders = new Set<string>();
 
@@ -40,7 +40,13 @@ export class Snapshot {
     holder: string,
     signal: AbortSignal,
   ): Promise<Snapshot> {
-    if (holders.has(holder)) throw tooMany();
+    if (holders.has(holder))
+      throw tooManyAtOnce({
+        name: 'concurrent',
+        max: 1,
+        retry_after_seconds: 5,
+        detail: 'You already have a running request of this kind. Wait until it ends, or close its connection.',
+      });
     if (holders.size >= openMax) throw new AppError('service.overloaded');
     holders.add(holder);
     const client = new Client({
@@ -131,16 +137,4 @@ export class Snapshot {
       this.running = false;
     }
   }
-}
-
-/** Creates the 429 error with its rate-limit headers (draft-ietf-httpapi-ratelimit-headers). */
-function tooMany(): AppError {
-  return new AppError('request.rate_limited', {
-    detail: 'You already have a running request of this kind. Wait until it ends, or close its connection.',
-    retry_after_seconds: retryAfterSeconds,
-    headers: {
-      'ratelimit-policy': '"concurrent";q=1;qu="concurrent-requests"',
-      ratelimit: `"concurrent";r=0;t=${retryAfterSeconds}`,
-    },
-  });
 }
