@@ -3,7 +3,7 @@
 
 -- findActive(hash)
 select
-  keys.key_id, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions,
+  keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions,
   coalesce(keys.last_used_at <= now() - interval '1 minute', true) as stale,
   extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms
 from keys
@@ -11,7 +11,7 @@ where keys.token_hash = $1::bytea and (keys.revoked_at is null and keys.expires_
 
 -- findActiveById(other_id)
 select
-  keys.key_id, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions,
+  keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions,
   coalesce(keys.last_used_at <= now() - interval '1 minute', true) as stale,
   extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms
 from keys

@@ -21,6 +21,8 @@ export interface Actor extends Caller {
   actor_type: 'user' | 'key' | 'system';
   /** id of the user or API key; a user and a key may have the same id, see `identityOf` */
   user_id: string;
+  /** for an API key, the user who created it; null for users and the service itself */
+  created_by: string | null;
   /** for an API key, the user type of its creator */
   user_type: UserType;
   /** carrier of a Carrier User */
@@ -88,12 +90,23 @@ export function actorOf({ user, permissions, may_grant }: ActingUser, session: A
   const identity = { user_id, user_type, carrier_id, carrier_scope };
   const duties = { must_change_password, must_enroll_second_factor };
   const login = { session_id, auth_time, fresh_until };
-  return { actor_type: 'user', ...identity, ...duties, ...rights, ...login, ip, user_agent, request_id };
+  return {
+    actor_type: 'user',
+    created_by: null,
+    ...identity,
+    ...duties,
+    ...rights,
+    ...login,
+    ip,
+    user_agent,
+    request_id,
+  };
 }
 
-/** An active API key: its id, permissions and scope. */
+/** An active API key: its id, creator, permissions and scope. */
 export interface ActiveApiKey extends Pick<Actor, 'user_type' | 'carrier_id' | 'carrier_scope' | 'permissions'> {
   key_id: string;
+  created_by: string;
 }
 
 /**
@@ -101,7 +114,7 @@ export interface ActiveApiKey extends Pick<Actor, 'user_type' | 'carrier_id' | '
  * may grant only roles whose permissions it holds.
  */
 export function keyActorOf(
-  { key_id, user_type, carrier_id, carrier_scope, permissions }: ActiveApiKey,
+  { key_id, created_by, user_type, carrier_id, carrier_scope, permissions }: ActiveApiKey,
   origin: Caller,
 ): Actor {
   const { ip, user_agent, request_id } = origin;
@@ -109,6 +122,7 @@ export function keyActorOf(
   return {
     actor_type: 'key',
     user_id: key_id,
+    created_by,
     user_type,
     carrier_id,
     carrier_scope,
@@ -143,6 +157,7 @@ const nilId = '00000000-0000-0000-0000-000000000000';
 export const systemActor: Actor = {
   actor_type: 'system',
   user_id: nilId,
+  created_by: null,
   user_type: 'system',
   carrier_id: null,
   carrier_scope: null,

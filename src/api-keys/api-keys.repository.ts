@@ -19,7 +19,7 @@ const columns = sql`
 /** Limits the record of the last use to one write per minute. */
 const stale = rawSql(`coalesce(keys.last_used_at <= now() - interval '1 minute', true)`);
 const activeColumns = sql`
-  keys.key_id, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions,
+  keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions,
   ${stale} as stale,
   extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms`;
 

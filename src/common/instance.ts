@@ -15,7 +15,7 @@ export const isWorker = cluster.isWorker && /^\d+$/.test(given);
 const processes = isWorker ? Number(given) : 1;
 
 /** Minimum size of the connection pool of a process. */
-export const poolMinPerWorker = 2;
+export const poolMinPerWorker = 4;
 
 /** Argument of the designated worker. */
 export const designated = 'designated';

@@ -96,7 +96,7 @@ export const settings = z.object({
   ),
   DATABASE_POOL_MAX: integer(poolMinPerWorker, 1_000)
     .default(10)
-    .describe('Maximum size of the connection pool of an instance, divided among its workers, at least 2 each'),
+    .describe('Maximum size of the connection pool of an instance, divided among its workers, at least 4 each'),
   WORKERS: z
     .string()
     .regex(/^(auto|\d{1,2})$/, { error: workersForm, abort: true })

@@ -16,7 +16,7 @@ const connections = new Gauge({
 
 const waiting = new Gauge({
   name: 'carrier_identity_database_pool_waiting',
-  help: 'Statements and transactions that wait for a connection, by pool (requests or jobs)',
+  help: 'Work that waits for a connection, by pool (requests or jobs); long work waits for its share of requests',
   labelNames: ['pool'] as const,
   aggregator: 'sum',
 });
@@ -26,6 +26,11 @@ interface PoolState {
   totalCount: number;
   idleCount: number;
   waitingCount: number;
+}
+
+/** Sets the number of lists, bulk changes, imports and other long work that wait for a place. */
+export function showLongWork(count: number): void {
+  waiting.set({ pool: 'long work' }, count);
 }
 
 /** Sets the gauges of a connection pool. */

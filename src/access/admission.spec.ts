@@ -1,0 +1,152 @@
+import { AppError } from '../common/errors/app-error';
+import { Admission, type AdmissionLimits, type WorkOwner } from './admission';
+
+const patient: AdmissionLimits = { placesMax: 8, waitingPerActorMax: 20, patienceMs: 600_000 };
+
+/** Work that runs until it is ended, in an admission that records the order of its starts. */
+class Stage {
+  readonly started: string[] = [];
+  private readonly ends = new Map<string, () => void>();
+  readonly admission: Admission;
+
+  constructor(limits: Partial<AdmissionLimits> = {}) {
+    this.admission = new Admission({ ...patient, ...limits });
+  }
+
+  async start(name: string, owner: WorkOwner, gone?: AbortSignal): Promise<string> {
+    return this.admission.run(owner, () => this.work(name), gone);
+  }
+
+  async startInBackground(name: string, owner: WorkOwner): Promise<string> {
+    return this.admission.runInBackground(owner, () => this.work(name));
+  }
+
+  /** Ends work, and lets the work that gets its place start. */
+  async end(name: string): Promise<void> {
+    this.ends.get(name)?.();
+    await new Promise(setImmediate);
+  }
+
+  private work(name: string): Promise<string> {
+    this.started.push(name);
+    return new Promise((resolve) => this.ends.set(name, () => resolve(name)));
+  }
+}
+
+function user(name: string, carrier: string | null = null): WorkOwner {
+  return { actor: name, user: name, carrier };
+}
+
+function keyOf(creator: string, name: string): WorkOwner {
+  return { actor: `key:${name}`, user: creator, carrier: null };
+}
+
+it('admits half of the places to one actor, and serves the next request when one ends (D30)', async () => {
+  const stage = new Stage();
+  for (let index = 1; index <= 6; index++) void stage.start(`a${index}`, user('a'));
+  expect(stage.started).toEqual(['a1', 'a2', 'a3', 'a4']);
+  await stage.end('a2');
+  expect(stage.started).toEqual(['a1', 'a2', 'a3', 'a4', 'a5']);
+  expect(stage.admission.waiting).toBe(1);
+});
+
+it('admits three quarters of the places to the users of a carrier together (D30)', () => {
+  const stage = new Stage();
+  for (const name of ['a', 'b', 'c'])
+    for (let index = 1; index <= 3; index++) void stage.start(`${name}${index}`, user(name, 'north'));
+  expect(stage.started).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'b3']);
+  void stage.start('d1', user('d', 'south'));
+  expect(stage.started.at(-1)).toBe('d1');
+});
+
+it('admits three quarters of the places to a user together with their keys (D30)', () => {
+  const stage = new Stage();
+  for (let index = 1; index <= 4; index++) void stage.start(`a${index}`, user('a'));
+  for (const name of ['first', 'second'])
+    for (let index = 1; index <= 2; index++) void stage.start(`${name}${index}`, keyOf('a', name));
+  expect(stage.started).toEqual(['a1', 'a2', 'a3', 'a4', 'first1', 'first2']);
+  void stage.start('other', keyOf('b', 'third'));
+  expect(stage.started.at(-1)).toBe('other');
+});
+
+it.each([1, 2, 3])('admits at least one request of each kind of holder with %i places (D30)', async (placesMax) => {
+  const stage = new Stage({ placesMax });
+  void stage.start('a', user('a', 'north'));
+  await stage.end('a');
+  void stage.start('b', keyOf('a', 'first'));
+  expect(stage.started).toEqual(['a', 'b']);
+});
+
+it('serves waiting actors in turn, whatever they sent first (D30)', async () => {
+  const stage = new Stage({ placesMax: 1 });
+  for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1']) void stage.start(name, user(name.charAt(0)));
+  for (const name of ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']) await stage.end(name);
+  expect(stage.started).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
+});
+
+it('passes over waiting work whose share is used up (D30)', async () => {
+  const stage = new Stage({ placesMax: 4 });
+  for (const name of ['a1', 'a2', 'b1', 'b2', 'a3', 'c1']) void stage.start(name, user(name.charAt(0)));
+  await stage.end('b1');
+  expect(stage.started).toEqual(['a1', 'a2', 'b1', 'b2', 'c1']);
+  await stage.end('a1');
+  expect(stage.started.at(-1)).toBe('a3');
+});
+
+it('rejects a request beyond the waiting requests of its actor with the rate-limit headers (D30)', async () => {
+  const stage = new Stage({ placesMax: 2 });
+  for (let index = 0; index <= 20; index++) void stage.start(`a${index}`, user('a'));
+  await expect(stage.start('late', user('a'))).rejects.toMatchObject({
+    code: 'request.rate_limited',
+    extras: {
+      retry_after_seconds: 5,
+      headers: { 'ratelimit-policy': '"long-work";q=1;qu="concurrent-requests"', ratelimit: '"long-work";r=0;t=5' },
+    },
+  });
+  void stage.start('b', user('b'));
+  expect(stage.started).toEqual(['a0', 'b']);
+});
+
+it('rejects a request that got no place in time, and forgets it (D30)', async () => {
+  const stage = new Stage({ placesMax: 1, patienceMs: 1 });
+  void stage.start('a', user('a'));
+  await expect(stage.start('b', user('b'))).rejects.toThrow(AppError);
+  expect(stage.admission.waiting).toBe(0);
+  await stage.end('a');
+  void stage.start('c', user('c'));
+  expect(stage.started).toEqual(['a', 'c']);
+});
+
+it('forgets the waiting request of a client that disconnected, and no running one (D30)', async () => {
+  const stage = new Stage({ placesMax: 1 });
+  const gone = new AbortController();
+  const first = stage.start('a1', user('a'), gone.signal);
+  const second = stage.start('a2', user('a'), gone.signal);
+  void stage.start('b', user('b'));
+  gone.abort();
+  await expect(second).rejects.toThrow(AppError);
+  await expect(stage.start('a3', user('a'), gone.signal)).rejects.toThrow(AppError);
+  expect(stage.started).toEqual(['a1']);
+  await stage.end('a1');
+  await expect(first).resolves.toBe('a1');
+  expect(stage.started).toEqual(['a1', 'b']);
+});
+
+it('frees the place of work that failed (D30)', async () => {
+  const stage = new Stage({ placesMax: 1 });
+  const failed = stage.admission.run(user('a'), () => Promise.reject(new Error('lost')));
+  void stage.start('b', user('b'));
+  await expect(failed).rejects.toThrow('lost');
+  await stage.end('a');
+  expect(stage.started).toEqual(['b']);
+});
+
+it('lets work in the background wait beyond the limits of requests, in the turn of its actor (D30)', async () => {
+  const stage = new Stage({ placesMax: 1, waitingPerActorMax: 1, patienceMs: 1 });
+  void stage.startInBackground('a', user('a'));
+  void stage.startInBackground('b1', user('b'));
+  void stage.startInBackground('b2', user('b'));
+  void stage.startInBackground('c1', user('c'));
+  for (const name of ['a', 'b1', 'c1', 'b2']) await stage.end(name);
+  expect(stage.started).toEqual(['a', 'b1', 'c1', 'b2']);
+});

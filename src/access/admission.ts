@@ -1,0 +1,179 @@
+import type { AppError } from '../common/errors/app-error';
+import { tooManyAtOnce } from '../common/errors/too-many-at-once';
+import { type Actor, identityOf } from './actor';
+
+/** The identities whose shares limit long work. */
+export interface WorkOwner {
+  /** the acting user or API key */
+  actor: string;
+  /** the acting user, or the creator of the API key */
+  user: string | null;
+  /** the carrier of a Carrier User, or of an API key of a carrier */
+  carrier: string | null;
+}
+
+/** Returns the owner of an actor's work. */
+export function workOwnerOf(actor: Pick<Actor, 'actor_type' | 'user_id' | 'carrier_id' | 'created_by'>): WorkOwner {
+  const user = actor.actor_type === 'user' ? actor.user_id : actor.created_by;
+  return { actor: identityOf(actor), user, carrier: actor.carrier_id };
+}
+
+/** Limits of an `Admission`. */
+export interface AdmissionLimits {
+  /** places: long work that runs at the same time, on one database connection each */
+  placesMax: number;
+  /** requests of one actor that wait for a place */
+  waitingPerActorMax: number;
+  /** milliseconds that a request waits for a place */
+  patienceMs: number;
+}
+
+/** Work that waits for a place. */
+interface Waiting {
+  owner: WorkOwner;
+  admit: () => void;
+}
+
+const retryAfterSeconds = 5;
+
+/**
+ * Admits long work to the database connections, so that no caller takes them from the others.
+ * An actor has at most half of the places. The users of a carrier together, and a user together
+ * with their API keys, have at most three quarters. Waiting work gets places in turn by actor.
+ * Take a place before a transaction, and never inside another place: the inner work would wait for
+ * the outer work. Work with a place uses one connection at a time.
+ */
+export class Admission {
+  /** number of taken places */
+  private taken = 0;
+  /** number of places that each actor, user and carrier holds */
+  private readonly held = new Map<string, number>();
+  /** waiting work by actor; the actor who got a place last comes last */
+  private readonly queues = new Map<string, Waiting[]>();
+
+  constructor(private readonly limits: AdmissionLimits) {}
+
+  /** Returns how much work waits for a place. */
+  get waiting(): number {
+    return [...this.queues.values()].reduce((sum, queue) => sum + queue.length, 0);
+  }
+
+  /**
+   * Runs the work of a request as soon as a place is free.
+   * @param gone ends the wait, for example because the client disconnected; never ends the work
+   * @throws request.rate_limited if too many requests of the actor wait, or if no place becomes
+   * free in time
+   */
+  async run<Result>(owner: WorkOwner, work: () => Promise<Result>, gone?: AbortSignal): Promise<Result> {
+    const { waitingPerActorMax, patienceMs } = this.limits;
+    if (gone?.aborted === true || (this.queues.get(owner.actor)?.length ?? 0) >= waitingPerActorMax)
+      throw this.tooMany();
+    return this.runAdmitted(owner, work, (giveUp) => {
+      const late = setTimeout(giveUp, patienceMs).unref();
+      gone?.addEventListener('abort', giveUp);
+      return () => {
+        clearTimeout(late);
+        gone?.removeEventListener('abort', giveUp);
+      };
+    });
+  }
+
+  /** Runs work without a client, such as a batch of an operation. It waits without limit. */
+  runInBackground<Result>(owner: WorkOwner, work: () => Promise<Result>): Promise<Result> {
+    return this.runAdmitted(owner, work, () => () => undefined);
+  }
+
+  private async runAdmitted<Result>(
+    owner: WorkOwner,
+    work: () => Promise<Result>,
+    limitWait: (giveUp: () => void) => () => void,
+  ): Promise<Result> {
+    if (this.hasPlaceFor(owner)) this.hold(owner, 1);
+    else await this.wait(owner, limitWait);
+    try {
+      return await work();
+    } finally {
+      this.hold(owner, -1);
+      this.admitNext();
+    }
+  }
+
+  private wait(owner: WorkOwner, limitWait: (giveUp: () => void) => () => void): Promise<void> {
+    const { actor } = owner;
+    const queue = this.queues.get(actor) ?? [];
+    this.queues.set(actor, queue);
+    return new Promise((resolve, reject) => {
+      const endWait = limitWait(() => {
+        endWait();
+        queue.splice(queue.indexOf(waiting), 1);
+        if (queue.length === 0) this.queues.delete(actor);
+        reject(this.tooMany());
+      });
+      const waiting = {
+        owner,
+        admit: () => {
+          endWait();
+          resolve();
+        },
+      };
+      queue.push(waiting);
+    });
+  }
+
+  private admitNext(): void {
+    // An actor who gets a place moves to the end, where this loop reaches the actor again.
+    for (const [actor, queue] of this.queues) {
+      const [next] = queue;
+      if (next === undefined || !this.hasPlaceFor(next.owner)) continue;
+      queue.shift();
+      this.queues.delete(actor);
+      if (queue.length > 0) this.queues.set(actor, queue);
+      // Holds the place before the work continues, because `admit` takes effect later.
+      this.hold(next.owner, 1);
+      next.admit();
+    }
+  }
+
+  private hasPlaceFor(owner: WorkOwner): boolean {
+    const { placesMax } = this.limits;
+    return (
+      this.taken < placesMax && sharesOf(owner).every(([holder, part]) => this.heldBy(holder) < share(placesMax, part))
+    );
+  }
+
+  private hold(owner: WorkOwner, change: 1 | -1): void {
+    this.taken += change;
+    for (const [holder] of sharesOf(owner)) {
+      const places = this.heldBy(holder) + change;
+      if (places === 0) this.held.delete(holder);
+      else this.held.set(holder, places);
+    }
+  }
+
+  private heldBy(holder: string): number {
+    return this.held.get(holder) ?? 0;
+  }
+
+  private tooMany(): AppError {
+    return tooManyAtOnce({
+      name: 'long-work',
+      max: share(this.limits.placesMax, 1 / 2),
+      retry_after_seconds: retryAfterSeconds,
+      detail:
+        'Too many lists, bulk changes or imports at the same time. Send the next one when an earlier one is done.',
+    });
+  }
+}
+
+/** Returns the holders of a place for work, each with its part of the places. */
+function sharesOf({ actor, user, carrier }: WorkOwner): [holder: string, part: number][] {
+  const groups = [user === null ? null : `user ${user}`, carrier === null ? null : `carrier ${carrier}`];
+  return [
+    [`actor ${actor}`, 1 / 2],
+    ...groups.flatMap((group): [string, number][] => (group === null ? [] : [[group, 3 / 4]])),
+  ];
+}
+
+function share(places: number, part: number): number {
+  return Math.max(1, Math.floor(places * part));
+}
