@@ -6,7 +6,7 @@ begin isolation level repeatable read, read only;
 set local statement_timeout = 0;
 set local jit = off;
 set local lock_timeout = '5s';
-set local idle_in_transaction_session_timeout = '60s';
+set local idle_in_transaction_session_timeout = '40s';
 select pg_backend_pid() as pid;
 select count(*)::integer as count
 from users where users.deleted_at is null
@@ -48,7 +48,7 @@ begin isolation level repeatable read, read only;
 set local statement_timeout = 0;
 set local jit = off;
 set local lock_timeout = '5s';
-set local idle_in_transaction_session_timeout = '60s';
+set local idle_in_transaction_session_timeout = '40s';
 select pg_backend_pid() as pid;
 select count(*)::integer as count
 from users where users.deleted_at is null
@@ -81,7 +81,7 @@ begin isolation level repeatable read, read only;
 set local statement_timeout = 0;
 set local jit = off;
 set local lock_timeout = '5s';
-set local idle_in_transaction_session_timeout = '60s';
+set local idle_in_transaction_session_timeout = '40s';
 select pg_backend_pid() as pid;
 select count(*)::integer as count
 from operation_skipped where operation_id = $1::uuid;

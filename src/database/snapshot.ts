@@ -30,7 +30,7 @@ export class Snapshot {
   ) {}
 
   /**
-   * Opens a snapshot for a holder, such as an actor.
+   * Opens a snapshot for a holder, such as a user.
    * @throws request.rate_limited if the holder has an open snapshot; service.overloaded if the
    * instance has no free snapshot
    */
@@ -114,14 +114,14 @@ export class Snapshot {
     return this.closing;
   }
 
-  /** Statements have no timeout. Between two statements, a slow client may pause for 60 s. */
+  /** Statements have no timeout. Between two statements, a slow client may pause for 30 s. */
   private async begin(): Promise<void> {
     await this.client.query(`
       begin isolation level repeatable read, read only;
       set local statement_timeout = 0;
       set local jit = off;
       set local lock_timeout = '5s';
-      set local idle_in_transaction_session_timeout = '60s'`);
+      set local idle_in_transaction_session_timeout = '40s'`);
     const { rows } = await this.client.query<{ pid: number }>('select pg_backend_pid() as pid');
     this.pid = rows[0]?.pid ?? 0;
   }

@@ -8,8 +8,8 @@ export interface Pace {
   bytesPerSecond: number;
 }
 
-/** Disconnects a client that stalls for a minute, or reads less than 16 KiB per second for long. */
-export const exportPace: Pace = { patienceMs: 60_000, bytesPerSecond: 16_384 };
+/** Disconnects a client that stalls for 30 s, or reads less than 16 KiB per second for long. */
+export const exportPace: Pace = { patienceMs: 30_000, bytesPerSecond: 16_384 };
 
 /**
  * Yields texts, and calls `giveUp` once the client has kept the export waiting for too long.

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, identityOf } from '../access/actor';
+import type { Actor } from '../access/actor';
+import { workOwnerOf } from '../access/admission';
 import { assertFresh } from '../access/fresh';
 import { holds } from '../access/permissions';
 import { currentTime } from '../common/clock';
@@ -65,8 +66,8 @@ export class UsersExportService {
    * Exports the users in the actor's scope that match a filter, from one snapshot.
    * Records the event before the first line, so that no export goes unrecorded. Password hashes
    * need `user:purge` and are left out for users that the actor may not change, because a hash
-   * gives access to its user. An actor has one export at a time, and a client that reads too slowly
-   * is disconnected, so that a few clients cannot take all places.
+   * gives access to its user. A user has one export at a time, API keys included, and a client that
+   * reads too slowly is disconnected, so that a few clients cannot take all places.
    * @param gone ends the export and its database query
    * @throws access.denied, request.invalid, auth.reauthentication_required, request.rate_limited,
    * service.overloaded
@@ -74,7 +75,7 @@ export class UsersExportService {
   async export(actor: Actor, query: RawQuery, gone: AbortSignal): Promise<ExportedFile> {
     const { conditions, format, hashes, parameters } = this.check(actor, query);
     const hashes_unless_roles = hashes ? (await this.roles.grantsOf(actor)).forbidden : null;
-    const holder = identityOf(actor);
+    const holder = holderOf(actor);
     const open = await this.users.open({ holder, scope: actor, conditions, format, hashes_unless_roles }, gone);
     return this.send(open, 'users', format, format === 'csv' ? Object.keys(transferColumns) : null, () => {
       // The event contains the filter parameters without their values, which may be personal.
@@ -96,7 +97,7 @@ export class UsersExportService {
    */
   async exportSkipped(actor: Actor, operation_id: string, gone: AbortSignal): Promise<ExportedFile> {
     await this.operations.assertSkippedKept(actor, operation_id, 'user:export');
-    const open = await this.users.openSkipped(identityOf(actor), operation_id, gone);
+    const open = await this.users.openSkipped(holderOf(actor), operation_id, gone);
     return this.send(open, 'skipped', 'csv', [...ignoredColumns, ...Object.keys(importColumns)], () => {
       const target = { type: 'operation' as const, id: operation_id, operation_id };
       return this.events.record(actor, 'operation.skipped_exported', target, { count: { after: open.count } });
@@ -123,6 +124,12 @@ export class UsersExportService {
       throw error;
     }
   }
+}
+
+/** Returns the holder of an export. A user and their API keys share one. */
+function holderOf(actor: Actor): string {
+  const { user, actor: self } = workOwnerOf(actor);
+  return user ?? self;
 }
 
 /** Reads the first lines, so that an early error still becomes an error response. */

@@ -64,8 +64,8 @@ const exportDescription = [
     'A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) ' +
     'gets one more apostrophe, which an import removes. The same applies to each part of a cell after `;`, tab or ' +
     'line break, where spreadsheets of some languages split cells; in `attributes`, the `;` becomes `\\u003b`.',
-  'A caller has one export at a time; a second export returns 429. ' +
-    'A client that reads nothing for a minute, or less than 16 KiB per second for long, is disconnected.',
+  'A user and their API keys have one export at a time; a second export returns 429. ' +
+    'A client that reads nothing for 30 seconds, or less than 16 KiB per second for long, is disconnected.',
   'The audit log records each export. If an export fails midway, the connection closes before the end of the body.',
 ].join('\n');
 
@@ -118,7 +118,7 @@ const skippedDescription = [
     'System Users without a carrier scope see the rows of all imports. ' +
     'Rows of an import of another caller also require `user:read`, and the file `user:export`; ' +
     'without it, the response is 404. ' +
-    'The audit log records each download. A download counts as an export: a caller has one at a time.',
+    'The audit log records each download. A download counts as an export.',
 ].join('\n');
 
 // One type for both responses, because many generated clients have one type for all success
