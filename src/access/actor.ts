@@ -21,7 +21,7 @@ export interface Actor extends Caller {
   actor_type: 'user' | 'key' | 'system';
   /** id of the user or API key; a user and a key may have the same id, see `identityOf` */
   user_id: string;
-  /** for an API key, the user who created it; null for users and the service itself */
+  /** creator of an API key; null for users and the service */
   created_by: string | null;
   /** for an API key, the user type of its creator */
   user_type: UserType;
@@ -87,20 +87,10 @@ export function actorOf({ user, permissions, may_grant }: ActingUser, session: A
   const rights = isRestricted(user) ? { roles: [], permissions: [], may_grant: [] } : { roles, permissions, may_grant };
   const { ip, user_agent, request_id } = origin;
   const { session_id, auth_time, fresh_until } = session;
-  const identity = { user_id, user_type, carrier_id, carrier_scope };
+  const identity = { user_id, created_by: null, user_type, carrier_id, carrier_scope };
   const duties = { must_change_password, must_enroll_second_factor };
   const login = { session_id, auth_time, fresh_until };
-  return {
-    actor_type: 'user',
-    created_by: null,
-    ...identity,
-    ...duties,
-    ...rights,
-    ...login,
-    ip,
-    user_agent,
-    request_id,
-  };
+  return { actor_type: 'user', ...identity, ...duties, ...rights, ...login, ip, user_agent, request_id };
 }
 
 /** An active API key: its id, creator, permissions and scope. */
@@ -146,9 +136,21 @@ export function identityOf({ actor_type, user_id }: Pick<Actor, 'actor_type' | '
   return actor_type === 'user' ? user_id : `${actor_type}:${user_id}`;
 }
 
-/** Returns whether the actor is the user with this id. Always false for an API key. */
+/**
+ * Returns whether the actor is the user with this id. Always false for an API key, which has no
+ * rights of its creator.
+ */
 export function isOneself({ actor_type, user_id: own }: Actor, user_id: string): boolean {
   return actor_type === 'user' && own === user_id;
+}
+
+/**
+ * Returns the user whom the actor must not change by the rules of self-protection, or null for the
+ * service. An API key counts as its creator: the key needs no password and no fresh authentication,
+ * so it would lift these rules (Z31).
+ */
+export function selfOf({ actor_type, user_id, created_by }: Actor): string | null {
+  return actor_type === 'user' ? user_id : created_by;
 }
 
 const nilId = '00000000-0000-0000-0000-000000000000';

@@ -1,6 +1,6 @@
 import type { AppError } from '../common/errors/app-error';
 import { tooManyAtOnce } from '../common/errors/too-many-at-once';
-import { type Actor, identityOf } from './actor';
+import { type Actor, identityOf, selfOf } from './actor';
 
 /** The identities whose shares limit long work. */
 export interface WorkOwner {
@@ -13,9 +13,8 @@ export interface WorkOwner {
 }
 
 /** Returns the owner of an actor's work. */
-export function workOwnerOf(actor: Pick<Actor, 'actor_type' | 'user_id' | 'carrier_id' | 'created_by'>): WorkOwner {
-  const user = actor.actor_type === 'user' ? actor.user_id : actor.created_by;
-  return { actor: identityOf(actor), user, carrier: actor.carrier_id };
+export function workOwnerOf(actor: Actor): WorkOwner {
+  return { actor: identityOf(actor), user: selfOf(actor), carrier: actor.carrier_id };
 }
 
 /** Limits of an `Admission`. */

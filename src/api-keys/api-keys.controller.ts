@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
 import { listParameters } from '../common/query/parameters';
@@ -35,6 +36,7 @@ export class KeysController {
   /** List API keys */
   @Get('list')
   @Allow('key:manage')
+  @LongWork()
   @Endpoint({
     description:
       'Includes revoked and expired keys. Returns the keys of Carrier Users within the scope. A caller without a ' +

@@ -140,7 +140,7 @@ const wrong: [string, Record<string, string>, string[]][] = [
       PORT: 'abc',
       BASE_PATH: 'x',
       DATABASE_URL: 'x',
-      DATABASE_POOL_MAX: '0',
+      DATABASE_POOL_MAX: '3',
       APP_SECRET: 'secret',
       TRUST_PROXY: 'true',
       LOG_LEVEL: 'loud',
@@ -256,9 +256,9 @@ it.each(['SMTP_URL_\u001b[2K', 'SMTP_URL_\n{"level":"info"}', 'SMTP_URL_s3cr/et'
 
 it('starts a worker per core with `auto`, and warns if the pool is too small for the workers', () => {
   expect(loadConfig({ APP_SECRET: appSecret, WORKERS: 'auto' }).WORKERS).toBe(Math.min(availableParallelism(), 64));
-  expect(warningsOf({ WORKERS: '64', DATABASE_POOL_MAX: '128' })).toEqual([]);
-  expect(warningsOf({ WORKERS: '8', DATABASE_POOL_MAX: '15' })).toEqual([
-    'DATABASE_POOL_MAX is 15, but 8 workers open up to 16 connections.',
+  expect(warningsOf({ WORKERS: '64', DATABASE_POOL_MAX: '256' })).toEqual([]);
+  expect(warningsOf({ WORKERS: '8', DATABASE_POOL_MAX: '31' })).toEqual([
+    'DATABASE_POOL_MAX is 31, but 8 workers open up to 32 connections.',
   ]);
 });
 

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
@@ -22,6 +23,7 @@ export class AuditController {
   /** List the events of the audit log */
   @Get('list')
   @Allow('audit:read')
+  @LongWork()
   @Endpoint({
     description: `The audit log records these events:\n\n${describeEvents()}`,
     answer: { status: 200, type: AuditListResponse, description: 'One page of events' },

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
 import { listParameters } from '../common/query/parameters';
@@ -24,6 +25,7 @@ export class OperationsController {
   /** List operations */
   @Get('list')
   @Allow(undefined, { apiKeys: true })
+  @LongWork()
   @Endpoint({
     description: visibility,
     answer: { status: 200, type: OperationListResponse, description: 'One page of operations' },

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
+import { Admission, workOwnerOf } from '../access/admission';
 import { type Actor, identityOf } from '../access/actor';
 import { holds, type Permission } from '../access/permissions';
 import { currentTime } from '../common/clock';
@@ -60,6 +61,7 @@ export class OperationsService {
     private readonly skippedRows: SkippedRowsRepository,
     private readonly events: EventsService,
     private readonly jobs: JobsService,
+    private readonly admission: Admission,
   ) {}
 
   /** Opens an operation and returns its id. */
@@ -90,9 +92,12 @@ export class OperationsService {
     return this.batches.userIdsOf(operation_id, number);
   }
 
-  /** Stores rows of a file as batch `number`. Returns false if the operation was canceled. */
-  addRows(operation_id: string, number: number, rows: unknown[]): Promise<boolean> {
-    return this.batches.addRows(operation_id, number, rows);
+  /**
+   * Stores rows of a file as batch `number`. Returns false if the operation was canceled.
+   * @throws request.rate_limited
+   */
+  addRows(actor: Actor, operation_id: string, number: number, rows: unknown[]): Promise<boolean> {
+    return this.admission.run(workOwnerOf(actor), () => this.batches.addRows(operation_id, number, rows));
   }
 
   /** Returns the rows of a batch. */
@@ -101,8 +106,8 @@ export class OperationsService {
   }
 
   /** Removes an operation whose file is incomplete or cannot be read. */
-  async discard(operation_id: string): Promise<void> {
-    await this.operations.remove(operation_id);
+  async discard(actor: Actor, operation_id: string): Promise<void> {
+    await this.admission.runInBackground(workOwnerOf(actor), () => this.operations.remove(operation_id));
   }
 
   /**

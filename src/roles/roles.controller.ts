@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { RoleChangesService } from './role-changes.service';
 import { RoleHeadersInterceptor } from './role-headers.interceptor';
@@ -37,6 +38,7 @@ export class RolesController {
   /** List the roles */
   @Get('list')
   @Allow('role:read')
+  @LongWork()
   @Endpoint({ answer: { status: 200, type: RoleListResponse, description: 'All roles, sorted by name' } })
   listRoles(): Promise<RoleListResponse> {
     return this.roles.list();

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
@@ -21,6 +22,7 @@ export class SessionsController {
   /** List web sessions */
   @Get('list')
   @Allow(undefined, { apiKeys: 'session:read' })
+  @LongWork()
   @Endpoint({
     description:
       "Lists the caller's own sessions, or with `session:read` all sessions within the caller's scope. " +
@@ -37,6 +39,7 @@ export class SessionsController {
   /** End the sessions that match a filter */
   @Delete('all')
   @Allow(undefined, { apiKeys: 'session:revoke' })
+  @LongWork()
   @Endpoint({
     description:
       "Without a filter, ends the caller's other sessions. Sessions of other users need `session:revoke`. " +

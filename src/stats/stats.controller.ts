@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { type Overview, StatsService } from './stats.service';
 import { OverviewResponse } from './stats.dto';
@@ -16,6 +17,7 @@ export class StatsController {
   /** Get the overview */
   @Get('overview')
   @Allow('user:read')
+  @LongWork()
   @Endpoint({
     description:
       'Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running ' +

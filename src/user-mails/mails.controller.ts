@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
@@ -20,6 +21,7 @@ export class MailsController {
   /** List waiting and failed mails */
   @Get('list')
   @Allow('mail:manage')
+  @LongWork()
   @Endpoint({
     description:
       'Lists the mails to users within the scope that are not sent yet. Failed mails are retried with back-off, ' +

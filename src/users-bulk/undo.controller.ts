@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { OperationHeadersInterceptor } from '../operations/operation-headers.interceptor';
 import { OperationResponse } from '../operations/operations.dto';
@@ -19,6 +20,7 @@ export class UndoController {
   @Post(':operation_id/undo')
   @HttpCode(202)
   @Allow(undefined, { apiKeys: true, fresh: true })
+  @LongWork()
   @Endpoint({
     description:
       'Restores every user whose `version` has not changed since the operation. Possible for 30 days. ' +

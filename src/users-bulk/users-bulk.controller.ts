@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
 import { filterParameters, type ParameterDoc } from '../common/query/parameters';
@@ -92,6 +93,7 @@ export class UsersBulkController {
       '`dry_run` is false and the body contains `roles`, `roles_add`, `roles_remove`, `carrier_scope`, ' +
       '`allowed_ips`, `second_factor_required_from` or `reset_second_factors`',
   })
+  @LongWork()
   @Endpoint({
     description,
     answer,
@@ -111,6 +113,7 @@ export class UsersBulkController {
   @Delete()
   @Idempotent()
   @Allow('user:delete', { fresh: '`dry_run` is false' })
+  @LongWork()
   @Endpoint({
     description: `Deletes softly: deleted users can be restored. ${description}`,
     answer,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
+import { Admission, workOwnerOf } from '../access/admission';
 import { holds } from '../access/permissions';
 import type { Scope } from '../access/scope';
 import type { FieldError } from '../common/errors/app-error';
@@ -52,6 +53,7 @@ export class ImportRowsService {
     private readonly mails: UserMailsService,
     private readonly conflicts: ConflictLimitService,
     private readonly credentials: CredentialsService,
+    private readonly admission: Admission,
   ) {}
 
   /**
@@ -102,11 +104,18 @@ export class ImportRowsService {
 
   /**
    * Returns the outcome that `create` would have, without creating users.
+   * @throws request.rate_limited
+   */
+  preview(actor: Actor, lines: ImportLine[], state: DryRunState, options: ImportOptions): Promise<PreviewOutcome> {
+    return this.admission.run(workOwnerOf(actor), () => this.check(actor, lines, state, options));
+  }
+
+  /**
    * Stops checking rows at the first hidden conflict beyond the limit of the actor. From there on,
    * taken and free names get the same result: an actor could probe with dry runs, which create no
    * users (B25). Conflicts with users whom the actor may see are always reported.
    */
-  async preview(
+  private async check(
     actor: Actor,
     lines: ImportLine[],
     state: DryRunState,

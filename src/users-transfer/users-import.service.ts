@@ -64,7 +64,7 @@ export class UsersImportService {
       request,
       receiving: true,
     });
-    const received = await this.receive(operation_id, file);
+    const received = await this.receive(actor, operation_id, file);
     if (received === null) return this.operations.get(actor, operation_id);
     const [rows, md5] = received;
     const atOnce = rows <= atOnceMax && md5 <= md5AtOnceMax;
@@ -96,15 +96,20 @@ export class UsersImportService {
 
   /**
    * Stores the rows and counts them. Reads the next batch while the database stores the previous
-   * one. Returns null if the operation was canceled in the meantime.
+   * one. Each batch takes a place of the `Admission`, because the client may send slowly.
+   * Returns null if the operation was canceled in the meantime.
    */
-  private async receive(operation_id: string, file: UploadedFile): Promise<[rows: number, md5: number] | null> {
+  private async receive(
+    actor: Actor,
+    operation_id: string,
+    file: UploadedFile,
+  ): Promise<[rows: number, md5: number] | null> {
     let [number, rows, md5] = [0, 0, 0];
     let stored = Promise.resolve(true);
     try {
       for await (const lines of batchesOf(file, skippedLimits)) {
         if (!(await stored)) return null;
-        stored = this.operations.addRows(operation_id, number++, lines);
+        stored = this.operations.addRows(actor, operation_id, number++, lines);
         // The next `await` reports the error.
         stored.catch(() => undefined);
         rows += lines.length;
@@ -114,7 +119,7 @@ export class UsersImportService {
       return (await stored) ? [rows, md5] : null;
     } catch (error) {
       await stored.catch(() => undefined);
-      await this.operations.discard(operation_id);
+      await this.operations.discard(actor, operation_id);
       throw error;
     }
   }

@@ -15,6 +15,7 @@ import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
 import type { Actor, Caller } from '../access/actor';
 import { Allow, Public } from '../access/allow.decorator';
 import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
+import { LongWork } from '../access/long-work.decorator';
 import { ClientGone } from '../common/http/client-gone.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import type { RawQuery } from '../common/query/filter';
@@ -230,6 +231,7 @@ export class UsersTransferController {
   /** List or download the rows that an import skipped */
   @Get('operation/:operation_id/skipped')
   @Allow(undefined, { apiKeys: true })
+  @LongWork()
   @Endpoint({
     description: skippedDescription,
     answer: {

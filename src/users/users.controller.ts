@@ -18,6 +18,7 @@ import type { FastifyReply } from 'fastify';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { LongWork } from '../access/long-work.decorator';
 import { EtagInterceptor, IfMatch, setEtag } from '../common/http/etag.interceptor';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { readBoolean } from '../common/query/boolean-parameter';
@@ -92,6 +93,7 @@ export class UsersController {
   /** List the users that match a filter */
   @Get('list')
   @Allow('user:read')
+  @LongWork()
   @Endpoint({
     description:
       'Filters are joined by AND; an operator is a suffix of the field. ' +

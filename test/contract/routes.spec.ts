@@ -33,6 +33,26 @@ const publicRoutes = [
   'POST /auth/second-factor/passkey-options',
 ];
 
+/**
+ * The routes whose requests take a place of the admission of long work. An import takes a place for
+ * each batch instead, and an export has a connection of its own.
+ */
+const longRoutes = [
+  'DELETE /auth/session/all',
+  'DELETE /user/all',
+  'GET /audit/list',
+  'GET /auth/key/list',
+  'GET /auth/session/list',
+  'GET /mail/list',
+  'GET /role/list',
+  'GET /stats/overview',
+  'GET /user/list',
+  'GET /user/operation/list',
+  'GET /user/operation/{operation_id}/skipped',
+  'PATCH /user/all',
+  'POST /user/operation/{operation_id}/undo',
+];
+
 /** The required operations, whose methods and paths never change. */
 const promised = [
   'DELETE /user/all',
@@ -85,6 +105,17 @@ describe('routes', () => {
       const demand = rule?.login === null ? 'none' : (rule?.permission ?? 'any login');
       expect([route, operation['x-permission']]).toEqual([route, demand]);
     }
+  });
+
+  it('admits every list, bulk change and statistic as long work, and nothing else (D30)', () => {
+    const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ route: `${method.toUpperCase()} ${path}`, operation })),
+    );
+    const long = operations.filter(({ operation }) => operation['x-long-work'] === true).map(({ route }) => route);
+    expect(long.sort()).toEqual(longRoutes);
+    // Lists of the factors of one user are short.
+    const lists = operations.map(({ route }) => route).filter((route) => /\/(list|all)$/.test(route));
+    expect(lists.filter((route) => !/\/factor\//.test(route) && !long.includes(route))).toEqual([]);
   });
 
   it('responds to any other method with 405 and Allow', async () => {

@@ -61,7 +61,7 @@ describe('interrupted exports', () => {
     lock.release();
   });
 
-  it('allows one export per actor, so that one actor with slow readers does not block others', async () => {
+  it('allows one export per user, so that one user with slow readers does not block others', async () => {
     const { token } = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const held = await begin();
     expect(held.statusCode).toBe(200);
@@ -81,11 +81,15 @@ describe('interrupted exports', () => {
     expect((await begin()).statusCode).toBe(200);
   });
 
-  it('allows an API key an export beside its creator, and makes a third actor wait', async () => {
+  it('allows one export to a user and their API keys together, and makes a third user wait (D30)', async () => {
     const { key } = await createKey(service, ['user:export']);
+    const other = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+    const { key: ofOther } = await createKey(service, ['user:export'], {}, other);
     const { token } = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     expect((await begin()).statusCode).toBe(200);
-    expect((await begin('format=csv', key)).statusCode).toBe(200);
+    expect((await begin('format=csv', key)).statusCode).toBe(429);
+    expect((await begin('format=csv', ofOther)).statusCode).toBe(200);
+    expect((await begin('format=csv', other.token)).statusCode).toBe(429);
     const third = await begin('format=csv', token);
     expect([third.statusCode, third.headers['retry-after']]).toEqual([503, '2']);
     expect((await service.get('/user', service.admin)).status).toBe(200);
@@ -94,7 +98,7 @@ describe('interrupted exports', () => {
   it('disconnects readers that trickle, so that two actors cannot occupy both places forever', async () => {
     const exports = service.app.get(UsersExportService);
     const { pace } = exports;
-    expect(pace).toEqual({ patienceMs: 60_000, bytesPerSecond: 16_384 });
+    expect(pace).toEqual({ patienceMs: 30_000, bytesPerSecond: 16_384 });
     exports.pace = { patienceMs: 1_000, bytesPerSecond: 50_000_000 };
     const { token } = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const slow = [await begin(), await begin('format=csv', token)];

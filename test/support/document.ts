@@ -12,6 +12,7 @@ export interface Operation {
   'x-permission'?: string;
   'x-keys'?: boolean;
   'x-fresh-auth'?: boolean;
+  'x-long-work'?: boolean;
   'x-fresh-auth-if'?: string;
 }
 
