@@ -104,6 +104,7 @@ const shape = [
             importNames: ['forwardRef'],
             message: 'Break the import cycle: send an event, or register a handler at start.',
           },
+          { name: '@nestjs/common', importNames: ['ParseUUIDPipe'], message: 'Use @PathId, which lowers the case.' },
           { name: '@nestjs/core', importNames: ['ModuleRef'], message: 'Name the dependency in the constructor.' },
         ],
       },

@@ -1,10 +1,11 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
+import { PathId } from '../common/http/path-id.decorator';
 import type { RawQuery } from '../common/query/filter';
 import { listParameters } from '../common/query/parameters';
 import { apiKeyList } from './api-key-list';
@@ -61,10 +62,7 @@ export class KeysController {
     answer: { status: 204, description: 'The key is revoked' },
     errors: ['key.not_found', 'access.grant_exceeds_own'],
   })
-  revokeApiKey(
-    @CurrentActor() actor: Actor,
-    @Param('key_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) key_id: string,
-  ): Promise<void> {
+  revokeApiKey(@CurrentActor() actor: Actor, @PathId('key_id') key_id: string): Promise<void> {
     return this.apiKeys.revoke(actor, key_id);
   }
 }

@@ -1,9 +1,10 @@
-import { Controller, HttpCode, Param, ParseUUIDPipe, Post } from '@nestjs/common';
+import { Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
+import { PathId } from '../common/http/path-id.decorator';
 import { UserUnlockService } from './user-unlock.service';
 
 /** The route that lifts lockouts. */
@@ -25,10 +26,7 @@ export class UserUnlockController {
     errors: ['user.not_found', 'user.self_protected', 'access.protected_user'],
     withoutBody: true,
   })
-  unlockUser(
-    @CurrentActor() actor: Actor,
-    @Param('user_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) user_id: string,
-  ): Promise<void> {
+  unlockUser(@CurrentActor() actor: Actor, @PathId('user_id') user_id: string): Promise<void> {
     return this.locks.unlock(actor, user_id);
   }
 }

@@ -1,17 +1,17 @@
-import { Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
+import { PathId } from '../common/http/path-id.decorator';
 import type { RawQuery } from '../common/query/filter';
 import { listParameters } from '../common/query/parameters';
 import { operationList } from './operation-list';
 import { OperationListResponse, OperationResponse } from './operations.dto';
 import { OperationsService } from './operations.service';
 
-const operationId = new ParseUUIDPipe({ errorHttpStatusCode: 404 });
 const visibility =
   'Requires the same permission as the operation itself. Callers see their own operations; ' +
   'System Users without a carrier scope see all operations.';
@@ -45,10 +45,7 @@ export class OperationsController {
     answer: { status: 200, type: OperationResponse, description: 'The operation' },
     errors: ['operation.not_found'],
   })
-  getOperation(
-    @CurrentActor() actor: Actor,
-    @Param('operation_id', operationId) operation_id: string,
-  ): Promise<OperationResponse> {
+  getOperation(@CurrentActor() actor: Actor, @PathId('operation_id') operation_id: string): Promise<OperationResponse> {
     return this.operations.get(actor, operation_id);
   }
 
@@ -66,7 +63,7 @@ export class OperationsController {
   })
   cancelOperation(
     @CurrentActor() actor: Actor,
-    @Param('operation_id', operationId) operation_id: string,
+    @PathId('operation_id') operation_id: string,
   ): Promise<OperationResponse> {
     return this.operations.cancel(actor, operation_id);
   }

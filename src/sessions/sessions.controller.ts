@@ -1,10 +1,11 @@
-import { Controller, Delete, Get, HttpCode, Param, ParseUUIDPipe, Query } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
+import { PathId } from '../common/http/path-id.decorator';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
 import { filterParameters, listParameters } from '../common/query/parameters';
@@ -64,10 +65,7 @@ export class SessionsController {
     answer: { status: 204, description: 'The session has ended' },
     errors: ['session.not_found', 'access.protected_user'],
   })
-  endSession(
-    @CurrentActor() actor: Actor,
-    @Param('session_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) session_id: string,
-  ): Promise<void> {
+  endSession(@CurrentActor() actor: Actor, @PathId('session_id') session_id: string): Promise<void> {
     return this.sessions.endOne(actor, session_id);
   }
 }

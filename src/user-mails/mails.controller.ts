@@ -1,10 +1,11 @@
-import { Controller, Get, HttpCode, Param, ParseUUIDPipe, Post, Query } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
+import { PathId } from '../common/http/path-id.decorator';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
 import { listParameters } from '../common/query/parameters';
@@ -48,10 +49,7 @@ export class MailsController {
     errors: ['mail.not_found', 'mail.being_sent'],
     withoutBody: true,
   })
-  retryMail(
-    @CurrentActor() actor: Actor,
-    @Param('mail_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) mail_id: string,
-  ): Promise<MailResponse> {
+  retryMail(@CurrentActor() actor: Actor, @PathId('mail_id') mail_id: string): Promise<MailResponse> {
     return this.mails.retry(actor, mail_id);
   }
 }

@@ -1,10 +1,11 @@
-import { Controller, HttpCode, Param, ParseUUIDPipe, Post, UseInterceptors } from '@nestjs/common';
+import { Controller, HttpCode, Post, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
+import { PathId } from '../common/http/path-id.decorator';
 import { OperationHeadersInterceptor } from '../operations/operation-headers.interceptor';
 import { OperationResponse } from '../operations/operations.dto';
 import { UsersBulkService } from './users-bulk.service';
@@ -41,7 +42,7 @@ export class UndoController {
   })
   undoOperation(
     @CurrentActor() actor: Actor,
-    @Param('operation_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) operation_id: string,
+    @PathId('operation_id') operation_id: string,
   ): Promise<OperationResponse> {
     return this.bulk.undo(actor, operation_id);
   }

@@ -5,7 +5,6 @@ import {
   Headers,
   HttpCode,
   Param,
-  ParseUUIDPipe,
   Post,
   Query,
   StreamableFile,
@@ -18,6 +17,7 @@ import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
 import { LongWork } from '../access/long-work.decorator';
 import { ClientGone } from '../common/http/client-gone.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
+import { PathId } from '../common/http/path-id.decorator';
 import type { RawQuery } from '../common/query/filter';
 import type { Answered } from '../common/times';
 import { filterParameters, listParameters, type ParameterDoc } from '../common/query/parameters';
@@ -253,7 +253,7 @@ export class UsersTransferController {
   })
   async listSkippedRows(
     @CurrentActor() actor: Actor,
-    @Param('operation_id', new ParseUUIDPipe({ errorHttpStatusCode: 404 })) operation_id: string,
+    @PathId('operation_id') operation_id: string,
     @Query() query: RawQuery,
     @Headers('accept') accept: string | undefined,
     @ClientGone() gone: AbortSignal,

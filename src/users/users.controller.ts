@@ -1,17 +1,4 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  Param,
-  ParseUUIDPipe,
-  Patch,
-  Post,
-  Query,
-  Res,
-  UseInterceptors,
-} from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
@@ -21,6 +8,7 @@ import { CurrentActor } from '../access/caller.decorator';
 import { LongWork } from '../access/long-work.decorator';
 import { EtagInterceptor, IfMatch, setEtag } from '../common/http/etag.interceptor';
 import { Endpoint } from '../common/http/endpoint.decorator';
+import { PathId } from '../common/http/path-id.decorator';
 import { readBoolean } from '../common/query/boolean-parameter';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
@@ -37,7 +25,6 @@ import { UsersService } from './users.service';
 const selfFields = userFieldsWith('self_changeable')
   .map((field) => `\`${field}\``)
   .join(', ');
-const userId = new ParseUUIDPipe({ errorHttpStatusCode: 404 });
 const etag = { ETag: '`version` of the user, for `If-Match`' };
 const ifMatch = {
   name: 'If-Match',
@@ -118,7 +105,7 @@ export class UsersController {
   })
   async getUser(
     @CurrentActor() actor: Actor,
-    @Param('user_id', userId) user_id: string,
+    @PathId('user_id') user_id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Answered<UserResponse>> {
     const user = await this.users.get(actor, user_id);
@@ -153,7 +140,7 @@ export class UsersController {
   })
   changeUser(
     @CurrentActor() actor: Actor,
-    @Param('user_id', userId) user_id: string,
+    @PathId('user_id') user_id: string,
     @Body() request: ChangeUserRequest,
     @IfMatch() versions: number[] | null,
   ): Promise<Answered<UserResponse>> {
@@ -181,7 +168,7 @@ export class UsersController {
   })
   deleteUser(
     @CurrentActor() actor: Actor,
-    @Param('user_id', userId) user_id: string,
+    @PathId('user_id') user_id: string,
     @IfMatch() versions: number[] | null,
     @Query() query: RawQuery,
   ): Promise<void> {
@@ -199,7 +186,7 @@ export class UsersController {
     errors: ['user.not_found', 'user.email_taken', 'user.name_taken'],
     withoutBody: true,
   })
-  restoreUser(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<UserResponse> {
+  restoreUser(@CurrentActor() actor: Actor, @PathId('user_id') user_id: string): Promise<UserResponse> {
     return this.users.restore(actor, user_id);
   }
 
@@ -219,7 +206,7 @@ export class UsersController {
     errors: ['user.not_found', 'access.protected_user'],
     withoutBody: true,
   })
-  inviteUser(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<void> {
+  inviteUser(@CurrentActor() actor: Actor, @PathId('user_id') user_id: string): Promise<void> {
     return this.users.invite(actor, user_id);
   }
 }

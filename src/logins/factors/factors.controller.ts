@@ -1,9 +1,10 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, ParseUUIDPipe, Patch, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../../access/actor';
 import { Allow } from '../../access/allow.decorator';
 import { CurrentActor } from '../../access/caller.decorator';
 import { Endpoint } from '../../common/http/endpoint.decorator';
+import { PathId } from '../../common/http/path-id.decorator';
 import { FactorChangesService } from './factor-changes.service';
 import { FactorEnrollmentService } from './factor-enrollment.service';
 import {
@@ -16,8 +17,6 @@ import {
   RecoveryCodesResponse,
   RenameFactorRequest,
 } from './factors.dto';
-
-const factorId = new ParseUUIDPipe({ errorHttpStatusCode: 404 });
 
 /** The second factors of the logged-in user. */
 @ApiTags('Second factors')
@@ -94,7 +93,7 @@ export class FactorsController {
   })
   renameFactor(
     @CurrentActor() actor: Actor,
-    @Param('factor_id', factorId) factor_id: string,
+    @PathId('factor_id') factor_id: string,
     @Body() { name }: RenameFactorRequest,
   ): Promise<FactorResponse> {
     return this.changes.rename(actor, factor_id, name);
@@ -111,7 +110,7 @@ export class FactorsController {
     answer: { status: 204, description: 'The factor is removed' },
     errors: ['factor.not_found', 'factor.required'],
   })
-  removeFactor(@CurrentActor() actor: Actor, @Param('factor_id', factorId) factor_id: string): Promise<void> {
+  removeFactor(@CurrentActor() actor: Actor, @PathId('factor_id') factor_id: string): Promise<void> {
     return this.changes.remove(actor, factor_id);
   }
 }

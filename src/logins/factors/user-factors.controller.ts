@@ -1,13 +1,12 @@
-import { Controller, Delete, Get, HttpCode, Param, ParseUUIDPipe } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../../access/actor';
 import { Allow } from '../../access/allow.decorator';
 import { CurrentActor } from '../../access/caller.decorator';
 import { Endpoint } from '../../common/http/endpoint.decorator';
+import { PathId } from '../../common/http/path-id.decorator';
 import { FactorChangesService } from './factor-changes.service';
 import { FactorListResponse } from './factors.dto';
-
-const userId = new ParseUUIDPipe({ errorHttpStatusCode: 404 });
 
 /** The second factors of other users. */
 @ApiTags('Second factors')
@@ -23,10 +22,7 @@ export class UserFactorsController {
     answer: { status: 200, type: FactorListResponse, description: 'The factors and the number of recovery codes' },
     errors: ['user.not_found'],
   })
-  listUserFactors(
-    @CurrentActor() actor: Actor,
-    @Param('user_id', userId) user_id: string,
-  ): Promise<FactorListResponse> {
+  listUserFactors(@CurrentActor() actor: Actor, @PathId('user_id') user_id: string): Promise<FactorListResponse> {
     return this.changes.listOf(actor, user_id);
   }
 
@@ -42,7 +38,7 @@ export class UserFactorsController {
     answer: { status: 204, description: 'The user has no second factor' },
     errors: ['user.not_found', 'user.self_protected', 'access.protected_user'],
   })
-  resetUserFactors(@CurrentActor() actor: Actor, @Param('user_id', userId) user_id: string): Promise<void> {
+  resetUserFactors(@CurrentActor() actor: Actor, @PathId('user_id') user_id: string): Promise<void> {
     return this.changes.reset(actor, user_id);
   }
 }
