@@ -37,7 +37,11 @@ export function giveableRoles(actor: Actor, roles: readonly GrantableRole[]): Se
   return giveable;
 }
 
-/** Returns whether an actor holds every permission of a role. */
+/**
+ * Returns whether an actor holds every permission of a role. Always false for an API key and a role
+ * with `*`: a leaked key must not create administrators, who outlive the key (Z31).
+ */
 export function holdsAll(actor: Actor, { permissions }: Pick<GrantableRole, 'permissions'>): boolean {
+  if (actor.actor_type === 'key' && permissions.includes('*')) return false;
   return permissions.every((permission) => holds(actor.permissions, permission));
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import { type Actor, isOneself } from '../access/actor';
+import { type Actor, selfOf } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
 import { LoginAttemptsService } from '../credentials/login-attempts.service';
 import { EventsService } from '../events/events.service';
@@ -24,7 +24,7 @@ export class UserUnlockService {
    */
   @Transactional()
   async unlock(actor: Actor, user_id: string): Promise<void> {
-    if (isOneself(actor, user_id)) throw new AppError('user.self_protected');
+    if (selfOf(actor) === user_id) throw new AppError('user.self_protected');
     const { carrier_id } = await this.users.lock(actor, user_id);
     await this.logins.noteLock(user_id, null);
     await this.attempts.clear(user_id);

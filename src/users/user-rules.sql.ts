@@ -1,4 +1,4 @@
-import type { Actor } from '../access/actor';
+import { type Actor, selfOf } from '../access/actor';
 import { isOwn } from '../access/scope.sql';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { Grants } from '../roles/roles.service';
@@ -34,12 +34,12 @@ const hasPassword = sql`exists (
  */
 export function refusalSql(actor: Actor, { action, grants }: CheckedAction): SqlFragment {
   const assignments = assignmentsOf(action);
-  const isSelf = isOwn(actor, 'users.user_id');
+  const [isSelf, isUser] = [isSelfSql(actor), isOwn(actor, 'users.user_id')];
   const rules = [
     ...versionRules(action),
     ...powerRules(action, assignments, isSelf),
     ...selfRules(actor, action, assignments),
-    sql`when not ${isSelf} and users.roles && ${grants.forbidden}::text[] then 'access.protected_user'`,
+    sql`when not ${isUser} and users.roles && ${grants.forbidden}::text[] then 'access.protected_user'`,
     ...(action.kind === 'undo' ? undoRules(action, grants) : []),
     ...(action.kind === 'delete' ? [] : valueRules(action, assignments, grants)),
   ];
@@ -58,6 +58,11 @@ export function staysAdministrator(action: UserAction): SqlFragment {
           and ${after('deleted_at')} is null
           and ${after('roles')} && array(select name from roles where '*' = any(permissions))
         )`;
+}
+
+/** Renders whether the rules of self-protection apply to a user, see `selfOf`. */
+function isSelfSql(actor: Actor): SqlFragment {
+  return sql`users.user_id = ${selfOf(actor)}::uuid`;
 }
 
 function versionRules(action: UserAction): SqlFragment[] {
@@ -87,7 +92,7 @@ function powerRules(action: UserAction, assignments: Assignment[], isSelf: SqlFr
  * their factors, they must enrol one before they can change their address.
  */
 function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]): SqlFragment[] {
-  const isSelf = isOwn(actor, 'users.user_id');
+  const isSelf = isSelfSql(actor);
   const rules: SqlFragment[] = [];
   if (action.kind === 'change' && action.change.email !== undefined && action.verified === undefined)
     rules.push(sql`when ${isSelf} and lower(users.email) <> lower(${action.change.email}::text)

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import { type Actor, isOneself } from '../../access/actor';
+import { type Actor, selfOf } from '../../access/actor';
 import { AppError } from '../../common/errors/app-error';
 import { LoginAttemptsService } from '../../credentials/login-attempts.service';
 import { FactorsService } from '../../credentials/factors/factors.service';
@@ -99,7 +99,7 @@ export class FactorChangesService {
   @Transactional()
   async reset(actor: Actor, user_id: string): Promise<void> {
     await this.users.lock(actor, user_id);
-    if (isOneself(actor, user_id)) throw new AppError('user.self_protected');
+    if (selfOf(actor) === user_id) throw new AppError('user.self_protected');
     await this.removeAll(actor, [user_id], null);
   }
 
