@@ -1626,7 +1626,7 @@ from written users
 left join user_logins on user_logins.user_id = users.user_id
 left join user_seen on user_seen.user_id = users.user_id;
 
--- restore(user_id, [ 'dispatcher' ])
+-- restore(user_id, 1, [ 'dispatcher' ])
 with written as (
   update users
   set
@@ -1635,6 +1635,7 @@ with written as (
     updated_at = now(),
     version = version + 1
   where user_id = $2::uuid
+    and version = $3::integer
     and deleted_at is not null
   returning users.*
 )

@@ -109,7 +109,8 @@ const accessFields: (keyof UserChange)[] = [
  */
 export function needsFreshAuthentication(action: ChangeAction | DeleteAction): boolean {
   if (action.kind === 'delete') return action.purge === true;
-  if (resetsFactors(action)) return true;
+  const { status } = action.change;
+  if (resetsFactors(action) || (status !== undefined && status !== 'disabled')) return true;
   return action.verified === undefined && accessFields.some((field) => action.change[field] !== undefined);
 }
 

@@ -117,7 +117,9 @@ export class UsersController {
   @Patch(':user_id')
   @Allow('user:update', {
     orSelf: 'user_id',
-    fresh: 'the body contains `roles`, `carrier_scope`, `allowed_ips`, `email` or `second_factor_required_from`',
+    fresh:
+      'the body contains `roles`, `carrier_scope`, `allowed_ips`, `email`, `second_factor_required_from`, or a ' +
+      '`status` other than `disabled`',
   })
   @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @ApiHeader(ifMatch)
@@ -178,12 +180,13 @@ export class UsersController {
   /** Restore a deleted user */
   @Post(':user_id/restore')
   @HttpCode(200)
-  @Allow('user:delete')
+  @Allow('user:delete', { fresh: 'the user has roles' })
   @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @Endpoint({
-    description: 'Restores password and status, and the roles that the caller may grant.',
+    description:
+      'Restores password, status and roles. Drops roles that no longer exist or are no longer open to the user type.',
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
-    errors: ['user.not_found', 'user.email_taken', 'user.name_taken'],
+    errors: ['user.not_found', 'user.self_protected', 'access.protected_user', 'user.email_taken', 'user.name_taken'],
     withoutBody: true,
   })
   restoreUser(@CurrentActor() actor: Actor, @PathId('user_id') user_id: string): Promise<UserResponse> {

@@ -244,19 +244,20 @@ export class UsersRepository {
   }
 
   /**
-   * Restores a deleted user. Returns null if the user is not deleted. The unique indexes decide
-   * whether name and address are free.
+   * Restores a deleted user, with the roles that are open. Returns null if the user is not deleted
+   * or has another version. The unique indexes decide whether name and address are free.
    */
-  async restore(user_id: string, allowed_roles: string[]): Promise<UserRecord | null> {
+  async restore(user_id: string, version: number, open_roles: string[]): Promise<UserRecord | null> {
     const [row] = await this.database.run<UserRecord>(
       returningUsers(sql`
         update users
         set
           deleted_at = null,
-          roles = array(select role from unnest(roles) role where role = any(${allowed_roles}::text[]) order by role),
+          roles = array(select role from unnest(roles) role where role = any(${open_roles}::text[]) order by role),
           updated_at = now(),
           version = version + 1
         where user_id = ${user_id}::uuid
+          and version = ${version}::integer
           and deleted_at is not null`),
     );
     return row ?? null;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import type { Actor } from '../access/actor';
+import { type Actor, selfOf } from '../access/actor';
+import { assertFresh } from '../access/fresh';
 import { holds } from '../access/permissions';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { readBoolean } from '../common/query/boolean-parameter';
@@ -92,17 +93,22 @@ export class UsersService {
   }
 
   /**
-   * Restores a deleted user. Drops roles that no longer exist or that the actor may not grant.
-   * @throws user.not_found, user.name_taken, user.email_taken
+   * Restores a deleted user. Drops roles that no longer exist or are closed to the user type.
+   * @throws user.not_found, user.self_protected, access.protected_user
+   * @throws auth.reauthentication_required for a user with roles
+   * @throws user.name_taken, user.email_taken
    */
   @Transactional()
   async restore(actor: Actor, user_id: string): Promise<UserResponse> {
     const deleted = await this.users.findWithDeleted(user_id, actor);
     if (deleted === null || deleted.deleted_at === null) throw new AppError('user.not_found');
     const { forbidden, open_to_system, open_to_carrier } = await this.roles.frozenGrantsOf(actor);
+    if (selfOf(actor) === deleted.user_id) throw new AppError('user.self_protected');
+    // Restored without the roles, the user would no longer be protected from the actor (Z32).
+    if (deleted.roles.some((role) => forbidden.includes(role))) throw new AppError('access.protected_user');
+    if (deleted.roles.length > 0) assertFresh(actor);
     const open = deleted.user_type === 'system' ? open_to_system : open_to_carrier;
-    const allowed = open.filter((role) => !forbidden.includes(role));
-    const user = await this.users.restore(user_id, allowed);
+    const user = await this.users.restore(user_id, deleted.version, open);
     if (user === null) throw new AppError('user.not_found');
     const roles: Changes =
       user.roles.length === deleted.roles.length ? {} : { roles: { before: deleted.roles, after: user.roles } };

@@ -1,10 +1,11 @@
 import type { Page } from 'playwright-core';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
-import { switchToGerman } from '../support/console-page';
+import { freshAuthenticationDialog, switchToGerman } from '../support/console-page';
 import { desktop, phone } from '../support/screens';
 import { addManyUsers } from '../support/many-users';
 import { Authenticator } from '../support/second-factors';
 import { loginFrom } from '../support/device-logins';
+import { password } from '../support/service';
 
 describe('users in the console', () => {
   const subject = useConsole({ LOCKOUT_THRESHOLD: '2', LOCKOUT_FIRST_SECONDS: '600' });
@@ -200,19 +201,28 @@ describe('users in the console', () => {
     await page.getByRole('link', { name: 'pages-9', exact: true }).waitFor();
   });
 
-  it('disables, enables, deletes and restores a user', async () => {
-    const { user_id, name } = await subject.service.createUser();
+  it('disables, enables, deletes and restores a user, and asks for a fresh authentication (S24)', async () => {
+    const { user_id, name } = await subject.service.createUser({ roles: ['carrier_user'] });
     const page = await subject.login(undefined, `/users/${user_id}`);
     await act(page, name, 'Disable');
     await confirm(page, 'Disable');
     await page.getByText('The user is disabled').waitFor();
+    const prove = async () => {
+      const dialog = freshAuthenticationDialog(page);
+      await dialog.getByLabel('Password', { exact: true }).fill(password);
+      await dialog.getByRole('button', { name: 'Continue' }).click();
+    };
+    await subject.ageAuthentication(subject.service.admin.user_id);
     await act(page, name, 'Enable');
+    await prove();
     await page.getByText('The user is disabled').waitFor({ state: 'hidden' });
     await act(page, name, 'Delete');
     await confirm(page, 'Delete');
     await page.getByText('The user is deleted').waitFor();
     await page.goto(subject.at('/users?deleted=true'));
+    await subject.ageAuthentication(subject.service.admin.user_id);
     await act(page, name, 'Restore');
+    await prove();
     await page.getByRole('link', { name }).waitFor({ state: 'detached' });
     expect(await subject.userOf(user_id)).toMatchObject({ status: 'active', deleted_at: null });
   });

@@ -57,7 +57,7 @@ export const users = sqlExamples(UsersRepository, {
     [user_id, null, { password_changed_at: null }],
   ],
   confirmEmail: [[user_id, 'new@example.com']],
-  restore: [[user_id, ['dispatcher']]],
+  restore: [[user_id, 1, ['dispatcher']]],
   isEmpty: [[]],
   lockDeleted: [[90, 100]],
   purge: [[[user_id]]],

@@ -103,7 +103,9 @@ describe('the access matrix', () => {
           await service.rows('update users set deleted_at = now() where user_id = $1', [target.user_id]);
         return service.post(`/user/${target.user_id}/restore`, login);
       },
-      expected: notFoundOr('user.not_found', (cell) => (cell.relation === 'own' ? '404 user.not_found' : '200')),
+      expected: notFoundOr('user.not_found', (cell) =>
+        cell.relation === 'own' ? '404 user.not_found' : protectedOr('200')(cell),
+      ),
     },
     'POST /user/{user_id}/invite': {
       permission: 'user:update',

@@ -24,6 +24,9 @@ interface Documented {
   request: Pick<TestRequest, 'body' | 'headers'>;
 }
 
+/** Id of a deleted user with a role. */
+const restorable = randomUUID();
+
 const operations = Object.entries(document.paths).flatMap(([path, { head: _, ...methods }]) =>
   Object.entries(methods).map(([method, operation]): Documented => {
     const { operationId: id, requestBody } = operation as typeof operation & {
@@ -34,7 +37,9 @@ const operations = Object.entries(document.paths).flatMap(([path, { head: _, ...
     return {
       name: `${method.toUpperCase()} ${path}`,
       method: method.toUpperCase(),
-      path: path.replace('{role}', 'no-such-role').replace(/\{\w+\}/g, randomUUID()),
+      path: path
+        .replace('{role}', 'no-such-role')
+        .replace(/\{\w+\}/g, path.endsWith('/restore') ? restorable : randomUUID()),
       id,
       public: operation['x-permission'] === 'none',
       permission: !['none', 'any login'].includes(operation['x-permission'] ?? ''),
@@ -53,6 +58,8 @@ const assignments = [
   { carrier_scope: ['c1'] },
   { allowed_ips: ['192.0.2.0/24'] },
   { second_factor_required_from: null },
+  { status: 'active' },
+  { status: 'invited' },
 ];
 const additions = [{ roles_add: ['operator'] }, { roles_remove: ['operator'] }];
 
@@ -66,12 +73,13 @@ const variants: Record<string, { needing: Variant[]; others: Variant[] }> = {
     needing: [...assignments, { email: 'new@example.com' }].map((body): Variant => ['', { body }]),
     others: [['', { body: { timezone: 'Europe/Vienna', status: 'disabled' } }]],
   },
+  restoreUser: { needing: [['', {}]], others: [] },
   deleteUser: { needing: [['purge=true', {}]], others: [['', {}]] },
   changeUsers: {
     needing: [...assignments, ...additions].map((body): Variant => [one, { body }]),
     others: [
-      [one, { body: { timezone: 'Europe/Vienna' } }],
-      [`${one}&dry_run=true`, { body: { roles: ['operator'] } }],
+      [one, { body: { timezone: 'Europe/Vienna', status: 'disabled' } }],
+      [`${one}&dry_run=true`, { body: { roles: ['operator'], status: 'active' } }],
     ],
   },
   deleteUsers: { needing: [[one, {}]], others: [[`${one}&dry_run=true`, {}]] },
@@ -109,6 +117,12 @@ describe('fresh authentication', () => {
   beforeAll(async () => {
     service = await TestService.start();
     caller = (await service.createUser({ user_type: 'system', roles: ['administrator'] })).user_id;
+    await service.rows(
+      `
+        insert into users (user_id, user_type, name, email, roles, status, deleted_at)
+        values ($1, 'system', 'restorable', 'restorable@example.com', '{operator}', 'active', now())`,
+      [restorable],
+    );
   });
   afterAll(() => service.close());
 

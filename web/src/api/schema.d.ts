@@ -368,7 +368,7 @@ export interface paths {
          *
          *     Permission: `user:update`
          *
-         *     Requires a fresh authentication if `dry_run` is false and the body contains `roles`, `roles_add`, `roles_remove`, `carrier_scope`, `allowed_ips`, `second_factor_required_from` or `reset_second_factors`.
+         *     Requires a fresh authentication if `dry_run` is false and the body contains `roles`, `roles_add`, `roles_remove`, `carrier_scope`, `allowed_ips`, `second_factor_required_from`, `reset_second_factors`, or a `status` other than `disabled`.
          */
         patch: operations["changeUsers"];
         trace?: never;
@@ -590,7 +590,7 @@ export interface paths {
          *
          *     Permission: `user:update`
          *
-         *     Requires a fresh authentication if the body contains `roles`, `carrier_scope`, `allowed_ips`, `email` or `second_factor_required_from`.
+         *     Requires a fresh authentication if the body contains `roles`, `carrier_scope`, `allowed_ips`, `email`, `second_factor_required_from`, or a `status` other than `disabled`.
          */
         patch: operations["changeUser"];
         trace?: never;
@@ -606,9 +606,11 @@ export interface paths {
         put?: never;
         /**
          * Restore a deleted user
-         * @description Restores password and status, and the roles that the caller may grant.
+         * @description Restores password, status and roles. Drops roles that no longer exist or are no longer open to the user type.
          *
          *     Permission: `user:delete`
+         *
+         *     Requires a fresh authentication if the user has roles.
          */
         post: operations["restoreUser"];
         delete?: never;
@@ -12357,8 +12359,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            401: components["responses"]["AuthReauthenticationRequired"];
+            403: components["responses"]["AccessProtectedUserOrUserSelfProtected"];
             404: components["responses"]["UserNotFound"];
             409: components["responses"]["UserEmailTakenOrUserNameTaken"];
             413: components["responses"]["RequestTooLarge"];
