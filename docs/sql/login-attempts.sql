@@ -156,8 +156,20 @@ returning failures, locked_until;
 
 -- release(attempt)
 update login_attempts
-set pending = pending - $1::text
-where account = $2::text and address = $3::text and pending ? $4::text;
+set
+  pending = pending - $1::text,
+  failures = case when pending ? $2::text then failures else greatest(0, failures - 1) end,
+  locked_until = case
+    when pending ? $3::text then locked_until
+    when failures > $4::integer
+    then least(locked_until, case
+      when failures - 1 >= $5::integer
+      then timestamptz '9999-12-31 23:59:59.999Z'
+      when failures - 1 >= $6::integer
+      then clock_timestamp() + least($7::integer, $8::integer * power(2, failures - 1 - $9::integer)) * interval '1 second'
+    end)
+  end
+where account = $10::text and address = $11::text;
 
 -- clear([ user_id ])
 update login_attempts
@@ -185,14 +197,8 @@ where ctid = any(array(
   select ctid
   from login_attempts
   where used_on < current_date - $1::integer
-    and not (
-      coalesce(locked_until > now(), false)
-      and exists (
-        select from users
-        where users.user_id::text = replace(account, $2::text, '') and deleted_at is null
-      )
-    )
-  limit $3::integer
+    and coalesce(locked_until <= now(), true)
+  limit $2::integer
   for update skip locked
 ))
 returning 1;

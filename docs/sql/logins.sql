@@ -1,109 +1,25 @@
 -- The statements of LoginsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/logins.ts.
 
--- find({ login: 'user@example.com' })
-select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor,
-  case
-    when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
-    then credentials.password_hash
-  end as password_hash,
-  coalesce(credentials.policy_checked, false) as policy_checked,
-  credentials.expires_at is not null as initial
+-- findId({ login: 'user@example.com' })
+select users.user_id
 from users
-join user_logins on user_logins.user_id = users.user_id
-join user_seen on user_seen.user_id = users.user_id
-left join credentials on credentials.user_id = users.user_id
 where lower(users.email) = $1::text and users.deleted_at is null
 limit 1;
 
--- find({ login: 'example' })
-select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor,
-  case
-    when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
-    then credentials.password_hash
-  end as password_hash,
-  coalesce(credentials.policy_checked, false) as policy_checked,
-  credentials.expires_at is not null as initial
+-- findId({ login: 'example' })
+select users.user_id
 from users
-join user_logins on user_logins.user_id = users.user_id
-join user_seen on user_seen.user_id = users.user_id
-left join credentials on credentials.user_id = users.user_id
 where lower(users.name) = $1::text and users.deleted_at is null
 limit 1;
 
--- find({ user_id: user_id })
+-- findId({ user_id: user_id })
+select users.user_id
+from users
+where users.user_id = $1::uuid and users.deleted_at is null
+limit 1;
+
+-- find(user_id)
 select
   users.user_id,
   users.user_type,
@@ -151,8 +67,57 @@ from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
 left join credentials on credentials.user_id = users.user_id
-where users.user_id = $1::uuid and users.deleted_at is null
-limit 1;
+where users.user_id = $1::uuid and users.deleted_at is null;
+
+-- find(null)
+select
+  users.user_id,
+  users.user_type,
+  users.name,
+  users.email,
+  users.email_pending,
+  users.email_verified_at,
+  users.first_name,
+  users.last_name,
+  users.phone,
+  users.job_title,
+  users.locale,
+  users.timezone,
+  users.carrier_id,
+  users.carrier_scope,
+  users.roles,
+  users.status,
+  users.allowed_ips,
+  users.attributes,
+  users.must_change_password,
+  users.second_factors,
+  users.second_factor_required_from,
+  users.created_at,
+  users.created_by,
+  users.updated_at,
+  user_logins.last_login_at,
+  host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at,
+  users.password_changed_at,
+  users.locked_until,
+  users.deleted_at,
+  users.version,
+  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  (users.second_factors = '{}' and (
+    coalesce(users.second_factor_required_from <= now(), false)
+    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
+  )) as must_enroll_second_factor,
+  case
+    when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
+    then credentials.password_hash
+  end as password_hash,
+  coalesce(credentials.policy_checked, false) as policy_checked,
+  credentials.expires_at is not null as initial
+from users
+join user_logins on user_logins.user_id = users.user_id
+join user_seen on user_seen.user_id = users.user_id
+left join credentials on credentials.user_id = users.user_id
+where users.user_id = $1::uuid and users.deleted_at is null;
 
 -- lockForLogin(user_id, null, '192.0.2.1')
 select

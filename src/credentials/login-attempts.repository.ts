@@ -176,12 +176,23 @@ export class LoginAttemptsRepository {
     return row ?? null;
   }
 
-  /** Closes an attempt without counting it. */
+  /**
+   * Closes an attempt without counting it. If its lease expired and it was counted as lost, takes
+   * the failure back, and the lock that the failure began.
+   */
   async release({ attempt_id, account, address }: LoginAttempt): Promise<void> {
+    const isOpen = sql`pending ? ${attempt_id}::text`;
     await this.database.runPrepared(sql`
       update login_attempts
-      set pending = pending - ${attempt_id}::text
-      where account = ${account}::text and address = ${address}::text and pending ? ${attempt_id}::text`);
+      set
+        pending = pending - ${attempt_id}::text,
+        failures = case when ${isOpen} then failures else greatest(0, failures - 1) end,
+        locked_until = case
+          when ${isOpen} then locked_until
+          when failures > ${this.lockout.LOCKOUT_THRESHOLD}::integer
+            then least(locked_until, ${lockSql(sql`failures - 1`, sql`clock_timestamp()`, this.lockout)})
+        end
+      where account = ${account}::text and address = ${address}::text`);
   }
 
   /**
@@ -214,7 +225,8 @@ export class LoginAttemptsRepository {
 
   /**
    * Deletes counters that were not used for 30 days, and returns their number.
-   * Keeps the locks of existing users: a lock that has not ended by then is permanent.
+   * Keeps locks: a lock that has not ended by then is permanent. Keeps those of missing logins too,
+   * because only the lock of a user would last otherwise (L22).
    */
   async removeOld(limit: number): Promise<number> {
     const rows = await this.database.run(sql`
@@ -223,13 +235,7 @@ export class LoginAttemptsRepository {
         select ctid
         from login_attempts
         where used_on < current_date - ${keptDays}::integer
-          and not (
-            coalesce(locked_until > now(), false)
-            and exists (
-              select from users
-              where users.user_id::text = replace(account, ${codesPrefix}::text, '') and deleted_at is null
-            )
-          )
+          and coalesce(locked_until <= now(), true)
         limit ${limit}::integer
         for update skip locked
       ))

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { AppError } from '../common/errors/app-error';
 import { newId } from '../common/random';
@@ -23,15 +24,20 @@ interface LockChanges {
 /** `Retry-After` of a permanent lock. No other lock lasts longer. */
 const foreverSeconds = 86_400;
 const batchMax = 1_000;
+const retryMs = 1_000;
 
 /**
  * Account lockout: limits the wrong passwords of an account, whether the account exists or not, and
  * the wrong codes of a user.
- * Begin an attempt before verifying a password, and close it with `pass`, `fail` or `release`.
+ * Begin an attempt before verifying a password, and close it with `pass`, `fail`, `release` or
+ * `giveBack`.
  * An attempt that stays open counts as a failure after 15 seconds.
  */
 @Injectable()
 export class LoginAttemptsService implements OnModuleInit {
+  /** attempts to give back when the database responds again */
+  private readonly owed: LoginAttempt[] = [];
+
   constructor(
     private readonly attempts: LoginAttemptsRepository,
     private readonly jobs: JobsService,
@@ -97,6 +103,26 @@ export class LoginAttemptsService implements OnModuleInit {
   /** Closes an attempt without counting it. */
   async release(attempt: LoginAttempt): Promise<void> {
     await this.attempts.release(attempt);
+  }
+
+  /**
+   * Closes an attempt that a fault of the service ended, without counting it. Never throws: if the
+   * database does not respond, tries again until it does (L23). Only the attempts of a killed
+   * process count.
+   */
+  async giveBack(attempt: LoginAttempt): Promise<void> {
+    await this.attempts.release(attempt).catch(() => {
+      if (this.owed.push(attempt) === 1) void this.giveBackOwed();
+    });
+  }
+
+  /** Uses one connection at a time, because a full pool may be the fault. */
+  private async giveBackOwed(): Promise<void> {
+    for (let [next] = this.owed; next !== undefined; [next] = this.owed)
+      await this.attempts.release(next).then(
+        () => this.owed.shift(),
+        () => delay(retryMs, undefined, { ref: false }),
+      );
   }
 
   /** Resets the password counters of a user, at all addresses. Wrong codes still count (M8). */

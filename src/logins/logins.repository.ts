@@ -53,10 +53,23 @@ export class LoginsRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns the user with a lower-case login or with an id, or null. Deleted users are not found.
-   * A login with `@` is an e-mail address, because names contain no `@`.
+   * Returns the id of the user with a lower-case login or with an id, or null. Finds no deleted
+   * users. A login with `@` is an e-mail address, because names contain no `@`.
    */
-  async find(claim: LoginClaim): Promise<LoginRecord | null> {
+  async findId(claim: LoginClaim): Promise<string | null> {
+    const [row] = await this.database.runPrepared<{ user_id: string }>(sql`
+      select users.user_id
+      from users
+      where ${matches(claim)} and users.deleted_at is null
+      limit 1`);
+    return row?.user_id ?? null;
+  }
+
+  /**
+   * Returns a user with the stored password, or null. Deleted users are not found. Runs the same
+   * statement for null, so that a missing user takes as long (L19).
+   */
+  async find(user_id: string | null): Promise<LoginRecord | null> {
     const [row] = await this.database.runPrepared<LoginRecord>(sql`
       select
         ${userColumns},
@@ -69,8 +82,7 @@ export class LoginsRepository {
       from users
       ${userJoins}
       left join credentials on credentials.user_id = users.user_id
-      where ${matches(claim)} and users.deleted_at is null
-      limit 1`);
+      where users.user_id = ${user_id}::uuid and users.deleted_at is null`);
     return row ?? null;
   }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createHmac } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, type Caller, systemActorFor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
@@ -28,6 +28,7 @@ const longestPauseMs = 250;
  */
 @Injectable()
 export class LoginsService {
+  private readonly logger = new Logger(LoginsService.name);
   private readonly unknownLoginsKey: Buffer;
   private readonly queue = new LoginQueue({ ...queueLimits, runningPerAccountMax });
 
@@ -88,10 +89,8 @@ export class LoginsService {
     return this.queue.run(user_id, async (deadline) => {
       const verified = await this.verifyPassword({ user_id }, password, actor, deadline);
       if (verified === null) return null;
-      const { attempt, user } = verified;
-      if (user.second_factors.length > 0) await this.attempts.release(attempt);
-      else await this.releaseOnError(attempt, () => this.attempts.pass(attempt));
-      return user;
+      await this.releaseOnError(verified.attempt, () => this.closeRight(verified));
+      return verified.user;
     });
   }
 
@@ -120,7 +119,6 @@ export class LoginsService {
     const user = found === null ? null : toUserResponse(found);
     const renewal = await this.releaseOnError(attempt, () => this.credentials.verify(found, password));
     if (user !== null && renewal !== null) return { user, attempt, renewal };
-    // If this throws, the attempt stays open and counts as a failure later (L18).
     await this.fail(attempt, user, actor);
     return null;
   }
@@ -134,38 +132,52 @@ export class LoginsService {
     const missing = this.hash('login' in claim ? claim.login : claim.user_id);
     const address = ip === null ? '' : addressKey(ip);
     for (let pause = firstPauseMs; ; pause = Math.min(longestPauseMs, pause * 1.5)) {
-      const found = await this.logins.find(claim);
-      const account = found?.user_id ?? missing;
-      const attempt = await this.attempts.begin({ account, user_id: found?.user_id ?? null, address });
-      if (attempt !== null) return { attempt, found };
+      // The row of the user is read after the counter: a lock must not show that it exists (L22).
+      const user_id = await this.logins.findId(claim);
+      const attempt = await this.attempts.begin({ account: user_id ?? missing, user_id, address });
+      if (attempt !== null)
+        return { attempt, found: await this.releaseOnError(attempt, () => this.logins.find(user_id)) };
       if (performance.now() + pause > deadline) throw new AppError('service.overloaded');
       await delay(pause);
     }
   }
 
   /** Closes the attempt of a login that was not completed. */
-  private async close({ user, attempt }: VerifiedLogin, actor: Actor, error: unknown): Promise<void> {
+  private async close(verified: VerifiedLogin, actor: Actor, error: unknown): Promise<void> {
+    const { attempt, user } = verified;
     const code = error instanceof AppError ? error.code : null;
     if (code === 'auth.invalid_credentials') await this.fail(attempt, user, actor);
-    else if (code === 'auth.ip_not_allowed') await this.rejectAddress(attempt, user, actor);
-    else await this.attempts.release(attempt).catch(() => undefined);
+    else if (code === 'auth.ip_not_allowed')
+      await this.releaseOnError(attempt, () => this.rejectAddress(verified, actor));
+    else await this.attempts.giveBack(attempt);
   }
 
   /** Closes the attempt without a failure, and records an event: the password may be stolen. */
   @Transactional()
-  private async rejectAddress(
-    attempt: LoginAttempt,
-    { user_id, carrier_id }: UserResponse,
-    actor: Actor,
-  ): Promise<void> {
-    await this.attempts.pass(attempt);
+  private async rejectAddress(verified: VerifiedLogin, actor: Actor): Promise<void> {
+    const { user_id, carrier_id } = verified.user;
+    await this.closeRight(verified);
     const changes: Changes = { reason: { after: 'auth.ip_not_allowed' } };
     await this.events.record(actor, 'login.failed', { type: 'login', id: user_id, carrier_id }, changes);
   }
 
+  /** Closes the attempt of a right password. With a second factor, it resets no counter (M12). */
+  private async closeRight({ attempt, user }: VerifiedLogin): Promise<void> {
+    if (user.second_factors.length > 0) await this.attempts.release(attempt);
+    else await this.attempts.pass(attempt);
+  }
+
+  /**
+   * Closes the attempt with a failure. If the database fails, the attempt stays open and counts
+   * later (L18). Then the response is the one to a wrong password, because a 503 never counts.
+   */
   private async fail(attempt: LoginAttempt, user: UserResponse | null, actor: Actor): Promise<void> {
-    // After the commit: a retried transaction must not count twice.
-    if (await this.recordFailure(attempt, user, actor)) lockouts.inc();
+    try {
+      // After the commit: a retried transaction must not count twice.
+      if (await this.recordFailure(attempt, user, actor)) lockouts.inc();
+    } catch (error) {
+      this.logger.error(error, 'A failed login could not be recorded. It counts after 15 seconds.');
+    }
   }
 
   /** Returns whether the failure locks the account. */
@@ -185,12 +197,12 @@ export class LoginsService {
     return true;
   }
 
-  /** Releases the attempt if the work fails. */
+  /** Gives the attempt back if the work fails. */
   private async releaseOnError<T>(attempt: LoginAttempt, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      await this.attempts.release(attempt).catch(() => undefined);
+      await this.attempts.giveBack(attempt);
       throw error;
     }
   }

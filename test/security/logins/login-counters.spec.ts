@@ -1,6 +1,7 @@
 import * as argon2 from '@node-rs/argon2';
 import { Client } from 'pg';
 import { LoginAttemptsService } from '../../../src/credentials/login-attempts.service';
+import { Authenticator } from '../../support/second-factors';
 import { adminEmail, password, type TestAnswer, TestService } from '../../support/service';
 
 // The real function, with its calls counted.
@@ -53,7 +54,8 @@ describe('counters of failed logins', () => {
     try {
       await client.query('begin');
       await client.query('select 1 from users where user_id = $1 for update', [user.user_id]);
-      expect((await failTimes(1, user.name)).map(({ status }) => status)).toEqual([503]);
+      // Not a 503, which would not count.
+      expect((await failTimes(1, user.name)).map(({ status }) => status)).toEqual([401]);
     } finally {
       await client.end();
     }
@@ -111,6 +113,14 @@ describe('counters of failed logins', () => {
     ).toEqual([]);
   });
 
+  it('keeps the counter of a user with a factor when the right password comes from outside (M12, L12)', async () => {
+    const user = await service.createUser({ allowed_ips: ['198.51.100.0/24'] });
+    await Authenticator.enrol((text, values) => service.rows(text, values), user.user_id);
+    await failTimes(4, user.name);
+    expect((await attempt(user.name, password)).body.code).toBe('auth.ip_not_allowed');
+    expect((await failTimes(2, user.name)).map(({ status }) => status)).toEqual([401, 429]);
+  });
+
   it('removes the counters of a purged user (Z19)', async () => {
     const user = await service.loginAs();
     await failTimes(2, user.name);
@@ -121,7 +131,7 @@ describe('counters of failed logins', () => {
     expect(await counters()).toEqual([]);
   });
 
-  it('removes old counters, but keeps a lockout that only a reset ends (L5)', async () => {
+  it('removes old counters, but keeps lockouts that only a reset ends, of missing logins too (L5, L22)', async () => {
     const [gone, stays] = [await service.createUser(), await service.createUser()];
     for (const login of [gone.name, stays.name, 'unknown-old']) await attempt(login);
     await service.rows(
@@ -131,6 +141,7 @@ describe('counters of failed logins', () => {
         where account = $1 or length(account) = 43`,
       [stays.user_id],
     );
+    await attempt('unknown-older');
     const attempts = service.app.get(LoginAttemptsService, { strict: false });
     const count = async () =>
       (await service.rows<{ n: number }>(`select count(*)::integer as n from login_attempts`))[0]?.n;
@@ -144,7 +155,8 @@ describe('counters of failed logins', () => {
         used_on = current_date - 31,
         locked_until = case when locked_until > now() + interval '1 day' then locked_until end`);
     await attempts.forgetOld();
-    expect(await service.rows(`select account from login_attempts`)).toEqual([{ account: stays.user_id }]);
+    for (const login of [stays.name, 'unknown-old']) expect((await attempt(login)).status).toBe(429);
+    for (const login of [gone.name, 'unknown-older']) expect((await attempt(login)).status).toBe(401);
     expect((await attempt(adminEmail, password)).status).toBe(200);
   });
 });
