@@ -738,7 +738,8 @@ with
       users.carrier_id,
       case
         when users.user_id = $1::uuid then 'user.self_protected'
-        when not users.user_id = $2::uuid and users.roles && $3::text[] then 'access.protected_user'
+        when not users.user_id = $2::uuid and users.roles && $3::text[]
+        then 'access.protected_user'
         when users.after_status = 'active' and not exists (
           select 1
           from credentials
@@ -884,7 +885,8 @@ with
             where enrollment_codes.user_id = users.user_id and enrollment_codes.after_reset
           )
         ) then 'auth.mail_code_required'
-        when not users.user_id = $5::uuid and users.roles && $6::text[] then 'access.protected_user'
+        when not users.user_id = $5::uuid and users.roles && $6::text[]
+        then 'access.protected_user'
       end as refusal,
       (users.phone is distinct from users.after_phone
         or users.email is distinct from users.after_email
@@ -1038,7 +1040,8 @@ with
       users.deleted_at as before_deleted_at, users.after_deleted_at,
       case
         when users.user_id = $1::uuid then 'user.self_protected'
-        when not users.user_id = $2::uuid and users.roles && $3::text[] then 'access.protected_user'
+        when not users.user_id = $2::uuid and users.roles && $3::text[]
+        then 'access.protected_user'
       end as refusal,
       (users.deleted_at is distinct from users.after_deleted_at) as differs,
       false as resets,
@@ -1192,7 +1195,8 @@ with
         and not coalesce($3::inet <<= any(users.after_allowed_ips), false)
         then 'user.self_protected'
         when users.user_id = $4::uuid and (users.second_factor_required_from is distinct from users.after_second_factor_required_from) then 'user.self_protected'
-        when not users.user_id = $5::uuid and users.roles && $6::text[] then 'access.protected_user'
+        when not users.user_id = $5::uuid and users.roles && $6::text[]
+        then 'access.protected_user'
         when users.deleted_at is not null and users.after_deleted_at is null and (
           exists (
             select 1

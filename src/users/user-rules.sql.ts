@@ -34,12 +34,13 @@ const hasPassword = sql`exists (
  */
 export function refusalSql(actor: Actor, { action, grants }: CheckedAction): SqlFragment {
   const assignments = assignmentsOf(action);
-  const [isSelf, isUser] = [isSelfSql(actor), isOwn(actor, 'users.user_id')];
+  const isSelf = sql`users.user_id = ${selfOf(actor)}::uuid`;
   const rules = [
     ...versionRules(action),
     ...powerRules(action, assignments, isSelf),
-    ...selfRules(actor, action, assignments),
-    sql`when not ${isUser} and users.roles && ${grants.forbidden}::text[] then 'access.protected_user'`,
+    ...selfRules(actor, action, assignments, isSelf),
+    sql`when not ${isOwn(actor, 'users.user_id')} and users.roles && ${grants.forbidden}::text[]
+            then 'access.protected_user'`,
     ...(action.kind === 'undo' ? undoRules(action, grants) : []),
     ...(action.kind === 'delete' ? [] : valueRules(action, assignments, grants)),
   ];
@@ -58,11 +59,6 @@ export function staysAdministrator(action: UserAction): SqlFragment {
           and ${after('deleted_at')} is null
           and ${after('roles')} && array(select name from roles where '*' = any(permissions))
         )`;
-}
-
-/** Renders whether the rules of self-protection apply to a user, see `selfOf`. */
-function isSelfSql(actor: Actor): SqlFragment {
-  return sql`users.user_id = ${selfOf(actor)}::uuid`;
 }
 
 function versionRules(action: UserAction): SqlFragment[] {
@@ -91,8 +87,7 @@ function powerRules(action: UserAction, assignments: Assignment[], isSelf: SqlFr
  * can neither reset their own second factors nor change when they need one. After a reset of
  * their factors, they must enrol one before they can change their address.
  */
-function selfRules(actor: Actor, action: UserAction, assignments: Assignment[]): SqlFragment[] {
-  const isSelf = isSelfSql(actor);
+function selfRules(actor: Actor, action: UserAction, assignments: Assignment[], isSelf: SqlFragment): SqlFragment[] {
   const rules: SqlFragment[] = [];
   if (action.kind === 'change' && action.change.email !== undefined && action.verified === undefined)
     rules.push(sql`when ${isSelf} and lower(users.email) <> lower(${action.change.email}::text)
