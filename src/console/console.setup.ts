@@ -64,7 +64,10 @@ export async function setupConsole(app: NestFastifyApplication, basePath: string
     .replace(baseMark, `<base href="${root}/" />`)
     .split(nonceMark);
   const page = (request: FastifyRequest, reply: FastifyReply): string => {
-    if (fileExtension.test(request.url.replace(/\?.*/s, ''))) throw new AppError('request.not_found');
+    const path = request.url.replace(/\?.*/s, '');
+    // Names of roles may contain dots.
+    const isRole = path.slice(0, path.lastIndexOf('/')) === `${root}/roles`;
+    if (fileExtension.test(path) && !isRole) throw new AppError('request.not_found');
     const nonce = mintToken();
     void reply.headers({
       'content-type': 'text/html; charset=utf-8',

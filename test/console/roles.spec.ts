@@ -49,7 +49,7 @@ describe('roles in the console', () => {
     await page.getByText('Another role has this name.').waitFor();
     expect(await name.getAttribute('aria-invalid')).toBe('true');
     await expectAccessible(page);
-    // The service treats a path that ends like this as a file.
+    // Looks like the path of a file.
     await name.fill('support.eu');
     await page.getByLabel('Description').fill('Helps users in Europe');
     await page.evaluate('scrollTo(0, 0)');
@@ -58,6 +58,7 @@ describe('roles in the console', () => {
     await headingOf(page, 'support.eu').waitFor();
     await page.reload();
     await headingOf(page, 'support.eu').waitFor();
+    expect(new URL(page.url()).pathname).toMatch(/\/roles\/support\.eu$/);
     expect(await roleOf('support.eu')).toMatchObject({
       permissions: ['billing:read', 'user:read'],
       user_types: ['system'],

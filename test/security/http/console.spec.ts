@@ -16,7 +16,7 @@ describe('the files of the console', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     service.app.inject({ url: `/identity/console${path}`, headers });
 
-  it.each(['', '/', '/users', '/login?from=x'])(
+  it.each(['', '/', '/users', '/login?from=x', '/roles/support.eu', '/roles/support.eu?from=index.js'])(
     'serves the page at %s with its base path and a strict policy',
     async (path) => {
       const { statusCode, headers, body } = await get(path);
@@ -56,6 +56,12 @@ describe('the files of the console', () => {
     '/assets/nothing-12345678.js',
     '/assets/../index.html',
     '/package.json',
+    '/index.html',
+    '/roles.js',
+    '/roles/support.eu/index.js',
+    '/users/support.eu',
+    '/x/console/roles/support.eu',
+    '/assets/roles/support.eu',
     '/assets/%2e%2e/index.html',
   ])('responds to the unknown file %s with 404', async (path) => {
     const { statusCode, headers } = await get(path);
