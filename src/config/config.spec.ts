@@ -262,10 +262,36 @@ it('starts a worker per core with `auto`, and warns if the pool is too small for
   ]);
 });
 
+const PUBLIC_URL = 'https://identity.example.net';
+const production = { NODE_ENV: 'production', PUBLIC_URL };
+const [SMTP_URL, MAIL_FROM] = ['smtp://mail.example.net', 'no-reply@example.net'];
+
 it('warns in production if users receive no mail', () => {
-  const [SMTP_URL, MAIL_FROM] = ['smtp://mail.example.net', 'no-reply@example.net'];
   expect(warningsOf({})).toEqual([]);
-  expect(warningsOf({ NODE_ENV: 'production' })).toEqual([expect.stringMatching(/^SMTP_URL is not set/)]);
-  expect(warningsOf({ NODE_ENV: 'production', SMTP_URL })).toEqual([expect.stringMatching(/^MAIL_FROM is /)]);
-  expect(warningsOf({ NODE_ENV: 'production', SMTP_URL, MAIL_FROM })).toEqual([]);
+  expect(warningsOf(production)).toEqual([expect.stringMatching(/^SMTP_URL is not set/)]);
+  expect(warningsOf({ ...production, SMTP_URL })).toEqual([expect.stringMatching(/^MAIL_FROM is /)]);
+  expect(warningsOf({ ...production, SMTP_URL, MAIL_FROM })).toEqual([]);
+});
+
+it('warns in production if PUBLIC_URL is unset or not HTTPS', () => {
+  const mail = { SMTP_URL, MAIL_FROM };
+  const unencrypted = { PUBLIC_URL: 'http://identity.example.net' };
+  expect(warningsOf({ ...unencrypted, ...mail })).toEqual([]);
+  expect(warningsOf({ ...production, ...unencrypted, ...mail })).toEqual([
+    expect.stringMatching(/^PUBLIC_URL begins with http:/),
+  ]);
+  expect(warningsOf({ NODE_ENV: 'production', ...mail })).toEqual([expect.stringMatching(/^PUBLIC_URL is not set/)]);
+});
+
+it.each(['0.0.0.0/0', '128.0.0.0/1', '10.0.0.0/7', '::/0', '2000::/3', '::ffff:0.0.0.0/96', '::FFFF:0:0/100'])(
+  'warns about the trusted proxies %s, because callers there forge their address (L9)',
+  (network) => {
+    const warning = expect.stringContaining(`TRUST_PROXY trusts ${network}:`) as string;
+    expect(warningsOf({ TRUST_PROXY: `10.0.0.0/8,${network}` })).toEqual([warning]);
+  },
+);
+
+it('does not warn about the usual networks of proxies', () => {
+  const usual = ['10.0.0.0/8', '172.16.0.0/12', '127.0.0.1', '104.16.0.0/13', 'fc00::/7', 'fd00::/8', '2400:cb00::/32'];
+  expect(warningsOf({ TRUST_PROXY: [...usual, '::1', '::ffff:10.0.0.0/104'].join() })).toEqual([]);
 });

@@ -21,7 +21,10 @@ export function warningsOf(environment: NodeJS.ProcessEnv, values: Settings): st
     }),
     ...poolWarnings(values),
     ...passkeyWarnings(values),
-    ...(environment['NODE_ENV'] === 'production' ? mailWarnings(values) : []),
+    ...values.TRUST_PROXY.filter(isWide).map(
+      (network) => `TRUST_PROXY trusts ${network}: callers there choose the address that limits and logs see.`,
+    ),
+    ...(environment['NODE_ENV'] === 'production' ? [...originWarnings(values), ...mailWarnings(values)] : []),
   ];
 }
 
@@ -34,6 +37,20 @@ function poolWarnings({ DATABASE_POOL_MAX, WORKERS }: Settings): string[] {
 function passkeyWarnings({ PUBLIC_URL, WEBAUTHN_RP_ID }: Settings): string[] {
   if (WEBAUTHN_RP_ID !== undefined || PUBLIC_URL === undefined || defaultRpId(PUBLIC_URL) !== null) return [];
   return ['Passkeys are off: the host of PUBLIC_URL is no domain. Use a domain, or set WEBAUTHN_RP_ID.'];
+}
+
+/** Returns whether a network is wider than any network of proxies, other than private IPv6 ones. */
+function isWide(network: string): boolean {
+  const [address = '', bits = '128'] = network.toLowerCase().split('/');
+  const isMapped = address.startsWith('::ffff:');
+  const isIPv4 = isMapped || !address.includes(':');
+  return Number(bits) - (isMapped ? 96 : 0) < (isIPv4 ? 8 : 16) && !/^f[cde]/.test(address);
+}
+
+function originWarnings({ PUBLIC_URL }: Settings): string[] {
+  if (PUBLIC_URL === undefined) return ['PUBLIC_URL is not set: links in mails lead to localhost.'];
+  if (PUBLIC_URL.startsWith('https:')) return [];
+  return ['PUBLIC_URL begins with http: passwords, tokens and links are sent unencrypted.'];
 }
 
 function mailWarnings({ SMTP_URL, MAIL_FROM }: Settings): string[] {
