@@ -45,3 +45,18 @@ export function visiblePart({ status, headers, body }: TestAnswer): object {
   );
   return { status, headers: shown, body: { ...body, request_id: undefined, instance: undefined } };
 }
+
+/** Order of the group of P-256 (FIPS 186-5). */
+const p256Order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+
+/**
+ * Returns the other valid text of an ES256 token: with the signature `(r, n - s)`. Half of all
+ * signatures have a high `s`, so both forms must be accepted.
+ */
+export function withOtherSignature(token: string): string {
+  const [header, payload, signature = ''] = token.split('.');
+  const bytes = Buffer.from(signature, 'base64url');
+  const s = p256Order - BigInt(`0x${bytes.subarray(32).toString('hex')}`);
+  const other = Buffer.concat([bytes.subarray(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex')]);
+  return `${header}.${payload}.${other.toString('base64url')}`;
+}
