@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { TransactionHost } from '@nestjs-cls/transactional';
 import type { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adapter-typeorm';
 import type { EntityTarget, ObjectLiteral, Repository } from 'typeorm';
@@ -15,6 +15,9 @@ import { timesAsTexts } from './time-parser';
 
 export type { Snapshot } from './snapshot';
 
+/** Maximum number of named statements: each takes memory on every connection until it closes. */
+const namesMax = 500;
+
 /** Runs all queries of the service, in the current transaction if there is one. */
 @Injectable()
 export class Database {
@@ -24,6 +27,7 @@ export class Database {
   readonly answers = this.queriesWith({ types: timesAsTexts });
   private readonly dates = this.queriesWith({});
   private readonly names = new Map<string, string>();
+  private readonly logger = new Logger(Database.name);
   private readonly pooled: boolean;
 
   constructor(
@@ -51,8 +55,8 @@ export class Database {
 
   /**
    * Runs a frequent query as a prepared statement: each connection parses and plans it once.
-   * Not for queries with many different texts, which stay in memory. Not for filters of a caller,
-   * whose plan depends on the values.
+   * Not for queries with many different texts, which stay in memory (D31). Not for filters of a
+   * caller, whose plan depends on the values.
    */
   readonly runPrepared = <Row>(query: SqlFragment): Promise<Row[]> => this.dates.runPrepared(query);
 
@@ -80,14 +84,19 @@ export class Database {
       runPrepared: (query) => {
         const { text, values } = query.toQuery();
         // A transaction pooler may use another connection, without the prepared statement.
-        return this.send(this.pooled ? { ...options, text } : { ...options, text, name: this.nameOf(text) }, values);
+        const name = this.pooled ? undefined : this.nameOf(text);
+        return this.send(name === undefined ? { ...options, text } : { ...options, text, name }, values);
       },
     };
   }
 
-  private nameOf(text: string): string {
-    const name = this.names.get(text) ?? `prepared_${this.names.size + 1}`;
+  /** Returns the name of a statement. Texts beyond the maximum have none; no name is reused. */
+  private nameOf(text: string): string | undefined {
+    const known = this.names.get(text);
+    if (known !== undefined || this.names.size === namesMax) return known;
+    const name = `prepared_${this.names.size + 1}`;
     this.names.set(text, name);
+    if (this.names.size === namesMax) this.logger.warn(`${namesMax} statements have names; others stay unnamed`);
     return name;
   }
 

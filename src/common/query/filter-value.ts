@@ -14,7 +14,7 @@ interface ValueRules {
   values?: readonly string[];
 }
 
-/** Maximum number of values of `_in`. */
+/** Maximum number of different values of `_in`. */
 export const listMax = 500;
 /** Maximum length of a text value, in code points. */
 export const textMax = 256;
@@ -34,8 +34,8 @@ export function readValue(text: string, rules: ValueRules, operator: Operator = 
 }
 
 function readList(text: string, rules: ValueRules): ReadValue {
-  const items = text.split(',');
-  if (items.length > listMax) return { ok: false, detail: `must have at most ${listMax} values` };
+  const items = new Set(text.split(','));
+  if (items.size > listMax) return { ok: false, detail: `must have at most ${listMax} values` };
   const values: unknown[] = [];
   for (const item of items) {
     if (item === '') return { ok: false, detail: 'must not have empty values' };

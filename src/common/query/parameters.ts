@@ -22,7 +22,7 @@ export interface ParameterDoc {
 const operatorTexts: Record<Operator, string> = {
   eq: 'equals',
   ne: 'does not equal; matches null too',
-  in: `is one of up to ${listMax} values, separated by commas`,
+  in: `is one of up to ${listMax} different values, separated by commas`,
   gt: 'is after',
   gte: 'is at or after',
   lt: 'is before',
