@@ -12,6 +12,7 @@ import { AppError } from './common/errors/app-error';
 import { addHeadRules } from './common/http/head-rules';
 import { addMethodNotAllowed } from './common/http/method-not-allowed';
 import { registerBodyParsers } from './common/http/body-parsers';
+import { decodeQuery, limitQuery } from './common/http/query-string';
 import { destroyLater, limitReceiving, type ReceivingLimits } from './common/http/receiving';
 import { uploadMaxBytes } from './common/http/upload';
 import { problemHeaders, toProblem } from './common/http/problem';
@@ -103,8 +104,9 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
     });
   // Browsers read the origins of passkeys from the root of the host only.
   app.setGlobalPrefix(config.BASE_PATH, { exclude: ['.well-known/webauthn'] });
-  setupDocs(app, config.BASE_PATH);
   if (config.CONSOLE) await setupConsole(app, config.BASE_PATH);
+  // Routes that exist before the plugin of the console is loaded would not get the problem filter.
+  setupDocs(app, config.BASE_PATH);
   if (config.METRICS_TOKEN !== undefined)
     serveMetrics(fastify, `${config.BASE_PATH}/metrics`, config.METRICS_TOKEN, app.get(MetricsService));
   await app.init();
@@ -127,10 +129,15 @@ function createAdapter(config: Config): FastifyAdapter {
     requestIdHeader: false,
     // No route needs escapes. Paths with escapes get 404, so that a proxy and the router cannot
     // read a path differently (CVE-2026-22031, -33804, -85184).
-    rewriteUrl: ({ url = '/' }: { url?: string }) => (isPlain(url) ? url : nowhere),
+    rewriteUrl: (raw: IncomingMessage) => (isPlain(raw.url ?? '/') ? limitQuery(raw) : nowhere),
     // The router must not reject long parameters, because its response would repeat them.
     // A long id is an unknown id.
-    routerOptions: { maxParamLength: maxHeaderSize, ignoreTrailingSlash: false, caseSensitive: true },
+    routerOptions: {
+      maxParamLength: maxHeaderSize,
+      ignoreTrailingSlash: false,
+      caseSensitive: true,
+      querystringParser: decodeQuery,
+    },
     bodyLimit: 65_536,
     // `limitReceiving` sets the deadlines of bodies.
     requestTimeout: 0,

@@ -37,7 +37,7 @@ const introduction = [
     'null is rejected unless the schema allows it. Times are RFC 3339 in UTC. Later versions may add fields to ' +
     'responses: ignore the fields that you do not know.',
   '**Filters** are query parameters named like the fields. All filters must match. A suffix selects the operator: ' +
-    'none is equality, `_ne` (also finds null), `_in` (a comma-separated list of up to 500 values), `_gt` `_gte` ' +
+    'none is equality, `_ne` (also finds null), `_in` (a list of up to 500 values, separated by commas), `_gt` `_gte` ' +
     '`_lt` `_lte` (times), `_isnull` (`true` or `false`), `_like` (contains, at least 3 characters). ' +
     'Write the `+` of a time as `%2B`.',
   '**Pages.** Send `next_cursor` of a page as `cursor` to get the next page, until `next_cursor` is null. ' +
@@ -46,7 +46,8 @@ const introduction = [
     'With `If-Match` and the `ETag` of a user, a change applies only to that version.',
   '**Errors** are `application/problem+json` (RFC 9457). Handle errors by `code`, show `detail` to users, and give ' +
     'the `request_id` to the operator. If several errors apply, the first of 401, 403, 400, 404, 412 and 409 is ' +
-    'returned. After 429 and 503, wait for the number of seconds in `Retry-After`.',
+    'returned. `errors` names at most 20 fields or parameters, and `errors_omitted` counts the others. After 429 ' +
+    'and 503, wait for the number of seconds in `Retry-After`.',
 ].join('\n\n');
 const howToGetToken =
   'Log in with `POST /auth/login` and copy `access_token` from the response. The token is valid for ' +

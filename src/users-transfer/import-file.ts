@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { readJson } from '../common/http/body-parsers';
+import { parametersMax } from '../common/http/query-string';
 import { pointerTo } from '../common/http/field-rules';
 import type { UploadedFile } from '../common/http/upload';
 import { visibleText } from '../common/text-forms';
@@ -118,6 +119,7 @@ function breaksIn(cell: string): number {
 function readHeader(cells: string[], line: number): string[] {
   const names = cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);
   if (names.length === 0) throw fileFault('must have a header line', line);
+  if (names.length > parametersMax) throw fileFault(`must have at most ${parametersMax} columns`, line);
   const errors = names.flatMap((name, index) => {
     if (!Object.hasOwn(importColumns, name) && !(ignoredColumns as readonly string[]).includes(name))
       return [
@@ -131,7 +133,7 @@ function readHeader(cells: string[], line: number): string[] {
       ? [{ pointer: `/${name}`, code: 'field.malformed', detail: `line ${line}: must not repeat the column` }]
       : [];
   });
-  if (errors.length > 0) throw invalid(...errors.slice(0, 20));
+  if (errors.length > 0) throw invalid(...errors);
   return names;
 }
 

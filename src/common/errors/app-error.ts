@@ -38,7 +38,11 @@ export class AppError extends Error {
   }
 }
 
-/** Creates the error for one or more invalid fields or parameters. */
+const errorsMax = 20;
+
+/** Creates the error for invalid fields or parameters. Names the first 20 and counts the others. */
 export function invalid(...errors: FieldError[]): AppError {
-  return new AppError('request.invalid', { errors });
+  const omitted = errors.length - errorsMax;
+  const members = omitted > 0 ? { members: { errors_omitted: omitted } } : {};
+  return new AppError('request.invalid', { errors: errors.slice(0, errorsMax), ...members });
 }

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, invalid } from '../errors/app-error';
+import { pointerTo } from './field-rules';
+import { hasMore, parametersMax } from './query-string';
 import { noFile, registerUploads, takesUpload } from './upload';
 
 declare module 'fastify' {
@@ -65,13 +67,14 @@ function readBody(request: FastifyRequest, body: Buffer): Body | undefined {
 }
 
 function readForm(text: string): Body {
+  if (hasMore(text, '&', parametersMax)) throw tooManyFields();
   const fields: Body = {};
   for (const [name, value] of new URLSearchParams(text)) {
     if (name === '__proto__' || Object.hasOwn(fields, name))
       throw invalid({ pointer: `/${name}`, code: 'field.malformed', detail: 'must be given once' });
     fields[name] = value;
   }
-  assertStorable(fields, '');
+  assertStorable(fields, []);
   return fields;
 }
 
@@ -83,7 +86,7 @@ export function readJson(text: string): Body {
   const body: unknown = JSON.parse(text);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw invalid({ pointer: '', code: 'field.wrong_type', detail: 'must be a JSON object' });
-  assertStorable(body, '');
+  assertStorable(body, []);
   return body as Body;
 }
 
@@ -91,20 +94,22 @@ export function readJson(text: string): Body {
  * Rejects deep and ambiguous JSON before it is parsed.
  * Depth is limited, so that no recursive code receives a deep body (CVE-2026-102281). Repeated keys
  * are rejected, because some parsers use the first value and others the last (RFC 8259 §4).
+ * The number of fields is limited, because each unknown field costs more than the rest of its body.
  */
 function assertUnambiguous(text: string): void {
-  /** keys of each open object; null for a list */
-  const open: (Set<string> | null)[] = [];
+  /** keys of each open object, undefined before the first; null for a list */
+  const open: (Set<string> | null | undefined)[] = [];
   for (let index = 0; index < text.length; index++) {
     const character = text[index];
     if (character === '"') {
       const end = endOfText(text, index);
-      const keys = open.at(-1);
+      const depth = open.length - 1;
       colonFollows.lastIndex = end;
-      if (keys instanceof Set && colonFollows.test(text)) addKey(keys, text.slice(index, end));
+      if (open[depth] !== null && depth >= 0 && colonFollows.test(text))
+        addKey((open[depth] ??= new Set()), text.slice(index, end), depth);
       index = end - 1;
     } else if (character === '{' || character === '[') {
-      open.push(character === '{' ? new Set() : null);
+      open.push(character === '{' ? undefined : null);
       if (open.length > depthMax)
         throw invalid({ pointer: '', code: 'field.too_deep', detail: `must be at most ${depthMax} levels deep` });
     } else if (character === '}' || character === ']') open.pop();
@@ -125,10 +130,15 @@ function isEscaped(text: string, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
-function addKey(keys: Set<string>, quoted: string): void {
-  const key = JSON.parse(quoted) as string;
+function addKey(keys: Set<string>, quoted: string, depth: number): void {
+  const key = quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
   if (keys.has(key)) throw invalid({ pointer: '', code: 'field.malformed', detail: 'must not contain a key twice' });
+  if (depth === 0 && keys.size === parametersMax) throw tooManyFields();
   keys.add(key);
+}
+
+function tooManyFields(): AppError {
+  return invalid({ pointer: '', code: 'field.too_many', detail: `must have at most ${parametersMax} fields` });
 }
 
 /**
@@ -136,23 +146,35 @@ function addKey(keys: Set<string>, quoted: string): void {
  * (CWE-1321), and numbers that would change silently: 1e400 becomes Infinity and then null, and
  * 2^53 + 1 becomes another number (RFC 7493 §2.2).
  */
-function assertStorable(value: unknown, pointer: string): void {
+function assertStorable(value: unknown, path: (string | number)[]): void {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed())
-      throw invalid({ pointer, code: 'field.malformed', detail: 'must be well-formed Unicode without NUL' });
-    return;
-  }
-  if (typeof value === 'number' && !(Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)))
-    throw invalid({
-      pointer,
-      code: 'field.malformed',
-      detail: 'must be a number that a double can hold exactly; send larger numbers as text',
-    });
-  if (typeof value !== 'object' || value === null) return;
-  for (const [key, inner] of Object.entries(value)) {
-    if (forbiddenKeys.includes(key) || key.includes('\0') || !key.isWellFormed()) {
-      throw invalid({ pointer, code: 'field.unknown', detail: 'contains a key that is not allowed' });
+      throw faultAt(path, 'field.malformed', 'must be well-formed Unicode without NUL');
+  } else if (typeof value === 'number') {
+    if (!(Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)))
+      throw faultAt(
+        path,
+        'field.malformed',
+        'must be a number that a double can hold exactly; send larger numbers as text',
+      );
+  } else if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) assertInner(value[index], path, index);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, inner] of Object.entries(value)) {
+      if (forbiddenKeys.includes(key) || key.includes('\0') || !key.isWellFormed())
+        throw faultAt(path, 'field.unknown', 'contains a key that is not allowed');
+      assertInner(inner, path, key);
     }
-    assertStorable(inner, `${pointer}/${key.replace(/~/g, '~0').replace(/\//g, '~1')}`);
   }
+}
+
+function assertInner(value: unknown, path: (string | number)[], key: string | number): void {
+  path.push(key);
+  assertStorable(value, path);
+  path.pop();
+}
+
+/** Creates the error for a part of a body. Only a fault costs the text of its pointer. */
+function faultAt(path: (string | number)[], code: string, detail: string): AppError {
+  return invalid({ pointer: path.map((key) => pointerTo(String(key))).join(''), code, detail });
 }

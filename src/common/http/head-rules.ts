@@ -1,9 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { type AppError, invalid } from '../errors/app-error';
+import { overfullFault } from './query-string';
+
+/** Maximum length of the proxies that are read in `X-Forwarded-For`. */
+const proxiesMax = 1_024;
 
 /**
- * Rejects HTTP/1.1 requests without exactly one Host, and unknown expectations.
+ * Rejects HTTP/1.1 requests without exactly one Host, unknown expectations, and queries with too
+ * many parameters. Shortens the list of proxies.
  * Node itself would respond without a body and without a log line, so the server must be created
  * with `requireHostHeader: false`.
  */
@@ -12,7 +17,17 @@ export function addHeadRules(fastify: FastifyInstance): void {
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
     server.emit('request', request, response),
   );
-  fastify.addHook('onRequest', ({ raw }, _reply, done) => done(hostFault(raw) ?? expectFault(raw)));
+  fastify.addHook('onRequest', ({ raw }, _reply, done) => {
+    shortenProxies(raw);
+    done(overfullFault(raw) ?? hostFault(raw) ?? expectFault(raw));
+  });
+}
+
+/** Keeps the end of a long list of proxies: those that are trusted come last. */
+function shortenProxies({ headers }: IncomingMessage): void {
+  const forwarded = headers['x-forwarded-for'];
+  if (typeof forwarded === 'string' && forwarded.length > proxiesMax)
+    headers['x-forwarded-for'] = forwarded.slice(-proxiesMax).replace(/^[^,]*,?/, '');
 }
 
 /** Node keeps only the first Host header, but a proxy may have used the second (RFC 9112 §3.2). */

@@ -40,6 +40,8 @@ export class ProblemResponse {
   code!: string;
   /** value of `X-Request-Id`, for the operator */
   request_id!: string;
-  /** each invalid field or parameter */
+  /** the first 20 invalid fields or parameters */
   errors?: FieldErrorResponse[];
+  /** number of further invalid fields or parameters that `errors` does not name */
+  errors_omitted?: number;
 }

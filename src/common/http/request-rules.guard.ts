@@ -5,6 +5,7 @@ import { AppError, type FieldError, invalid } from '../errors/app-error';
 import { readBoolean } from '../query/boolean-parameter';
 import type { RawQuery } from '../query/filter';
 import type { ParameterDoc } from '../query/parameters';
+import { assertDecoded } from './query-string';
 import { hasBody } from './receiving';
 import { endpointRules, type EndpointRules } from './endpoint.decorator';
 import { takesUpload } from './upload';
@@ -22,7 +23,7 @@ export class RequestRulesGuard implements CanActivate {
     const rules = this.reflector.get<EndpointRules | undefined>(endpointRules, context.getHandler());
     rejectEncoding(request);
     if (request.bodyFault !== undefined) throw request.bodyFault;
-    rejectEscapes(request.originalUrl);
+    assertDecoded(request.query);
     if (rules?.grammar !== true) rejectQuery(request.query as RawQuery, rules?.query ?? []);
     const takesBody = rules?.withoutBody !== true && (request.method === 'POST' || request.method === 'PATCH');
     if (takesBody && rules?.optionalBody !== true && isMissing(request))
@@ -53,32 +54,6 @@ function isMissing(request: FastifyRequest): boolean {
 
 function hasFields(body: unknown): boolean {
   return typeof body === 'object' && body !== null && Object.keys(body).length > 0;
-}
-
-/**
- * Rejects escapes that are not UTF-8.
- * Otherwise the escape itself would become the value, and `name_ne=%ff` would match all users.
- */
-function rejectEscapes(url: string): void {
-  const mark = url.indexOf('?');
-  if (mark < 0) return;
-  const query = url.slice(mark + 1);
-  const wrong = query.split('&').filter((part) => !isDecodable(part));
-  const errors = wrong.map((part) => ({
-    parameter: part.split('=')[0] ?? '',
-    code: 'parameter.malformed',
-    detail: 'must be percent-encoded UTF-8',
-  }));
-  if (errors.length > 0) throw invalid(...errors);
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function rejectQuery(query: RawQuery, known: ParameterDoc[]): void {

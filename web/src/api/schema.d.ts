@@ -4171,8 +4171,13 @@ export interface components {
              * @example a3c1f6de-52b8-4f0e-9d27-6b8e1c0f4a95
              */
             request_id: string;
-            /** @description each invalid field or parameter */
+            /** @description the first 20 invalid fields or parameters */
             errors?: components["schemas"]["FieldErrorResponse"][];
+            /**
+             * Format: int64
+             * @description number of further invalid fields or parameters that `errors` does not name
+             */
+            errors_omitted?: number;
         };
         /** @description The result of a bulk change, its preview, or the operation that continues it, by `kind` */
         BulkResponse: components["schemas"]["BulkPreviewResponse"] | components["schemas"]["BulkResultResponse"] | components["schemas"]["OperationResponse"];
@@ -5510,7 +5515,7 @@ export interface components {
          */
         SessionFilterSessionIdNe: string;
         /**
-         * @description Id of the session: is one of up to 500 values, separated by commas
+         * @description Id of the session: is one of up to 500 different values, separated by commas
          * @example [
          *       "0192f0c2-5b7d-7e19-a4c8-3d2e1f0a9b8c"
          *     ]
@@ -5527,7 +5532,7 @@ export interface components {
          */
         SessionFilterUserIdNe: string;
         /**
-         * @description Id of the user: is one of up to 500 values, separated by commas
+         * @description Id of the user: is one of up to 500 different values, separated by commas
          * @example [
          *       "0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e"
          *     ]
@@ -5544,7 +5549,7 @@ export interface components {
          */
         SessionFilterUserTypeNe: components["schemas"]["UserType"];
         /**
-         * @description Kind of user: is one of up to 500 values, separated by commas
+         * @description Kind of user: is one of up to 500 different values, separated by commas
          * @example [
          *       "carrier"
          *     ]
@@ -5561,7 +5566,7 @@ export interface components {
          */
         SessionFilterCarrierIdNe: string;
         /**
-         * @description Carrier of the user: is one of up to 500 values, separated by commas
+         * @description Carrier of the user: is one of up to 500 different values, separated by commas
          * @example [
          *       "acme"
          *     ]
@@ -5588,7 +5593,7 @@ export interface components {
          */
         SessionFilterIpNe: string;
         /**
-         * @description Address of the login (address or CIDR): is one of up to 500 values, separated by commas
+         * @description Address of the login (address or CIDR): is one of up to 500 different values, separated by commas
          * @example [
          *       "203.0.113.7"
          *     ]
@@ -5610,7 +5615,7 @@ export interface components {
          */
         SessionFilterUserAgentNe: string;
         /**
-         * @description User agent of the login: is one of up to 500 values, separated by commas
+         * @description User agent of the login: is one of up to 500 different values, separated by commas
          * @example [
          *       "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"
          *     ]
@@ -5637,7 +5642,7 @@ export interface components {
          */
         SessionFilterActiveNe: boolean;
         /**
-         * @description Whether the session is live: is one of up to 500 values, separated by commas
+         * @description Whether the session is live: is one of up to 500 different values, separated by commas
          * @example [
          *       true
          *     ]
@@ -5654,7 +5659,7 @@ export interface components {
          */
         SessionFilterMfaNe: boolean;
         /**
-         * @description Whether the user authenticated with two factors: is one of up to 500 values, separated by commas
+         * @description Whether the user authenticated with two factors: is one of up to 500 different values, separated by commas
          * @example [
          *       true
          *     ]
@@ -5671,7 +5676,7 @@ export interface components {
          */
         SessionFilterEndedReasonNe: components["schemas"]["SessionEndReason"];
         /**
-         * @description Why the session ended: is one of up to 500 values, separated by commas
+         * @description Why the session ended: is one of up to 500 different values, separated by commas
          * @example [
          *       "revoked"
          *     ]
@@ -5693,7 +5698,7 @@ export interface components {
          */
         SessionFilterCreatedAtNe: string;
         /**
-         * @description Time of the login: is one of up to 500 values, separated by commas
+         * @description Time of the login: is one of up to 500 different values, separated by commas
          * @example [
          *       "2026-11-20T13:00:00.000Z"
          *     ]
@@ -5730,7 +5735,7 @@ export interface components {
          */
         SessionFilterLastSeenAtNe: string;
         /**
-         * @description Last activity, to the minute: is one of up to 500 values, separated by commas
+         * @description Last activity, to the minute: is one of up to 500 different values, separated by commas
          * @example [
          *       "2026-11-20T13:00:00.000Z"
          *     ]
@@ -5767,7 +5772,7 @@ export interface components {
          */
         SessionFilterExpiresAtNe: string;
         /**
-         * @description When the session expires without activity: is one of up to 500 values, separated by commas
+         * @description When the session expires without activity: is one of up to 500 different values, separated by commas
          * @example [
          *       "2026-11-20T13:00:00.000Z"
          *     ]
@@ -5834,7 +5839,7 @@ export interface components {
          */
         UserFilterUserIdNe: string;
         /**
-         * @description Id: is one of up to 500 values, separated by commas
+         * @description Id: is one of up to 500 different values, separated by commas
          * @example [
          *       "0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e"
          *     ]
@@ -5851,7 +5856,7 @@ export interface components {
          */
         UserFilterUserTypeNe: components["schemas"]["UserType"];
         /**
-         * @description Kind of user: is one of up to 500 values, separated by commas
+         * @description Kind of user: is one of up to 500 different values, separated by commas
          * @example [
          *       "carrier"
          *     ]
@@ -5868,7 +5873,7 @@ export interface components {
          */
         UserFilterStatusNe: components["schemas"]["UserStatus"];
         /**
-         * @description State: is one of up to 500 values, separated by commas
+         * @description State: is one of up to 500 different values, separated by commas
          * @example [
          *       "active"
          *     ]
@@ -5885,7 +5890,7 @@ export interface components {
          */
         UserFilterNameNe: string;
         /**
-         * @description Login name, without regard to case: is one of up to 500 values, separated by commas
+         * @description Login name, without regard to case: is one of up to 500 different values, separated by commas
          * @example [
          *       "ada"
          *     ]
@@ -5907,7 +5912,7 @@ export interface components {
          */
         UserFilterEmailNe: string;
         /**
-         * @description E-mail address, without regard to case: is one of up to 500 values, separated by commas
+         * @description E-mail address, without regard to case: is one of up to 500 different values, separated by commas
          * @example [
          *       "ada@example.com"
          *     ]
@@ -5929,7 +5934,7 @@ export interface components {
          */
         UserFilterFirstNameNe: string;
         /**
-         * @description First name: is one of up to 500 values, separated by commas
+         * @description First name: is one of up to 500 different values, separated by commas
          * @example [
          *       "Ada"
          *     ]
@@ -5951,7 +5956,7 @@ export interface components {
          */
         UserFilterLastNameNe: string;
         /**
-         * @description Last name: is one of up to 500 values, separated by commas
+         * @description Last name: is one of up to 500 different values, separated by commas
          * @example [
          *       "Lovelace"
          *     ]
@@ -5973,7 +5978,7 @@ export interface components {
          */
         UserFilterPhoneNe: string;
         /**
-         * @description Phone number: is one of up to 500 values, separated by commas
+         * @description Phone number: is one of up to 500 different values, separated by commas
          * @example [
          *       "+4312345678"
          *     ]
@@ -6000,7 +6005,7 @@ export interface components {
          */
         UserFilterJobTitleNe: string;
         /**
-         * @description Job title: is one of up to 500 values, separated by commas
+         * @description Job title: is one of up to 500 different values, separated by commas
          * @example [
          *       "Head of Operations"
          *     ]
@@ -6027,7 +6032,7 @@ export interface components {
          */
         UserFilterLocaleNe: string;
         /**
-         * @description Language: is one of up to 500 values, separated by commas
+         * @description Language: is one of up to 500 different values, separated by commas
          * @example [
          *       "en-GB"
          *     ]
@@ -6054,7 +6059,7 @@ export interface components {
          */
         UserFilterTimezoneNe: string;
         /**
-         * @description Time zone: is one of up to 500 values, separated by commas
+         * @description Time zone: is one of up to 500 different values, separated by commas
          * @example [
          *       "Europe/Vienna"
          *     ]
@@ -6081,7 +6086,7 @@ export interface components {
          */
         UserFilterCarrierIdNe: string;
         /**
-         * @description Carrier: is one of up to 500 values, separated by commas
+         * @description Carrier: is one of up to 500 different values, separated by commas
          * @example [
          *       "acme"
          *     ]
@@ -6103,7 +6108,7 @@ export interface components {
          */
         UserFilterRole: string;
         /**
-         * @description A role that the user has: is one of up to 500 values, separated by commas
+         * @description A role that the user has: is one of up to 500 different values, separated by commas
          * @example [
          *       "carrier_user"
          *     ]
@@ -6120,7 +6125,7 @@ export interface components {
          */
         UserFilterOnlineNe: boolean;
         /**
-         * @description Seen within 5 minutes: is one of up to 500 values, separated by commas
+         * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
          * @example [
          *       true
          *     ]
@@ -6137,7 +6142,7 @@ export interface components {
          */
         UserFilterLastLoginIpNe: string;
         /**
-         * @description Address of the last login (address or CIDR): is one of up to 500 values, separated by commas
+         * @description Address of the last login (address or CIDR): is one of up to 500 different values, separated by commas
          * @example [
          *       "203.0.113.7"
          *     ]
@@ -6159,7 +6164,7 @@ export interface components {
          */
         UserFilterMustChangePasswordNe: boolean;
         /**
-         * @description Must change the password before any other request: is one of up to 500 values, separated by commas
+         * @description Must change the password before any other request: is one of up to 500 different values, separated by commas
          * @example [
          *       true
          *     ]
@@ -6176,7 +6181,7 @@ export interface components {
          */
         UserFilterHasSecondFactorNe: boolean;
         /**
-         * @description Has a confirmed second factor: is one of up to 500 values, separated by commas
+         * @description Has a confirmed second factor: is one of up to 500 different values, separated by commas
          * @example [
          *       true
          *     ]
@@ -6193,7 +6198,7 @@ export interface components {
          */
         UserFilterMustEnrollSecondFactorNe: boolean;
         /**
-         * @description Has no second factor although one is required now: is one of up to 500 values, separated by commas
+         * @description Has no second factor although one is required now: is one of up to 500 different values, separated by commas
          * @example [
          *       true
          *     ]
@@ -6210,7 +6215,7 @@ export interface components {
          */
         UserFilterCreatedAtNe: string;
         /**
-         * @description When the user was created: is one of up to 500 values, separated by commas
+         * @description When the user was created: is one of up to 500 different values, separated by commas
          * @example [
          *       "2026-11-20T13:00:00.000Z"
          *     ]
@@ -6247,7 +6252,7 @@ export interface components {
          */
         UserFilterUpdatedAtNe: string;
         /**
-         * @description When a field was last changed: is one of up to 500 values, separated by commas
+         * @description When a field was last changed: is one of up to 500 different values, separated by commas
          * @example [
          *       "2026-11-20T13:00:00.000Z"
          *     ]
@@ -6284,7 +6289,7 @@ export interface components {
          */
         UserFilterLastLoginAtNe: string;
         /**
-         * @description Last login: is one of up to 500 values, separated by commas
+         * @description Last login: is one of up to 500 different values, separated by commas
          * @example [
          *       "2026-11-20T13:00:00.000Z"
          *     ]
@@ -6326,7 +6331,7 @@ export interface components {
          */
         UserFilterLastSeenAtNe: string;
         /**
-         * @description Last activity: is one of up to 500 values, separated by commas
+         * @description Last activity: is one of up to 500 different values, separated by commas
          * @example [
          *       "2026-11-20T13:00:00.000Z"
          *     ]
@@ -6368,7 +6373,7 @@ export interface components {
          */
         UserFilterPasswordChangedAtNe: string;
         /**
-         * @description When the password was last set: is one of up to 500 values, separated by commas
+         * @description When the password was last set: is one of up to 500 different values, separated by commas
          * @example [
          *       "2026-11-20T13:00:00.000Z"
          *     ]
@@ -6410,7 +6415,7 @@ export interface components {
          */
         UserFilterLockedUntilNe: string;
         /**
-         * @description End of the account lockout: is one of up to 500 values, separated by commas
+         * @description End of the account lockout: is one of up to 500 different values, separated by commas
          * @example [
          *       "2026-11-20T13:00:00.000Z"
          *     ]
@@ -6532,7 +6537,7 @@ export interface operations {
                  */
                 event_id_ne?: string;
                 /**
-                 * @description Id of the event: is one of up to 500 values, separated by commas
+                 * @description Id of the event: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c4-2f10-7b6d-8e93-5a4b3c2d1e0f"
                  *     ]
@@ -6549,7 +6554,7 @@ export interface operations {
                  */
                 event_type_ne?: string;
                 /**
-                 * @description What happened, such as `user.changed`: is one of up to 500 values, separated by commas
+                 * @description What happened, such as `user.changed`: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "user.changed"
                  *     ]
@@ -6571,7 +6576,7 @@ export interface operations {
                  */
                 occurred_at_ne?: string;
                 /**
-                 * @description Time of the event: is one of up to 500 values, separated by commas
+                 * @description Time of the event: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -6608,7 +6613,7 @@ export interface operations {
                  */
                 actor_id_ne?: string;
                 /**
-                 * @description Id of the user or API key that acted: is one of up to 500 values, separated by commas
+                 * @description Id of the user or API key that acted: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70"
                  *     ]
@@ -6630,7 +6635,7 @@ export interface operations {
                  */
                 actor_type_ne?: components["schemas"]["ActorType"];
                 /**
-                 * @description Kind of actor: is one of up to 500 values, separated by commas
+                 * @description Kind of actor: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "user"
                  *     ]
@@ -6647,7 +6652,7 @@ export interface operations {
                  */
                 target_type_ne?: string;
                 /**
-                 * @description Kind of target: is one of up to 500 values, separated by commas
+                 * @description Kind of target: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "user"
                  *     ]
@@ -6674,7 +6679,7 @@ export interface operations {
                  */
                 target_id_ne?: string;
                 /**
-                 * @description Id of the target, such as the user: is one of up to 500 values, separated by commas
+                 * @description Id of the target, such as the user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e"
                  *     ]
@@ -6696,7 +6701,7 @@ export interface operations {
                  */
                 carrier_id_ne?: string;
                 /**
-                 * @description Carrier of the user concerned: is one of up to 500 values, separated by commas
+                 * @description Carrier of the user concerned: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "acme"
                  *     ]
@@ -6723,7 +6728,7 @@ export interface operations {
                  */
                 operation_id_ne?: string;
                 /**
-                 * @description Bulk change that the event is part of: is one of up to 500 values, separated by commas
+                 * @description Bulk change that the event is part of: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c3-9e21-7a54-b1d7-4c5b6a798897"
                  *     ]
@@ -6745,7 +6750,7 @@ export interface operations {
                  */
                 session_id_ne?: string;
                 /**
-                 * @description Session of the request: is one of up to 500 values, separated by commas
+                 * @description Session of the request: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c2-5b7d-7e19-a4c8-3d2e1f0a9b8c"
                  *     ]
@@ -6767,7 +6772,7 @@ export interface operations {
                  */
                 ip_ne?: string;
                 /**
-                 * @description IP address of the request (address or CIDR): is one of up to 500 values, separated by commas
+                 * @description IP address of the request (address or CIDR): is one of up to 500 different values, separated by commas
                  * @example [
                  *       "203.0.113.7"
                  *     ]
@@ -6789,7 +6794,7 @@ export interface operations {
                  */
                 request_id_ne?: string;
                 /**
-                 * @description Id of the request: is one of up to 500 values, separated by commas
+                 * @description Id of the request: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "a3c1f6de-52b8-4f0e-9d27-6b8e1c0f4a95"
                  *     ]
@@ -7063,7 +7068,7 @@ export interface operations {
                  */
                 session_id_ne?: components["parameters"]["SessionFilterSessionIdNe"];
                 /**
-                 * @description Id of the session: is one of up to 500 values, separated by commas
+                 * @description Id of the session: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c2-5b7d-7e19-a4c8-3d2e1f0a9b8c"
                  *     ]
@@ -7080,7 +7085,7 @@ export interface operations {
                  */
                 user_id_ne?: components["parameters"]["SessionFilterUserIdNe"];
                 /**
-                 * @description Id of the user: is one of up to 500 values, separated by commas
+                 * @description Id of the user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e"
                  *     ]
@@ -7097,7 +7102,7 @@ export interface operations {
                  */
                 user_type_ne?: components["parameters"]["SessionFilterUserTypeNe"];
                 /**
-                 * @description Kind of user: is one of up to 500 values, separated by commas
+                 * @description Kind of user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier"
                  *     ]
@@ -7114,7 +7119,7 @@ export interface operations {
                  */
                 carrier_id_ne?: components["parameters"]["SessionFilterCarrierIdNe"];
                 /**
-                 * @description Carrier of the user: is one of up to 500 values, separated by commas
+                 * @description Carrier of the user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "acme"
                  *     ]
@@ -7141,7 +7146,7 @@ export interface operations {
                  */
                 ip_ne?: components["parameters"]["SessionFilterIpNe"];
                 /**
-                 * @description Address of the login (address or CIDR): is one of up to 500 values, separated by commas
+                 * @description Address of the login (address or CIDR): is one of up to 500 different values, separated by commas
                  * @example [
                  *       "203.0.113.7"
                  *     ]
@@ -7163,7 +7168,7 @@ export interface operations {
                  */
                 user_agent_ne?: components["parameters"]["SessionFilterUserAgentNe"];
                 /**
-                 * @description User agent of the login: is one of up to 500 values, separated by commas
+                 * @description User agent of the login: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"
                  *     ]
@@ -7190,7 +7195,7 @@ export interface operations {
                  */
                 active_ne?: components["parameters"]["SessionFilterActiveNe"];
                 /**
-                 * @description Whether the session is live: is one of up to 500 values, separated by commas
+                 * @description Whether the session is live: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -7207,7 +7212,7 @@ export interface operations {
                  */
                 mfa_ne?: components["parameters"]["SessionFilterMfaNe"];
                 /**
-                 * @description Whether the user authenticated with two factors: is one of up to 500 values, separated by commas
+                 * @description Whether the user authenticated with two factors: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -7224,7 +7229,7 @@ export interface operations {
                  */
                 ended_reason_ne?: components["parameters"]["SessionFilterEndedReasonNe"];
                 /**
-                 * @description Why the session ended: is one of up to 500 values, separated by commas
+                 * @description Why the session ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "revoked"
                  *     ]
@@ -7246,7 +7251,7 @@ export interface operations {
                  */
                 created_at_ne?: components["parameters"]["SessionFilterCreatedAtNe"];
                 /**
-                 * @description Time of the login: is one of up to 500 values, separated by commas
+                 * @description Time of the login: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -7283,7 +7288,7 @@ export interface operations {
                  */
                 last_seen_at_ne?: components["parameters"]["SessionFilterLastSeenAtNe"];
                 /**
-                 * @description Last activity, to the minute: is one of up to 500 values, separated by commas
+                 * @description Last activity, to the minute: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -7320,7 +7325,7 @@ export interface operations {
                  */
                 expires_at_ne?: components["parameters"]["SessionFilterExpiresAtNe"];
                 /**
-                 * @description When the session expires without activity: is one of up to 500 values, separated by commas
+                 * @description When the session expires without activity: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -7385,7 +7390,7 @@ export interface operations {
                  */
                 session_id_ne?: components["parameters"]["SessionFilterSessionIdNe"];
                 /**
-                 * @description Id of the session: is one of up to 500 values, separated by commas
+                 * @description Id of the session: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c2-5b7d-7e19-a4c8-3d2e1f0a9b8c"
                  *     ]
@@ -7402,7 +7407,7 @@ export interface operations {
                  */
                 user_id_ne?: components["parameters"]["SessionFilterUserIdNe"];
                 /**
-                 * @description Id of the user: is one of up to 500 values, separated by commas
+                 * @description Id of the user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e"
                  *     ]
@@ -7419,7 +7424,7 @@ export interface operations {
                  */
                 user_type_ne?: components["parameters"]["SessionFilterUserTypeNe"];
                 /**
-                 * @description Kind of user: is one of up to 500 values, separated by commas
+                 * @description Kind of user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier"
                  *     ]
@@ -7436,7 +7441,7 @@ export interface operations {
                  */
                 carrier_id_ne?: components["parameters"]["SessionFilterCarrierIdNe"];
                 /**
-                 * @description Carrier of the user: is one of up to 500 values, separated by commas
+                 * @description Carrier of the user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "acme"
                  *     ]
@@ -7463,7 +7468,7 @@ export interface operations {
                  */
                 ip_ne?: components["parameters"]["SessionFilterIpNe"];
                 /**
-                 * @description Address of the login (address or CIDR): is one of up to 500 values, separated by commas
+                 * @description Address of the login (address or CIDR): is one of up to 500 different values, separated by commas
                  * @example [
                  *       "203.0.113.7"
                  *     ]
@@ -7485,7 +7490,7 @@ export interface operations {
                  */
                 user_agent_ne?: components["parameters"]["SessionFilterUserAgentNe"];
                 /**
-                 * @description User agent of the login: is one of up to 500 values, separated by commas
+                 * @description User agent of the login: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"
                  *     ]
@@ -7512,7 +7517,7 @@ export interface operations {
                  */
                 active_ne?: components["parameters"]["SessionFilterActiveNe"];
                 /**
-                 * @description Whether the session is live: is one of up to 500 values, separated by commas
+                 * @description Whether the session is live: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -7529,7 +7534,7 @@ export interface operations {
                  */
                 mfa_ne?: components["parameters"]["SessionFilterMfaNe"];
                 /**
-                 * @description Whether the user authenticated with two factors: is one of up to 500 values, separated by commas
+                 * @description Whether the user authenticated with two factors: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -7546,7 +7551,7 @@ export interface operations {
                  */
                 ended_reason_ne?: components["parameters"]["SessionFilterEndedReasonNe"];
                 /**
-                 * @description Why the session ended: is one of up to 500 values, separated by commas
+                 * @description Why the session ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "revoked"
                  *     ]
@@ -7568,7 +7573,7 @@ export interface operations {
                  */
                 created_at_ne?: components["parameters"]["SessionFilterCreatedAtNe"];
                 /**
-                 * @description Time of the login: is one of up to 500 values, separated by commas
+                 * @description Time of the login: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -7605,7 +7610,7 @@ export interface operations {
                  */
                 last_seen_at_ne?: components["parameters"]["SessionFilterLastSeenAtNe"];
                 /**
-                 * @description Last activity, to the minute: is one of up to 500 values, separated by commas
+                 * @description Last activity, to the minute: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -7642,7 +7647,7 @@ export interface operations {
                  */
                 expires_at_ne?: components["parameters"]["SessionFilterExpiresAtNe"];
                 /**
-                 * @description When the session expires without activity: is one of up to 500 values, separated by commas
+                 * @description When the session expires without activity: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -7815,7 +7820,7 @@ export interface operations {
                  */
                 key_id_ne?: string;
                 /**
-                 * @description Id of the key: is one of up to 500 values, separated by commas
+                 * @description Id of the key: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2"
                  *     ]
@@ -7832,7 +7837,7 @@ export interface operations {
                  */
                 name_ne?: string;
                 /**
-                 * @description Name: is one of up to 500 values, separated by commas
+                 * @description Name: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "ada"
                  *     ]
@@ -7849,7 +7854,7 @@ export interface operations {
                  */
                 permission?: string;
                 /**
-                 * @description Permission that the key lists by name: is one of up to 500 values, separated by commas
+                 * @description Permission that the key lists by name: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "user:read"
                  *     ]
@@ -7866,7 +7871,7 @@ export interface operations {
                  */
                 user_type_ne?: components["schemas"]["UserType"];
                 /**
-                 * @description User type of the creator: is one of up to 500 values, separated by commas
+                 * @description User type of the creator: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier"
                  *     ]
@@ -7883,7 +7888,7 @@ export interface operations {
                  */
                 carrier_id_ne?: string;
                 /**
-                 * @description Carrier that the key belongs to: is one of up to 500 values, separated by commas
+                 * @description Carrier that the key belongs to: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "acme"
                  *     ]
@@ -7910,7 +7915,7 @@ export interface operations {
                  */
                 active_ne?: boolean;
                 /**
-                 * @description Whether the key is active: neither expired nor revoked: is one of up to 500 values, separated by commas
+                 * @description Whether the key is active: neither expired nor revoked: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -7927,7 +7932,7 @@ export interface operations {
                  */
                 created_at_ne?: string;
                 /**
-                 * @description Time of creation: is one of up to 500 values, separated by commas
+                 * @description Time of creation: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -7964,7 +7969,7 @@ export interface operations {
                  */
                 created_by_ne?: string;
                 /**
-                 * @description User who created the key: is one of up to 500 values, separated by commas
+                 * @description User who created the key: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70"
                  *     ]
@@ -7981,7 +7986,7 @@ export interface operations {
                  */
                 expires_at_ne?: string;
                 /**
-                 * @description Time of expiry: is one of up to 500 values, separated by commas
+                 * @description Time of expiry: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -8018,7 +8023,7 @@ export interface operations {
                  */
                 last_used_at_ne?: string;
                 /**
-                 * @description Time of the last use, to the minute: is one of up to 500 values, separated by commas
+                 * @description Time of the last use, to the minute: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -8060,7 +8065,7 @@ export interface operations {
                  */
                 last_used_ip_ne?: string;
                 /**
-                 * @description IP address of the last use (address or CIDR): is one of up to 500 values, separated by commas
+                 * @description IP address of the last use (address or CIDR): is one of up to 500 different values, separated by commas
                  * @example [
                  *       "203.0.113.7"
                  *     ]
@@ -8082,7 +8087,7 @@ export interface operations {
                  */
                 revoked_at_ne?: string;
                 /**
-                 * @description Time of revocation: is one of up to 500 values, separated by commas
+                 * @description Time of revocation: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -8124,7 +8129,7 @@ export interface operations {
                  */
                 revoked_by_ne?: string;
                 /**
-                 * @description User or key that revoked the key: is one of up to 500 values, separated by commas
+                 * @description User or key that revoked the key: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70"
                  *     ]
@@ -8238,7 +8243,7 @@ export interface operations {
                  */
                 operation_id_ne?: string;
                 /**
-                 * @description Id of the operation: is one of up to 500 values, separated by commas
+                 * @description Id of the operation: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c3-9e21-7a54-b1d7-4c5b6a798897"
                  *     ]
@@ -8255,7 +8260,7 @@ export interface operations {
                  */
                 kind_ne?: components["schemas"]["OperationKind"];
                 /**
-                 * @description Kind of the operation: is one of up to 500 values, separated by commas
+                 * @description Kind of the operation: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "change"
                  *     ]
@@ -8272,7 +8277,7 @@ export interface operations {
                  */
                 status_ne?: components["schemas"]["OperationStatus"];
                 /**
-                 * @description State of the operation: is one of up to 500 values, separated by commas
+                 * @description State of the operation: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "receiving"
                  *     ]
@@ -8289,7 +8294,7 @@ export interface operations {
                  */
                 actor_type_ne?: components["schemas"]["OperationActorType"];
                 /**
-                 * @description Kind of actor: is one of up to 500 values, separated by commas
+                 * @description Kind of actor: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "user"
                  *     ]
@@ -8306,7 +8311,7 @@ export interface operations {
                  */
                 actor_id_ne?: string;
                 /**
-                 * @description Id of the user or API key that requested the operation: is one of up to 500 values, separated by commas
+                 * @description Id of the user or API key that requested the operation: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70"
                  *     ]
@@ -8323,7 +8328,7 @@ export interface operations {
                  */
                 undo_of_ne?: string;
                 /**
-                 * @description Id of the operation that this operation undoes: is one of up to 500 values, separated by commas
+                 * @description Id of the operation that this operation undoes: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0b9-6d3a-7f28-95e1-6b7c8d9eafb0"
                  *     ]
@@ -8345,7 +8350,7 @@ export interface operations {
                  */
                 created_at_ne?: string;
                 /**
-                 * @description When the operation was requested: is one of up to 500 values, separated by commas
+                 * @description When the operation was requested: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -8382,7 +8387,7 @@ export interface operations {
                  */
                 finished_at_ne?: string;
                 /**
-                 * @description When the operation ended: is one of up to 500 values, separated by commas
+                 * @description When the operation ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -8542,7 +8547,7 @@ export interface operations {
                  */
                 user_id_ne?: components["parameters"]["UserFilterUserIdNe"];
                 /**
-                 * @description Id: is one of up to 500 values, separated by commas
+                 * @description Id: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e"
                  *     ]
@@ -8559,7 +8564,7 @@ export interface operations {
                  */
                 user_type_ne?: components["parameters"]["UserFilterUserTypeNe"];
                 /**
-                 * @description Kind of user: is one of up to 500 values, separated by commas
+                 * @description Kind of user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier"
                  *     ]
@@ -8576,7 +8581,7 @@ export interface operations {
                  */
                 status_ne?: components["parameters"]["UserFilterStatusNe"];
                 /**
-                 * @description State: is one of up to 500 values, separated by commas
+                 * @description State: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "active"
                  *     ]
@@ -8593,7 +8598,7 @@ export interface operations {
                  */
                 name_ne?: components["parameters"]["UserFilterNameNe"];
                 /**
-                 * @description Login name, without regard to case: is one of up to 500 values, separated by commas
+                 * @description Login name, without regard to case: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "ada"
                  *     ]
@@ -8615,7 +8620,7 @@ export interface operations {
                  */
                 email_ne?: components["parameters"]["UserFilterEmailNe"];
                 /**
-                 * @description E-mail address, without regard to case: is one of up to 500 values, separated by commas
+                 * @description E-mail address, without regard to case: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "ada@example.com"
                  *     ]
@@ -8637,7 +8642,7 @@ export interface operations {
                  */
                 first_name_ne?: components["parameters"]["UserFilterFirstNameNe"];
                 /**
-                 * @description First name: is one of up to 500 values, separated by commas
+                 * @description First name: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Ada"
                  *     ]
@@ -8659,7 +8664,7 @@ export interface operations {
                  */
                 last_name_ne?: components["parameters"]["UserFilterLastNameNe"];
                 /**
-                 * @description Last name: is one of up to 500 values, separated by commas
+                 * @description Last name: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Lovelace"
                  *     ]
@@ -8681,7 +8686,7 @@ export interface operations {
                  */
                 phone_ne?: components["parameters"]["UserFilterPhoneNe"];
                 /**
-                 * @description Phone number: is one of up to 500 values, separated by commas
+                 * @description Phone number: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "+4312345678"
                  *     ]
@@ -8708,7 +8713,7 @@ export interface operations {
                  */
                 job_title_ne?: components["parameters"]["UserFilterJobTitleNe"];
                 /**
-                 * @description Job title: is one of up to 500 values, separated by commas
+                 * @description Job title: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Head of Operations"
                  *     ]
@@ -8735,7 +8740,7 @@ export interface operations {
                  */
                 locale_ne?: components["parameters"]["UserFilterLocaleNe"];
                 /**
-                 * @description Language: is one of up to 500 values, separated by commas
+                 * @description Language: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "en-GB"
                  *     ]
@@ -8762,7 +8767,7 @@ export interface operations {
                  */
                 timezone_ne?: components["parameters"]["UserFilterTimezoneNe"];
                 /**
-                 * @description Time zone: is one of up to 500 values, separated by commas
+                 * @description Time zone: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Europe/Vienna"
                  *     ]
@@ -8789,7 +8794,7 @@ export interface operations {
                  */
                 carrier_id_ne?: components["parameters"]["UserFilterCarrierIdNe"];
                 /**
-                 * @description Carrier: is one of up to 500 values, separated by commas
+                 * @description Carrier: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "acme"
                  *     ]
@@ -8811,7 +8816,7 @@ export interface operations {
                  */
                 role?: components["parameters"]["UserFilterRole"];
                 /**
-                 * @description A role that the user has: is one of up to 500 values, separated by commas
+                 * @description A role that the user has: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier_user"
                  *     ]
@@ -8828,7 +8833,7 @@ export interface operations {
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 values, separated by commas
+                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -8845,7 +8850,7 @@ export interface operations {
                  */
                 last_login_ip_ne?: components["parameters"]["UserFilterLastLoginIpNe"];
                 /**
-                 * @description Address of the last login (address or CIDR): is one of up to 500 values, separated by commas
+                 * @description Address of the last login (address or CIDR): is one of up to 500 different values, separated by commas
                  * @example [
                  *       "203.0.113.7"
                  *     ]
@@ -8867,7 +8872,7 @@ export interface operations {
                  */
                 must_change_password_ne?: components["parameters"]["UserFilterMustChangePasswordNe"];
                 /**
-                 * @description Must change the password before any other request: is one of up to 500 values, separated by commas
+                 * @description Must change the password before any other request: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -8884,7 +8889,7 @@ export interface operations {
                  */
                 has_second_factor_ne?: components["parameters"]["UserFilterHasSecondFactorNe"];
                 /**
-                 * @description Has a confirmed second factor: is one of up to 500 values, separated by commas
+                 * @description Has a confirmed second factor: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -8901,7 +8906,7 @@ export interface operations {
                  */
                 must_enroll_second_factor_ne?: components["parameters"]["UserFilterMustEnrollSecondFactorNe"];
                 /**
-                 * @description Has no second factor although one is required now: is one of up to 500 values, separated by commas
+                 * @description Has no second factor although one is required now: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -8918,7 +8923,7 @@ export interface operations {
                  */
                 created_at_ne?: components["parameters"]["UserFilterCreatedAtNe"];
                 /**
-                 * @description When the user was created: is one of up to 500 values, separated by commas
+                 * @description When the user was created: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -8955,7 +8960,7 @@ export interface operations {
                  */
                 updated_at_ne?: components["parameters"]["UserFilterUpdatedAtNe"];
                 /**
-                 * @description When a field was last changed: is one of up to 500 values, separated by commas
+                 * @description When a field was last changed: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -8992,7 +8997,7 @@ export interface operations {
                  */
                 last_login_at_ne?: components["parameters"]["UserFilterLastLoginAtNe"];
                 /**
-                 * @description Last login: is one of up to 500 values, separated by commas
+                 * @description Last login: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -9034,7 +9039,7 @@ export interface operations {
                  */
                 last_seen_at_ne?: components["parameters"]["UserFilterLastSeenAtNe"];
                 /**
-                 * @description Last activity: is one of up to 500 values, separated by commas
+                 * @description Last activity: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -9076,7 +9081,7 @@ export interface operations {
                  */
                 password_changed_at_ne?: components["parameters"]["UserFilterPasswordChangedAtNe"];
                 /**
-                 * @description When the password was last set: is one of up to 500 values, separated by commas
+                 * @description When the password was last set: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -9118,7 +9123,7 @@ export interface operations {
                  */
                 locked_until_ne?: components["parameters"]["UserFilterLockedUntilNe"];
                 /**
-                 * @description End of the account lockout: is one of up to 500 values, separated by commas
+                 * @description End of the account lockout: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -9234,7 +9239,7 @@ export interface operations {
                  */
                 user_id_ne?: components["parameters"]["UserFilterUserIdNe"];
                 /**
-                 * @description Id: is one of up to 500 values, separated by commas
+                 * @description Id: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e"
                  *     ]
@@ -9251,7 +9256,7 @@ export interface operations {
                  */
                 user_type_ne?: components["parameters"]["UserFilterUserTypeNe"];
                 /**
-                 * @description Kind of user: is one of up to 500 values, separated by commas
+                 * @description Kind of user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier"
                  *     ]
@@ -9268,7 +9273,7 @@ export interface operations {
                  */
                 status_ne?: components["parameters"]["UserFilterStatusNe"];
                 /**
-                 * @description State: is one of up to 500 values, separated by commas
+                 * @description State: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "active"
                  *     ]
@@ -9285,7 +9290,7 @@ export interface operations {
                  */
                 name_ne?: components["parameters"]["UserFilterNameNe"];
                 /**
-                 * @description Login name, without regard to case: is one of up to 500 values, separated by commas
+                 * @description Login name, without regard to case: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "ada"
                  *     ]
@@ -9307,7 +9312,7 @@ export interface operations {
                  */
                 email_ne?: components["parameters"]["UserFilterEmailNe"];
                 /**
-                 * @description E-mail address, without regard to case: is one of up to 500 values, separated by commas
+                 * @description E-mail address, without regard to case: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "ada@example.com"
                  *     ]
@@ -9329,7 +9334,7 @@ export interface operations {
                  */
                 first_name_ne?: components["parameters"]["UserFilterFirstNameNe"];
                 /**
-                 * @description First name: is one of up to 500 values, separated by commas
+                 * @description First name: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Ada"
                  *     ]
@@ -9351,7 +9356,7 @@ export interface operations {
                  */
                 last_name_ne?: components["parameters"]["UserFilterLastNameNe"];
                 /**
-                 * @description Last name: is one of up to 500 values, separated by commas
+                 * @description Last name: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Lovelace"
                  *     ]
@@ -9373,7 +9378,7 @@ export interface operations {
                  */
                 phone_ne?: components["parameters"]["UserFilterPhoneNe"];
                 /**
-                 * @description Phone number: is one of up to 500 values, separated by commas
+                 * @description Phone number: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "+4312345678"
                  *     ]
@@ -9400,7 +9405,7 @@ export interface operations {
                  */
                 job_title_ne?: components["parameters"]["UserFilterJobTitleNe"];
                 /**
-                 * @description Job title: is one of up to 500 values, separated by commas
+                 * @description Job title: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Head of Operations"
                  *     ]
@@ -9427,7 +9432,7 @@ export interface operations {
                  */
                 locale_ne?: components["parameters"]["UserFilterLocaleNe"];
                 /**
-                 * @description Language: is one of up to 500 values, separated by commas
+                 * @description Language: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "en-GB"
                  *     ]
@@ -9454,7 +9459,7 @@ export interface operations {
                  */
                 timezone_ne?: components["parameters"]["UserFilterTimezoneNe"];
                 /**
-                 * @description Time zone: is one of up to 500 values, separated by commas
+                 * @description Time zone: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Europe/Vienna"
                  *     ]
@@ -9481,7 +9486,7 @@ export interface operations {
                  */
                 carrier_id_ne?: components["parameters"]["UserFilterCarrierIdNe"];
                 /**
-                 * @description Carrier: is one of up to 500 values, separated by commas
+                 * @description Carrier: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "acme"
                  *     ]
@@ -9503,7 +9508,7 @@ export interface operations {
                  */
                 role?: components["parameters"]["UserFilterRole"];
                 /**
-                 * @description A role that the user has: is one of up to 500 values, separated by commas
+                 * @description A role that the user has: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier_user"
                  *     ]
@@ -9520,7 +9525,7 @@ export interface operations {
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 values, separated by commas
+                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -9537,7 +9542,7 @@ export interface operations {
                  */
                 last_login_ip_ne?: components["parameters"]["UserFilterLastLoginIpNe"];
                 /**
-                 * @description Address of the last login (address or CIDR): is one of up to 500 values, separated by commas
+                 * @description Address of the last login (address or CIDR): is one of up to 500 different values, separated by commas
                  * @example [
                  *       "203.0.113.7"
                  *     ]
@@ -9559,7 +9564,7 @@ export interface operations {
                  */
                 must_change_password_ne?: components["parameters"]["UserFilterMustChangePasswordNe"];
                 /**
-                 * @description Must change the password before any other request: is one of up to 500 values, separated by commas
+                 * @description Must change the password before any other request: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -9576,7 +9581,7 @@ export interface operations {
                  */
                 has_second_factor_ne?: components["parameters"]["UserFilterHasSecondFactorNe"];
                 /**
-                 * @description Has a confirmed second factor: is one of up to 500 values, separated by commas
+                 * @description Has a confirmed second factor: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -9593,7 +9598,7 @@ export interface operations {
                  */
                 must_enroll_second_factor_ne?: components["parameters"]["UserFilterMustEnrollSecondFactorNe"];
                 /**
-                 * @description Has no second factor although one is required now: is one of up to 500 values, separated by commas
+                 * @description Has no second factor although one is required now: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -9610,7 +9615,7 @@ export interface operations {
                  */
                 created_at_ne?: components["parameters"]["UserFilterCreatedAtNe"];
                 /**
-                 * @description When the user was created: is one of up to 500 values, separated by commas
+                 * @description When the user was created: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -9647,7 +9652,7 @@ export interface operations {
                  */
                 updated_at_ne?: components["parameters"]["UserFilterUpdatedAtNe"];
                 /**
-                 * @description When a field was last changed: is one of up to 500 values, separated by commas
+                 * @description When a field was last changed: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -9684,7 +9689,7 @@ export interface operations {
                  */
                 last_login_at_ne?: components["parameters"]["UserFilterLastLoginAtNe"];
                 /**
-                 * @description Last login: is one of up to 500 values, separated by commas
+                 * @description Last login: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -9726,7 +9731,7 @@ export interface operations {
                  */
                 last_seen_at_ne?: components["parameters"]["UserFilterLastSeenAtNe"];
                 /**
-                 * @description Last activity: is one of up to 500 values, separated by commas
+                 * @description Last activity: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -9768,7 +9773,7 @@ export interface operations {
                  */
                 password_changed_at_ne?: components["parameters"]["UserFilterPasswordChangedAtNe"];
                 /**
-                 * @description When the password was last set: is one of up to 500 values, separated by commas
+                 * @description When the password was last set: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -9810,7 +9815,7 @@ export interface operations {
                  */
                 locked_until_ne?: components["parameters"]["UserFilterLockedUntilNe"];
                 /**
-                 * @description End of the account lockout: is one of up to 500 values, separated by commas
+                 * @description End of the account lockout: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -9966,7 +9971,7 @@ export interface operations {
                  */
                 user_id_ne?: components["parameters"]["UserFilterUserIdNe"];
                 /**
-                 * @description Id: is one of up to 500 values, separated by commas
+                 * @description Id: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e"
                  *     ]
@@ -9983,7 +9988,7 @@ export interface operations {
                  */
                 user_type_ne?: components["parameters"]["UserFilterUserTypeNe"];
                 /**
-                 * @description Kind of user: is one of up to 500 values, separated by commas
+                 * @description Kind of user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier"
                  *     ]
@@ -10000,7 +10005,7 @@ export interface operations {
                  */
                 status_ne?: components["parameters"]["UserFilterStatusNe"];
                 /**
-                 * @description State: is one of up to 500 values, separated by commas
+                 * @description State: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "active"
                  *     ]
@@ -10017,7 +10022,7 @@ export interface operations {
                  */
                 name_ne?: components["parameters"]["UserFilterNameNe"];
                 /**
-                 * @description Login name, without regard to case: is one of up to 500 values, separated by commas
+                 * @description Login name, without regard to case: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "ada"
                  *     ]
@@ -10039,7 +10044,7 @@ export interface operations {
                  */
                 email_ne?: components["parameters"]["UserFilterEmailNe"];
                 /**
-                 * @description E-mail address, without regard to case: is one of up to 500 values, separated by commas
+                 * @description E-mail address, without regard to case: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "ada@example.com"
                  *     ]
@@ -10061,7 +10066,7 @@ export interface operations {
                  */
                 first_name_ne?: components["parameters"]["UserFilterFirstNameNe"];
                 /**
-                 * @description First name: is one of up to 500 values, separated by commas
+                 * @description First name: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Ada"
                  *     ]
@@ -10083,7 +10088,7 @@ export interface operations {
                  */
                 last_name_ne?: components["parameters"]["UserFilterLastNameNe"];
                 /**
-                 * @description Last name: is one of up to 500 values, separated by commas
+                 * @description Last name: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Lovelace"
                  *     ]
@@ -10105,7 +10110,7 @@ export interface operations {
                  */
                 phone_ne?: components["parameters"]["UserFilterPhoneNe"];
                 /**
-                 * @description Phone number: is one of up to 500 values, separated by commas
+                 * @description Phone number: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "+4312345678"
                  *     ]
@@ -10132,7 +10137,7 @@ export interface operations {
                  */
                 job_title_ne?: components["parameters"]["UserFilterJobTitleNe"];
                 /**
-                 * @description Job title: is one of up to 500 values, separated by commas
+                 * @description Job title: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Head of Operations"
                  *     ]
@@ -10159,7 +10164,7 @@ export interface operations {
                  */
                 locale_ne?: components["parameters"]["UserFilterLocaleNe"];
                 /**
-                 * @description Language: is one of up to 500 values, separated by commas
+                 * @description Language: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "en-GB"
                  *     ]
@@ -10186,7 +10191,7 @@ export interface operations {
                  */
                 timezone_ne?: components["parameters"]["UserFilterTimezoneNe"];
                 /**
-                 * @description Time zone: is one of up to 500 values, separated by commas
+                 * @description Time zone: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Europe/Vienna"
                  *     ]
@@ -10213,7 +10218,7 @@ export interface operations {
                  */
                 carrier_id_ne?: components["parameters"]["UserFilterCarrierIdNe"];
                 /**
-                 * @description Carrier: is one of up to 500 values, separated by commas
+                 * @description Carrier: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "acme"
                  *     ]
@@ -10235,7 +10240,7 @@ export interface operations {
                  */
                 role?: components["parameters"]["UserFilterRole"];
                 /**
-                 * @description A role that the user has: is one of up to 500 values, separated by commas
+                 * @description A role that the user has: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier_user"
                  *     ]
@@ -10252,7 +10257,7 @@ export interface operations {
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 values, separated by commas
+                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -10269,7 +10274,7 @@ export interface operations {
                  */
                 last_login_ip_ne?: components["parameters"]["UserFilterLastLoginIpNe"];
                 /**
-                 * @description Address of the last login (address or CIDR): is one of up to 500 values, separated by commas
+                 * @description Address of the last login (address or CIDR): is one of up to 500 different values, separated by commas
                  * @example [
                  *       "203.0.113.7"
                  *     ]
@@ -10291,7 +10296,7 @@ export interface operations {
                  */
                 must_change_password_ne?: components["parameters"]["UserFilterMustChangePasswordNe"];
                 /**
-                 * @description Must change the password before any other request: is one of up to 500 values, separated by commas
+                 * @description Must change the password before any other request: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -10308,7 +10313,7 @@ export interface operations {
                  */
                 has_second_factor_ne?: components["parameters"]["UserFilterHasSecondFactorNe"];
                 /**
-                 * @description Has a confirmed second factor: is one of up to 500 values, separated by commas
+                 * @description Has a confirmed second factor: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -10325,7 +10330,7 @@ export interface operations {
                  */
                 must_enroll_second_factor_ne?: components["parameters"]["UserFilterMustEnrollSecondFactorNe"];
                 /**
-                 * @description Has no second factor although one is required now: is one of up to 500 values, separated by commas
+                 * @description Has no second factor although one is required now: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -10342,7 +10347,7 @@ export interface operations {
                  */
                 created_at_ne?: components["parameters"]["UserFilterCreatedAtNe"];
                 /**
-                 * @description When the user was created: is one of up to 500 values, separated by commas
+                 * @description When the user was created: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -10379,7 +10384,7 @@ export interface operations {
                  */
                 updated_at_ne?: components["parameters"]["UserFilterUpdatedAtNe"];
                 /**
-                 * @description When a field was last changed: is one of up to 500 values, separated by commas
+                 * @description When a field was last changed: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -10416,7 +10421,7 @@ export interface operations {
                  */
                 last_login_at_ne?: components["parameters"]["UserFilterLastLoginAtNe"];
                 /**
-                 * @description Last login: is one of up to 500 values, separated by commas
+                 * @description Last login: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -10458,7 +10463,7 @@ export interface operations {
                  */
                 last_seen_at_ne?: components["parameters"]["UserFilterLastSeenAtNe"];
                 /**
-                 * @description Last activity: is one of up to 500 values, separated by commas
+                 * @description Last activity: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -10500,7 +10505,7 @@ export interface operations {
                  */
                 password_changed_at_ne?: components["parameters"]["UserFilterPasswordChangedAtNe"];
                 /**
-                 * @description When the password was last set: is one of up to 500 values, separated by commas
+                 * @description When the password was last set: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -10542,7 +10547,7 @@ export interface operations {
                  */
                 locked_until_ne?: components["parameters"]["UserFilterLockedUntilNe"];
                 /**
-                 * @description End of the account lockout: is one of up to 500 values, separated by commas
+                 * @description End of the account lockout: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -10630,7 +10635,7 @@ export interface operations {
                  */
                 user_id_ne?: components["parameters"]["UserFilterUserIdNe"];
                 /**
-                 * @description Id: is one of up to 500 values, separated by commas
+                 * @description Id: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e"
                  *     ]
@@ -10647,7 +10652,7 @@ export interface operations {
                  */
                 user_type_ne?: components["parameters"]["UserFilterUserTypeNe"];
                 /**
-                 * @description Kind of user: is one of up to 500 values, separated by commas
+                 * @description Kind of user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier"
                  *     ]
@@ -10664,7 +10669,7 @@ export interface operations {
                  */
                 status_ne?: components["parameters"]["UserFilterStatusNe"];
                 /**
-                 * @description State: is one of up to 500 values, separated by commas
+                 * @description State: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "active"
                  *     ]
@@ -10681,7 +10686,7 @@ export interface operations {
                  */
                 name_ne?: components["parameters"]["UserFilterNameNe"];
                 /**
-                 * @description Login name, without regard to case: is one of up to 500 values, separated by commas
+                 * @description Login name, without regard to case: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "ada"
                  *     ]
@@ -10703,7 +10708,7 @@ export interface operations {
                  */
                 email_ne?: components["parameters"]["UserFilterEmailNe"];
                 /**
-                 * @description E-mail address, without regard to case: is one of up to 500 values, separated by commas
+                 * @description E-mail address, without regard to case: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "ada@example.com"
                  *     ]
@@ -10725,7 +10730,7 @@ export interface operations {
                  */
                 first_name_ne?: components["parameters"]["UserFilterFirstNameNe"];
                 /**
-                 * @description First name: is one of up to 500 values, separated by commas
+                 * @description First name: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Ada"
                  *     ]
@@ -10747,7 +10752,7 @@ export interface operations {
                  */
                 last_name_ne?: components["parameters"]["UserFilterLastNameNe"];
                 /**
-                 * @description Last name: is one of up to 500 values, separated by commas
+                 * @description Last name: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Lovelace"
                  *     ]
@@ -10769,7 +10774,7 @@ export interface operations {
                  */
                 phone_ne?: components["parameters"]["UserFilterPhoneNe"];
                 /**
-                 * @description Phone number: is one of up to 500 values, separated by commas
+                 * @description Phone number: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "+4312345678"
                  *     ]
@@ -10796,7 +10801,7 @@ export interface operations {
                  */
                 job_title_ne?: components["parameters"]["UserFilterJobTitleNe"];
                 /**
-                 * @description Job title: is one of up to 500 values, separated by commas
+                 * @description Job title: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Head of Operations"
                  *     ]
@@ -10823,7 +10828,7 @@ export interface operations {
                  */
                 locale_ne?: components["parameters"]["UserFilterLocaleNe"];
                 /**
-                 * @description Language: is one of up to 500 values, separated by commas
+                 * @description Language: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "en-GB"
                  *     ]
@@ -10850,7 +10855,7 @@ export interface operations {
                  */
                 timezone_ne?: components["parameters"]["UserFilterTimezoneNe"];
                 /**
-                 * @description Time zone: is one of up to 500 values, separated by commas
+                 * @description Time zone: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Europe/Vienna"
                  *     ]
@@ -10877,7 +10882,7 @@ export interface operations {
                  */
                 carrier_id_ne?: components["parameters"]["UserFilterCarrierIdNe"];
                 /**
-                 * @description Carrier: is one of up to 500 values, separated by commas
+                 * @description Carrier: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "acme"
                  *     ]
@@ -10899,7 +10904,7 @@ export interface operations {
                  */
                 role?: components["parameters"]["UserFilterRole"];
                 /**
-                 * @description A role that the user has: is one of up to 500 values, separated by commas
+                 * @description A role that the user has: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier_user"
                  *     ]
@@ -10916,7 +10921,7 @@ export interface operations {
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 values, separated by commas
+                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -10933,7 +10938,7 @@ export interface operations {
                  */
                 last_login_ip_ne?: components["parameters"]["UserFilterLastLoginIpNe"];
                 /**
-                 * @description Address of the last login (address or CIDR): is one of up to 500 values, separated by commas
+                 * @description Address of the last login (address or CIDR): is one of up to 500 different values, separated by commas
                  * @example [
                  *       "203.0.113.7"
                  *     ]
@@ -10955,7 +10960,7 @@ export interface operations {
                  */
                 must_change_password_ne?: components["parameters"]["UserFilterMustChangePasswordNe"];
                 /**
-                 * @description Must change the password before any other request: is one of up to 500 values, separated by commas
+                 * @description Must change the password before any other request: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -10972,7 +10977,7 @@ export interface operations {
                  */
                 has_second_factor_ne?: components["parameters"]["UserFilterHasSecondFactorNe"];
                 /**
-                 * @description Has a confirmed second factor: is one of up to 500 values, separated by commas
+                 * @description Has a confirmed second factor: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -10989,7 +10994,7 @@ export interface operations {
                  */
                 must_enroll_second_factor_ne?: components["parameters"]["UserFilterMustEnrollSecondFactorNe"];
                 /**
-                 * @description Has no second factor although one is required now: is one of up to 500 values, separated by commas
+                 * @description Has no second factor although one is required now: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -11006,7 +11011,7 @@ export interface operations {
                  */
                 created_at_ne?: components["parameters"]["UserFilterCreatedAtNe"];
                 /**
-                 * @description When the user was created: is one of up to 500 values, separated by commas
+                 * @description When the user was created: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -11043,7 +11048,7 @@ export interface operations {
                  */
                 updated_at_ne?: components["parameters"]["UserFilterUpdatedAtNe"];
                 /**
-                 * @description When a field was last changed: is one of up to 500 values, separated by commas
+                 * @description When a field was last changed: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -11080,7 +11085,7 @@ export interface operations {
                  */
                 last_login_at_ne?: components["parameters"]["UserFilterLastLoginAtNe"];
                 /**
-                 * @description Last login: is one of up to 500 values, separated by commas
+                 * @description Last login: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -11122,7 +11127,7 @@ export interface operations {
                  */
                 last_seen_at_ne?: components["parameters"]["UserFilterLastSeenAtNe"];
                 /**
-                 * @description Last activity: is one of up to 500 values, separated by commas
+                 * @description Last activity: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -11164,7 +11169,7 @@ export interface operations {
                  */
                 password_changed_at_ne?: components["parameters"]["UserFilterPasswordChangedAtNe"];
                 /**
-                 * @description When the password was last set: is one of up to 500 values, separated by commas
+                 * @description When the password was last set: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -11206,7 +11211,7 @@ export interface operations {
                  */
                 locked_until_ne?: components["parameters"]["UserFilterLockedUntilNe"];
                 /**
-                 * @description End of the account lockout: is one of up to 500 values, separated by commas
+                 * @description End of the account lockout: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -11556,7 +11561,7 @@ export interface operations {
                  */
                 user_id_ne?: components["parameters"]["UserFilterUserIdNe"];
                 /**
-                 * @description Id: is one of up to 500 values, separated by commas
+                 * @description Id: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e"
                  *     ]
@@ -11573,7 +11578,7 @@ export interface operations {
                  */
                 user_type_ne?: components["parameters"]["UserFilterUserTypeNe"];
                 /**
-                 * @description Kind of user: is one of up to 500 values, separated by commas
+                 * @description Kind of user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier"
                  *     ]
@@ -11590,7 +11595,7 @@ export interface operations {
                  */
                 status_ne?: components["parameters"]["UserFilterStatusNe"];
                 /**
-                 * @description State: is one of up to 500 values, separated by commas
+                 * @description State: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "active"
                  *     ]
@@ -11607,7 +11612,7 @@ export interface operations {
                  */
                 name_ne?: components["parameters"]["UserFilterNameNe"];
                 /**
-                 * @description Login name, without regard to case: is one of up to 500 values, separated by commas
+                 * @description Login name, without regard to case: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "ada"
                  *     ]
@@ -11629,7 +11634,7 @@ export interface operations {
                  */
                 email_ne?: components["parameters"]["UserFilterEmailNe"];
                 /**
-                 * @description E-mail address, without regard to case: is one of up to 500 values, separated by commas
+                 * @description E-mail address, without regard to case: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "ada@example.com"
                  *     ]
@@ -11651,7 +11656,7 @@ export interface operations {
                  */
                 first_name_ne?: components["parameters"]["UserFilterFirstNameNe"];
                 /**
-                 * @description First name: is one of up to 500 values, separated by commas
+                 * @description First name: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Ada"
                  *     ]
@@ -11673,7 +11678,7 @@ export interface operations {
                  */
                 last_name_ne?: components["parameters"]["UserFilterLastNameNe"];
                 /**
-                 * @description Last name: is one of up to 500 values, separated by commas
+                 * @description Last name: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Lovelace"
                  *     ]
@@ -11695,7 +11700,7 @@ export interface operations {
                  */
                 phone_ne?: components["parameters"]["UserFilterPhoneNe"];
                 /**
-                 * @description Phone number: is one of up to 500 values, separated by commas
+                 * @description Phone number: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "+4312345678"
                  *     ]
@@ -11722,7 +11727,7 @@ export interface operations {
                  */
                 job_title_ne?: components["parameters"]["UserFilterJobTitleNe"];
                 /**
-                 * @description Job title: is one of up to 500 values, separated by commas
+                 * @description Job title: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Head of Operations"
                  *     ]
@@ -11749,7 +11754,7 @@ export interface operations {
                  */
                 locale_ne?: components["parameters"]["UserFilterLocaleNe"];
                 /**
-                 * @description Language: is one of up to 500 values, separated by commas
+                 * @description Language: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "en-GB"
                  *     ]
@@ -11776,7 +11781,7 @@ export interface operations {
                  */
                 timezone_ne?: components["parameters"]["UserFilterTimezoneNe"];
                 /**
-                 * @description Time zone: is one of up to 500 values, separated by commas
+                 * @description Time zone: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "Europe/Vienna"
                  *     ]
@@ -11803,7 +11808,7 @@ export interface operations {
                  */
                 carrier_id_ne?: components["parameters"]["UserFilterCarrierIdNe"];
                 /**
-                 * @description Carrier: is one of up to 500 values, separated by commas
+                 * @description Carrier: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "acme"
                  *     ]
@@ -11825,7 +11830,7 @@ export interface operations {
                  */
                 role?: components["parameters"]["UserFilterRole"];
                 /**
-                 * @description A role that the user has: is one of up to 500 values, separated by commas
+                 * @description A role that the user has: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "carrier_user"
                  *     ]
@@ -11842,7 +11847,7 @@ export interface operations {
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 values, separated by commas
+                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -11859,7 +11864,7 @@ export interface operations {
                  */
                 last_login_ip_ne?: components["parameters"]["UserFilterLastLoginIpNe"];
                 /**
-                 * @description Address of the last login (address or CIDR): is one of up to 500 values, separated by commas
+                 * @description Address of the last login (address or CIDR): is one of up to 500 different values, separated by commas
                  * @example [
                  *       "203.0.113.7"
                  *     ]
@@ -11881,7 +11886,7 @@ export interface operations {
                  */
                 must_change_password_ne?: components["parameters"]["UserFilterMustChangePasswordNe"];
                 /**
-                 * @description Must change the password before any other request: is one of up to 500 values, separated by commas
+                 * @description Must change the password before any other request: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -11898,7 +11903,7 @@ export interface operations {
                  */
                 has_second_factor_ne?: components["parameters"]["UserFilterHasSecondFactorNe"];
                 /**
-                 * @description Has a confirmed second factor: is one of up to 500 values, separated by commas
+                 * @description Has a confirmed second factor: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -11915,7 +11920,7 @@ export interface operations {
                  */
                 must_enroll_second_factor_ne?: components["parameters"]["UserFilterMustEnrollSecondFactorNe"];
                 /**
-                 * @description Has no second factor although one is required now: is one of up to 500 values, separated by commas
+                 * @description Has no second factor although one is required now: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -11932,7 +11937,7 @@ export interface operations {
                  */
                 created_at_ne?: components["parameters"]["UserFilterCreatedAtNe"];
                 /**
-                 * @description When the user was created: is one of up to 500 values, separated by commas
+                 * @description When the user was created: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -11969,7 +11974,7 @@ export interface operations {
                  */
                 updated_at_ne?: components["parameters"]["UserFilterUpdatedAtNe"];
                 /**
-                 * @description When a field was last changed: is one of up to 500 values, separated by commas
+                 * @description When a field was last changed: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -12006,7 +12011,7 @@ export interface operations {
                  */
                 last_login_at_ne?: components["parameters"]["UserFilterLastLoginAtNe"];
                 /**
-                 * @description Last login: is one of up to 500 values, separated by commas
+                 * @description Last login: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -12048,7 +12053,7 @@ export interface operations {
                  */
                 last_seen_at_ne?: components["parameters"]["UserFilterLastSeenAtNe"];
                 /**
-                 * @description Last activity: is one of up to 500 values, separated by commas
+                 * @description Last activity: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -12090,7 +12095,7 @@ export interface operations {
                  */
                 password_changed_at_ne?: components["parameters"]["UserFilterPasswordChangedAtNe"];
                 /**
-                 * @description When the password was last set: is one of up to 500 values, separated by commas
+                 * @description When the password was last set: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -12132,7 +12137,7 @@ export interface operations {
                  */
                 locked_until_ne?: components["parameters"]["UserFilterLockedUntilNe"];
                 /**
-                 * @description End of the account lockout: is one of up to 500 values, separated by commas
+                 * @description End of the account lockout: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -13706,7 +13711,7 @@ export interface operations {
                  */
                 mail_id_ne?: string;
                 /**
-                 * @description Id of the mail: is one of up to 500 values, separated by commas
+                 * @description Id of the mail: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "00000000-0000-8000-8000-00000000002a"
                  *     ]
@@ -13723,7 +13728,7 @@ export interface operations {
                  */
                 kind_ne?: components["schemas"]["MailKind"];
                 /**
-                 * @description Kind of mail: is one of up to 500 values, separated by commas
+                 * @description Kind of mail: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "invitation"
                  *     ]
@@ -13740,7 +13745,7 @@ export interface operations {
                  */
                 state_ne?: components["schemas"]["MailState"];
                 /**
-                 * @description State of the mail: is one of up to 500 values, separated by commas
+                 * @description State of the mail: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "waiting"
                  *     ]
@@ -13757,7 +13762,7 @@ export interface operations {
                  */
                 user_id_ne?: string;
                 /**
-                 * @description Id of the user who receives the mail: is one of up to 500 values, separated by commas
+                 * @description Id of the user who receives the mail: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e"
                  *     ]
@@ -13774,7 +13779,7 @@ export interface operations {
                  */
                 carrier_id_ne?: string;
                 /**
-                 * @description Carrier of the user: is one of up to 500 values, separated by commas
+                 * @description Carrier of the user: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "acme"
                  *     ]
@@ -13801,7 +13806,7 @@ export interface operations {
                  */
                 recipient_ne?: string;
                 /**
-                 * @description Address of the recipient: is one of up to 500 values, separated by commas
+                 * @description Address of the recipient: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "ada@example.com"
                  *     ]
@@ -13823,7 +13828,7 @@ export interface operations {
                  */
                 created_at_ne?: string;
                 /**
-                 * @description When the mail was requested: is one of up to 500 values, separated by commas
+                 * @description When the mail was requested: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
@@ -13860,7 +13865,7 @@ export interface operations {
                  */
                 next_attempt_at_ne?: string;
                 /**
-                 * @description Time of the next attempt: is one of up to 500 values, separated by commas
+                 * @description Time of the next attempt: is one of up to 500 different values, separated by commas
                  * @example [
                  *       "2026-11-20T13:00:00.000Z"
                  *     ]
