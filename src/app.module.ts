@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { AuthGuard } from './auth/auth.guard';
 import { AuthModule } from './auth/auth.module';
+import { RefusedRequests } from './auth/refused-requests';
 import { ProblemFilter } from './common/http/problem.filter';
 import { RequestRulesGuard } from './common/http/request-rules.guard';
 import { createValidationPipe } from './common/http/validation.pipe';
@@ -61,7 +62,12 @@ export class AppModule {
         // The order matters: a caller without access must not see the errors of the second guard.
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_GUARD, useClass: RequestRulesGuard },
-        { provide: APP_FILTER, useValue: new ProblemFilter(serviceUrl(config), config.FRESH_AUTH_SECONDS) },
+        {
+          provide: APP_FILTER,
+          inject: [RefusedRequests],
+          useFactory: (refused: RefusedRequests) =>
+            new ProblemFilter(serviceUrl(config), config.FRESH_AUTH_SECONDS, refused.errorFor.bind(refused)),
+        },
       ],
     };
   }

@@ -7,7 +7,6 @@ import { Allow, Public } from '../access/allow.decorator';
 import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { accessTokenFrom } from './request-tokens';
-import { AddressLimitsService } from '../rate-limits/address-limits.service';
 import {
   ChangePasswordRequest,
   CheckTokenRequest,
@@ -31,7 +30,6 @@ export class AuthController {
     private readonly auth: AuthService,
     private readonly tokens: CheckTokenService,
     private readonly signingKeys: SigningKeysService,
-    private readonly limits: AddressLimitsService,
   ) {}
 
   /** Log in */
@@ -114,7 +112,7 @@ export class AuthController {
     @CurrentCaller() caller: Caller,
     @CurrentRefreshCookie() cookie: RefreshCookie | null,
   ): Promise<void> {
-    return this.limits.countFailure(caller.ip, () => this.auth.logout(accessTokenFrom(http), request, caller, cookie));
+    return this.auth.logout(accessTokenFrom(http), request, caller, cookie);
   }
 
   /** Change your own password */

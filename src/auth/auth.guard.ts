@@ -34,7 +34,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     const rule = this.reflector.get<AccessRule | undefined>(accessRule, context.getHandler());
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     if (rule === undefined) throw new AppError('access.denied');
-    if (rule.login === null) return this.admitPublic(rule, request.ip);
+    if (rule.login === null) return this.admitPublic(rule, request);
     const known = this.known(request);
     if (known !== null && rule.limit === undefined && !needsReread(rule, known)) return admit(rule, request, known);
     return this.admitUser(rule, request, known, context);
@@ -47,9 +47,9 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     return user;
   }
 
-  private admitPublic(rule: AccessRule, ip: string): boolean | Promise<boolean> {
-    if (rule.limit === 'login') return this.limits.countLogin(ip).then(() => true);
-    if (rule.limit === 'requests') return this.limits.countRequest(ip).then(() => true);
+  private admitPublic(rule: AccessRule, request: FastifyRequest): boolean | Promise<boolean> {
+    if (rule.limit === 'login') return this.limits.countLogin(request).then(() => true);
+    if (rule.limit === 'requests') return this.limits.countRequest(request).then(() => true);
     return true;
   }
 
@@ -67,21 +67,18 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
   ): Promise<boolean> {
     const actor = known ?? (await this.authenticate(rule, context, request));
     admit(rule, request, needsReread(rule, actor) ? await this.actors.reread(actor) : actor);
-    if (rule.limit === 'login') await this.limits.countLogin(request.ip);
+    if (rule.limit === 'login') await this.limits.countLogin(request);
     return true;
   }
 
-  /** Counts a request without a valid token against the limit of its address. */
   private async authenticate(rule: AccessRule, context: ExecutionContext, request: FastifyRequest): Promise<Actor> {
-    return this.limits.countFailure(request.ip, async () => {
-      const token = accessTokenFrom(request);
-      const credentials = token === null && rule.clientCredentials === true ? clientCredentialsFrom(request) : null;
-      if (credentials !== null) return this.clientActor(credentials, request);
-      if (token === null) throw new AppError('auth.token_missing');
-      if (this.apiKeys.isKey(token)) return this.keyActor(token, request);
-      await super.canActivate(context);
-      return (request as FastifyRequest & { user: Actor }).user;
-    });
+    const token = accessTokenFrom(request);
+    const credentials = token === null && rule.clientCredentials === true ? clientCredentialsFrom(request) : null;
+    if (credentials !== null) return this.clientActor(credentials, request);
+    if (token === null) throw new AppError('auth.token_missing');
+    if (this.apiKeys.isKey(token)) return this.keyActor(token, request);
+    await super.canActivate(context);
+    return (request as FastifyRequest & { user: Actor }).user;
   }
 
   private async clientActor({ client_id, client_secret }: ClientCredentials, request: FastifyRequest): Promise<Actor> {

@@ -23,6 +23,7 @@ import { LoginResponses } from './login-responses';
 import { ReauthenticationController } from './reauthentication.controller';
 import { ReauthenticationService } from './reauthentication.service';
 import { RefreshService } from './refresh.service';
+import { RefusedRequests } from './refused-requests';
 import { SecondFactorController } from './second-factor.controller';
 import { SecondFactorService } from './second-factor.service';
 import { VerifiedTokens } from './verified-tokens';
@@ -59,9 +60,10 @@ import { VerifiedTokens } from './verified-tokens';
     LoginResponses,
     ReauthenticationService,
     RefreshService,
+    RefusedRequests,
     SecondFactorService,
     VerifiedTokens,
   ],
-  exports: [ActorsService, AuthService, VerifiedTokens],
+  exports: [ActorsService, AuthService, RefusedRequests, VerifiedTokens],
 })
 export class AuthModule {}

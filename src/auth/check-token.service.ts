@@ -6,7 +6,6 @@ import { readFields } from '../common/http/field-rules';
 import { CONFIG, type Config } from '../config/config';
 import { type LiveLogin, LiveLoginsService, permissionsOf } from '../logins/live-logins.service';
 import { type AccessTokenClaims, AccessTokens } from './access-tokens';
-import { AddressLimitsService } from '../rate-limits/address-limits.service';
 import { CheckTokenRequest, type CheckTokenResponse } from './auth.dto';
 import { assertAtMostOne } from './only-one';
 import type { RefreshCookie } from './refresh-cookie';
@@ -32,7 +31,6 @@ export class CheckTokenService {
     private readonly tokens: AccessTokens,
     private readonly logins: LiveLoginsService,
     private readonly refresher: RefreshService,
-    private readonly limits: AddressLimitsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -50,9 +48,8 @@ export class CheckTokenService {
   /**
    * Checks or refreshes a token, and returns the response as JSON.
    * A `token` in the body is only checked. A token in the header is checked, and renewed past half
-   * its lifetime. A `refresh_token` rotates both tokens, and so does the cookie. An invalid token
-   * counts against the limit of its address.
-   * @throws request.invalid, auth.token_missing, auth.token_invalid, request.rate_limited
+   * its lifetime. A `refresh_token` rotates both tokens, and so does the cookie.
+   * @throws request.invalid, auth.token_missing, auth.token_invalid
    */
   async check(
     body: unknown,
@@ -62,15 +59,13 @@ export class CheckTokenService {
   ): Promise<string> {
     const { transport, refresh_token, token } = readFields(CheckTokenRequest, body);
     assertAtMostOne({ transport, refresh_token, token });
-    return this.limits.countFailure(caller.ip, async () => {
-      if (cookie !== null) return this.refreshFrom(cookie, fromHeader(), caller);
-      if (refresh_token !== undefined) return this.refresh(refresh_token, fromHeader(), caller, null);
-      const given = token ?? fromHeader();
-      if (given === null) throw new AppError('auth.token_missing');
-      const claims = await this.verified.verify(given);
-      if (token === undefined && this.isPastHalf(claims)) return this.renew(claims);
-      return this.responseOf(await this.login(claims), { expires_in: secondsUntil(claims.exp), refreshed: false });
-    });
+    if (cookie !== null) return this.refreshFrom(cookie, fromHeader(), caller);
+    if (refresh_token !== undefined) return this.refresh(refresh_token, fromHeader(), caller, null);
+    const given = token ?? fromHeader();
+    if (given === null) throw new AppError('auth.token_missing');
+    const claims = await this.verified.verify(given);
+    if (token === undefined && this.isPastHalf(claims)) return this.renew(claims);
+    return this.responseOf(await this.login(claims), { expires_in: secondsUntil(claims.exp), refreshed: false });
   }
 
   /** Reads the login from the database: another instance may have refreshed the session. */

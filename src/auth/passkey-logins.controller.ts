@@ -77,7 +77,7 @@ export class PasskeyLoginsController {
 
   /** Get the origins whose pages may use passkeys */
   @Get('.well-known/webauthn')
-  @Public('none')
+  @Public()
   @Endpoint({
     description:
       'For related origin requests (WebAuthn Level 3, §5.11): browsers read it from the host of the RP id, so a ' +

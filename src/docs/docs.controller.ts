@@ -12,7 +12,7 @@ export class DocsController {
 
   /** Explain all error codes */
   @Get()
-  @Public('none')
+  @Public()
   @Header('content-type', 'text/html; charset=utf-8')
   @Endpoint({ answer: { status: 200, description: 'A page' } })
   all(): string {
@@ -21,7 +21,7 @@ export class DocsController {
 
   /** Explain one error code */
   @Get(':code')
-  @Public('none')
+  @Public()
   @Header('content-type', 'text/html; charset=utf-8')
   @Endpoint({ answer: { status: 200, description: 'A page' } })
   one(@Param('code') code: string): string {

@@ -5,10 +5,11 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { dump } from 'js-yaml';
 import { compileTemplate } from '../common/http/html-template';
 import { readProjectFile } from '../common/project';
+import { AddressLimitsService } from '../rate-limits/address-limits.service';
 
 const compress = promisify(gzip);
 const acceptsGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/;
@@ -26,6 +27,8 @@ interface ServedFile {
   type: string;
   content: () => string | Buffer;
 }
+
+type OnRequest = (request: FastifyRequest) => Promise<void>;
 
 /** Serves the OpenAPI explorer at `/docs`, and the document as `/docs/openapi.json` and `.yaml`. */
 export function setupDocs(app: NestFastifyApplication, basePath: string): void {
@@ -46,7 +49,9 @@ export function setupDocs(app: NestFastifyApplication, basePath: string): void {
     '/favicon.png': asset('image/png', swaggerUi('favicon-32x32.png')),
   };
   const fastify = app.getHttpAdapter().getInstance();
-  for (const [name, file] of Object.entries(files)) serve(fastify, `${basePath}/docs${name}`, file);
+  const limits = app.get(AddressLimitsService);
+  const onRequest: OnRequest = (request) => limits.countRequest(request);
+  for (const [name, file] of Object.entries(files)) serve(fastify, `${basePath}/docs${name}`, file, onRequest);
 }
 
 function swaggerUi(name: string): string {
@@ -58,10 +63,10 @@ function asset(type: string, file: string): ServedFile {
 }
 
 /** Serves a file. Reads and compresses it on the first request, and keeps both forms. */
-function serve(fastify: FastifyInstance, path: string, { type, content }: ServedFile): void {
+function serve(fastify: FastifyInstance, path: string, { type, content }: ServedFile, onRequest: OnRequest): void {
   const plain = computedOnce(content);
   const compressed = computedOnce(() => compress(plain(), { level: 9 }));
-  fastify.get(path, async ({ headers }, reply) => {
+  fastify.get(path, { onRequest }, async ({ headers }, reply) => {
     void reply.headers({ 'content-type': type, 'cache-control': 'public, max-age=300', vary: 'Accept-Encoding' });
     if (!acceptsGzip.test(headers['accept-encoding'] ?? '')) return plain();
     return reply.header('content-encoding', 'gzip').send(await compressed());

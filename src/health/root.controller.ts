@@ -27,7 +27,7 @@ export class RootController {
 
   /** Get the name, the version and the links of the service */
   @Get()
-  @Public('none')
+  @Public()
   @Endpoint({ answer: { status: 200, type: ServiceResponse, description: 'The service' } })
   getService(): ServiceResponse {
     return this.response;

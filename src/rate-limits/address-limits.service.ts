@@ -6,6 +6,12 @@ import { isWorker } from '../common/instance';
 import { addressKey } from '../common/ip';
 import { CONFIG, type Config } from '../config/config';
 
+/** A request with the address of its client. Counting it sets `counted`. */
+interface CountableRequest {
+  ip: string;
+  counted?: true;
+}
+
 const windowSeconds = 60;
 /** Time for the primary process to respond to a worker. */
 const primaryTimeoutMs = 500;
@@ -35,26 +41,13 @@ export class AddressLimitsService {
   }
 
   /** Counts a login or password reset. @throws auth.too_many_attempts */
-  countLogin(ip: string): Promise<void> {
-    return count(this.logins, ip);
-  }
-
-  /**
-   * Runs the verification of a token, and counts it if it fails.
-   * @throws request.rate_limited instead of the error once the limit is reached
-   */
-  async countFailure<Result>(ip: string | null, work: () => Promise<Result>): Promise<Result> {
-    try {
-      return await work();
-    } catch (error) {
-      if (error instanceof AppError) await this.countRequest(ip ?? '');
-      throw error;
-    }
+  countLogin(request: CountableRequest): Promise<void> {
+    return count(this.logins, request);
   }
 
   /** Counts a request without a valid token. @throws request.rate_limited */
-  countRequest(ip: string): Promise<void> {
-    return count(this.requests, ip);
+  countRequest(request: CountableRequest): Promise<void> {
+    return count(this.requests, request);
   }
 }
 
@@ -73,10 +66,11 @@ function createLimit(name: string, points: number, code: ErrorCode): Limit {
  * Adds one hit. A limit of 0 means no limit.
  * @throws the code of the limit, with the headers of draft-ietf-httpapi-ratelimit-headers
  */
-async function count(limit: Limit, ip: string): Promise<void> {
+async function count(limit: Limit, request: CountableRequest): Promise<void> {
   const { name, points, code } = limit;
+  request.counted = true;
   if (points === 0) return;
-  const rejection = await rejectionOf(limit, addressKey(ip));
+  const rejection = await rejectionOf(limit, addressKey(request.ip));
   if (rejection === null) return;
   const seconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
   const headers = {
@@ -87,12 +81,17 @@ async function count(limit: Limit, ip: string): Promise<void> {
 }
 
 /** Adds one hit. Returns the state of the limit if the hit exceeds it, otherwise null. */
-async function rejectionOf({ here, shared }: Limit, key: string): Promise<RateLimiterRes | null> {
+async function rejectionOf({ here, shared, points }: Limit, key: string): Promise<RateLimiterRes | null> {
+  const known = shared === null ? null : await here.get(key);
+  if (known !== null && known.consumedPoints > points) return known;
   for (const limiter of shared === null ? [here] : [shared, here]) {
     try {
       await limiter.consume(key);
       return null;
     } catch (rejection) {
+      // Later requests of the address need not ask the primary process.
+      if (rejection instanceof RateLimiterRes && limiter !== here)
+        await here.block(key, Math.ceil(rejection.msBeforeNext / 1_000));
       if (rejection instanceof RateLimiterRes) return rejection;
       if (limiter === here) throw rejection;
     }

@@ -13,7 +13,7 @@ const script = readFileSync(join(__dirname, 'templates', 'link-page.js'), 'utf8'
 export class PageScriptController {
   /** Get the script of the page */
   @Get('link-page.js')
-  @Public('none')
+  @Public()
   @Header('content-type', 'text/javascript; charset=utf-8')
   @Endpoint({ answer: { status: 200, description: 'The script' } })
   script(): string {

@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { AppError } from '../errors/app-error';
 import { type ErrorCode, errorKind } from '../errors/error-codes';
 import { problemHeaders, shownPath, toAppError, toProblem } from './problem';
 import { traceIdOf } from './trace-id';
@@ -20,16 +21,18 @@ export class ProblemFilter implements ExceptionFilter {
   /**
    * @param base public URL of the service, for `type`
    * @param fresh_auth_seconds time in which an authentication is fresh, for the challenge of a 401
+   * @param limited counts a refused request, and returns the error of its response
    */
   constructor(
     private readonly base: string,
     private readonly fresh_auth_seconds: number,
+    private readonly limited: (error: AppError, request: FastifyRequest) => Promise<AppError>,
   ) {}
 
-  catch(thrown: unknown, host: ArgumentsHost): void {
+  async catch(thrown: unknown, host: ArgumentsHost): Promise<void> {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
-    const error = toAppError(thrown);
+    const error = await this.limited(toAppError(thrown), request);
     const ids = { reqId: request.id, trace_id: traceIdOf(request.headers) };
     request.errorCode = error.code;
     if (errorKind(error.code).status >= 500 && error.code !== 'service.overloaded')

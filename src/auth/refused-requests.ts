@@ -1,0 +1,52 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { callerOf } from '../access/caller.decorator';
+import type { AppError } from '../common/errors/app-error';
+import { errorKind } from '../common/errors/error-codes';
+import { CONFIG, type Config } from '../config/config';
+import { AddressLimitsService } from '../rate-limits/address-limits.service';
+import { ActorsService } from './actors.service';
+import { findAccessToken } from './request-tokens';
+import { VerifiedTokens } from './verified-tokens';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** set once the request is counted against a limit of its address */
+    counted?: true;
+  }
+}
+
+/** Routes that monitoring, modules and browsers call without a token, at any rate. */
+const exempt = /^\/(?:health\/|metrics$|console(?:\/|$)|\.well-known\/jwks\.json$)/;
+
+/**
+ * Counts refused requests without a valid token against the limit of their address, wherever they
+ * are refused: an unknown path, a wrong method or a body that is too large costs time too (H30).
+ */
+@Injectable()
+export class RefusedRequests {
+  constructor(
+    private readonly limits: AddressLimitsService,
+    private readonly verified: VerifiedTokens,
+    private readonly actors: ActorsService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Counts a request once. Returns its error, or `request.rate_limited` beyond the limit. */
+  async errorFor(error: AppError, request: FastifyRequest): Promise<AppError> {
+    if (request.counted === true || request.actor !== undefined || this.isExempt(error, request)) return error;
+    return this.limits.countRequest(request).then(
+      () => error,
+      (limited: AppError) => limited,
+    );
+  }
+
+  /** A fault of the service is not the fault of the address (5xx). */
+  private isExempt(error: AppError, request: FastifyRequest): boolean {
+    const { url = '' } = request.routeOptions;
+    if (errorKind(error.code).status >= 500 || exempt.test(url.slice(this.config.BASE_PATH.length))) return true;
+    const token = findAccessToken(request);
+    const claims = token === null ? null : this.verified.find(token);
+    return claims !== null && this.actors.known(claims, () => callerOf(request)) !== null;
+  }
+}
