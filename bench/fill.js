@@ -57,21 +57,26 @@ const CREDENTIALS = `
   insert into credentials (user_id, password_hash)
   select user_id, $1 from users where status <> 'invited'`;
 
-/**
- * Fills a migrated database within seconds, by building the indexes after the rows. The rows are
- * identical in each run, except for `now`, the end of the two years.
- */
-async function fillUsers(client, count, now) {
+/** Inserts many users within seconds, by building the indexes after the rows. */
+async function withoutIndexes(client, insert) {
   const { rows: indexes } = await client.query(`select indexname, indexdef from pg_indexes
     where tablename in ('users', 'user_search', 'user_logins', 'user_seen')
       and indexname not in (select conname from pg_constraint)`);
   await client.query(`set maintenance_work_mem = '256MB'`);
-  await client.query('select setseed(0.5)');
   await client.query('begin');
   for (const { indexname } of indexes) await client.query(`drop index ${indexname}`);
-  await client.query(USERS, [count, FIRST_NAMES.split(' '), LAST_NAMES.split(' '), now]);
+  await insert();
   for (const { indexdef } of indexes) await client.query(indexdef);
   await client.query('commit');
+}
+
+/**
+ * Fills a migrated database with users. The rows are identical in each run, except for `now`, the
+ * end of the two years.
+ */
+async function fillUsers(client, count, now) {
+  await client.query('select setseed(0.5)');
+  await withoutIndexes(client, () => client.query(USERS, [count, FIRST_NAMES.split(' '), LAST_NAMES.split(' '), now]));
   await client.query('vacuum analyze users, user_search, user_logins, user_seen');
 }
 
@@ -170,4 +175,14 @@ async function resetSessions(client, sessions) {
   return session_ids.map((session_id) => `${session_id}.first`);
 }
 
-module.exports = { addSessions, ARGON2, choose, fill, fillUsers, PASSWORD, resetSessions, storeSessions };
+module.exports = {
+  addSessions,
+  ARGON2,
+  choose,
+  fill,
+  fillUsers,
+  PASSWORD,
+  resetSessions,
+  storeSessions,
+  withoutIndexes,
+};

@@ -1,23 +1,28 @@
 // A load generator that sends several streams of requests at fixed rates, evenly spaced. Latency
-// counts from the time at which a request was due. Started by soak.js and upgrade.js.
+// counts from the time at which a request was due. Started by soak.js, upgrade.js and neighbour.js.
 const http = require('node:http');
 const { clearInterval, setInterval } = require('node:timers');
 const { answerParent } = require('./processes');
 
 const TICK_MS = 5;
+/** Longer than all time limits of the service. */
+const PATIENCE_MS = 90_000;
 const agent = new http.Agent({ keepAlive: true, maxSockets: 256 });
 
-function send(url, { method, path, headers = {}, body = '' }) {
+/** @param request.from address of the client, such as 127.0.1.1 */
+function send(url, { method, path, headers = {}, body = '', from }) {
   return new Promise((resolve) => {
     const length = Buffer.byteLength(body);
     const type = length > 0 ? { 'content-type': 'application/json', 'content-length': length } : {};
-    const request = http.request(url + path, { agent, method, headers: { ...type, ...headers } }, (response) => {
+    const options = { agent, method, headers: { ...type, ...headers }, localAddress: from, timeout: PATIENCE_MS };
+    const request = http.request(url + path, options, (response) => {
       const parts = [];
       response.on('data', (part) => parts.push(part));
       response.on('end', () => resolve({ status: response.statusCode, text: Buffer.concat(parts).toString() }));
       response.on('error', () => resolve({ status: 0, text: '' }));
     });
     request.on('error', () => resolve({ status: 0, text: '' }));
+    request.on('timeout', () => request.destroy());
     request.end(body);
   });
 }
