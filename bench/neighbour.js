@@ -98,6 +98,7 @@ async function measure(stage, name) {
   const streams = await work(seconds);
   const result = {
     name: name ?? 'no attack',
+    load: os.loadavg()[0],
     attacked: name === null ? {} : await ask(attacker, 'stop'),
     streams,
     memory: await takeMemory(),
@@ -143,7 +144,7 @@ function tables(results) {
     ...streams.map(({ latencies }) => [0.5, 0.99].map((share) => shown(quantile(latencies, share))).join(' / ')),
   ]);
   const refusals = results.map((result) => {
-    const { name, attacked, streams, memory, operations, disk } = result;
+    const { name, load, attacked, streams, memory, operations, disk } = result;
     const refused = streams.flatMap(({ name: stream, requests, statuses }) => {
       const others = Object.fromEntries(Object.entries(statuses).filter(([status]) => !status.startsWith('2')));
       return Object.keys(others).length === 0 ? [] : [`${stream} ${listed(others)} of ${requests}`];
@@ -154,6 +155,7 @@ function tables(results) {
     const goals = missed(result).join(', ');
     return [
       name,
+      load.toFixed(1),
       ...grown,
       background,
       goals === '' ? 'all met' : goals,
@@ -163,6 +165,7 @@ function tables(results) {
   });
   const head = [
     'attack',
+    'load',
     'service MiB',
     'database MiB',
     'disk MiB',
@@ -175,7 +178,7 @@ function tables(results) {
     'p50 / p99 ms of the neighbour, from the time at which a request was due',
     grid(['attack', ...names], times, [0]),
     '',
-    grid(head, refusals, [0, 5, 6, 7]),
+    grid(head, refusals, [0, 6, 7, 8]),
   ].join('\n');
 }
 
@@ -194,7 +197,8 @@ async function main() {
   );
   const stage = { ...template, admin, pinned, generator };
   const results = [];
-  for (const name of [null, ...attacks.map((attack) => attack.name)]) {
+  // First and last: the speed of the machine may change during the run.
+  for (const name of [null, ...attacks.map((attack) => attack.name), null]) {
     results.push(await measure(stage, name));
     tell(`${results.at(-1).name}: ${missed(results.at(-1)).join(', ') || 'all goals met'}`);
   }
