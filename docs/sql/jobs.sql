@@ -5,11 +5,11 @@
 select count(*)
 from (
   select array_agg((
-    $1::text, payload, null, run_at, 25, key, null, null
+    $1::text, payload, null, run_at, 25, key, $2::integer, null
   )::graphile_worker.job_spec) as specs
   from (
     select payload, key, now() + delay_seconds * interval '1 second' as run_at
-    from json_to_recordset($2::json) as job (payload json, key text, delay_seconds integer)
+    from json_to_recordset($3::json) as job (payload json, key text, delay_seconds float8)
     where delay_seconds is null
       or not exists (
         select 1

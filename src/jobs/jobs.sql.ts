@@ -42,11 +42,12 @@ export function jobsSql(name: string): SqlFragment {
  *   `payload` json;
  *   `key` text: different for each job, or null;
  *   `run_at` timestamptz: null = as soon as possible
+ * @param priority of the jobs that are due, those with the lowest number run first
  */
-export function addJobsSql(name: string, jobs: SqlFragment): SqlFragment {
+export function addJobsSql(name: string, jobs: SqlFragment, priority = 0): SqlFragment {
   return sql`(
         select array_agg((
-          ${name}::text, payload, null, run_at, 25, key, null, null
+          ${name}::text, payload, null, run_at, 25, key, ${priority}::integer, null
         )::graphile_worker.job_spec) as specs
         from ${jobs}
         having count(*) > 0

@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { MailerModule, type MailerOptions } from '@nestjs-modules/mailer';
 import { HandlebarsAdapter } from '@nestjs-modules/mailer/adapters/handlebars.adapter';
 import { CONFIG, type Config } from '../config/config';
-import { MailService } from './mail.service';
+import { discarded, MailService } from './mail.service';
 
 const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 
@@ -18,6 +18,7 @@ const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTim
           config.SMTP_URL === undefined
             ? { streamTransport: true, buffer: true }
             : { url: config.SMTP_URL, ...timeouts },
+        transports: { [discarded]: { streamTransport: true, buffer: true } },
         defaults: { from: config.MAIL_FROM } as MailerOptions['defaults'],
         template: {
           dir: join(__dirname, 'templates'),

@@ -1,41 +1,79 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import { systemActorFor } from '../access/actor';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import { type Caller, systemActorFor } from '../access/actor';
 import { EventsService } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
+import { MailService, type Recipient } from '../mail/mail.service';
 import { UserMailsService } from '../user-mails/user-mails.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 
 /** Name of the job that handles a request to reset a password. */
-export const resetJob = 'request-reset';
+const resetJob = 'request-reset';
+/**
+ * Limits of the imitation of mails. A job is picked up within two seconds after its delay, so that
+ * it runs within five seconds.
+ */
+export const resetLimits = { delaySeconds: 3, imitationsPerSecond: 20 };
 
-/** Handles requests to reset a password in the background, so that responses reveal no user. */
+/** Payload of the job that handles a request. */
+type ResetRequest = Pick<Caller, 'ip' | 'request_id'> & { email: string };
+/** Recipient of the mails that are rendered and discarded. */
+const nobody: Recipient = { email: 'nobody@x.invalid', name: '', carrier_id: null, locale: null, timezone: null };
+
+/**
+ * Handles requests to reset a password in the background, so that responses reveal no user. The job
+ * runs at a random moment and renders a mail for every address: otherwise requests during the next
+ * milliseconds would reveal a user by their latency (L31).
+ */
 @Injectable()
 export class ResetRequestsService implements OnModuleInit {
+  private readonly imitations = new RateLimiterMemory({ points: 1, duration: 1 });
+
   constructor(
     private readonly jobs: JobsService,
     private readonly passwords: UserPasswordsService,
     private readonly mails: UserMailsService,
+    private readonly mail: MailService,
     private readonly events: EventsService,
   ) {}
 
   onModuleInit(): void {
-    this.jobs.handle(resetJob, ({ email, ip, request_id }) =>
-      this.requestReset(String(email), (ip ?? null) as string | null, (request_id ?? null) as string | null),
-    );
+    this.jobs.handle(resetJob, (job) => this.handle(job as unknown as ResetRequest));
   }
 
-  /** Mails a reset link, or an invitation to an invited user. Skips disabled and unknown users. */
+  /**
+   * Enqueues a job that looks up the user later, after all mails that are due.
+   * Known and unknown addresses get the same response after the same work (OWASP Forgot Password;
+   * ASVS 6.3.8).
+   */
+  async request(email: string, { ip, request_id }: Caller): Promise<void> {
+    const payload: ResetRequest = { email, ip, request_id };
+    await this.jobs.enqueueMany(resetJob, [{ payload, delay_seconds: Math.random() * resetLimits.delaySeconds }], 1);
+  }
+
+  private async handle(request: ResetRequest): Promise<void> {
+    if (await this.mailLink(request)) return;
+    // Beyond the limit, a flood of requests must not take the time of other jobs.
+    const { consumedPoints } = await this.imitations.penalty('');
+    if (consumedPoints <= resetLimits.imitationsPerSecond) await this.mail.sendReset(nobody, 'A'.repeat(43));
+  }
+
+  /**
+   * Mails a reset link, or an invitation to an invited user. Returns false for disabled and unknown
+   * users, and beyond the limits.
+   */
   @Transactional()
-  private async requestReset(email: string, ip: string | null, request_id: string | null): Promise<void> {
+  private async mailLink({ email, ip, request_id }: ResetRequest): Promise<boolean> {
     const user = email.includes('@') ? await this.passwords.findByLogin(email) : null;
-    if (user === null || user.status === 'disabled') return;
-    if (!(await this.mails.requestReset(user))) return;
+    if (user === null || user.status === 'disabled') return false;
+    if (!(await this.mails.requestReset(user, ip))) return false;
     const actor = systemActorFor({ ip, request_id, user_agent: null });
     await this.events.record(actor, 'password.reset_requested', {
       type: 'user',
       id: user.user_id,
       carrier_id: user.carrier_id,
     });
+    return true;
   }
 }

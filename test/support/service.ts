@@ -7,6 +7,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Pool } from 'pg';
 import { type BodyLimits, createApp } from '../../src/app.setup';
 import { FirstAdministrator } from '../../src/recovery/first-administrator.service';
+import { resetLimits } from '../../src/recovery/reset-requests.service';
 import { type Config, loadConfig } from '../../src/config/config';
 import { Notifications } from '../../src/database/notifications.service';
 import { assertDocumented, isJson } from './document';
@@ -79,6 +80,8 @@ export class TestService {
       LOG_LEVEL: process.env['TEST_LOG'] ?? 'silent',
       ...env,
     });
+    // Otherwise each test that follows a mailed link would wait for seconds.
+    resetLimits.delaySeconds = 0;
     const app = await createApp(config, limits);
     await app.get(FirstAdministrator).ensure();
     const sql = new Pool({ connectionString: config.DATABASE_URL, max: 2 });

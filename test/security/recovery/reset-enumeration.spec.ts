@@ -1,4 +1,6 @@
+import { MailerService } from '@nestjs-modules/mailer';
 import { SMTPServer } from 'smtp-server';
+import { resetLimits } from '../../../src/recovery/reset-requests.service';
 import { endMailLimits, queueEmpty, visibleResponse } from '../../support/links';
 import { until } from '../../support/until';
 import { password, TestService } from '../../support/service';
@@ -48,6 +50,49 @@ describe('requests for a reset link', () => {
         `${invited.email} Your invitation`,
       ].sort(),
     );
+  });
+
+  describe('in the background', () => {
+    afterEach(() => {
+      resetLimits.delaySeconds = 0;
+    });
+
+    it('are handled at a random moment, after all mails that are due (L31)', async () => {
+      resetLimits.delaySeconds = 1_000;
+      await endMailLimits(service);
+      const emails = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? known : `${index}@example.com`));
+      for (const email of emails) await ask(email);
+      const jobs = await service.rows<{ email: string; priority: number; delay: number }>(`
+        select payload ->> 'email' as email, priority, extract(epoch from run_at - created_at)::float8 as delay
+        from graphile_worker._private_jobs
+        order by id`);
+      expect(jobs.map(({ email }) => email)).toEqual(emails);
+      expect(new Set(jobs.map(({ priority }) => priority))).toEqual(new Set([1]));
+      const delays = jobs.map(({ delay }) => delay).sort((one, other) => one - other);
+      expect(delays[0]).toBeGreaterThanOrEqual(0);
+      expect(delays[19]).toBeLessThanOrEqual(1_000);
+      // The probability that 20 random delays are within 200 s is 10⁻¹².
+      expect((delays[19] ?? 0) - (delays[0] ?? 0)).toBeGreaterThan(200);
+      await service.rows('update graphile_worker._private_jobs set run_at = now() where run_at > now()');
+      await service.mailbox.take(known, /Subject: Set a new password/);
+      await queueEmpty(service);
+    });
+
+    it('render a mail for unknown and disabled users and beyond a limit, which is never sent (L31)', async () => {
+      const sent = jest.spyOn(service.app.get(MailerService, { strict: false }), 'sendMail');
+      const disabled = await service.createUser();
+      await service.patch(`/user/${disabled.user_id}`, { token: service.admin.token, body: { status: 'disabled' } });
+      await endMailLimits(service);
+      for (const email of ['unknown@example.com', disabled.email, known, known]) {
+        await ask(email);
+        await queueEmpty(service);
+      }
+      const transports = sent.mock.calls.map(([mail]) => mail.transporterName ?? 'smtp');
+      expect(transports).toEqual(['discarded', 'discarded', 'smtp', 'discarded']);
+      expect(new Set(sent.mock.calls.map(([mail]) => mail.subject))).toEqual(new Set(['Set a new password']));
+      sent.mockRestore();
+      expect(service.mailbox.mails.splice(0).map(({ to }) => to)).toEqual([[known]]);
+    });
   });
 
   it('takes as long for known and unknown addresses (R5)', async () => {
@@ -124,5 +169,26 @@ describe('requests for a reset link', () => {
       await expectDelivered();
       expect((await service.login(known, password)).token).toBeTruthy();
     });
+  });
+});
+
+describe('requests for a reset link beyond the limit of imitations', () => {
+  afterAll(() => {
+    resetLimits.imitationsPerSecond = 20;
+  });
+
+  it('render no further mails for unknown addresses beyond the limit, but mail all links (L31)', async () => {
+    resetLimits.imitationsPerSecond = 0;
+    const busy = await TestService.start();
+    try {
+      const sent = jest.spyOn(busy.app.get(MailerService, { strict: false }), 'sendMail');
+      const { email } = await busy.createUser();
+      for (const to of ['unknown@example.com', email]) await busy.post('/auth/reset_email', { body: { email: to } });
+      await busy.mailbox.take(email, /Subject: Set a new password/);
+      await queueEmpty(busy);
+      expect(sent).toHaveBeenCalledTimes(1);
+    } finally {
+      await busy.close();
+    }
   });
 });
