@@ -115,6 +115,12 @@ where (
 order by keys.last_used_at desc, keys.key_id desc
 limit $5;
 
+-- listCreated(user_id)
+select keys.key_id, keys.name, keys.created_at
+from keys
+where keys.created_by = $1::uuid and (keys.revoked_at is null and keys.expires_at > now())
+order by keys.created_at desc, keys.key_id desc;
+
 -- revoke(other_id, user_id)
 update keys
 set revoked_at = now(), revoked_by = $1::uuid

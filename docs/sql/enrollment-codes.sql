@@ -8,7 +8,7 @@ where not exists (
   select 1
   from one_time_tokens
   where one_time_tokens.user_id = $2::uuid
-    and one_time_tokens.purpose in ('reset', 'invite')
+    and one_time_tokens.purpose <> 'email'
     and one_time_tokens.used_at > now() - interval '1 hour'
 )
 on conflict (user_id) do update set requested_at = excluded.requested_at

@@ -44,7 +44,7 @@ where users.user_id = $1::uuid
     select 1
     from one_time_tokens
     where one_time_tokens.user_id = users.user_id
-      and one_time_tokens.purpose in ('reset', 'invite')
+      and one_time_tokens.purpose <> 'email'
       and one_time_tokens.used_at > now() - interval '1 hour'
   );
 

@@ -28,7 +28,7 @@ with taken as (
     select count(*) as jobs
     from (
       select array_agg((
-        $9::text, payload, null, run_at, 25, key, null, null
+        $9::text, payload, null, run_at, 25, key, $10::integer, null
       )::graphile_worker.job_spec) as specs
       from (select payload, key, null::timestamptz as run_at from invited) job
       having count(*) > 0

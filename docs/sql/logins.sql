@@ -248,7 +248,7 @@ join seen user_seen on user_seen.user_id = users.user_id;
 -- demandPasswordChange(user_id, eventBase)
 with demanded as (
   update users
-  set must_change_password = true, updated_at = now(), version = version + 1
+  set must_change_password = true, email_pending = null, updated_at = now(), version = version + 1
   where user_id = $1::uuid and not must_change_password
   returning user_id, carrier_id, version
 )

@@ -1450,22 +1450,23 @@ set email_pending = null
 where user_id = any($1::uuid[])
   and email_pending is not null;
 
--- notePassword(user_id, 'user@example.com', null)
+-- notePassword(user_id, 'user@example.com', null, true)
 with written as (
   update users
   set
     password_changed_at = now(),
     must_change_password = false,
+    email = $1::text,
     email_pending = null,
     updated_at = now(),
     version = version + 1,
-    locked_until = case when $1::text is null then locked_until end,
+    locked_until = case when $2::text is null then locked_until end,
     email_verified_at = case
-      when lower(email) = lower($2::text) then now()
+      when lower($3::text) = lower($4::text) then now()
       else email_verified_at
     end,
     status = case when status = 'invited' then 'active' else status end
-  where user_id = $3::uuid
+  where user_id = $5::uuid
     and deleted_at is null
     and status <> 'disabled'
     and true
@@ -1518,6 +1519,7 @@ with written as (
   set
     password_changed_at = now(),
     must_change_password = false,
+    email = email,
     email_pending = null,
     updated_at = now(),
     version = version + 1,

@@ -45,6 +45,9 @@ export type NewApiKey = Pick<
   | 'expires_at'
 >;
 
+/** An active API key of a user. */
+export type CreatedKey = Pick<ApiKeyEntity, 'key_id' | 'name' | 'created_at'>;
+
 /** The SQL of API keys. */
 @Injectable()
 export class ApiKeysRepository {
@@ -114,6 +117,15 @@ export class ApiKeysRepository {
     const parsed = parseListQuery(query, apiKeyList, identityOf(reader), this.cursors);
     const source = { ...apiKeyListSql, columns, visible: visibleKeys(reader) };
     return readPage<ApiKeyRecord>(this.database, source, parsed, this.cursors);
+  }
+
+  /** Lists the active keys that a user created, newest first. */
+  listCreated(user_id: string): Promise<CreatedKey[]> {
+    return this.database.run<CreatedKey>(sql`
+      select keys.key_id, keys.name, keys.created_at
+      from keys
+      where keys.created_by = ${user_id}::uuid and ${activeKey}
+      order by keys.created_at desc, keys.key_id desc`);
   }
 
   /** Revokes a key. Returns false if it was revoked before. */

@@ -16,7 +16,9 @@ import {
   type ApiKeyRecord,
   toApiKeyResponse,
 } from './api-keys.dto';
-import { ApiKeysRepository } from './api-keys.repository';
+import { ApiKeysRepository, type CreatedKey } from './api-keys.repository';
+
+export type { CreatedKey } from './api-keys.repository';
 
 /** API keys: the credentials with which the platform's modules call the service. */
 @Injectable()
@@ -117,6 +119,11 @@ export class ApiKeysService {
     if (!(await this.apiKeys.revoke(key_id, actor.user_id))) return;
     const changes = { name: { before: key.name } };
     await this.events.record(actor, 'key.revoked', { id: key_id, carrier_id: key.carrier_id }, changes);
+  }
+
+  /** Returns the active keys that a user created, newest first. */
+  listCreated(user_id: string): Promise<CreatedKey[]> {
+    return this.apiKeys.listCreated(user_id);
   }
 
   private async recordCreated(

@@ -121,6 +121,15 @@ export class LinkResponse {
   expires_at!: Date;
 }
 
+/** A valid link to set a password. */
+export class ResetLinkResponse extends LinkResponse {
+  /**
+   * `reset` sets a new password; `invitation` sets the first one; `not_me` also undoes the changes
+   * that a mail reported
+   */
+  kind!: 'reset' | 'invitation' | 'not_me';
+}
+
 /** A public key that verifies access tokens (RFC 7517). */
 export class JwkResponse {
   /** type of the key: `EC` */

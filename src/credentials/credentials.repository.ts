@@ -1,16 +1,30 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from '../common/query/sql';
+import { rawSql, sql } from '../common/query/sql';
 import { Database } from '../database/database';
+import { isKnownSql } from './known-addresses.sql';
 import type { TokenPurpose } from './one-time-token.entity';
 
-/** A mailed link that is valid. */
+/** A link that is valid. */
 export interface LiveToken {
   user_id: string;
   purpose: TokenPurpose;
   /** address that the link was mailed to */
   email: string;
+  /** for `not_me`, the time of the first change that the link undoes */
+  requested_at: Date;
   expires_at: Date;
+  /** for `not_me`, the factors of the user before that change */
+  factors: string[] | null;
 }
+
+const linkColumns = rawSql('user_id, purpose, one_time_tokens.email, requested_at, expires_at, factors');
+/** Renders whether a link sets a password, or an address that was proposed with today's rights. */
+const isConfirmable = rawSql(`(
+          purpose <> 'email'
+          or (users.email_pending = one_time_tokens.email and rights_digest(user_id) = digest)
+        )`);
+/** Renders whether the `not_me` link of earlier changes is valid. */
+const isLive = rawSql('coalesce(link.expires_at > now(), false)');
 
 /** The SQL of passwords and mailed links. */
 @Injectable()
@@ -85,6 +99,61 @@ export class CredentialsRepository {
     return rows.length > 0;
   }
 
+  /** Records what a user may do, for the confirmation of a proposed address. Voids no link. */
+  async recordProposal(user_id: string): Promise<void> {
+    await this.database.run(sql`
+      insert into one_time_tokens (user_id, purpose, requested_at, digest)
+      values (${user_id}, 'email', now(), rights_digest(${user_id}::uuid))
+      on conflict (user_id, purpose) do update set digest = excluded.digest`);
+  }
+
+  /**
+   * Records a change, and stores the link with which the owner of the current address can undo it
+   * for 24 hours. A valid link of earlier changes stays, and is prolonged if the address is the
+   * same.
+   * @param seed value that the token is derived from
+   * @param removed factor that the change removed
+   */
+  async recordChange(user_id: string, seed: Buffer, token_hash: Buffer, removed: string | null): Promise<void> {
+    await this.database.run(sql`
+      insert into one_time_tokens as link (
+        user_id, purpose, email, digest, token_hash, requested_at, expires_at, factors
+      )
+      select
+        user_id, 'not_me', email, ${seed}::bytea, ${token_hash}::bytea, now(), now() + interval '24 hours',
+        array(
+          select factor_id
+          from second_factors
+          where second_factors.user_id = users.user_id and confirmed_at < now()::timestamptz(3)
+        ) || array_remove(array[${removed}::uuid], null)
+      from users
+      where user_id = ${user_id}::uuid
+      on conflict (user_id, purpose) do update set
+        expires_at = excluded.expires_at,
+        email = excluded.email,
+        digest = case when ${isLive} then link.digest else excluded.digest end,
+        token_hash = case when ${isLive} then link.token_hash else excluded.token_hash end,
+        requested_at = case when ${isLive} then link.requested_at else excluded.requested_at end,
+        factors = case when ${isLive} then link.factors else excluded.factors end
+      where link.email = excluded.email or not ${isLive}`);
+  }
+
+  /** Returns the seed of the valid `not_me` link that belongs to an address, or null. */
+  async findSeed(user_id: string, email: string): Promise<Buffer | null> {
+    const [row] = await this.database.run<{ digest: Buffer }>(sql`
+      select digest
+      from one_time_tokens
+      where user_id = ${user_id}::uuid and purpose = 'not_me' and email = ${email} and expires_at > now()`);
+    return row?.digest ?? null;
+  }
+
+  /** Returns whether a user logged in from an address within the last 30 days. */
+  async isKnown(user_id: string, address: string): Promise<boolean> {
+    const [row] = await this.database.runPrepared<{ known: boolean }>(sql`
+      select ${isKnownSql(user_id, address)} as known`);
+    return row?.known ?? false;
+  }
+
   /**
    * Stores the hash of a token, and returns true. Returns false if the user is disabled or deleted,
    * or if the address is no longer the user's.
@@ -119,9 +188,13 @@ export class CredentialsRepository {
   /** Returns the valid link with a token, without using the link. */
   async findToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
     const [row] = await this.database.run<LiveToken>(sql`
-      select user_id, purpose, email, expires_at
+      select ${linkColumns}
       from one_time_tokens
-      where token_hash = ${token_hash} and purpose = any(${purposes}::text[]) and expires_at > now()`);
+      join users using (user_id)
+      where token_hash = ${token_hash}
+        and purpose = any(${purposes}::text[])
+        and expires_at > now()
+        and ${isConfirmable}`);
     return row ?? null;
   }
 
@@ -132,10 +205,13 @@ export class CredentialsRepository {
   async consumeToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
     const [row] = await this.database.run<LiveToken>(sql`
       with used as (
-        select user_id, purpose, one_time_tokens.email, expires_at
+        select ${linkColumns}
         from one_time_tokens
         join users using (user_id)
-        where token_hash = ${token_hash} and purpose = any(${purposes}::text[]) and expires_at > now()
+        where token_hash = ${token_hash}
+          and purpose = any(${purposes}::text[])
+          and expires_at > now()
+          and ${isConfirmable}
         for no key update of users
         for update of one_time_tokens
       )
@@ -143,17 +219,21 @@ export class CredentialsRepository {
       set token_hash = null, expires_at = null, used_at = now()
       from used
       where one_time_tokens.user_id = used.user_id and one_time_tokens.purpose = used.purpose
-      returning used.user_id, used.purpose, used.email, used.expires_at`);
+      returning used.*`);
     return row ?? null;
   }
 
-  /** Voids the links of users. */
-  async voidTokens(user_ids: string[], purposes: TokenPurpose[]): Promise<void> {
+  /**
+   * Voids the links of users.
+   * @param proven_email keeps `not_me` links that were mailed to another address; null = none
+   */
+  async voidTokens(user_ids: string[], purposes: TokenPurpose[], proven_email: string | null): Promise<void> {
     await this.database.run(sql`
       update one_time_tokens
       set token_hash = null, expires_at = null
       where user_id = any(${user_ids}::uuid[])
         and purpose = any(${purposes}::text[])
-        and token_hash is not null`);
+        and expires_at is not null
+        and (purpose <> 'not_me' or lower(email) = lower(coalesce(${proven_email}::text, email)))`);
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Actor } from '../access/actor';
 import { invalid } from '../common/errors/app-error';
-import { hashToken, mintToken } from '../common/random';
+import { createKeyedHash, deriveKey, hashToken, mintToken } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { CredentialsRepository, type LiveToken } from './credentials.repository';
 import type { TokenPurpose } from './one-time-token.entity';
@@ -13,10 +13,12 @@ import { type PasswordContext, PasswordPolicy } from './policy/password-policy';
 export { slowsRefusals } from './hash-work';
 export type { RefusalBudget } from './refusal-budget';
 export { readHash as importableHash } from './stored-hash';
+export type { LiveToken } from './credentials.repository';
 
 /** Format of the token in a link: 256 bits in base64url. */
 const tokenFormat = /^[A-Za-z0-9_-]{43}$/;
 const initialPasswordTtlSeconds = 7 * 86_400;
+const allPurposes: TokenPurpose[] = ['reset', 'invite', 'email', 'shown', 'not_me'];
 
 /** A password that the policy accepts. */
 export type CheckedPassword = string & { readonly [checked]: true };
@@ -55,13 +57,16 @@ export function changesPassword({ stored, renewed_hash, must_change }: PasswordR
 @Injectable()
 export class CredentialsService {
   private readonly logger = new Logger(CredentialsService.name);
+  private readonly changeKey: Buffer;
 
   constructor(
     private readonly credentials: CredentialsRepository,
     private readonly costs: HashCostsService,
     private readonly policy: PasswordPolicy,
     @Inject(CONFIG) private readonly config: Config,
-  ) {}
+  ) {
+    this.changeKey = deriveKey(config.APP_SECRET, 'links-that-undo-changes');
+  }
 
   /**
    * Returns a new password if the policy accepts it. Takes up to seconds while many are checked.
@@ -97,12 +102,11 @@ export class CredentialsService {
   }
 
   /**
-   * Sets a password, and voids the mailed links.
+   * Sets a password.
    * @param initial set by another user: expires after 7 days without a login (OWASP ASVS 6.4.1)
    */
   async setPassword(user_id: string, password_hash: string, initial: boolean): Promise<void> {
     await this.credentials.upsertHash(user_id, password_hash, initial ? initialPasswordTtlSeconds : null);
-    await this.voidTokens([user_id]);
   }
 
   /**
@@ -167,14 +171,49 @@ export class CredentialsService {
    * Mints the token of a link, stores its hash and voids the previous link.
    * Returns null if the user is disabled or deleted, or if the address is no longer the user's.
    */
-  async mintToken(user_id: string, purpose: TokenPurpose, email: string): Promise<string | null> {
+  async mintToken(user_id: string, purpose: Exclude<TokenPurpose, 'not_me'>, email: string): Promise<string | null> {
     const ttl = {
       reset: this.config.RESET_TOKEN_TTL_SECONDS,
+      shown: this.config.RESET_TOKEN_TTL_SECONDS,
       invite: this.config.INVITE_TOKEN_TTL_SECONDS,
       email: 86_400,
     };
     const token = mintToken();
     return (await this.credentials.putToken(user_id, purpose, hashToken(token), email, ttl[purpose])) ? token : null;
+  }
+
+  /** Records what a user may do, for the confirmation of a proposed address. Voids no link. */
+  async recordProposal(user_id: string): Promise<void> {
+    await this.credentials.recordProposal(user_id);
+  }
+
+  /**
+   * Records a change by the user's own session, which the owner of the current address can undo.
+   * Call it in the transaction of the change.
+   * @param removed factor that the change removed
+   */
+  async recordChange(user_id: string, removed: string | null = null): Promise<void> {
+    const seed = hashToken(mintToken());
+    await this.credentials.recordChange(user_id, seed, hashToken(this.changeToken(seed)), removed);
+  }
+
+  /**
+   * Returns the token that undoes the recorded changes of a user, or null if it is not valid or
+   * belongs to another address. All mails about these changes contain it, so that none of them
+   * voids the link of another.
+   */
+  async findChangeToken(user_id: string, email: string): Promise<string | null> {
+    const seed = await this.credentials.findSeed(user_id, email);
+    return seed === null ? null : this.changeToken(seed);
+  }
+
+  private changeToken(seed: Buffer): string {
+    return createKeyedHash(this.changeKey).update(seed).digest('base64url');
+  }
+
+  /** Returns whether a user logged in from an address within the last 30 days. */
+  isKnown(user_id: string, address: string): Promise<boolean> {
+    return this.credentials.isKnown(user_id, address);
   }
 
   /**
@@ -190,8 +229,12 @@ export class CredentialsService {
     return tokenFormat.test(token) ? this.credentials.consumeToken(hashToken(token), purposes) : null;
   }
 
-  /** Voids the links of users. */
-  async voidTokens(user_ids: string[], purposes: TokenPurpose[] = ['reset', 'invite', 'email']): Promise<void> {
-    await this.credentials.voidTokens(user_ids, purposes);
+  /**
+   * Voids the links of users.
+   * @param proven_email keeps `not_me` links that were mailed to another address: a thief who moved
+   * the address must not void them with a reset (R30)
+   */
+  async voidTokens(user_ids: string[], purposes = allPurposes, proven_email: string | null = null): Promise<void> {
+    await this.credentials.voidTokens(user_ids, purposes, proven_email);
   }
 }

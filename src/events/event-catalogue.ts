@@ -125,7 +125,12 @@ export const eventCatalogue = {
   },
   'password.reset_requested': { target: 'user', meaning: 'A link to reset a password was requested.', ...noFields },
   'password.changed': { target: 'user', meaning: 'A user changed their password.', ...noFields },
-  'password.reset': { target: 'user', meaning: 'A user set a password with a mailed link.', ...noFields },
+  'password.reset': {
+    target: 'user',
+    meaning: 'A user set a password with a link. `keys` names the API keys of the user that still work.',
+    personal: ['email'],
+    impersonal: ['keys'],
+  },
   'factor.enrolled': { target: 'user', meaning: 'A user confirmed a second factor.', ...factorFields },
   'factor.renamed': { target: 'user', meaning: 'A user renamed a second factor.', ...factorFields },
   'factor.removed': { target: 'user', meaning: 'A user removed a second factor.', ...factorFields },

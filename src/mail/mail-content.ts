@@ -30,7 +30,7 @@ const zeroWidthNonJoiner = '\u200c';
 export function detailsOf(
   to: { name: string; carrier_id: string | null; locale: string | null; timezone: string | null },
   origin: MailOrigin | undefined,
-  { factor, codes_left }: MailFacts = {},
+  { factor, codes_left, keys = [] }: MailFacts = {},
 ): MailDetail[] {
   const language = languageOf(to.locale) ?? 'en';
   const { labels } = mailTexts[language];
@@ -38,6 +38,7 @@ export function detailsOf(
   const facts = [
     ...(factor === undefined ? [] : [[labels.factor, labels.factors[factor]]]),
     ...(codes_left === undefined ? [] : [[labels.codes_left, String(codes_left)]]),
+    ...keys.map(({ key_id, name }) => [labels.keys, `${harmless(name)} (${key_id})`]),
   ];
   const time = origin === undefined ? [] : [[labels.time, timeText(origin.at, language, to.timezone)]];
   const source =
@@ -76,6 +77,11 @@ export function shortLink(page: string): string {
  */
 function unlinked(value: string): string {
   return /(www|ftp)\d*\./i.test(value) ? value.replaceAll('.', `.${zeroWidthNonJoiner}`) : value;
+}
+
+/** Replaces the characters that mail programs need to find a link in a text of any user. */
+function harmless(text: string): string {
+  return text.replace(/[^\p{L}\p{N} _-]/gu, '·');
 }
 
 function timeText(at: string, language: string, timezone: string | null): string {

@@ -1,6 +1,6 @@
 import type { FactorKind } from '../access/actor';
 
-/** Names of the mails that report a change or a login. They contain no link. */
+/** Names of the mails that report a change or a login. */
 const noticeNames = [
   'password-changed',
   'email-change-notice',
@@ -22,6 +22,11 @@ export const mailNames = ['invitation', 'reset', 'email-confirmation', 'enrollme
 /** Name of a mail that reports a change or a login. */
 export type NoticeName = (typeof noticeNames)[number];
 
+/** Notices of changes that the user can undo with a link, if an own session made them. */
+export const undoableNotices: MailName[] = [...noticeNames].filter((name) =>
+  /^(password|email)-|-(enrolled|removed)$/.test(name),
+);
+
 /** Name of a mail to a user. */
 export type MailName = (typeof mailNames)[number];
 
@@ -41,12 +46,14 @@ export interface MailText {
   button?: string;
 }
 
-/** Facts that a mail states besides the account and the origin. No user chooses their text. */
+/** Facts that a mail states besides the account and the origin. */
 export interface MailFacts {
   /** kind of the second factor; the mail omits its name, because an attacker may have chosen it */
   factor?: FactorKind;
   /** number of recovery codes that can still be used */
   codes_left?: number;
+  /** API keys that the user created and that still work; an attacker may have chosen their names */
+  keys?: { key_id: string; name: string }[];
 }
 
 /** Labels of the details below the text of a mail. */
@@ -55,6 +62,7 @@ export interface MailLabels {
   carrier: string;
   factor: string;
   codes_left: string;
+  keys: string;
   time: string;
   ip: string;
   device: string;
@@ -68,4 +76,8 @@ export interface MailLabels {
 }
 
 /** Texts of all mails in one language. */
-export type MailTexts = Record<MailName | 'test', MailText> & { labels: MailLabels };
+export type MailTexts = Record<MailName | 'test', MailText> & {
+  labels: MailLabels;
+  /** button and text of the link that undoes a change */
+  not_me: Pick<MailText, 'button' | 'paragraphs'>;
+};

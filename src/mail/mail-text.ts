@@ -10,15 +10,19 @@ export const mailTexts: Record<Language, MailTexts> = { en, de };
  * Returns a mail in the language of a locale, or in English if there is no translation.
  * @param ttl_seconds lifetime of the link or code in the mail
  * @param code code in the mail
+ * @param hasLink in a notice, the text about the link replaces the advice in the last paragraph
  */
 export function mailText(
   name: MailName | 'test',
   locale: string | null,
   ttl_seconds: number,
   code = '',
+  hasLink = false,
 ): MailText & { language: Language } {
   const language = languageOf(locale) ?? 'en';
-  const text = mailTexts[language][name];
+  const { not_me, [name]: own } = mailTexts[language];
+  const undoes = hasLink && own.button === undefined;
+  const text = undoes ? { ...own, ...not_me, paragraphs: [...own.paragraphs.slice(0, -1), ...not_me.paragraphs] } : own;
   const paragraphs = text.paragraphs.map((paragraph) =>
     paragraph.replace('{duration}', duration(ttl_seconds, language)).replace('{code}', code),
   );

@@ -12,7 +12,7 @@ import type { MailFacts, MailName, NoticeName } from './mail-name';
 import type { MailOrigin } from './mail-origin';
 import { mailText } from './mail-text';
 
-export { isNotice, type MailFacts, type MailName, mailNames, type NoticeName } from './mail-name';
+export { isNotice, type MailFacts, type MailName, mailNames, type NoticeName, undoableNotices } from './mail-name';
 export { type MailOrigin, originOf, originOfOther } from './mail-origin';
 export { shownMailError } from './mail-error';
 
@@ -42,11 +42,17 @@ interface MailCode {
   ttl_seconds: number;
 }
 
-/** What a notice states besides its text. */
+/** What a notice contains besides its text. */
 interface NoticeContent {
   origin?: MailOrigin | undefined;
   facts?: MailFacts | undefined;
+  /** token of the link that undoes the change */
+  token?: string | null;
 }
+
+/** Name of the transport that discards mails. */
+export const discarded = 'discarded';
+const daySeconds = 86_400;
 
 /** Result of sending a mail. Empty for a mail that was skipped. */
 export interface SentMail {
@@ -58,9 +64,9 @@ export interface SentMail {
 
 /**
  * Sends mails, with one method per mail with a link or code, and one method for all notices.
- * A mail contains two texts that other users chose: the login name and the carrier. Both consist
- * of letters, digits, `.`, `_` and `-`, so they contain neither markup nor a URL with a scheme or
- * path. `mail-content.ts` keeps mail programs from turning a name such as `www.evil.test` into a
+ * A mail contains texts that other users chose: the login name and the carrier, which consist of
+ * letters, digits, `.`, `_` and `-`, so that they contain neither markup nor a URL with a scheme or
+ * path, and names of API keys. `mail-content.ts` keeps mail programs from turning a name such as `www.evil.test` into a
  * link. Links are built from the configuration, never from request headers
  * (GHSA-93m4-mfpg-c3xf).
  */
@@ -91,7 +97,7 @@ export class MailService {
   /** Sends a confirmation link to the proposed address. */
   async sendEmailConfirmation(to: Recipient, token: string): Promise<void> {
     const page = this.config.EMAIL_PAGE_URL ?? `${serviceUrl(this.config)}/auth/email/{token}`;
-    await this.send('email-confirmation', to, { link: { page, token, ttl_seconds: 86_400 } });
+    await this.send('email-confirmation', to, { link: { page, token, ttl_seconds: daySeconds } });
   }
 
   /** Sends the code that the user enters to enrol the first factor. */
@@ -100,8 +106,9 @@ export class MailService {
   }
 
   /** Notifies a user of a change or a login. */
-  async sendNotice(name: NoticeName, to: Recipient, { origin, facts }: NoticeContent): Promise<void> {
-    await this.send(name, to, { origin, facts });
+  async sendNotice(name: NoticeName, to: Recipient, { token, ...content }: NoticeContent): Promise<void> {
+    const link = token ? { link: { page: this.resetPage, token, ttl_seconds: daySeconds } } : {};
+    await this.send(name, to, { ...content, ...link });
   }
 
   /** Sends a mail that tests the mail server. */
@@ -119,7 +126,8 @@ export class MailService {
   }
 
   /**
-   * Skips addresses under `.invalid` (RFC 6761): the first administrator has one until it changes.
+   * Renders and discards mails to addresses under `.invalid` (RFC 6761). The first administrator has
+   * such an address until it changes.
    * @throws LoggedError of `mailError`
    */
   private async send(
@@ -127,10 +135,9 @@ export class MailService {
     to: Recipient,
     { link, code, origin, facts }: { link?: MailLink; code?: MailCode } & NoticeContent,
   ): Promise<SentMail> {
-    if (to.email.endsWith('.invalid')) return {};
     const { PRODUCT_NAME: product, SMTP_URL } = this.config;
     const content = {
-      ...mailText(name, to.locale, (link ?? code)?.ttl_seconds ?? 0, code?.text),
+      ...mailText(name, to.locale, (link ?? code)?.ttl_seconds ?? 0, code?.text, link !== undefined),
       product,
       details: name === 'test' ? [] : detailsOf(to, origin, facts),
       home: homeUrl(this.config),
@@ -147,6 +154,10 @@ export class MailService {
       headers: { 'Auto-Submitted': 'auto-generated' },
       list: { id: { url: `mails.${new URL(this.config.PUBLIC_URL).hostname}`, comment: product } },
     };
+    if (to.email.endsWith('.invalid')) {
+      await this.mailer.sendMail({ ...mail, transporterName: discarded });
+      return {};
+    }
     const { message, response } = await this.deliver(name, mail);
     return SMTP_URL === undefined && message !== undefined
       ? { file: await this.writeFile(name, message) }

@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { AppError } from '../common/errors/app-error';
 import { createKeyedHash, deriveKey } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { JobsService } from '../jobs/jobs.service';
@@ -46,6 +47,24 @@ export class RateLimitsService implements OnModuleInit {
     const keys = [...bySubject.keys()].map((key) => Buffer.from(key, 'hex'));
     const taken = await this.limits.take(keys, limit.max, limit.window_seconds);
     return new Set(taken.map((key) => bySubject.get(key.toString('hex')) as string));
+  }
+
+  /**
+   * Adds a hit for a subject, which a rollback of the transaction removes.
+   * @throws request.rate_limited if the limit is reached
+   */
+  async demand(limit: RateLimit, subject: string, detail: string): Promise<void> {
+    if ((await this.take(limit, [subject])).size > 0) return;
+    const { name, max, window_seconds } = limit;
+    const seconds = (await this.find(limit, subject))?.seconds_left ?? 0;
+    throw new AppError('request.rate_limited', {
+      detail: `${detail} Wait for \`Retry-After\`.`,
+      retry_after_seconds: seconds,
+      headers: {
+        'ratelimit-policy': `"${name}";q=${max};w=${window_seconds}`,
+        ratelimit: `"${name}";r=0;t=${seconds}`,
+      },
+    });
   }
 
   /** Returns the open window of a subject, or null. */

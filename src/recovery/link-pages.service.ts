@@ -16,6 +16,8 @@ export interface LinkPage {
   language: Language;
   /** login name of the user of the link; '' if the link is not valid */
   login: string;
+  /** whether the link also undoes changes that a mail reported */
+  undoes: boolean;
 }
 
 /** The values of the template. The page omits a part whose value is null. */
@@ -24,7 +26,8 @@ interface PageValues {
   title: string;
   product: string;
   error: string | null;
-  passwordForm: (PageTexts['password'] & PageTexts['feedback'] & { login: string; min: number }) | null;
+  passwordForm:
+    (PageTexts['password'] & PageTexts['feedback'] & { login: string; min: number; undo: string | null }) | null;
   confirmForm: PageTexts['confirm'] | null;
   message: string | null;
   link: { url: string; label: string } | null;
@@ -47,10 +50,9 @@ export class LinkPagesService {
    * the browser prefers.
    */
   async open(name: PageName, token: string, acceptLanguage: string | undefined): Promise<LinkPage> {
-    const purposes = name.startsWith('email') ? (['email'] as const) : (['reset', 'invite'] as const);
-    const user = await this.recovery.holderOf(token, [...purposes]);
+    const user = await this.recovery.holderOf(token, name.startsWith('email') ? 'email' : 'password');
     const language = languageOf(user?.locale ?? null) ?? acceptedLanguage(acceptLanguage);
-    return { name, language, login: user?.name ?? '' };
+    return { name, language, login: user?.name ?? '', undoes: user?.purpose === 'not_me' };
   }
 
   /** Renders the page of a request that succeeded. */
@@ -88,11 +90,12 @@ export class LinkPagesService {
     return url === undefined ? null : { url, label };
   }
 
-  private valuesOf({ name, language, login }: LinkPage): PageValues {
+  private valuesOf({ name, language, login, undoes }: LinkPage): PageValues {
     const { PRODUCT_NAME: product, PASSWORD_MIN_LENGTH: min } = this.config;
     const texts = pageTexts[language];
     const isDone = name.endsWith('done');
-    const password = { ...texts.password, hint: this.withMin(texts.password.hint), ...texts.feedback, login, min };
+    const own = { hint: this.withMin(texts.password.hint), undo: undoes ? texts.undo : null, login, min };
+    const password = { ...texts.password, ...texts.feedback, ...own };
     return {
       language,
       title: texts.titles[name],

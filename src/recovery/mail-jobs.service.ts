@@ -4,7 +4,7 @@ import type { Answered } from '../common/times';
 import { CredentialsService } from '../credentials/credentials.service';
 import { EnrollmentCodesService, enrollmentCodeSeconds } from '../credentials/factors/enrollment-codes.service';
 import { JobsService } from '../jobs/jobs.service';
-import { isNotice, MailService, type Recipient } from '../mail/mail.service';
+import { isNotice, MailService, type Recipient, undoableNotices } from '../mail/mail.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 import { mailJob, type MailJob, UserMailsService } from '../user-mails/user-mails.service';
 import type { UserResponse } from '../users/users.dto';
@@ -34,7 +34,10 @@ export class MailJobsService implements OnModuleInit {
     // A disabled user must also learn of a reset: the user may be enabled again.
     if (user === null || (user.status === 'disabled' && mail !== 'factors-reset')) return;
     const to: Recipient = { ...user, email: email ?? user.email };
-    if (isNotice(mail)) return this.mail.sendNotice(mail, to, { origin, facts });
+    if (isNotice(mail)) {
+      const token = undoableNotices.includes(mail) ? await this.credentials.findChangeToken(user_id, to.email) : null;
+      return this.mail.sendNotice(mail, to, { origin, facts, token });
+    }
     switch (mail) {
       case 'invitation':
         if (user.status !== 'invited') return;

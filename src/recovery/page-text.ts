@@ -17,6 +17,8 @@ export interface PageTexts {
   /** feedback while a password is typed; `{count}` is the number of missing characters */
   feedback: { short: string; simple: string; identity: string; good: string };
   confirm: { text: string; button: string };
+  /** text of the form of a link that undoes changes */
+  undo: string;
   /** text of a page after success */
   done: string;
   /** link to the portal; `{product}` is its name */

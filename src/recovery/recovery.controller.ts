@@ -5,9 +5,17 @@ import type { Actor, Caller } from '../access/actor';
 import { Allow, Public } from '../access/allow.decorator';
 import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
-import { AcceptedResponse, ChangeEmailRequest, LinkResponse, ResetEmailRequest, ResetRequest } from '../auth/auth.dto';
+import {
+  AcceptedResponse,
+  ChangeEmailRequest,
+  LinkResponse,
+  ResetEmailRequest,
+  ResetLinkResponse,
+  ResetRequest,
+} from '../auth/auth.dto';
 import { Page } from './pages';
 import { RecoveryService } from './recovery.service';
+import { ResetRequestsService } from './reset-requests.service';
 
 const asPage = 'With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.';
 
@@ -15,7 +23,10 @@ const asPage = 'With `Accept: text/html`, the response is a page whose form post
 @ApiTags('Passwords and addresses')
 @Controller('auth')
 export class RecoveryController {
-  constructor(private readonly recovery: RecoveryService) {}
+  constructor(
+    private readonly recovery: RecoveryService,
+    private readonly requests: ResetRequestsService,
+  ) {}
 
   /** Reset a password by e-mail */
   @Post('reset_email')
@@ -25,7 +36,8 @@ export class RecoveryController {
     description:
       'Always returns the same response in the same time, whether the address is known or not. ' +
       'Mails at most one link per address in 5 minutes, 3 in an hour and 10 in a day, ' +
-      'and at most 3 invitations in an hour.',
+      'and at most 3 invitations in an hour. Requests from addresses from which the user logged in within 30 days ' +
+      'have their own limits. The mail is sent within about 5 seconds.',
     answer: {
       status: 202,
       type: AcceptedResponse,
@@ -37,7 +49,7 @@ export class RecoveryController {
     @Body() request: ResetEmailRequest,
     @CurrentCaller() caller: Caller,
   ): Promise<AcceptedResponse> {
-    await this.recovery.requestReset(request.email, caller);
+    await this.requests.request(request.email, caller);
     return {};
   }
 
@@ -47,10 +59,10 @@ export class RecoveryController {
   @Page('reset-form')
   @Endpoint({
     description: `Does not use up the link, so mail scanners do no harm. ${asPage}`,
-    answer: { status: 200, type: LinkResponse, description: 'The link is valid' },
+    answer: { status: 200, type: ResetLinkResponse, description: 'The link is valid' },
     errors: ['reset.token_invalid'],
   })
-  checkResetLink(@Param('token') token: string): Promise<LinkResponse> {
+  checkResetLink(@Param('token') token: string): Promise<ResetLinkResponse> {
     return this.recovery.checkReset(token);
   }
 
@@ -64,11 +76,13 @@ export class RecoveryController {
     description:
       'Sets the password. The link works once. ' +
       'All sessions of the user end, the user gets a mail, and an invited user becomes active. ' +
+      'A link with the kind `not_me` also restores the address that it was mailed to, revokes API keys, and removes ' +
+      'second factors that were added since the first change that it undoes. ' +
       'A rejected password does not use up the link. ' +
       'At most 8 new passwords of a user are processed at the same time; further requests return 429. ' +
       asPage,
     answer: { status: 204, description: 'The password is set' },
-    errors: ['reset.token_invalid', 'auth.too_many_attempts', 'service.overloaded'],
+    errors: ['reset.token_invalid', 'user.email_taken', 'auth.too_many_attempts', 'service.overloaded'],
   })
   resetPassword(
     @Param('token') token: string,

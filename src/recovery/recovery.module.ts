@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ApiKeysModule } from '../api-keys/api-keys.module';
 import { AuthModule } from '../auth/auth.module';
 import { CredentialsModule } from '../credentials/credentials.module';
 import { FactorsModule } from '../credentials/factors/factors.module';
@@ -17,10 +18,12 @@ import { RecoveryController } from './recovery.controller';
 import { RecoveryService } from './recovery.service';
 import { ResetRequestsService } from './reset-requests.service';
 import { ShownLinks } from './shown-links';
+import { TakeoversService } from './takeovers.service';
 
 /** Sets passwords and confirms e-mail addresses by mailed link. */
 @Module({
   imports: [
+    ApiKeysModule,
     AuthModule,
     CredentialsModule,
     EventsModule,
@@ -33,7 +36,15 @@ import { ShownLinks } from './shown-links';
     UsersModule,
   ],
   controllers: [RecoveryController, PageScriptController],
-  providers: [FirstAdministrator, LinkPagesService, MailJobsService, RecoveryService, ResetRequestsService, ShownLinks],
+  providers: [
+    FirstAdministrator,
+    LinkPagesService,
+    MailJobsService,
+    RecoveryService,
+    ResetRequestsService,
+    ShownLinks,
+    TakeoversService,
+  ],
   exports: [FirstAdministrator],
 })
 export class RecoveryModule {}

@@ -3,15 +3,20 @@ import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, type Caller, systemActorFor } from '../access/actor';
 import { AppError } from '../common/errors/app-error';
 import type { Answered } from '../common/times';
-import { CredentialsService } from '../credentials/credentials.service';
-import { JobsService } from '../jobs/jobs.service';
+import { CredentialsService, type LiveToken } from '../credentials/credentials.service';
 import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 import { UsersService } from '../users/users.service';
 import type { UserResponse } from '../users/users.dto';
-import type { LinkResponse } from '../auth/auth.dto';
+import type { LinkResponse, ResetLinkResponse } from '../auth/auth.dto';
 import { AuthService } from '../auth/auth.service';
-import { resetJob } from './reset-requests.service';
+import { TakeoversService } from './takeovers.service';
+
+/** Purposes of links that set a password. */
+const resetPurposes: LiveToken['purpose'][] = ['reset', 'invite', 'shown', 'not_me'];
+
+/** The user of a valid link, with the purpose of the link. */
+type Holder = Answered<UserResponse> & Pick<LiveToken, 'purpose'>;
 
 /** Sets passwords and confirms e-mail addresses by mailed link. */
 @Injectable()
@@ -21,44 +26,39 @@ export class RecoveryService {
     private readonly passwords: UserPasswordsService,
     private readonly users: UsersService,
     private readonly auth: AuthService,
-    private readonly jobs: JobsService,
+    private readonly takeovers: TakeoversService,
     private readonly conflicts: ConflictLimitService,
   ) {}
 
-  /**
-   * Enqueues a job that looks up the user later.
-   * Known and unknown addresses get the same response after the same work (OWASP Forgot Password;
-   * ASVS 6.3.8).
-   */
-  async requestReset(email: string, { ip, request_id }: Caller): Promise<void> {
-    await this.jobs.enqueue(resetJob, { email, ip, request_id });
-  }
-
   /** Returns the user of a link, or null if the link is not valid. Does not use up the link. */
-  async holderOf(token: string, purposes: ('reset' | 'invite' | 'email')[]): Promise<Answered<UserResponse> | null> {
-    const link = await this.credentials.findToken(token, purposes);
-    return link === null ? null : this.passwords.find(link.user_id);
+  async holderOf(token: string, sets: 'password' | 'email'): Promise<Holder | null> {
+    const link = await this.credentials.findToken(token, sets === 'email' ? ['email'] : resetPurposes);
+    const user = link === null ? null : await this.passwords.find(link.user_id);
+    return link === null || user === null ? null : { ...user, purpose: link.purpose };
   }
 
   /** Checks a link to set a password without using it up. @throws reset.token_invalid */
-  async checkReset(token: string): Promise<LinkResponse> {
-    const link = await this.credentials.findToken(token, ['reset', 'invite']);
+  async checkReset(token: string): Promise<ResetLinkResponse> {
+    const link = await this.credentials.findToken(token, resetPurposes);
     if (link === null) throw new AppError('reset.token_invalid');
-    return { expires_at: link.expires_at };
+    const { purpose, expires_at } = link;
+    return { kind: purpose === 'not_me' ? purpose : purpose === 'invite' ? 'invitation' : 'reset', expires_at };
   }
 
   /**
    * Sets the password of the user of a link. A rejected password does not use up the link.
    * @throws reset.token_invalid, request.invalid, request.rate_limited
+   * @throws user.email_taken if a `not_me` link cannot restore the address
    */
   async reset(token: string, password: string, caller: Caller): Promise<void> {
-    const user = await this.holderOf(token, ['reset', 'invite']);
+    const user = await this.holderOf(token, 'password');
     if (user === null) throw new AppError('reset.token_invalid');
     // The hash takes a place in the share of the link's user: one link cannot fill the queue (L21).
     const actor = { actor_type: 'user' as const, user_id: user.user_id };
     const checked = await this.credentials.checkNewPassword(password, user);
     const password_hash = await this.credentials.hashNewPassword(checked, actor);
-    await this.useReset(token, password_hash, caller);
+    const use = () => this.useReset(token, password_hash, caller);
+    await (user.purpose === 'not_me' ? this.conflicts.limit(proberOf(user, caller), use) : use());
   }
 
   /** Checks a link to confirm an address without using it up. @throws email.token_invalid */
@@ -75,8 +75,7 @@ export class RecoveryService {
   async confirmEmail(token: string, caller: Caller): Promise<void> {
     const link = await this.credentials.findToken(token, ['email']);
     if (link === null) throw new AppError('email.token_invalid');
-    const holder: Actor = { ...systemActorFor(caller), actor_type: 'user', user_id: link.user_id, permissions: [] };
-    await this.conflicts.limit(holder, () => this.useConfirmation(token, caller));
+    await this.conflicts.limit(proberOf(link, caller), () => this.useConfirmation(token, caller));
   }
 
   /** Proposes a new address for the actor's own user. @throws auth.wrong_current_password */
@@ -94,12 +93,24 @@ export class RecoveryService {
 
   @Transactional()
   private async useReset(token: string, password_hash: string, caller: Caller): Promise<void> {
-    const link = await this.credentials.consumeToken(token, ['reset', 'invite']);
-    if (link === null) throw new AppError('reset.token_invalid');
-    await this.passwords.setPassword(systemActorFor(caller), link.user_id, password_hash, {
-      event: 'password.reset',
-      proven_email: link.email,
-      first: link.purpose === 'invite',
-    });
+    const link = await this.credentials.consumeToken(token, resetPurposes);
+    const user = link === null ? null : await this.passwords.find(link.user_id);
+    if (link === null || user === null) throw new AppError('reset.token_invalid');
+    const { purpose, user_id, email } = link;
+    const actor = systemActorFor(caller);
+    const restores = purpose === 'not_me';
+    if (restores) await this.takeovers.undo(actor, link, user.carrier_id);
+    const keys = await this.takeovers.listKeys(user_id);
+    const changes = {
+      ...(restores && user.email !== email ? { email: { before: user.email, after: email } } : {}),
+      ...(keys.length > 0 ? { keys: { after: keys } } : {}),
+    };
+    const how = { event: 'password.reset', proven_email: email, restores, first: purpose === 'invite' } as const;
+    await this.passwords.setPassword(actor, user_id, password_hash, { ...how, keys, changes });
   }
+}
+
+/** Returns the user of a link as the actor whose conflicts are counted. */
+function proberOf({ user_id }: Pick<LiveToken, 'user_id'>, caller: Caller): Actor {
+  return { ...systemActorFor(caller), actor_type: 'user', user_id, permissions: [] };
 }

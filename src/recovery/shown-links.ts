@@ -5,7 +5,7 @@ import { MailService } from '../mail/mail.service';
 
 /**
  * Mints links that are shown on the terminal instead of being mailed.
- * Using a shown link does not confirm an address, and a mailed invitation does not replace it.
+ * Using a shown link does not confirm an address. No mailed link replaces a shown link.
  */
 @Injectable()
 export class ShownLinks {
@@ -19,7 +19,7 @@ export class ShownLinks {
    * @throws user.not_found if the user was disabled or deleted
    */
   async mint(user_id: string): Promise<string> {
-    const token = await this.credentials.mintToken(user_id, 'reset', '');
+    const token = await this.credentials.mintToken(user_id, 'shown', '');
     if (token === null) throw new AppError('user.not_found');
     return this.mail.resetLink(token);
   }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, type Caller, type FactorKind, isOneself } from '../access/actor';
 import { newId } from '../common/random';
+import { CredentialsService } from '../credentials/credentials.service';
 import { JobsService } from '../jobs/jobs.service';
 import { type MailFacts, type NoticeName, originOf, originOfOther } from '../mail/mail.service';
 import { type RateLimit, RateLimitsService } from '../rate-limits/rate-limits.service';
@@ -35,15 +36,18 @@ export class SecurityMailsService {
   constructor(
     private readonly jobs: JobsService,
     private readonly limits: RateLimitsService,
+    private readonly credentials: CredentialsService,
   ) {}
 
   /** Notifies a user that a second factor was confirmed. */
   async factorEnrolled(actor: Actor, user_id: string, factor: FactorKind): Promise<void> {
+    if (isOneself(actor, user_id)) await this.credentials.recordChange(user_id);
     await this.enqueueEach(user_id, 'factor-enrolled', originFor(actor, user_id), { factor });
   }
 
   /** Notifies a user that one second factor was removed. */
-  async factorRemoved(actor: Actor, user_id: string, factor: FactorKind): Promise<void> {
+  async factorRemoved(actor: Actor, user_id: string, factor: FactorKind, factor_id: string): Promise<void> {
+    if (isOneself(actor, user_id)) await this.credentials.recordChange(user_id, factor_id);
     await this.enqueueEach(user_id, 'factor-removed', originFor(actor, user_id), { factor });
   }
 

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, type Caller, isOneself } from '../access/actor';
+import { addressKey } from '../common/ip';
 import { CredentialsService } from '../credentials/credentials.service';
 import type { Changes } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
-import { type MailName, originOf, originOfOther } from '../mail/mail.service';
+import { type MailFacts, type MailName, originOf, originOfOther } from '../mail/mail.service';
 import { type RateLimit, RateLimitsService } from '../rate-limits/rate-limits.service';
 import { InvitationsRepository } from './invitations.repository';
 import { mailJob, type MailJob, mailKey } from './mail-job';
@@ -19,7 +20,11 @@ interface Addressee {
 /** Per address, not per user: many new users with the same address would flood its inbox (E13). */
 const invitationLimit: RateLimit = { name: 'invitations', max: 3, window_seconds: 3_600 };
 const confirmationLimit: RateLimit = { name: 'confirmations', max: 3, window_seconds: 3_600 };
-/** Per address. All limits apply (R7). */
+/** Per inbox: addresses with different plus-tags share one. */
+const inboxLimit: RateLimit = { name: 'confirmations of an inbox', max: 10, window_seconds: 3_600 };
+/** Per user whose address is proposed. */
+const proposalLimit: RateLimit = { name: 'proposals', max: 5, window_seconds: 3_600 };
+/** Per address. Requests from known addresses of the user have their own counters (R7). */
 const resetLimits: RateLimit[] = [
   { name: 'resets an hour', max: 3, window_seconds: 3_600 },
   { name: 'resets a day', max: 10, window_seconds: 86_400 },
@@ -43,7 +48,7 @@ export class UserMailsService {
 
   /** Mails an invitation and voids the older invitation. Beyond the limit, both happen later. */
   async invite(user: Addressee): Promise<void> {
-    const delay = await this.takeOrDelay(invitationLimit, user.email);
+    const delay = await this.takeOrDelay([[invitationLimit, canonical(user.email)]]);
     if (delay !== null) return this.enqueueDelayed({ ...invitationOf(user), delayed: true }, delay);
     await this.credentials.requestToken(user.user_id, 'invite');
     await this.enqueue(invitationOf(user));
@@ -62,22 +67,26 @@ export class UserMailsService {
     }));
     const invited = new Set(await this.invitations.add(invitations, invitationLimit));
     for (const user of users.filter(({ user_id }) => !invited.has(user_id))) {
-      const delay = await this.delayOf(invitationLimit, user.email);
+      const delay = await this.delayOf(invitationLimit, canonical(user.email));
       await this.enqueueDelayed({ ...invitationOf(user), delayed: true }, delay);
     }
   }
 
   /**
    * Mails a link to set a password: an invitation to an invited user, otherwise a reset link.
-   * Returns false if a limit or a mail in the last 5 minutes prevents it.
+   * Returns false if a limit or a mail in the last 5 minutes prevents it. Requests from known
+   * addresses have their own limits, so that a stranger cannot use up those of the user (R7).
+   * @param ip address of the request
    */
-  async requestReset({ user_id, email, status }: Addressee & { status: string }): Promise<boolean> {
+  async requestReset({ user_id, email, status }: Addressee & { status: string }, ip: string | null): Promise<boolean> {
     const invited = status === 'invited';
     const purpose = invited ? 'invite' : 'reset';
     // Checked first: a request within the pause must not count towards the limit.
     if (await this.credentials.wasRequested(user_id, purpose, pauseSeconds)) return false;
+    const isKnown = ip !== null && (await this.credentials.isKnown(user_id, addressKey(ip)));
+    const subject = isKnown ? `known ${canonical(email)}` : canonical(email);
     for (const limit of invited ? [invitationLimit] : resetLimits)
-      if ((await this.limits.take(limit, [canonical(email)])).size === 0) return false;
+      if ((await this.limits.take(limit, [subject])).size === 0) return false;
     if (!(await this.credentials.requestToken(user_id, purpose, pauseSeconds))) return false;
     await this.enqueue(invited ? invitationOf({ user_id, email }) : { user_id, mail: 'reset' });
     return true;
@@ -90,6 +99,7 @@ export class UserMailsService {
    * Sending the current address with other changes voids no link.
    * Beyond the limit, the link is mailed later; until then, a link to the same address stays valid.
    * The notice has no limit, because it warns of a takeover.
+   * @throws request.rate_limited beyond 5 proposals for the user in an hour
    */
   async emailProposed(
     actor: Actor,
@@ -97,19 +107,24 @@ export class UserMailsService {
     changes: Changes,
   ): Promise<void> {
     const { user_id, email, email_pending } = user;
+    const isOwn = isOneself(actor, user_id);
     if (changes.email === undefined && changes.email_pending === undefined && email_pending === null) return;
     const isRepeated = email_pending !== null && changes.email_pending === undefined;
     if (!isRepeated) {
-      await this.credentials.voidTokens([user_id]);
+      await this.credentials.voidTokens([user_id], ['invite', 'email']);
       // A waiting mail was counted for the older address.
       await this.cancel([user_id], ['invitation', 'email-confirmation']);
     }
+    // The administration may have moved the address away from a stranger's mailbox.
+    if (!isOwn) await this.credentials.voidTokens([user_id], ['not_me']);
     if (changes.email !== undefined) await this.invite(user);
     if (email_pending === null) return;
+    await this.limits.demand(proposalLimit, user_id, 'Too many new e-mail addresses of this user.');
+    await this.credentials.recordProposal(user_id);
     const isMailed = await this.confirm(user_id, email_pending);
     if (isRepeated && !isMailed) return;
-    if (isRepeated) await this.credentials.voidTokens([user_id]);
-    const origin = isOneself(actor, user_id) ? originOf(actor) : originOfOther();
+    if (isOwn) await this.credentials.recordChange(user_id);
+    const origin = isOwn ? originOf(actor) : originOfOther();
     await this.enqueue({ user_id, mail: 'email-change-notice', email, origin });
   }
 
@@ -119,7 +134,11 @@ export class UserMailsService {
    * then counts the mail: any number of users may propose the same address.
    */
   async confirm(user_id: string, email_pending: string): Promise<boolean> {
-    const delay = await this.takeOrDelay(confirmationLimit, email_pending);
+    const address = canonical(email_pending);
+    const delay = await this.takeOrDelay([
+      [confirmationLimit, address],
+      [inboxLimit, address.replace(/\+.*(?=@)/, '')],
+    ]);
     if (delay !== null) await this.enqueueDelayed({ user_id, mail: 'email-confirmation', delayed: true }, delay);
     if (delay !== null) return false;
     await this.credentials.requestToken(user_id, 'email');
@@ -127,9 +146,13 @@ export class UserMailsService {
     return true;
   }
 
-  /** Notifies a user that their password was changed. */
-  async passwordChanged(user_id: string, caller: Caller): Promise<void> {
-    await this.enqueue({ user_id, mail: 'password-changed', origin: originOf(caller) });
+  /**
+   * Notifies a user that their password was changed.
+   * @param keys API keys that the mail names
+   */
+  async passwordChanged(user_id: string, caller: Caller, keys: NonNullable<MailFacts['keys']>): Promise<void> {
+    const facts = keys.length === 0 ? {} : { facts: { keys } };
+    await this.enqueue({ user_id, mail: 'password-changed', origin: originOf(caller), ...facts });
   }
 
   /** Notifies a user that a replayed refresh token ended a session. */
@@ -137,9 +160,9 @@ export class UserMailsService {
     await this.enqueue({ user_id, mail: 'token-reuse', origin: originOf(caller) });
   }
 
-  /** Cancels the mails whose links a new password voids. */
-  async cancelLinks(user_id: string): Promise<void> {
-    await this.cancel([user_id], ['reset', 'invitation', 'email-confirmation']);
+  /** Cancels the mails whose links a new password voids. @param isReset whether a link set it */
+  async cancelLinks(user_id: string, isReset: boolean): Promise<void> {
+    await this.cancel([user_id], isReset ? ['reset', 'invitation', 'email-confirmation'] : ['email-confirmation']);
   }
 
   /** Cancels all mails to users. */
@@ -160,16 +183,15 @@ export class UserMailsService {
     await this.jobs.enqueueMany(mailJob, [{ payload: job, key: mailKey(job), delay_seconds }]);
   }
 
-  /**
-   * Counts a mail to an address and returns null, or the seconds to wait if the limit is reached.
-   */
-  private async takeOrDelay(limit: RateLimit, email: string): Promise<number | null> {
-    const open = await this.limits.take(limit, [canonical(email)]);
-    return open.size > 0 ? null : this.delayOf(limit, email);
+  /** Counts a mail and returns null, or the seconds to wait if a limit is reached. */
+  private async takeOrDelay(limits: [RateLimit, string][]): Promise<number | null> {
+    for (const [limit, subject] of limits)
+      if ((await this.limits.take(limit, [subject])).size === 0) return this.delayOf(limit, subject);
+    return null;
   }
 
-  private async delayOf(limit: RateLimit, email: string): Promise<number> {
-    return (await this.limits.find(limit, canonical(email)))?.seconds_left ?? 0;
+  private async delayOf(limit: RateLimit, subject: string): Promise<number> {
+    return (await this.limits.find(limit, subject))?.seconds_left ?? 0;
   }
 }
 

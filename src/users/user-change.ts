@@ -119,6 +119,17 @@ export function resetsFactors(action: UserAction): boolean {
   return action.kind === 'change' && action.change.reset_second_factors === true;
 }
 
+/**
+ * Returns whether an action drops the proposed addresses of users: it changes what they may do or
+ * must have, and does not propose an address itself. A trigger drops them with a change of factors.
+ */
+export function voidsProposals(action: UserAction): boolean {
+  if (action.kind !== 'change') return action.kind === 'undo';
+  const { email, must_change_password, second_factor_required_from } = action.change;
+  const isDemand = must_change_password !== undefined || second_factor_required_from !== undefined;
+  return email === undefined && (isDemand || touchesPower(action.change));
+}
+
 /** Returns whether a change contains fields that actors may not change for themselves. */
 export function touchesPower(change: UserChange): boolean {
   return powerFields.some((field) => change[field] !== undefined);

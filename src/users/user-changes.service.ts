@@ -21,6 +21,7 @@ import {
   resetsFactors,
   touchesPower,
   type UserAction,
+  voidsProposals,
 } from './user-change';
 import { toUserResponse, type UserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';
@@ -102,7 +103,8 @@ export class UserChangesService {
     const applied = await this.users.apply(actor, checked, user_ids, event);
     const { changed_ids, shut_out_ids } = applied;
     if (changed_ids.length === 0) return applied;
-    if (power && action.kind !== 'delete') await this.dropProposedEmails(changed_ids);
+    // Otherwise an address that was proposed before would get the rights or codes of later (E30).
+    if (voidsProposals(action)) await this.users.dropProposedEmails(changed_ids);
     if (shut_out_ids.length > 0) await this.credentials.voidTokens(shut_out_ids);
     if (shut_out_ids.length > 0 || assignsNetworks(action))
       await this.sessions.endForbidden(actor, changed_ids, operation_id);
@@ -129,15 +131,6 @@ export class UserChangesService {
     const [code, field] = skipped.reason.split('/');
     if (field === undefined) throw new AppError(code as ErrorCode);
     throw invalid({ pointer: `/${field}`, code: 'field.not_allowed', detail: 'is not possible for this user' });
-  }
-
-  /**
-   * Drops proposed addresses and voids their links. An address that was proposed while a user had
-   * fewer permissions must not be confirmed after the user got more (privilege escalation).
-   */
-  private async dropProposedEmails(user_ids: string[]): Promise<void> {
-    await this.users.dropProposedEmails(user_ids);
-    await this.credentials.voidTokens(user_ids, ['email']);
   }
 }
 

@@ -5,7 +5,8 @@ import { AppError } from '../common/errors/app-error';
 import type { Answered } from '../common/times';
 import { CredentialsService } from '../credentials/credentials.service';
 import { LoginAttemptsService } from '../credentials/login-attempts.service';
-import { EventsService } from '../events/events.service';
+import { type ChangesOf, EventsService } from '../events/events.service';
+import type { MailFacts } from '../mail/mail.service';
 import { SessionsService } from '../sessions/sessions.service';
 import { UserMailsService } from '../user-mails/user-mails.service';
 import { toUserResponse, type UserResponse } from './users.dto';
@@ -16,8 +17,13 @@ export interface PasswordChange {
   event: 'password.changed' | 'password.reset';
   /** session to keep; all others end */
   except_session_id?: string | null;
-  /** address that the owner proved by following a mailed link */
+  /** address that the owner proved by following a mailed link; null = a shown link or no link */
   proven_email?: string | null;
+  /** whether the proven address becomes the address of the user again */
+  restores?: boolean;
+  /** further changes in the event, and API keys that the mail names */
+  changes?: ChangesOf<'password.reset'>;
+  keys?: NonNullable<MailFacts['keys']>;
   /** true for the first password of an invited user, who then gets no mail about it */
   first?: boolean;
   /** set if the current password was verified; nothing changes if the password changed since */
@@ -59,8 +65,10 @@ export class UserPasswordsService {
   }
 
   /**
-   * Sets a password, ends the sessions and voids the mailed links. Notifies the user of a changed
-   * password.
+   * Sets a password, ends the sessions and drops a proposed address. Notifies the user of a changed
+   * password. A reset voids the other links. A change with the current password does not: whoever
+   * has the mailbox wins over a thief of the password (R30).
+   * @throws user.email_taken if the address cannot be restored
    * @throws reset.token_invalid if a reset comes too late: the user was disabled or deleted
    * @throws auth.token_invalid if a change comes too late
    */
@@ -69,20 +77,25 @@ export class UserPasswordsService {
     actor: Actor,
     user_id: string,
     password_hash: string,
-    { event, except_session_id = null, proven_email = null, first = false, verified = null }: PasswordChange,
+    { event, except_session_id = null, first = false, keys = [], changes = {}, ...note }: PasswordChange,
   ): Promise<void> {
-    const user = await this.users.notePassword(user_id, proven_email, verified);
-    if (user === null) throw new AppError(event === 'password.reset' ? 'reset.token_invalid' : 'auth.token_invalid');
+    const { proven_email = null, verified = null, restores = false } = note;
+    const isReset = event === 'password.reset';
+    const user = await this.users.notePassword(user_id, proven_email, verified, restores);
+    if (user === null) throw new AppError(isReset ? 'reset.token_invalid' : 'auth.token_invalid');
     await this.credentials.setPassword(user_id, password_hash, false);
-    if (event === 'password.reset') await this.attempts.clear(user_id);
-    await this.mails.cancelLinks(user_id);
+    if (isReset) await this.attempts.clear(user_id);
+    if (isReset) await this.credentials.voidTokens([user_id], undefined, proven_email || null);
+    else await this.credentials.recordChange(user_id);
+    await this.mails.cancelLinks(user_id, isReset);
     await this.sessions.endOf(actor, [user_id], 'password_changed', except_session_id);
-    await this.events.record(actor, event, { type: 'user', id: user_id, carrier_id: user.carrier_id });
-    if (!first) await this.mails.passwordChanged(user_id, actor);
+    await this.events.record(actor, event, { type: 'user', id: user_id, carrier_id: user.carrier_id }, changes);
+    if (!first) await this.mails.passwordChanged(user_id, actor, keys);
   }
 
   /**
-   * Replaces the address of a user by the confirmed address.
+   * Replaces the address of a user by the confirmed address. Voids the links to the older address,
+   * except the one that undoes the change.
    * @throws email.token_invalid if the address is no longer proposed
    * @throws user.email_taken
    */
@@ -90,7 +103,7 @@ export class UserPasswordsService {
     const before = await this.find(user_id);
     const user = await this.users.confirmEmail(user_id, email);
     if (before === null || user === null) throw new AppError('email.token_invalid');
-    await this.credentials.voidTokens([user_id]);
+    await this.credentials.voidTokens([user_id], ['reset', 'email']);
     await this.events.record(
       actor,
       'user.email_confirmed',

@@ -188,12 +188,15 @@ export class UsersRepository {
    * verified, or if the user is disabled or deleted.
    * Drops a proposed address: a thief of the old password may have proposed it. A reset proves the
    * address and ends the account lockout.
+   * @param restores whether the proven address becomes the address of the user again
    */
   async notePassword(
     user_id: string,
     proven_email: string | null,
     verified: { password_changed_at: Date | null } | null,
+    restores = false,
   ): Promise<UserRecord | null> {
+    const email = restores ? sql`${proven_email}::text` : rawSql('email');
     const unchanged =
       verified === null
         ? sql`true`
@@ -204,12 +207,13 @@ export class UsersRepository {
         set
           password_changed_at = now(),
           must_change_password = false,
+          email = ${email},
           email_pending = null,
           updated_at = now(),
           version = version + 1,
           locked_until = case when ${proven_email}::text is null then locked_until end,
           email_verified_at = case
-            when lower(email) = lower(${proven_email}::text) then now()
+            when lower(${email}) = lower(${proven_email}::text) then now()
             else email_verified_at
           end,
           status = case when status = 'invited' then 'active' else status end

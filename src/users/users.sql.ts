@@ -241,7 +241,7 @@ export function demandPasswordChangeSql(user_id: string, event: EventBase): SqlF
   return sql`
     with demanded as (
       update users
-      set must_change_password = true, updated_at = now(), version = version + 1
+      set must_change_password = true, email_pending = null, updated_at = now(), version = version + 1
       where user_id = ${user_id}::uuid and not must_change_password
       returning user_id, carrier_id, version
     )

@@ -28,5 +28,6 @@ export const apiKeys = sqlExamples(ApiKeysRepository, {
     [administrator, {}],
     [limited, { active: 'true', permission: 'user:read', order_by: 'last_used_at' }],
   ],
+  listCreated: [[user_id]],
   revoke: [[other_id, user_id]],
 });

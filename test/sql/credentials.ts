@@ -1,13 +1,17 @@
 import { CredentialsRepository } from '../../src/credentials/credentials.repository';
-import { hash, sqlExamples, user_id } from '../support/sql-examples';
+import { hash, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 export const credentials = sqlExamples(CredentialsRepository, {
   upsertHash: [[user_id, '$argon2id$new', null]],
   keep: [[user_id, '$argon2id$verified', '$argon2id$renewed', true]],
   requestToken: [[user_id, 'reset', 60]],
   wasRequested: [[user_id, 'reset', 60]],
+  recordProposal: [[user_id]],
+  recordChange: [[user_id, hash, hash, other_id]],
+  findSeed: [[user_id, 'user@example.com']],
+  isKnown: [[user_id, '203.0.113.7']],
   putToken: [[user_id, 'reset', hash, 'user@example.com', 3_600]],
   findToken: [[hash, ['reset', 'invite']]],
   consumeToken: [[hash, ['reset', 'invite']]],
-  voidTokens: [[[user_id], ['reset', 'invite']]],
+  voidTokens: [[[user_id], ['reset', 'not_me'], 'user@example.com']],
 });

@@ -53,7 +53,7 @@ export const users = sqlExamples(UsersRepository, {
   lockAdministrators: [[limited, { kind: 'delete' }, [user_id]]],
   dropProposedEmails: [[[user_id]]],
   notePassword: [
-    [user_id, 'user@example.com', null],
+    [user_id, 'user@example.com', null, true],
     [user_id, null, { password_changed_at: null }],
   ],
   confirmEmail: [[user_id, 'new@example.com']],

@@ -53,6 +53,11 @@ export function expectWellMade({ headers, text, html }: MailParts, language: str
   expect(shown).not.toContain(tokenOf(text));
 }
 
+/** Returns the link with a token in the text of a mail, if there is one. */
+export function linkIn(text: string): string | undefined {
+  return /^https?:\S+[/#=][A-Za-z0-9_-]{43}(?:#form)?(?=\s)/m.exec(text)?.[0];
+}
+
 /** Returns the token of the link in the text of a mail. */
 export function tokenOf(text: string): string {
   return /\/([A-Za-z0-9_-]{43})(?:#form)?\s/.exec(text)?.[1] ?? '';

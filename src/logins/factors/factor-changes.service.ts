@@ -74,7 +74,7 @@ export class FactorChangesService {
     await this.owners.endLogins(actor, [user_id]);
     const changes = { factor_id: { before: factor_id }, kind: { before: kind }, name: { before: name } };
     await this.events.record(actor, 'factor.removed', { type: 'user', id: user_id, carrier_id }, changes);
-    await this.mails.factorRemoved(actor, user_id, kind);
+    await this.mails.factorRemoved(actor, user_id, kind, factor_id);
   }
 
   /**

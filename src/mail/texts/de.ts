@@ -7,6 +7,7 @@ export const de: MailTexts = {
     carrier: 'Carrier',
     factor: 'Zweiter Faktor',
     codes_left: 'Verbleibende Wiederherstellungscodes',
+    keys: 'Gültiger API-Schlüssel',
     time: 'Zeitpunkt',
     ip: 'IP-Adresse',
     device: 'Gerät',
@@ -14,6 +15,16 @@ export const de: MailTexts = {
     unknown: 'unbekannt',
     administration: 'Ihre Administration',
     factors: { totp: 'Authenticator-App', passkey: 'Passkey' },
+  },
+  not_me: {
+    button: 'Das war ich nicht',
+    paragraphs: [
+      'Falls Sie das nicht waren, legen Sie über den folgenden Link ein neues Passwort fest. Er ist einmal ' +
+        'verwendbar und {duration} lang gültig. Er beendet auch alle Sitzungen, stellt diese E-Mail-Adresse wieder ' +
+        'her und entfernt zweite Faktoren und API-Schlüssel, die seit der ersten Änderung hinzugefügt wurden, ' +
+        'die wir Ihnen mit diesem Link gemeldet haben.',
+      'Informieren Sie danach Ihre Administration.',
+    ],
   },
   invitation: {
     subject: 'Ihre Einladung',

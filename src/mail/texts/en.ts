@@ -7,6 +7,7 @@ export const en: MailTexts = {
     carrier: 'Carrier',
     factor: 'Second factor',
     codes_left: 'Recovery codes left',
+    keys: 'API key that still works',
     time: 'Time',
     ip: 'IP address',
     device: 'Device',
@@ -14,6 +15,15 @@ export const en: MailTexts = {
     unknown: 'unknown',
     administration: 'an administrator',
     factors: { totp: 'Authenticator app', passkey: 'Passkey' },
+  },
+  not_me: {
+    button: 'This was not me',
+    paragraphs: [
+      'If you did not do this, use the link below to set a new password. It works once and expires in {duration}. ' +
+        'It also ends all sessions, restores this e-mail address, and removes second factors and API keys ' +
+        'that were added since the first change that we reported to you with this link.',
+      'Then contact your administrator.',
+    ],
   },
   invitation: {
     subject: 'Your invitation',

@@ -25,6 +25,9 @@ export const de: PageTexts = {
     text: 'Klicken Sie auf die Schaltfläche, um diese E-Mail-Adresse zu verwenden.',
     button: 'Adresse bestätigen',
   },
+  undo:
+    'Dies beendet alle Sitzungen und stellt die E-Mail-Adresse wieder her, an die der Link gesendet wurde. ' +
+    'Es entfernt auch zweite Faktoren und API-Schlüssel, die seit der ersten Änderung hinzukamen, die Sie rückgängig machen.',
   done: 'Sie können diese Seite schließen und sich anmelden.',
   portal: 'Weiter zu {product}',
   newLink: 'Neuen Link anfordern',

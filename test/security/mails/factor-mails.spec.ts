@@ -1,5 +1,5 @@
 import { codeAt, currentStep } from '../../support/factors';
-import { expectWellMade, type MailParts, partsOf } from '../../support/mail-parts';
+import { expectWellMade, linkIn, type MailParts, partsOf } from '../../support/mail-parts';
 import { TestService } from '../../support/service';
 
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0';
@@ -32,7 +32,7 @@ describe('a mail about the factors of a user', () => {
     const confirmed = await service.post('/auth/factor/totp/confirm', { token, body: { factor_id, code }, ...origin });
     expect(confirmed.status).toBe(200);
     const enrolled = await take(email, 'A second factor was added to your account');
-    expectWellMade(enrolled, 'en');
+    expectWellMade(enrolled, 'en', linkIn(enrolled.text));
     expect(enrolled.text).toContain('Second factor: Authenticator app');
     expect(enrolled.text).toMatch(/^Time: .+\r?\nIP address: 192\.0\.2\.7\r?\nDevice: Firefox 131, Linux\r?$/m);
     expect((await service.delete(`/auth/factor/${factor_id}`, { token, ...origin })).status).toBe(204);
@@ -46,7 +46,7 @@ describe('a mail about the factors of a user', () => {
     const reset = await service.delete(`/user/${user_id}/factor/all`, { token: service.admin.token, ...origin });
     expect(reset.status).toBe(204);
     const byOther = await take(email, 'The second factors of your account were');
-    expectWellMade(byOther, 'en');
+    expectWellMade(byOther, 'en', linkIn(byOther.text));
     expect(byOther.text).toContain('Changed by: an administrator');
     expect(byOther.text + byOther.html).not.toMatch(/192\.0\.2\.7|Firefox/);
   });

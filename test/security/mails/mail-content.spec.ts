@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { queueEmpty } from '../../support/links';
-import { expectWellMade, tokenOf, partsOf } from '../../support/mail-parts';
+import { expectWellMade, linkIn, tokenOf, partsOf } from '../../support/mail-parts';
 import { until } from '../../support/until';
 import { password, TestService } from '../../support/service';
 
@@ -58,13 +58,13 @@ describe('mails', () => {
       const changed = { current_password: password, new_password: 'a different long phrase' };
       await service.post('/auth/password', { token: user.token, body: changed, ...origin });
       const notice = partsOf((await service.mailbox.take(user.email)).source);
-      expectWellMade(notice, 'de');
+      expectWellMade(notice, 'de', linkIn(notice.text));
       expect(notice.text).toMatch(/^Zeitpunkt: \d+\. \S+ \d{4} um \d\d:\d\d:\d\d (MEZ|MESZ)\r?$/m);
       expect(notice.text).toMatch(/^IP-Adresse: 192\.0\.2\.7\r?\nGerät: Firefox 131, Linux\r?$/m);
       const body = { email: `own-${user.email}`, current_password: changed.new_password };
       await service.post('/auth/email', { token: user.token, body, ...origin });
       const proposed = partsOf((await service.mailbox.take(user.email)).source);
-      expectWellMade(proposed, 'de');
+      expectWellMade(proposed, 'de', linkIn(proposed.text));
       expect(proposed.text).toContain('IP-Adresse: 192.0.2.7');
       await service.patch(`/user/${user.user_id}`, {
         token: service.admin.token,

@@ -121,6 +121,23 @@ describe('flooding an inbox with mails of the service', () => {
     expect(mailsTo(user?.email ?? '').length).toBeGreaterThanOrEqual(5);
   });
 
+  it('mails 10 confirmations an hour to an inbox, whatever the plus-tags of its addresses (E14)', async () => {
+    const received = () => service.mailbox.mails.filter(({ to }) => to.some((one) => /^tagged/i.test(one)));
+    for (let user = 0; user < 6; user++) {
+      const { user_id } = await service.createUser();
+      for (let proposal = 0; proposal < 5; proposal++) {
+        const email = proposal === 0 ? 'tagged@example.com' : `Tagged+${user}-${proposal}@example.com`;
+        const { status } = await service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email } });
+        expect(status).toBe(200);
+        await queueEmpty(service);
+      }
+    }
+    expect(received()).toHaveLength(10);
+    await delayEnds();
+    expect(received().length).toBeGreaterThan(10);
+    for (const { to } of received().slice(10)) expect(to[0]).toMatch(/^Tagged\+\d-4@example\.com$/);
+  });
+
   it('mails three delayed confirmations an hour if many users propose the same address (E13)', async () => {
     const email = 'many-proposals@example.com';
     for (let round = 0; round < 10; round++) {
@@ -205,6 +222,7 @@ describe('flooding an inbox with mails of the service', () => {
 
   it('mails at most three invitations for parallel requests (E13)', async () => {
     const email = 'parallel@example.com';
+    await service.rows('delete from rate_limits');
     const { user_id } = (await create('parallel', email)).body;
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => service.post(`/user/${user_id}/invite`, service.admin)),
@@ -236,6 +254,21 @@ describe('flooding an inbox with mails of the service', () => {
     expect(counts).toEqual([6, 9, 10]);
     await service.rows(`update rate_limits set ends_at = ends_at - interval '1 day'`);
     expect(await ask(1)).toBe(11);
+  });
+
+  it('mails a reset link to a user at a known address after a stranger used up ten a day (R7)', async () => {
+    const user = await service.loginAs();
+    const ask = async (ip?: string) => {
+      await endMailLimits();
+      await hourPasses();
+      const body = { email: user.email };
+      await service.post('/auth/reset_email', ip === undefined ? { body } : { body, ip });
+      await queueEmpty(service);
+      return mailsTo(user.email).length;
+    };
+    for (let request = 0; request < 12; request++) await ask(`198.51.100.${request}`);
+    expect(mailsTo(user.email)).toHaveLength(10);
+    expect([await ask(), await ask('198.51.100.200')]).toEqual([11, 11]);
   });
 
   it('keeps no address of a purged user in the queue (E13)', async () => {

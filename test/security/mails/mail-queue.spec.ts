@@ -1,3 +1,4 @@
+import { CredentialsService } from '../../../src/credentials/credentials.service';
 import { queueEmpty } from '../../support/links';
 import { password, TestService } from '../../support/service';
 import { until } from '../../support/until';
@@ -185,13 +186,16 @@ describe('the queue of mails', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('sends no link after another password has been set (R12)', async () => {
+  it('keeps a requested link after a change of the password, and sends none after a reset (R12, R30)', async () => {
     const user = await service.loginAs({ roles: ['carrier_user'] });
     expect((await service.post('/auth/reset_email', { body: { email: user.email } })).status).toBe(202);
     await until(async () => (await waiting(`reset:${user.user_id}`)).length > 0);
     await setJob(user.user_id, `run_at = ${anHour}, locked_at = null, locked_by = null`);
     const body = { current_password: password, new_password: 'another quiet river, quite long' };
     expect((await service.post('/auth/password', { token: user.token, body })).status).toBe(204);
+    expect(await waiting(`reset:${user.user_id}`)).toHaveLength(1);
+    const shown = await service.app.get(CredentialsService).mintToken(user.user_id, 'shown', '');
+    expect((await service.post(`/auth/reset/${shown}`, { body: { password } })).status).toBe(204);
     expect(await waiting(`reset:${user.user_id}`)).toEqual([]);
     const links = await service.rows(
       'select token_hash from one_time_tokens where user_id = $1 and token_hash is not null',

@@ -1,8 +1,9 @@
 import type { Actor } from '../../../src/access/actor';
 import { systemActor } from '../../../src/access/actor';
+import { newId } from '../../../src/common/random';
 import { SecurityMailsService } from '../../../src/user-mails/security-mails.service';
 import { endMailLimits, queueEmpty } from '../../support/links';
-import { expectWellMade, type MailParts, partsOf } from '../../support/mail-parts';
+import { expectWellMade, linkIn, type MailParts, partsOf } from '../../support/mail-parts';
 import { TestService } from '../../support/service';
 import { until } from '../../support/until';
 
@@ -43,7 +44,7 @@ describe('mails about second factors and logins', () => {
     ],
     [
       'factor-removed',
-      (id) => mails.factorRemoved(actorOf(id), id, 'passkey'),
+      (id) => mails.factorRemoved(actorOf(id), id, 'passkey', newId()),
       ['A second factor was removed', 'Second factor: Passkey', 'If you did not do this'],
       ['Zweiter Faktor entfernt', 'Zweiter Faktor: Passkey', 'Falls Sie das nicht waren'],
     ],
@@ -90,7 +91,7 @@ describe('mails about second factors and logins', () => {
     const english = await service.createUser({ locale: 'en', timezone: 'Asia/Tokyo' });
     await send(english.user_id);
     const mail = await take(english.email);
-    expectWellMade(mail, 'en');
+    expectWellMade(mail, 'en', linkIn(mail.text));
     expectWords(mail, en);
     expect(mail.text).toMatch(/^Time: \d+ \S+ \d{4} at \d\d:\d\d:\d\d (GMT\+9|JST)\r?$/m);
     expect(mail.text).toMatch(/^IP address: 192\.0\.2\.7\r?\nDevice: Firefox 131, Linux\r?$/m);
@@ -98,7 +99,7 @@ describe('mails about second factors and logins', () => {
     const german = await service.createUser({ locale: 'de-AT', timezone: 'Europe/Vienna' });
     await send(german.user_id);
     const post = await take(german.email);
-    expectWellMade(post, 'de');
+    expectWellMade(post, 'de', linkIn(post.text));
     expectWords(post, de);
     expect(post.text).toMatch(/^Zeitpunkt: \d+\. \S+ \d{4} um \d\d:\d\d:\d\d (MEZ|MESZ)\r?$/m);
     expect(post.text).toMatch(/^IP-Adresse: 192\.0\.2\.7\r?\nGerät: Firefox 131, Linux\r?$/m);
@@ -108,9 +109,9 @@ describe('mails about second factors and logins', () => {
     const [first, second] = [await service.createUser(), await service.createUser({ locale: 'de' })];
     await mails.factorsReset(actorOf(service.admin.user_id), [first.user_id, second.user_id]);
     const [mail, post] = [await take(first.email), await take(second.email)];
-    expectWellMade(mail, 'en');
+    expectWellMade(mail, 'en', linkIn(mail.text));
     expectWords(mail, ['The second factors of your account were reset', 'Changed by: an administrator']);
-    expectWellMade(post, 'de');
+    expectWellMade(post, 'de', linkIn(post.text));
     expectWords(post, ['Ihre zweiten Faktoren wurden zurückgesetzt', 'Geändert durch: Ihre Administration']);
     for (const { text, html } of [mail, post]) expect(text + html).not.toMatch(/192\.0\.2\.7|Firefox/);
   });
@@ -124,9 +125,9 @@ describe('mails about second factors and logins', () => {
     ]);
     for (const { user_id } of [none, english, german]) await mails.enrollmentCode(caller, user_id);
     const [mail, post] = [await take(english.email), await take(german.email)];
-    expectWellMade(mail, 'en');
+    expectWellMade(mail, 'en', linkIn(mail.text));
     expectWords(mail, ['Your code to set up a second factor', 'expires in 15 minutes', 'If you did not log in']);
-    expectWellMade(post, 'de');
+    expectWellMade(post, 'de', linkIn(post.text));
     expectWords(post, ['Ihr Code für den zweiten Faktor', '15 Minuten', 'Falls Sie sich nicht angemeldet haben']);
     const codes = [mail, post].map(({ text }) => /^\d{8}\r?$/m.exec(text)?.[0].trim() ?? '');
     expect(new Set([...codes, ''])).toHaveProperty('size', 3);
@@ -180,8 +181,8 @@ describe('mails about second factors and logins', () => {
     service.mailbox.rejects = true;
     for (const { user_id } of [user, gone]) {
       await mails.factorEnrolled(actorOf(user_id), user_id, 'totp');
-      await mails.factorRemoved(actorOf(user_id), user_id, 'totp');
-      await mails.factorRemoved(actorOf(user_id), user_id, 'passkey');
+      await mails.factorRemoved(actorOf(user_id), user_id, 'totp', newId());
+      await mails.factorRemoved(actorOf(user_id), user_id, 'passkey', newId());
     }
     const jobs = (user_id: string, condition = 'true') =>
       service.rows(`select 1 from graphile_worker._private_jobs where payload ->> 'user_id' = $1 and ${condition}`, [

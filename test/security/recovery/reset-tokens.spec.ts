@@ -99,18 +99,12 @@ describe('the token of a reset link', () => {
       ['a newer request', () => mailedResetToken(service, user.email)],
       ['a reset by another link', async () => reset(await mailedResetToken(service, user.email))],
       [
-        'a change of the password',
+        'the confirmation of another address',
         async () => {
-          const { token } = await service.login(user.name);
-          return service.post('/auth/password', {
-            token,
-            body: { current_password: password, new_password: newPassword },
-          });
+          await service.patch(`/user/${user.user_id}`, { token: asAdmin(), body: { email: `new-${user.email}` } });
+          const confirmation = await service.mailbox.take(`new-${user.email}`);
+          expect((await service.post(`/auth/email/${confirmation.token}`)).status).toBe(204);
         },
-      ],
-      [
-        'a proposed address',
-        () => service.patch(`/user/${user.user_id}`, { token: asAdmin(), body: { email: `new-${user.email}` } }),
       ],
       ['disabling', () => service.patch(`/user/${user.user_id}`, { token: asAdmin(), body: { status: 'disabled' } })],
       [

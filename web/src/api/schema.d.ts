@@ -31,7 +31,7 @@ export interface paths {
          *     - `factor.recovery_code_used`: A user used a recovery code instead of a second factor.
          *     - `password.reset_requested`: A link to reset a password was requested.
          *     - `password.changed`: A user changed their password.
-         *     - `password.reset`: A user set a password with a mailed link.
+         *     - `password.reset`: A user set a password with a link. `keys` names the API keys of the user that still work.
          *     - `factor.enrolled`: A user confirmed a second factor.
          *     - `factor.renamed`: A user renamed a second factor.
          *     - `factor.removed`: A user removed a second factor.
@@ -920,7 +920,7 @@ export interface paths {
         put?: never;
         /**
          * Reset a password by e-mail
-         * @description Always returns the same response in the same time, whether the address is known or not. Mails at most one link per address in 5 minutes, 3 in an hour and 10 in a day, and at most 3 invitations in an hour.
+         * @description Always returns the same response in the same time, whether the address is known or not. Mails at most one link per address in 5 minutes, 3 in an hour and 10 in a day, and at most 3 invitations in an hour. Requests from addresses from which the user logged in within 30 days have their own limits. The mail is sent within about 5 seconds.
          */
         post: operations["requestPasswordReset"];
         delete?: never;
@@ -944,7 +944,7 @@ export interface paths {
         put?: never;
         /**
          * Set a password with a link
-         * @description Sets the password. The link works once. All sessions of the user end, the user gets a mail, and an invited user becomes active. A rejected password does not use up the link. At most 8 new passwords of a user are processed at the same time; further requests return 429. With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.
+         * @description Sets the password. The link works once. All sessions of the user end, the user gets a mail, and an invited user becomes active. A link with the kind `not_me` also restores the address that it was mailed to, revokes API keys, and removes second factors that were added since the first change that it undoes. A rejected password does not use up the link. At most 8 new passwords of a user are processed at the same time; further requests return 429. With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.
          */
         post: operations["resetPassword"];
         delete?: never;
@@ -3439,8 +3439,13 @@ export interface components {
              */
             email: string;
         };
-        /** @description A valid link. */
-        LinkResponse: {
+        /** @description A valid link to set a password. */
+        ResetLinkResponse: {
+            /**
+             * @description `reset` sets a new password; `invitation` sets the first one; `not_me` also undoes the changes that a mail reported
+             * @enum {string}
+             */
+            kind: "reset" | "not_me" | "invitation";
             /**
              * Format: date-time
              * @description time of expiry
@@ -3471,6 +3476,15 @@ export interface components {
              * @example a quiet river under seven bridges
              */
             current_password: string;
+        };
+        /** @description A valid link. */
+        LinkResponse: {
+            /**
+             * Format: date-time
+             * @description time of expiry
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            expires_at: string;
         };
         /** @description Number of users of a type and status. */
         UserCountResponse: {
@@ -4797,6 +4811,15 @@ export interface components {
              */
             code?: "reset.token_invalid" | "request.not_found";
         };
+        /** @description Problem with the code `user.email_taken` */
+        UserEmailTakenProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example user.email_taken
+             * @enum {string}
+             */
+            code?: "user.email_taken";
+        };
         /** @description Problem with the code `auth.mail_code_required` or `access.denied` or `auth.password_change_required` or `auth.second_factor_enrollment_required` */
         AuthMailCodeRequiredProblem: components["schemas"]["ProblemResponse"] & {
             /**
@@ -4814,15 +4837,6 @@ export interface components {
              * @enum {string}
              */
             code?: "email.token_invalid" | "request.not_found";
-        };
-        /** @description Problem with the code `user.email_taken` */
-        UserEmailTakenProblem: components["schemas"]["ProblemResponse"] & {
-            /**
-             * @description stable code of the error
-             * @example user.email_taken
-             * @enum {string}
-             */
-            code?: "user.email_taken";
         };
         /** @description Problem with the code `service.stopping` or `service.database_unavailable` */
         ServiceStoppingProblem: components["schemas"]["ProblemResponse"] & {
@@ -5363,6 +5377,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["ResetTokenInvalidProblem"];
             };
         };
+        /** @description `user.email_taken`: E-mail address already in use */
+        UserEmailTaken: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UserEmailTakenProblem"];
+            };
+        };
         /** @description `auth.mail_code_required`: Code from the mail required; `access.denied`: Access denied; `auth.password_change_required`: Password change required; `auth.second_factor_enrollment_required`: Second factor must be enrolled */
         AuthMailCodeRequired: {
             headers: {
@@ -5379,15 +5402,6 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["EmailTokenInvalidProblem"];
-            };
-        };
-        /** @description `user.email_taken`: E-mail address already in use */
-        UserEmailTaken: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UserEmailTakenProblem"];
             };
         };
         /** @description `service.stopping`: The service is stopping; `service.database_unavailable`: The database is unavailable */
@@ -12927,7 +12941,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LinkResponse"];
+                    "application/json": components["schemas"]["ResetLinkResponse"];
                 };
             };
             400: components["responses"]["RequestInvalid"];
@@ -12971,6 +12985,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             404: components["responses"]["ResetTokenInvalid"];
+            409: components["responses"]["UserEmailTaken"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyAttempts"];
