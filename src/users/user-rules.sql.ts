@@ -15,7 +15,7 @@ import type { UserEntity } from './user.entity';
 import { factorsWereReset, isTaken } from './users.sql';
 
 const rolesMax = 20;
-const attributesMax = 16_384;
+const attributesMax = { bytes: 16_384, keys: 100 };
 const powerColumns: (keyof UserEntity)[] = ['status', 'roles', 'carrier_scope', 'deleted_at'];
 /** Renders whether a user has a password. Ignores an expired initial password. */
 const hasPassword = sql`exists (
@@ -125,11 +125,26 @@ function valueRules(action: ChangeAction | UndoAction, assignments: Assignment[]
     rules.push(sql`when cardinality(users.after_roles) > ${rolesMax}
             or not (${grantedRoles} <@ ${openRoles(grants)})
             then 'request.invalid/roles'`);
-  if (change.attributes !== undefined)
-    rules.push(sql`when octet_length(users.after_attributes::text) > ${attributesMax}
-            then 'request.invalid/attributes'`);
+  if (change.attributes !== undefined) rules.push(sql`when ${exceedsAttributes} then 'request.invalid/attributes'`);
   return rules;
 }
+
+/**
+ * Renders whether new attributes exceed their limits. Counts the keys only if the text has as many
+ * places that look like the end of a key, because counting takes as long as the merge.
+ */
+const exceedsAttributes = sql`(
+            select
+              octet_length(text) > ${attributesMax.bytes}
+              or (octet_length(text) - octet_length(replace(text, '":', ''))) / 2 > ${attributesMax.keys}
+              and ${attributesMax.keys} < (
+                select count(*)
+                from jsonb_path_query(
+                  users.after_attributes, 'strict $.** ? (@.type() == "object").keyvalue().key'
+                )
+              )
+            from (select users.after_attributes::text as text offset 0) stored
+          )`;
 
 const grantedRoles = rawSql('array(select role from unnest(users.after_roles) role where role <> all(users.roles))');
 const revokedRoles = rawSql('array(select role from unnest(users.roles) role where role <> all(users.after_roles))');

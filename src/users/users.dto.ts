@@ -19,7 +19,7 @@ const timezone = {
   form: timezoneWants,
   test: { check: isTimezone, wants: timezoneWants, code },
 };
-const attributesLimits = { maxBytes: 16_384, maxDepth: 5 };
+const attributesLimits = { maxBytes: 16_384, maxDepth: 5, maxKeys: 100 };
 const nameLimits = { min: 3, max: 64, pattern: nameForm, form: 'must be 3 to 64 letters, digits, `.`, `_` or `-`' };
 const carrierIdLimits = {
   min: 1,
@@ -78,7 +78,10 @@ export class CreateUserRequest extends PersonalFields {
   @TextListField(roleNames) roles?: string[];
   /** IP addresses or CIDRs from which the user may log in; empty = any */
   @TextListField(addresses) allowed_ips?: string[];
-  /** free JSON object of at most 16 KiB and 5 levels; integers within ±(2^53 - 1), no NUL */
+  /**
+   * free JSON object of at most 16 KiB, 5 levels and 100 keys in all; integers within ±(2^53 - 1),
+   * no NUL
+   */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
   /**
    * 15–256 characters (`PASSWORD_MIN_LENGTH` sets the minimum). Without a password, the user is
@@ -104,7 +107,7 @@ export class SharedChanges {
   @TextListField(carrierIds) carrier_scope?: string[] | null;
   /** IP addresses or CIDRs allowed for the user; empty = any. Sessions from other addresses end */
   @TextListField(addresses) allowed_ips?: string[];
-  /** merged into the attributes (RFC 7396): null removes a key; at most 16 KiB and 5 levels */
+  /** merged into the attributes (RFC 7396): null removes a key; limits as in `POST /user/create` */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
   /** whether the user must change the password before any other request */
   @BooleanField({ optional: true }) must_change_password?: boolean;

@@ -119,8 +119,10 @@ export function BooleanField(options: FieldOptions = {}): PropertyDecorator {
 /** Does not describe the values, because a recursive schema would break generated types. */
 const jsonObject = { type: 'object', additionalProperties: true, propertyNames: { not: { enum: forbiddenKeys } } };
 
-/** Declares a free JSON object with at most `maxDepth` levels. */
-export function JsonObjectField(options: FieldOptions & { maxBytes: number; maxDepth: number }): PropertyDecorator {
+/** Declares a free JSON object with limits on its levels and on all of its keys. */
+export function JsonObjectField(
+  options: FieldOptions & { maxBytes: number; maxDepth: number; maxKeys: number },
+): PropertyDecorator {
   const rules: Rule[] = [
     {
       code: 'field.wrong_type',
@@ -131,6 +133,11 @@ export function JsonObjectField(options: FieldOptions & { maxBytes: number; maxD
       code: 'field.too_deep',
       detail: `must have at most ${amount(options.maxDepth, 'level')}`,
       passes: (value) => depthWithin(value, options.maxDepth),
+    },
+    {
+      code: 'field.too_many',
+      detail: `must have at most ${amount(options.maxKeys, 'key')}, including nested keys`,
+      passes: (value) => keysOf(value) <= options.maxKeys,
     },
     {
       code: 'field.too_long',
@@ -238,4 +245,10 @@ function writtenOut(_key: string, value: unknown): unknown {
 function depthWithin(value: unknown, left: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return left > 0 && Object.values(value).every((inner) => depthWithin(inner, left - 1));
+}
+
+function keysOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce((sum: number, inner) => sum + keysOf(inner), own);
 }

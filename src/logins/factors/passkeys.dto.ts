@@ -4,7 +4,7 @@ import { TransportField } from '../../sessions/sessions.dto';
 import { FactorResponse, MailCodeField } from './factors.dto';
 
 /** Bounds the JSON of a browser. The members that matter have their own limits. */
-const passkeyLimits = { maxBytes: 49_152, maxDepth: 10 };
+const passkeyLimits = { maxBytes: 49_152, maxDepth: 10, maxKeys: 1_000 };
 /** Any text, because a malformed challenge is an invalid one. */
 const challengeLimits = { min: 1, max: 1_024, raw: true };
 

@@ -238,6 +238,25 @@ describe('hostile JSON bodies', () => {
     expect(await patch(`{"attributes":${growing}}`)).toMatchObject({ status: 400 });
   });
 
+  it('limits attributes to 100 keys in all, in requests, rows of imports and results of merges (B31)', async () => {
+    const keys = (count: number, prefix = 'k') =>
+      `"in":{"list":[{${Array.from({ length: count - 2 }, (_, index) => `"${prefix}${index}":"\\":"`).join()}}]}`;
+    const tooMany = [expect.objectContaining({ pointer: '/attributes', code: 'field.too_many' })];
+    expect((await patch(`{"attributes":{${keys(101)}}}`)).body.errors).toEqual(tooMany);
+    expect(await patch(`{"attributes":{${keys(99)}}}`)).toMatchObject({ status: 200 });
+    const merged = await patch('{"attributes":{"more":1,"evenMore":2}}');
+    expect(merged.body.errors).toEqual([
+      expect.objectContaining({ pointer: '/attributes', code: 'field.not_allowed' }),
+    ]);
+    expect(await patch('{"attributes":{"in":null}}')).toMatchObject({ status: 200 });
+    const user = '"user_type":"carrier","carrier_id":"c1","name":"keys","email":"keys@example.com"';
+    const row = `{${user},"attributes":{${keys(101)}}}`;
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/x-ndjson' };
+    const answer = await fetch(`http://127.0.0.1:${port}/user/import`, { method: 'POST', headers, body: row });
+    const { skipped } = (await answer.json()) as { skipped: { errors: unknown }[] };
+    expect(skipped[0]?.errors).toEqual(tooMany);
+  });
+
   it('rejects duplicate keys at any depth and in any spelling (I8)', async () => {
     const bodies = [
       '{"first_name":"a","first_name":"b"}',
