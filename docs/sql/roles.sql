@@ -12,8 +12,24 @@ SELECT "RoleEntity"."name" AS "RoleEntity_name", "RoleEntity"."description" AS "
 -- freeze()
 select pg_advisory_xact_lock_shared($1::bigint);
 
+-- freezeForBulk()
+select before
+from (select current_setting('lock_timeout') as before offset 0) settings,
+  set_config('lock_timeout', $1, true);
+select pg_advisory_xact_lock_shared($1::bigint);
+select before
+from (select current_setting('lock_timeout') as before offset 0) settings,
+  set_config('lock_timeout', $1, true);
+select pg_advisory_xact_lock_shared($1::bigint);
+
 -- lock()
-select set_config('lock_timeout', '500ms', true);
+select before
+from (select current_setting('lock_timeout') as before offset 0) settings,
+  set_config('lock_timeout', $1, true);
+select pg_advisory_xact_lock($1::bigint);
+select before
+from (select current_setting('lock_timeout') as before offset 0) settings,
+  set_config('lock_timeout', $1, true);
 select pg_advisory_xact_lock($1::bigint);
 
 -- lockAdministrators()

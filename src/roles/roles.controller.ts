@@ -23,6 +23,7 @@ export class RolesController {
   @Post('create')
   @Allow('role:manage', { unscoped: true, fresh: true })
   @UseInterceptors(RoleHeadersInterceptor)
+  @LongWork()
   @Endpoint({
     description:
       'For System Users without `carrier_scope`. A role may contain only permissions that the caller holds. ' +
@@ -55,6 +56,7 @@ export class RolesController {
   /** Modify a role */
   @Patch(':role')
   @Allow('role:manage', { unscoped: true, fresh: true })
+  @LongWork()
   @Endpoint({
     description:
       'For System Users without `carrier_scope`. Absent fields stay unchanged; lists are replaced as a whole. ' +
@@ -77,6 +79,7 @@ export class RolesController {
   @Delete(':role')
   @HttpCode(204)
   @Allow('role:manage', { unscoped: true, fresh: true })
+  @LongWork()
   @Endpoint({
     description:
       'For System Users without `carrier_scope`. Fails while a user has the role or another role lists it in ' +

@@ -1,15 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import type { UserType } from '../access/actor';
 import { administratorsLock, isAdministrator } from '../access/administrators.sql';
-import { rawSql, sql } from '../common/query/sql';
+import { sql } from '../common/query/sql';
 import { Database } from '../database/database';
 import { RoleEntity } from './role.entity';
 
 /** Key of the advisory lock: shared for granting roles, exclusive for changing a role. */
 const rolesLock = 7_263_006;
 
-/** Maximum wait of a change of a role for the lock. Tests on a busy machine raise it. */
-export const rolesLockWait = { ms: 500 };
+/**
+ * Key of the advisory lock that announces the change of a role: shared for granting roles in bulk,
+ * exclusive for changing a role. Bulk changes that start later queue behind the change.
+ */
+const announcementLock = 7_263_016;
+
+/**
+ * Maximum waits of a change of a role: for running bulk changes, below the statement timeout of
+ * 15 s, and for the lock of the roles. Tests on a busy machine raise the second.
+ */
+export const rolesLockWait = { bulk_ms: 14_500, ms: 1_500 };
 
 /** SQL of the roles. */
 @Injectable()
@@ -38,14 +47,37 @@ export class RolesRepository {
   }
 
   /**
+   * Lets a bulk change wait while a change of a role is announced or under way, and announced
+   * changes wait for its end. Call it before `freeze`.
+   */
+  async freezeForBulk(): Promise<void> {
+    const before = await this.waitAtMost(rolesLockWait.bulk_ms);
+    await this.database.runPrepared(sql`select pg_advisory_xact_lock_shared(${announcementLock}::bigint)`);
+    await this.waitAtMost(before);
+    await this.freeze();
+  }
+
+  /**
    * Locks the roles exclusively until the end of the transaction. Take this lock before all others.
-   * Waits for at most `rolesLockWait`, because transactions that grant roles queue behind this
-   * transaction, and each holds a connection.
-   * @throws service.database_unavailable while a bulk change grants roles
+   * First announces the change and waits for the end of running bulk changes that grant roles,
+   * while single users still get roles. Then waits for these for a short time, because they queue
+   * behind this transaction, and each holds a connection.
+   * @throws service.database_unavailable if they take too long
    */
   async lock(): Promise<void> {
-    await this.database.run(sql`select set_config('lock_timeout', '${rawSql(String(rolesLockWait.ms))}ms', true)`);
+    await this.waitAtMost(rolesLockWait.bulk_ms);
+    await this.database.run(sql`select pg_advisory_xact_lock(${announcementLock}::bigint)`);
+    await this.waitAtMost(rolesLockWait.ms);
     await this.database.run(sql`select pg_advisory_xact_lock(${rolesLock}::bigint)`);
+  }
+
+  /** Limits waits for locks in this transaction. Returns the limit before. */
+  private async waitAtMost(limit: number | string): Promise<string> {
+    const [row] = await this.database.runPrepared<{ before: string }>(sql`
+      select before
+      from (select current_setting('lock_timeout') as before offset 0) settings,
+        set_config('lock_timeout', ${String(limit)}, true)`);
+    return row?.before ?? '';
   }
 
   /** Locks the set of administrators until the end of the transaction. */

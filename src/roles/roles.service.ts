@@ -49,9 +49,11 @@ export class RolesService {
    * Returns the same as `grantsOf`, and locks the roles against changes until the end of the
    * transaction. Call it before users are locked: a change of a role takes its lock first, and then
    * reads users.
+   * @param inBulk whether the transaction changes many users; it then waits for changes of roles
+   * that are announced (B32)
    */
-  async frozenGrantsOf(actor: Actor): Promise<Grants> {
-    await this.roles.freeze();
+  async frozenGrantsOf(actor: Actor, inBulk: boolean): Promise<Grants> {
+    await (inBulk ? this.roles.freezeForBulk() : this.roles.freeze());
     return this.grantsOf(actor);
   }
 

@@ -67,7 +67,7 @@ export class ImportRowsService {
     options: ImportOptions,
     operation_id: string,
   ): Promise<RowsOutcome> {
-    const grants = await this.roles.frozenGrantsOf(actor);
+    const grants = await this.roles.frozenGrantsOf(actor, true);
     const { users, failed, toFailed } = await this.readRows({ actor, grants }, lines, wrapped);
     const created_by = actor.actor_type === 'system' ? null : actor.user_id;
     const event = eventBase(actor, 'user.created', { operation_id });

@@ -96,7 +96,10 @@ export class UserChangesService {
     // Lock order: roles, administrators, users. A granted role neither disappears nor closes to its
     // new holder before the transaction ends, and two transactions that could remove the last
     // administrator run one after the other (ASVS 15.4.2).
-    const checked = { action, grants: assignsRoles(action) ? await this.roles.frozenGrantsOf(actor) : grants };
+    const checked = {
+      action,
+      grants: assignsRoles(action) ? await this.roles.frozenGrantsOf(actor, operation_id !== null) : grants,
+    };
     const power = action.kind !== 'change' || touchesPower(action.change);
     if (power) await this.users.lockAdministrators(actor, action, user_ids);
     const event = eventBase(actor, eventTypeOf(action), { operation_id });

@@ -102,7 +102,7 @@ export class UsersService {
   async restore(actor: Actor, user_id: string): Promise<UserResponse> {
     const deleted = await this.users.findWithDeleted(user_id, actor);
     if (deleted === null || deleted.deleted_at === null) throw new AppError('user.not_found');
-    const { forbidden, open_to_system, open_to_carrier } = await this.roles.frozenGrantsOf(actor);
+    const { forbidden, open_to_system, open_to_carrier } = await this.roles.frozenGrantsOf(actor, false);
     if (selfOf(actor) === deleted.user_id) throw new AppError('user.self_protected');
     // Restored without the roles, the user would no longer be protected from the actor (Z32).
     if (deleted.roles.some((role) => forbidden.includes(role))) throw new AppError('access.protected_user');

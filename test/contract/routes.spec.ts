@@ -34,11 +34,13 @@ const publicRoutes = [
 ];
 
 /**
- * The routes whose requests take a place of the admission of long work. An import takes a place for
- * each batch instead, and an export has a connection of its own.
+ * The routes whose requests take a place of the admission of long work. A change of a role may wait
+ * for bulk changes. An import takes a place for each batch instead, and an export has a connection
+ * of its own.
  */
 const longRoutes = [
   'DELETE /auth/session/all',
+  'DELETE /role/{role}',
   'DELETE /user/all',
   'GET /audit/list',
   'GET /auth/key/list',
@@ -49,7 +51,9 @@ const longRoutes = [
   'GET /user/list',
   'GET /user/operation/list',
   'GET /user/operation/{operation_id}/skipped',
+  'PATCH /role/{role}',
   'PATCH /user/all',
+  'POST /role/create',
   'POST /user/operation/{operation_id}/undo',
 ];
 
@@ -107,7 +111,7 @@ describe('routes', () => {
     }
   });
 
-  it('admits every list, bulk change and statistic as long work, and nothing else (D30)', () => {
+  it('admits every list, bulk change, change of a role and statistic as long work, and nothing else (D30)', () => {
     const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => ({ route: `${method.toUpperCase()} ${path}`, operation })),
     );

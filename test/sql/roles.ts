@@ -15,6 +15,7 @@ export const roles = sqlExamples(RolesRepository, {
   listAll: [[]],
   find: [['dispatcher']],
   freeze: [[]],
+  freezeForBulk: [[]],
   lock: [[]],
   lockAdministrators: [[]],
   hasAdministrator: [[]],

@@ -2573,7 +2573,7 @@ export interface components {
              */
             allowed_ips?: string[];
             /**
-             * @description merged into the attributes (RFC 7396): null removes a key; at most 16 KiB and 5 levels
+             * @description merged into the attributes (RFC 7396): null removes a key; limits as in `POST /user/create`
              * @example {
              *       "tier": "gold"
              *     }
@@ -2796,7 +2796,7 @@ export interface components {
              */
             allowed_ips?: string[];
             /**
-             * @description free JSON object of at most 16 KiB and 5 levels; integers within ±(2^53 - 1), no NUL
+             * @description free JSON object of at most 16 KiB, 5 levels and 100 keys in all; integers within ±(2^53 - 1), no NUL
              * @example {
              *       "tier": "gold"
              *     }
@@ -2905,7 +2905,7 @@ export interface components {
              */
             allowed_ips?: string[];
             /**
-             * @description merged into the attributes (RFC 7396): null removes a key; at most 16 KiB and 5 levels
+             * @description merged into the attributes (RFC 7396): null removes a key; limits as in `POST /user/create`
              * @example {
              *       "tier": "gold"
              *     }
