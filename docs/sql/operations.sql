@@ -26,6 +26,25 @@ where operations.finished_at is null
   and (their.user_id in (select user_id from mine)) is true
 limit 1;
 
+-- waits({ operation_id: operation_id, kind: 'undo', permission: 'user:update', status: 'waiting'...
+with mine as materialized (
+  select unnest(user_ids) as user_id
+  from operation_batches
+  where operation_id = $1::uuid
+    and number = $2::integer)
+select 1
+from operations
+join operation_batches using (operation_id)
+cross join unnest(user_ids) as their (user_id)
+where operations.finished_at is null
+  and (created_at, operation_id) < ($3::timestamptz, $4::uuid)
+  and user_ids[1] <= (select user_id from mine order by user_id desc limit 1)
+  and user_ids[cardinality(user_ids)] >= (select user_id from mine order by user_id limit 1)
+  -- IS TRUE prevents a join: PostgreSQL searches a hash instead. In a join it would compare
+  -- each row with each other row, because the planner expects ten rows on both sides.
+  and (their.user_id in (select user_id from mine)) is true
+limit 1;
+
 -- find(operation_id, { scope: limited, permissions: [ 'user:update' ] })
 select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
@@ -118,9 +137,14 @@ where operation_id = $1::uuid
 for update;
 
 -- accept(operation_id, 1000)
+select pg_advisory_xact_lock($1::bigint);
 update operations
-set status = 'waiting', total = coalesce($1::integer, total), progressed_at = now()
-where operation_id = $2::uuid
+set
+  status = 'waiting',
+  total = coalesce($1::integer, total),
+  created_at = case when $2::integer is null then created_at else clock_timestamp() end,
+  progressed_at = now()
+where operation_id = $3::uuid
   and status in ('receiving', 'waiting');
 
 -- complete(operation_id, outcome)

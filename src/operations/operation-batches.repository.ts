@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { WorkOwner } from '../access/admission';
 import { sql } from '../common/query/sql';
 import { Database } from '../database/database';
 import { OperationBatchEntity } from './operation-batch.entity';
@@ -23,28 +24,58 @@ export interface UnfinishedCount {
 export class OperationBatchesRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the accepted operation of these kinds that has waited longest, or null. */
-  async findOldest(kinds: OperationKind[]): Promise<string | null> {
+  /**
+   * Returns the accepted operation whose turn it is, or null. The actor whose last batch, or else
+   * first accepted operation, is the longest ago comes first, with the oldest operation. An actor
+   * with a batch under way comes last.
+   * @param passed operations to pass over
+   */
+  async findTurn(passed: string[], underWay: string[]): Promise<string | null> {
     const [row] = await this.database.run<{ operation_id: string }>(sql`
       select operation_id
-      from operations
-      where finished_at is null
-        and status <> 'receiving'
-        and kind = any(${kinds}::text[])
-      order by operation_id
+      from (
+        select
+          operation_id,
+          coalesce(
+            max(progressed_at) filter (where started_at is not null) over of_actor,
+            min(progressed_at) over of_actor
+          ) as last_turn_at,
+          bool_or(operation_id = any(${underWay}::uuid[])) over of_actor as has_turn
+        from operations
+        where finished_at is null
+          and status <> 'receiving'
+        window of_actor as (partition by actor_type, actor_id)
+      ) accepted
+      where operation_id <> all(${[...passed, ...underWay]}::uuid[])
+      order by has_turn, last_turn_at, operation_id
       limit 1`);
     return row?.operation_id ?? null;
   }
 
-  /** Returns the kinds of accepted operations without progress for this time. */
-  async findStalled(seconds: number): Promise<OperationKind[]> {
-    const rows = await this.database.run<{ kind: OperationKind }>(sql`
-      select distinct kind
+  /** Returns whose share of the connections a batch of an operation uses; null if it is gone. */
+  async findOwner(operation_id: string): Promise<WorkOwner | null> {
+    const [row] = await this.database.runPrepared<WorkOwner>(sql`
+      select
+        case actor_type when 'user' then '' else actor_type || ':' end || actor_id as actor,
+        users.user_id as user,
+        coalesce(keys.carrier_id, users.carrier_id) as carrier
+      from operations
+      left join keys on actor_type = 'key' and key_id = actor_id
+      left join users on users.user_id = case actor_type when 'user' then actor_id else keys.created_by end
+      where operation_id = ${operation_id}::uuid`);
+    return row ?? null;
+  }
+
+  /** Returns whether an accepted operation has made no progress for this time. */
+  async hasStalled(seconds: number): Promise<boolean> {
+    const rows = await this.database.run(sql`
+      select 1
       from operations
       where finished_at is null
         and status <> 'receiving'
-        and progressed_at <= now() - make_interval(secs => ${seconds})`);
-    return rows.map(({ kind }) => kind);
+        and progressed_at <= now() - make_interval(secs => ${seconds})
+      limit 1`);
+    return rows.length > 0;
   }
 
   /** Returns the number of the next batch, or null if all batches are done. */
@@ -134,6 +165,44 @@ export class OperationBatchesRepository {
         progressed_at = clock_timestamp()
       where operation_id = ${operation_id}::uuid`);
     await this.database.repository(OperationBatchEntity).delete({ operation_id, number });
+  }
+
+  /**
+   * Splits a batch in two, of which the first has at least `min` users or rows. Ends the turn of the
+   * actor. The first half gets the number before: batches are done in the order of their
+   * numbers, so none is left there. Returns false if the batch is too small or done.
+   */
+  async halve(operation_id: string, number: number, min: number): Promise<boolean> {
+    const halved = await this.database.run(sql`
+      with batch as (
+        select operation_id, number, user_ids, rows, greatest(${min}::integer, (size + 1) / 2) as half
+        from operation_batches
+        cross join lateral (select coalesce(cardinality(user_ids), jsonb_array_length(rows)) as size) counted
+        where operation_id = ${operation_id}::uuid
+          and number = ${number}::integer
+          and size > ${min}::integer
+      ),
+      first_half as (
+        insert into operation_batches (operation_id, number, user_ids, rows)
+        select
+          operation_id, number - 1, user_ids[:half],
+          jsonb_path_query_array(rows, format('$[0 to %s]', half - 1)::jsonpath)
+        from batch
+      ),
+      turn as (
+        update operations
+        set progressed_at = clock_timestamp()
+        where operation_id in (select operation_id from batch)
+      )
+      update operation_batches
+      set
+        user_ids = batch.user_ids[half + 1:],
+        rows = jsonb_path_query_array(batch.rows, format('$[%s to last]', half)::jsonpath)
+      from batch
+      where operation_batches.operation_id = batch.operation_id
+        and operation_batches.number = batch.number
+      returning 1`);
+    return halved.length > 0;
   }
 
   /** Counts the operations that have not ended. */

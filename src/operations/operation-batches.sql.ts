@@ -21,3 +21,38 @@ export function storeBatchesSql(operation_id: string, users: SqlFragment): SqlFr
       ) numbered
       group by number`;
 }
+
+/** Advisory lock of accepting a bulk change. */
+export const acceptLock = 7_263_015;
+
+/** Renders the query for the `user_id`s of a batch. */
+export function batchUsersSql(operation_id: string, number: number): SqlFragment {
+  return sql`
+        select unnest(user_ids) as user_id
+        from operation_batches
+        where operation_id = ${operation_id}::uuid
+          and number = ${number}::integer`;
+}
+
+/**
+ * Renders the query whether other operations still have to process one of these users. The ids of a
+ * batch are sorted, so the first and the last id rule out most batches.
+ * @param mine query for `user_id`
+ * @param others condition on `operations`
+ */
+export function overlapSql(mine: SqlFragment, others: SqlFragment): SqlFragment {
+  return sql`
+      with mine as materialized (${mine})
+      select 1
+      from operations
+      join operation_batches using (operation_id)
+      cross join unnest(user_ids) as their (user_id)
+      where operations.finished_at is null
+        and ${others}
+        and user_ids[1] <= (select user_id from mine order by user_id desc limit 1)
+        and user_ids[cardinality(user_ids)] >= (select user_id from mine order by user_id limit 1)
+        -- IS TRUE prevents a join: PostgreSQL searches a hash instead. In a join it would compare
+        -- each row with each other row, because the planner expects ten rows on both sides.
+        and (their.user_id in (select user_id from mine)) is true
+      limit 1`;
+}

@@ -1,4 +1,4 @@
-import { type OperationKind, operationKinds } from './operation.entity';
+import type { OperationKind } from './operation.entity';
 
 /** Name of the job that runs operations. */
 export const operationJob = 'run-operations';
@@ -19,18 +19,18 @@ export const skippedLimits: SkippedLimits = { rows: 100_000, bytes: 67_108_864 }
 /** Days for which the skipped rows of a file are kept after the end of the operation. */
 export const skippedDays = 30;
 
-/**
- * A queue of operations that run one after the other, so that no two operations on the same users
- * interleave. Imports only add users.
- */
-export type OperationQueue = 'users' | 'files';
+/** Number of users or rows below which a batch that exceeds the time limit is not halved. */
+export const halvedMin = 100;
 
-/** Returns the queue of an operation. */
-export function queueOf(kind: OperationKind): OperationQueue {
+/** Number of jobs that run operations at the same time in one process. */
+export const turnsMax = 2;
+
+/** The two jobs that run operations of all kinds, as stored jobs of all releases name them. */
+export const lanes = ['users', 'files'] as const;
+/** One of the jobs that run operations. */
+export type Lane = (typeof lanes)[number];
+
+/** Returns the job that an accepted operation starts. */
+export function laneOf(kind: OperationKind): Lane {
   return kind === 'import' ? 'files' : 'users';
-}
-
-/** Returns the kinds of operations in a queue. */
-export function kindsOf(queue: OperationQueue): OperationKind[] {
-  return operationKinds.filter((kind) => queueOf(kind) === queue);
 }

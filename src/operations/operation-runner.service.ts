@@ -7,14 +7,24 @@ import {
 } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { currentTime } from '../common/clock';
+import { Admission } from '../access/admission';
 import { AppError } from '../common/errors/app-error';
 import { runsJobs } from '../common/instance';
-import { fromDatabaseError } from '../common/errors/database-error';
+import { fromDatabaseError, isTimeLimit } from '../common/errors/database-error';
 import { errorKind } from '../common/errors/error-codes';
 import { JobsService } from '../jobs/jobs.service';
 import type { OperationKind } from './operation.entity';
 import { OperationBatchesRepository } from './operation-batches.repository';
-import { kindsOf, listedMax, operationJob, type OperationQueue, queueOf, skippedLimits } from './operation-queues';
+import {
+  halvedMin,
+  type Lane,
+  laneOf,
+  lanes,
+  listedMax,
+  operationJob,
+  skippedLimits,
+  turnsMax,
+} from './operation-queues';
 import { type BatchOutcome, type OperationRecord, OperationsRepository } from './operations.repository';
 import { MetricsService } from '../metrics/metrics.service';
 import { showUnfinished, unfinishedGauges } from './operations.metrics';
@@ -40,7 +50,8 @@ export interface OperationHandler {
   committed?(outcome: BatchOutcome): void;
 }
 
-type Step = 'worked' | 'ended' | 'busy';
+/** `passed`: another process has the batch, or an earlier operation still has users of it. */
+type Step = 'worked' | 'ended' | 'passed';
 
 /**
  * Time after which a job yields to other jobs and is enqueued again; far below the five minutes
@@ -64,12 +75,18 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   private readonly handlers = new Map<OperationKind, OperationHandler>();
   private sweeper: NodeJS.Timeout | undefined;
   private stopping = false;
+  /** operations whose batch this process prepares or runs */
+  private readonly underWay = new Set<string>();
+  private turns = 0;
+  /** whether a job ended because enough jobs were running */
+  private missed = false;
 
   constructor(
     private readonly operations: OperationsRepository,
     private readonly batches: OperationBatchesRepository,
     private readonly skippedRows: SkippedRowsRepository,
     private readonly jobs: JobsService,
+    private readonly admission: Admission,
     metrics: MetricsService,
   ) {
     metrics.sample(unfinishedGauges, () => this.batches.countUnfinished(), showUnfinished);
@@ -82,7 +99,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
 
   onModuleInit(): void {
     // `lane` is the name in stored jobs, which all releases read.
-    this.jobs.handle(operationJob, ({ lane }) => this.work(lane as OperationQueue));
+    this.jobs.handle(operationJob, ({ lane }) => this.work(lane as Lane));
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -105,46 +122,84 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   /**
-   * Enqueues the job of a queue if operations are left in the queue. Call it after `finish`: the
-   * job may have ended because `finish` held the lock of its operation.
+   * Enqueues a job if operations are left. Call it after `finish`: the job may have ended because
+   * `finish` held the lock of its operation.
    */
   async passOn(kind: OperationKind): Promise<void> {
-    const queue = queueOf(kind);
-    if ((await this.batches.findOldest(kindsOf(queue))) !== null) await this.enqueue(queue);
+    if ((await this.batches.findTurn([], [])) !== null) await this.enqueue(laneOf(kind));
   }
 
-  /**
-   * Runs the operations of a queue, the oldest first, until none is left or the time is up.
-   * This is the handler of the job.
-   */
-  private async work(queue: OperationQueue): Promise<void> {
-    const until = currentTime().getTime() + sliceMs;
-    for (;;) {
-      const operation_id = await this.batches.findOldest(kindsOf(queue));
-      if (operation_id === null) return;
-      const step = await this.stepSafely(operation_id);
-      if (step === 'busy') return;
-      if (step === 'ended') await this.batches.analyze();
-      if (!this.stopping && currentTime().getTime() < until) continue;
-      await this.enqueue(queue);
+  /** The handler of the job. */
+  private async work(lane: Lane): Promise<void> {
+    if (this.turns === turnsMax) {
+      this.missed = true;
       return;
     }
+    this.turns++;
+    await this.takeTurns(lane).finally(() => this.turns--);
   }
 
   /**
-   * Rethrows a temporary error, so that the job is retried. Any other error fails the operation.
+   * Runs a batch of each actor in turn until no operation is left or the time is up. An operation
+   * with a temporary error is passed over. The error is thrown at the end, so that the job is
+   * retried.
+   */
+  private async takeTurns(lane: Lane): Promise<void> {
+    const until = currentTime().getTime() + sliceMs;
+    const passed = new Set<string>();
+    let fault: Error | undefined;
+    while (!this.stopping && currentTime().getTime() < until) {
+      this.missed = false;
+      const operation_id = await this.batches.findTurn([...passed], [...this.underWay]);
+      if (operation_id !== null) {
+        const step = await this.stepSafely(operation_id).catch((error: unknown) => {
+          fault = error as Error;
+          return 'passed' as const;
+        });
+        if (step === 'passed') passed.add(operation_id);
+        if (step === 'ended') {
+          passed.clear();
+          await this.batches.analyze();
+        }
+      } else if (!this.missed) {
+        if (fault !== undefined) throw fault;
+        return;
+      }
+    }
+    await this.enqueue(lane);
+  }
+
+  /**
+   * Rethrows a temporary error. Halves a batch that exceeded the time limit. Any other error fails
+   * the operation.
    */
   private async stepSafely(operation_id: string): Promise<Step> {
+    let number: number | null = null;
+    this.underWay.add(operation_id);
     try {
+      number = await this.batches.findNext(operation_id);
       return await this.step(operation_id, 'skip');
     } catch (error) {
+      if (number !== null && isTimeLimit(error)) return await this.halve(operation_id, number);
       const fault = error instanceof AppError ? error : fromDatabaseError(error);
       // 409: a concurrent request took a name. The retry sees it and skips the user.
       if (fault !== null && [409, 503].includes(errorKind(fault.code).status)) throw error;
       if (fault === null) this.logger.error(error);
       await this.fail(operation_id, fault?.code ?? 'service.internal_error');
       return 'ended';
+    } finally {
+      this.underWay.delete(operation_id);
     }
+  }
+
+  /** Halves a batch, or fails the operation if the batch is small and not done meanwhile (B31). */
+  @Transactional()
+  private async halve(operation_id: string, number: number): Promise<Step> {
+    const operation = await this.operations.lock(operation_id, 'skip');
+    if (operation === null || (await this.batches.findNext(operation_id)) !== number) return 'passed';
+    if (await this.batches.halve(operation_id, number, halvedMin)) return 'worked';
+    await this.operations.finish(operation_id, 'failed', 'operation.too_slow');
+    return 'ended';
   }
 
   /**
@@ -160,7 +215,10 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     const operation = number === null ? null : await this.operations.findToRun(operation_id);
     const handler = operation === null ? undefined : this.handlers.get(operation.kind);
     const prepared = operation === null || number === null ? undefined : await handler?.prepare?.(operation, number);
-    const { step, outcome } = await this.runBatch(operation_id, others, number, prepared);
+    const owner = await this.batches.findOwner(operation_id);
+    if (owner === null) return 'ended';
+    const run = () => this.runBatch(operation_id, others, number, prepared);
+    const { step, outcome } = await this.admission.runInBackground(owner, run);
     if (outcome !== undefined) handler?.committed?.(outcome);
     return step;
   }
@@ -173,15 +231,16 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     prepared: unknown,
   ): Promise<{ step: Step; outcome?: BatchOutcome }> {
     const operation = await this.operations.lock(operation_id, others);
-    if (operation === null) return { step: 'busy' };
+    if (operation === null) return { step: 'passed' };
     if (operation.finished_at !== null) return { step: 'ended' };
     const number = await this.batches.findNext(operation_id);
     if (number === null) {
       await this.operations.finish(operation_id, 'done', null);
       return { step: 'ended' };
     }
-    // Another process has finished the prepared batch in the meantime.
-    if (number !== prepared_number) return { step: 'worked' };
+    // Another process has finished the prepared batch in the meantime, and may prepare the next.
+    if (number !== prepared_number) return { step: others === 'wait' ? 'worked' : 'passed' };
+    if (await this.operations.waits(operation, number)) return { step: 'passed' };
     const handler = this.handlers.get(operation.kind);
     if (handler === undefined) throw new Error(`no handler for operations of kind ${operation.kind}`);
     const outcome = await handler.run(operation, number, prepared);
@@ -195,15 +254,14 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
 
   private async sweep(stalledSeconds: number): Promise<void> {
     try {
-      const kinds = await this.batches.findStalled(stalledSeconds);
-      for (const queue of new Set(kinds.map(queueOf))) await this.enqueue(queue);
+      if (await this.batches.hasStalled(stalledSeconds)) for (const lane of lanes) await this.enqueue(lane);
       await this.batches.removeAbandoned(abandonedAfterSeconds);
     } catch (error) {
       this.logger.warn(`operations: ${String(error)}`);
     }
   }
 
-  private async enqueue(queue: OperationQueue): Promise<void> {
-    await this.jobs.enqueue(operationJob, { lane: queue }, `${operationJob}:${queue}`);
+  private async enqueue(lane: Lane): Promise<void> {
+    await this.jobs.enqueue(operationJob, { lane }, `${operationJob}:${lane}`);
   }
 }

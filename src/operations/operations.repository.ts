@@ -7,6 +7,7 @@ import { type Page, readPage } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { undoDays } from '../config/settings';
 import { Database } from '../database/database';
+import { acceptLock, batchUsersSql, overlapSql } from './operation-batches.sql';
 import { OperationBatchEntity } from './operation-batch.entity';
 import { OperationEntity } from './operation.entity';
 import { operationList } from './operation-list';
@@ -91,26 +92,18 @@ export class OperationsRepository {
       )`);
   }
 
-  /**
-   * Returns whether another operation still has to process one of these users. The ids of a batch
-   * are sorted, so the first and the last id rule out most batches.
-   */
+  /** Returns whether another operation still has to process one of these users. */
   async overlaps(operation_id: string, user_ids: string[]): Promise<boolean> {
-    const rows = await this.database.run(sql`
-      with mine as materialized (select unnest(${user_ids}::uuid[]) as user_id)
-      select 1
-      from operations
-      join operation_batches using (operation_id)
-      cross join unnest(user_ids) as their (user_id)
-      where operations.finished_at is null
-        and operation_id <> ${operation_id}::uuid
-        and user_ids[1] <= (select user_id from mine order by user_id desc limit 1)
-        and user_ids[cardinality(user_ids)] >= (select user_id from mine order by user_id limit 1)
-        -- IS TRUE prevents a join: PostgreSQL searches a hash instead. In a join it would compare
-        -- each row with each other row, because the planner expects ten rows on both sides.
-        and (their.user_id in (select user_id from mine)) is true
-      limit 1`);
+    const mine = sql`select unnest(${user_ids}::uuid[]) as user_id`;
+    const rows = await this.database.run(overlapSql(mine, sql`operation_id <> ${operation_id}::uuid`));
     return rows.length > 0;
+  }
+
+  /** Returns whether an operation accepted before still has to process a user of this batch. */
+  async waits({ operation_id, created_at }: OperationRecord, number: number): Promise<boolean> {
+    const mine = batchUsersSql(operation_id, number);
+    const before = sql`(created_at, operation_id) < (${created_at}::timestamptz, ${operation_id}::uuid)`;
+    return (await this.database.run(overlapSql(mine, before))).length > 0;
   }
 
   /** Returns an operation that the reader sees, or null. */
@@ -160,13 +153,19 @@ export class OperationsRepository {
   }
 
   /**
-   * Marks an operation as waiting for the runner. Does nothing if the operation was canceled.
+   * Marks an operation as waiting for the runner. Does nothing if the operation was canceled. The
+   * lock makes bulk changes visible in the order of `created_at`, in which they change a user.
    * @param total number of users, or null if the rows were counted during the upload
    */
   async accept(operation_id: string, total: number | null): Promise<void> {
+    if (total !== null) await this.database.run(sql`select pg_advisory_xact_lock(${acceptLock}::bigint)`);
     await this.database.run(sql`
       update operations
-      set status = 'waiting', total = coalesce(${total}::integer, total), progressed_at = now()
+      set
+        status = 'waiting',
+        total = coalesce(${total}::integer, total),
+        created_at = case when ${total}::integer is null then created_at else clock_timestamp() end,
+        progressed_at = now()
       where operation_id = ${operation_id}::uuid
         and status in ('receiving', 'waiting')`);
   }

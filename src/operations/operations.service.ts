@@ -11,7 +11,7 @@ import { EventsService } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
 import { OperationBatchesRepository } from './operation-batches.repository';
 import type { OperationReader } from './operation-list.sql';
-import { operationJob, queueOf, skippedDays } from './operation-queues';
+import { laneOf, operationJob, skippedDays } from './operation-queues';
 import type { OperationKind } from './operation.entity';
 import {
   type OperationListResponse,
@@ -118,7 +118,7 @@ export class OperationsService {
   @Transactional()
   async accept(actor: Actor, operation_id: string, total: number | null = null): Promise<OperationResponse> {
     const operation = await this.begin(actor, operation_id, total);
-    await this.continueQueueOf(operation.kind);
+    await this.startRunner(operation.kind);
     return operation;
   }
 
@@ -206,7 +206,7 @@ export class OperationsService {
     if (operation?.finished_at === null) {
       await this.operations.finish(operation_id, 'canceled', null);
       await this.events.record(actor, 'operation.canceled', { type: 'operation', id: operation_id, operation_id });
-      await this.continueQueueOf(operation.kind);
+      await this.startRunner(operation.kind);
     }
     return this.get(actor, operation_id);
   }
@@ -234,10 +234,10 @@ export class OperationsService {
     return times;
   }
 
-  /** Enqueues the job of the queue: it ends when it meets an operation that is locked. */
-  private async continueQueueOf(kind: OperationKind): Promise<void> {
-    const queue = queueOf(kind);
-    await this.jobs.enqueue(operationJob, { lane: queue }, `${operationJob}:${queue}`);
+  /** Enqueues a job that runs operations: running jobs may end before the transaction commits. */
+  private async startRunner(kind: OperationKind): Promise<void> {
+    const lane = laneOf(kind);
+    await this.jobs.enqueue(operationJob, { lane }, `${operationJob}:${lane}`);
   }
 
   /** Removes values of purged users from the filters of operations. */

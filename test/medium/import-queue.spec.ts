@@ -50,7 +50,7 @@ describe('imports beside each other', () => {
     }
   });
 
-  it('runs the next accepted file right after a small one, without waiting for the sweep', async () => {
+  it('runs the next accepted file beside a small one, without waiting for the sweep', async () => {
     const few = send('few', 1);
     await until(() => waiting(1));
     const rows = Array.from({ length: 10_001 }, (_, i) => `carrier,many-${i},many-${i}@example.com,c1`);
@@ -66,19 +66,32 @@ describe('imports beside each other', () => {
     await service.rows(`update operations set progressed_at = now() + interval '1 hour' where operation_id = $1`, [
       operation_id,
     ]);
-    await until(
-      async () =>
-        (await service.rows(`select 1 from graphile_worker.jobs where task_identifier = 'run-operations'`)).length ===
-        0,
-    );
-    expect(await service.rows('select status from operations where operation_id = $1', [operation_id])).toEqual([
-      { status: 'waiting' },
-    ]);
+    const operation = async () => (await service.get(`/user/operation/${operation_id}`, service.admin)).body;
+    await until(async () => (await operation()).processed > 0);
     await gate.query('commit');
     expect((await few).status).toBe(200);
-    await until(
-      async () => (await service.get(`/user/operation/${operation_id}`, service.admin)).body.status === 'done',
-    );
+    await until(async () => (await operation()).status === 'done', 60_000);
+  });
+
+  it('creates the rows of another actor while a batch of the first one takes long (B31)', async () => {
+    const other = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+    const upload = async (prefix: string, by: { token: string }, first: string) => {
+      const name = (i: number) => (i === 0 ? first : `${prefix}-${i}`);
+      const rows = Array.from({ length: 10_001 }, (_, i) => `carrier,${name(i)},${name(i)}@example.com,c1`);
+      const body = ['user_type,name,email,carrier_id', ...rows].join('\n');
+      const answer = await service.post('/user/import', { ...by, body, headers: { 'content-type': 'text/csv' } });
+      expect(answer.status).toBe(202);
+      return async () => (await service.get(`/user/operation/${answer.body.operation_id}`, by)).body;
+    };
+    const held = await upload('held', service.admin, 'held-slow');
+    await until(() => waiting(1));
+    const free = await upload('free', other, 'free-0');
+    await until(async () => (await free()).finished_at !== null, 60_000);
+    expect(await free()).toMatchObject({ status: 'done', changed: 10_001 });
+    expect(await held()).toMatchObject({ finished_at: null, processed: 0 });
+    await gate.query('commit');
+    await until(async () => (await held()).finished_at !== null, 60_000);
+    expect(await held()).toMatchObject({ status: 'done', changed: 10_001 });
   });
 
   it('continues as an operation and rejects no row while users cannot be created', async () => {

@@ -7,6 +7,7 @@ import {
   other_id,
   outcome,
   sqlExamples,
+  times,
   user_id,
 } from '../support/sql-examples';
 
@@ -29,6 +30,7 @@ const permissions = ['user:update'];
 export const operations = sqlExamples(OperationsRepository, {
   insert: [[operation]],
   overlaps: [[operation_id, [user_id]]],
+  waits: [[{ ...operation, operation_id, created_at: times.began_at } as never, 0]],
   find: [[operation_id, { scope: limited, permissions }]],
   list: [
     [{ scope: administrator, permissions }, {}],

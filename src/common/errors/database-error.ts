@@ -82,6 +82,12 @@ export function isConflict(error: unknown): boolean {
   return conflictStates.has(driverFault(error)?.code ?? '');
 }
 
+/** Returns whether PostgreSQL canceled a statement because of its `statement_timeout`. */
+export function isTimeLimit(error: unknown): boolean {
+  const fault = driverFault(error);
+  return fault?.code === '57014' && !/user request/.test(fault.message);
+}
+
 function isTemporary({ name, code = '', message }: DriverFault): boolean {
   return temporaryStates.test(code) || connectionFaults.has(code) || poolFaults.test(message) || isLost(name, message);
 }

@@ -182,6 +182,13 @@ export const errorCodes = {
     title: 'Conflicts with a running operation',
     meaning: 'A running operation will still change some of these users. Wait until it has finished, or cancel it.',
   },
+  'operation.too_slow': {
+    status: 409,
+    title: 'The operation takes too long',
+    meaning:
+      'The reason of a failed operation: the change of 100 users or rows exceeded the time limit of the database. ' +
+      'The users that were changed before stay changed, unless you undo the operation.',
+  },
   'mail.being_sent': {
     status: 409,
     title: 'The mail is being sent',
