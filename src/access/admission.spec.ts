@@ -1,7 +1,7 @@
 import { AppError } from '../common/errors/app-error';
 import { Admission, type AdmissionLimits, type WorkOwner } from './admission';
 
-const patient: AdmissionLimits = { placesMax: 8, waitingPerActorMax: 20, patienceMs: 600_000 };
+const patient: AdmissionLimits = { placesMax: 8, waitingPerActorMax: 20, patienceMs: 600_000, shortMs: -1 };
 
 /** Work that runs until it is ended, in an admission that records the order of its starts. */
 class Stage {
@@ -48,6 +48,33 @@ it('admits half of the places to one actor, and serves the next request when one
   await stage.end('a2');
   expect(stage.started).toEqual(['a1', 'a2', 'a3', 'a4', 'a5']);
   expect(stage.admission.waiting).toBe(1);
+});
+
+it('lends an actor with short work all places but one until another actor comes (D30)', async () => {
+  const stage = new Stage({ shortMs: 600_000 });
+  void stage.start('first', user('a', 'north'));
+  await stage.end('first');
+  for (let index = 1; index <= 9; index++) void stage.start(`a${index}`, user('a', 'north'));
+  expect(stage.started.slice(1)).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7']);
+  void stage.start('b1', user('b'));
+  void stage.start('b2', user('b'));
+  expect(stage.started.at(-1)).toBe('b1');
+  // While the other actor works, the first actor gets no place beyond half.
+  for (const name of ['a1', 'a2', 'a3']) await stage.end(name);
+  expect(stage.started.slice(8)).toEqual(['b1', 'b2']);
+  await stage.end('a4');
+  expect(stage.started.at(-1)).toBe('a8');
+});
+
+it('lends no places before short work, and none after long work (D30)', async () => {
+  const stage = new Stage({ shortMs: 600_000 });
+  for (let index = 1; index <= 9; index++) void stage.start(`a${index}`, user('a'));
+  expect(stage.started).toEqual(['a1', 'a2', 'a3', 'a4']);
+  const slow = new Stage();
+  void slow.start('long', user('a'));
+  await slow.end('long');
+  for (let index = 1; index <= 9; index++) void slow.start(`a${index}`, user('a'));
+  expect(slow.started.slice(1)).toEqual(['a1', 'a2', 'a3', 'a4']);
 });
 
 it('admits three quarters of the places to the users of a carrier together (D30)', () => {

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+import { monotonicMs } from '../common/clock';
 import type { AppError } from '../common/errors/app-error';
 import { tooManyAtOnce } from '../common/errors/too-many-at-once';
 import { type Actor, identityOf, selfOf } from './actor';
@@ -25,6 +27,8 @@ export interface AdmissionLimits {
   waitingPerActorMax: number;
   /** milliseconds that a request waits for a place */
   patienceMs: number;
+  /** maximum milliseconds of short work */
+  shortMs: number;
 }
 
 /** Work that waits for a place. */
@@ -34,11 +38,15 @@ interface Waiting {
 }
 
 const retryAfterSeconds = 5;
+/** Time after longer work in which an actor borrows no places, in ms. */
+const judgedForMs = 5_000;
 
 /**
  * Admits long work to the database connections, so that no caller takes them from the others.
  * An actor has at most half of the places. The users of a carrier together, and a user together
  * with their API keys, have at most three quarters. Waiting work gets places in turn by actor.
+ * An actor who is alone and whose work is short borrows all places but one, which the next actor
+ * gets.
  * Take a place before a transaction, and never inside another place: the inner work would wait for
  * the outer work. Work with a place uses one connection at a time.
  */
@@ -49,6 +57,8 @@ export class Admission {
   private readonly held = new Map<string, number>();
   /** waiting work by actor; the actor who got a place last comes last */
   private readonly queues = new Map<string, Waiting[]>();
+  /** actors whose recent work was always short; false after longer work */
+  private readonly isShort = new LRUCache<string, boolean>({ max: 1_000, ttl: judgedForMs });
 
   constructor(private readonly limits: AdmissionLimits) {}
 
@@ -89,9 +99,11 @@ export class Admission {
   ): Promise<Result> {
     if (this.hasPlaceFor(owner)) this.hold(owner, 1);
     else await this.wait(owner, limitWait);
+    const since = monotonicMs();
     try {
       return await work();
     } finally {
+      this.judge(owner, monotonicMs() - since);
       this.hold(owner, -1);
       this.admitNext();
     }
@@ -135,9 +147,17 @@ export class Admission {
 
   private hasPlaceFor(owner: WorkOwner): boolean {
     const { placesMax } = this.limits;
-    return (
-      this.taken < placesMax && sharesOf(owner).every(([holder, part]) => this.heldBy(holder) < share(placesMax, part))
-    );
+    const shares = sharesOf(owner);
+    if (this.taken >= placesMax) return false;
+    if (shares.every(([holder, part]) => this.heldBy(holder) < share(placesMax, part))) return true;
+    const holdsAll = shares.every(([holder]) => this.heldBy(holder) === this.taken);
+    const isAlone = holdsAll && [...this.queues.keys()].every((actor) => actor === owner.actor);
+    return isAlone && this.taken < placesMax - 1 && this.isShort.get(owner.actor) === true;
+  }
+
+  private judge({ actor }: WorkOwner, ms: number): void {
+    if (ms > this.limits.shortMs) this.isShort.set(actor, false);
+    else if (this.isShort.get(actor) !== false) this.isShort.set(actor, true);
   }
 
   private hold(owner: WorkOwner, change: 1 | -1): void {

@@ -110,7 +110,8 @@ describe('long work', () => {
     const answers = await Promise.all([...carrier, ...others].map(({ all }) => all));
     expect(answers.flat().map(({ status }) => status)).toEqual(Array.from({ length: 16 }, () => 200));
     await lock.query(`begin; lock table ${table} in access exclusive mode`);
-    const own = [send(4, system.token), send(4, key)];
+    const fresh = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+    const own = [send(4, fresh.token), send(4, (await createKey(service, ['user:read'], {}, fresh)).key)];
     await until(async () => waiting() === 5 && (await blocked()) === 3);
     await lock.query('rollback');
     await Promise.all(own.map(({ all }) => all));
