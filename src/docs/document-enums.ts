@@ -132,6 +132,7 @@ const enums: Record<string, NamedEnum> = {
     ],
     constants: 'MAIL_KIND',
   },
+  LinkKind: { description: 'What a link sets', values: ['reset', 'invitation', 'not_me'], constants: 'LINK' },
   MailState: {
     description: 'State of a mail that is not sent yet',
     values: ['waiting', 'retrying', 'sending', 'failed'],

@@ -3443,9 +3443,9 @@ export interface components {
         ResetLinkResponse: {
             /**
              * @description `reset` sets a new password; `invitation` sets the first one; `not_me` also undoes the changes that a mail reported
-             * @enum {string}
+             * @example reset
              */
-            kind: "reset" | "not_me" | "invitation";
+            kind: components["schemas"]["LinkKind"];
             /**
              * Format: date-time
              * @description time of expiry
@@ -4325,6 +4325,12 @@ export interface components {
          * @enum {string}
          */
         MailKind: "invitation" | "reset" | "email-confirmation" | "enrollment-code" | "password-changed" | "email-change-notice" | "token-reuse" | "factor-enrolled" | "factor-removed" | "factors-reset" | "recovery-code-used" | "recovery-codes-low" | "recovery-codes-renewed" | "passkey-counter" | "second-step-missing" | "new-address-login";
+        /**
+         * @description What a link sets
+         * @example reset
+         * @enum {string}
+         */
+        LinkKind: "reset" | "invitation" | "not_me";
         /**
          * @description State of a mail that is not sent yet
          * @example waiting
