@@ -136,18 +136,14 @@ export function identityOf({ actor_type, user_id }: Pick<Actor, 'actor_type' | '
   return actor_type === 'user' ? user_id : `${actor_type}:${user_id}`;
 }
 
-/**
- * Returns whether the actor is the user with this id. Always false for an API key, which has no
- * rights of its creator.
- */
+/** Returns whether the actor is the user with this id. Always false for an API key. */
 export function isOneself({ actor_type, user_id: own }: Actor, user_id: string): boolean {
   return actor_type === 'user' && own === user_id;
 }
 
 /**
- * Returns the user whom the actor must not change by the rules of self-protection, or null for the
- * service. An API key counts as its creator: the key needs no password and no fresh authentication,
- * so it would lift these rules (Z31).
+ * Returns the user whom self-protection guards from the actor, or null for the service. An API key
+ * counts as its creator, because it needs no password and no fresh authentication (Z31).
  */
 export function selfOf({ actor_type, user_id, created_by }: Actor): string | null {
   return actor_type === 'user' ? user_id : created_by;

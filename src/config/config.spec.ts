@@ -278,9 +278,9 @@ it('warns in production if PUBLIC_URL is unset or not HTTPS', () => {
   const unencrypted = { PUBLIC_URL: 'http://identity.example.net' };
   expect(warningsOf({ ...unencrypted, ...mail })).toEqual([]);
   expect(warningsOf({ ...production, ...unencrypted, ...mail })).toEqual([
-    expect.stringMatching(/^PUBLIC_URL begins with http:/),
+    expect.stringMatching(/^PUBLIC_URL is not an HTTPS origin/),
   ]);
-  expect(warningsOf({ NODE_ENV: 'production', ...mail })).toEqual([expect.stringMatching(/^PUBLIC_URL is not set/)]);
+  expect(warningsOf({ NODE_ENV: 'production', ...mail })).toEqual([expect.stringMatching(/^PUBLIC_URL is not an/)]);
 });
 
 it.each(['0.0.0.0/0', '128.0.0.0/1', '10.0.0.0/7', '::/0', '2000::/3', '::ffff:0.0.0.0/96', '::FFFF:0:0/100'])(

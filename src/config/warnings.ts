@@ -48,9 +48,8 @@ function isWide(network: string): boolean {
 }
 
 function originWarnings({ PUBLIC_URL }: Settings): string[] {
-  if (PUBLIC_URL === undefined) return ['PUBLIC_URL is not set: links in mails lead to localhost.'];
-  if (PUBLIC_URL.startsWith('https:')) return [];
-  return ['PUBLIC_URL begins with http: passwords, tokens and links are sent unencrypted.'];
+  if (PUBLIC_URL?.startsWith('https:') === true) return [];
+  return ['PUBLIC_URL is not an HTTPS origin: passwords, tokens and mailed links are sent unencrypted.'];
 }
 
 function mailWarnings({ SMTP_URL, MAIL_FROM }: Settings): string[] {

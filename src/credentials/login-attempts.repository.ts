@@ -225,8 +225,7 @@ export class LoginAttemptsRepository {
 
   /**
    * Deletes counters that were not used for 30 days, and returns their number.
-   * Keeps locks: a lock that has not ended by then is permanent. Keeps those of missing logins too,
-   * because only the lock of a user would last otherwise (L22).
+   * Keeps locks, also of missing logins (L22): a lock that has not ended by then is permanent.
    */
   async removeOld(limit: number): Promise<number> {
     const rows = await this.database.run(sql`

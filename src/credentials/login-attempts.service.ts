@@ -24,13 +24,11 @@ interface LockChanges {
 /** `Retry-After` of a permanent lock. No other lock lasts longer. */
 const foreverSeconds = 86_400;
 const batchMax = 1_000;
-const retryMs = 1_000;
 
 /**
  * Account lockout: limits the wrong passwords of an account, whether the account exists or not, and
  * the wrong codes of a user.
- * Begin an attempt before verifying a password, and close it with `pass`, `fail`, `release` or
- * `giveBack`.
+ * Begin an attempt before verifying a password; `pass`, `fail`, `release` and `giveBack` close it.
  * An attempt that stays open counts as a failure after 15 seconds.
  */
 @Injectable()
@@ -106,9 +104,8 @@ export class LoginAttemptsService implements OnModuleInit {
   }
 
   /**
-   * Closes an attempt that a fault of the service ended, without counting it. Never throws: if the
-   * database does not respond, tries again until it does (L23). Only the attempts of a killed
-   * process count.
+   * Closes an attempt that a fault of the service ended, without counting it. Never throws: tries
+   * again until the database responds (L23). Only the attempts of a killed process count.
    */
   async giveBack(attempt: LoginAttempt): Promise<void> {
     await this.attempts.release(attempt).catch(() => {
@@ -121,7 +118,7 @@ export class LoginAttemptsService implements OnModuleInit {
     for (let [next] = this.owed; next !== undefined; [next] = this.owed)
       await this.attempts.release(next).then(
         () => this.owed.shift(),
-        () => delay(retryMs, undefined, { ref: false }),
+        () => delay(1_000, undefined, { ref: false }),
       );
   }
 

@@ -144,9 +144,9 @@ export class LoginsService {
 
   /** Closes the attempt of a login that was not completed. */
   private async close(verified: VerifiedLogin, actor: Actor, error: unknown): Promise<void> {
-    const { attempt, user } = verified;
+    const { attempt } = verified;
     const code = error instanceof AppError ? error.code : null;
-    if (code === 'auth.invalid_credentials') await this.fail(attempt, user, actor);
+    if (code === 'auth.invalid_credentials') await this.fail(attempt, verified.user, actor);
     else if (code === 'auth.ip_not_allowed')
       await this.releaseOnError(attempt, () => this.rejectAddress(verified, actor));
     else await this.attempts.giveBack(attempt);
@@ -172,12 +172,11 @@ export class LoginsService {
    * later (L18). Then the response is the one to a wrong password, because a 503 never counts.
    */
   private async fail(attempt: LoginAttempt, user: UserResponse | null, actor: Actor): Promise<void> {
-    try {
-      // After the commit: a retried transaction must not count twice.
-      if (await this.recordFailure(attempt, user, actor)) lockouts.inc();
-    } catch (error) {
-      this.logger.error(error, 'A failed login could not be recorded. It counts after 15 seconds.');
-    }
+    // After the commit: a retried transaction must not count twice.
+    await this.recordFailure(attempt, user, actor).then(
+      (locks) => locks && lockouts.inc(),
+      (error: unknown) => this.logger.error(error, 'A failed login was not recorded. It counts after 15 seconds.'),
+    );
   }
 
   /** Returns whether the failure locks the account. */

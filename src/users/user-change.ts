@@ -109,8 +109,7 @@ const accessFields: (keyof UserChange)[] = [
  */
 export function needsFreshAuthentication(action: ChangeAction | DeleteAction): boolean {
   if (action.kind === 'delete') return action.purge === true;
-  const { status } = action.change;
-  if (resetsFactors(action) || (status !== undefined && status !== 'disabled')) return true;
+  if (resetsFactors(action) || (action.change.status ?? 'disabled') !== 'disabled') return true;
   return action.verified === undefined && accessFields.some((field) => action.change[field] !== undefined);
 }
 

@@ -183,8 +183,7 @@ export class UsersController {
   @Allow('user:delete', { fresh: 'the user has roles' })
   @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @Endpoint({
-    description:
-      'Restores password, status and roles. Drops roles that no longer exist or are no longer open to the user type.',
+    description: 'Restores password and status, and the roles that are still open to the type of the user.',
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
     errors: ['user.not_found', 'user.self_protected', 'access.protected_user', 'user.email_taken', 'user.name_taken'],
     withoutBody: true,

@@ -94,9 +94,8 @@ export class UsersService {
 
   /**
    * Restores a deleted user. Drops roles that no longer exist or are closed to the user type.
-   * @throws user.not_found, user.self_protected, access.protected_user
-   * @throws auth.reauthentication_required for a user with roles
-   * @throws user.name_taken, user.email_taken
+   * @throws user.not_found, user.self_protected, access.protected_user, user.name_taken,
+   * user.email_taken, auth.reauthentication_required for a user with roles
    */
   @Transactional()
   async restore(actor: Actor, user_id: string): Promise<UserResponse> {

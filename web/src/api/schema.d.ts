@@ -606,7 +606,7 @@ export interface paths {
         put?: never;
         /**
          * Restore a deleted user
-         * @description Restores password, status and roles. Drops roles that no longer exist or are no longer open to the user type.
+         * @description Restores password and status, and the roles that are still open to the type of the user.
          *
          *     Permission: `user:delete`
          *
