@@ -74,31 +74,23 @@ export class Admission {
    * free in time
    */
   async run<Result>(owner: WorkOwner, work: () => Promise<Result>, gone?: AbortSignal): Promise<Result> {
-    const { waitingPerActorMax, patienceMs } = this.limits;
-    if (gone?.aborted === true || (this.queues.get(owner.actor)?.length ?? 0) >= waitingPerActorMax)
-      throw this.tooMany();
-    return this.runAdmitted(owner, work, (giveUp) => {
-      const late = setTimeout(giveUp, patienceMs).unref();
-      gone?.addEventListener('abort', giveUp);
-      return () => {
-        clearTimeout(late);
-        gone?.removeEventListener('abort', giveUp);
-      };
-    });
+    const waiting = this.queues.get(owner.actor)?.length ?? 0;
+    if (gone?.aborted === true || waiting >= this.limits.waitingPerActorMax) throw this.tooMany();
+    return this.runAdmitted(owner, work, gone, this.limits.patienceMs);
   }
 
   /** Runs work without a client, such as a batch of an operation. It waits without limit. */
   runInBackground<Result>(owner: WorkOwner, work: () => Promise<Result>): Promise<Result> {
-    return this.runAdmitted(owner, work, () => () => undefined);
+    return this.runAdmitted(owner, work);
   }
 
   private async runAdmitted<Result>(
     owner: WorkOwner,
     work: () => Promise<Result>,
-    limitWait: (giveUp: () => void) => () => void,
+    ...limits: [gone?: AbortSignal, patienceMs?: number]
   ): Promise<Result> {
     if (this.hasPlaceFor(owner)) this.hold(owner, 1);
-    else await this.wait(owner, limitWait);
+    else await this.wait(owner, ...limits);
     const since = monotonicMs();
     try {
       return await work();
@@ -109,24 +101,27 @@ export class Admission {
     }
   }
 
-  private wait(owner: WorkOwner, limitWait: (giveUp: () => void) => () => void): Promise<void> {
-    const { actor } = owner;
-    const queue = this.queues.get(actor) ?? [];
-    this.queues.set(actor, queue);
+  private wait(owner: WorkOwner, gone?: AbortSignal, patienceMs?: number): Promise<void> {
+    const queue = this.queues.get(owner.actor) ?? [];
+    this.queues.set(owner.actor, queue);
     return new Promise((resolve, reject) => {
-      const endWait = limitWait(() => {
-        endWait();
+      const endWait = () => {
+        clearTimeout(late);
+        gone?.removeEventListener('abort', giveUp);
         queue.splice(queue.indexOf(waiting), 1);
-        if (queue.length === 0) this.queues.delete(actor);
-        reject(this.tooMany());
-      });
-      const waiting = {
-        owner,
-        admit: () => {
-          endWait();
-          resolve();
-        },
+        if (queue.length === 0) this.queues.delete(owner.actor);
       };
+      const giveUp = () => {
+        endWait();
+        reject(this.tooMany());
+      };
+      const admit = () => {
+        endWait();
+        resolve();
+      };
+      const waiting = { owner, admit };
+      const late = patienceMs === undefined ? undefined : setTimeout(giveUp, patienceMs).unref();
+      gone?.addEventListener('abort', giveUp);
       queue.push(waiting);
     });
   }
@@ -136,9 +131,8 @@ export class Admission {
     for (const [actor, queue] of this.queues) {
       const [next] = queue;
       if (next === undefined || !this.hasPlaceFor(next.owner)) continue;
-      queue.shift();
       this.queues.delete(actor);
-      if (queue.length > 0) this.queues.set(actor, queue);
+      if (queue.length > 1) this.queues.set(actor, queue);
       // Holds the place before the work continues, because `admit` takes effect later.
       this.hold(next.owner, 1);
       next.admit();
