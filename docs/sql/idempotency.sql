@@ -1,15 +1,27 @@
 -- The statements of IdempotencyRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/idempotency.ts.
 
--- reserve(scope, 'all', other_id, hash, 60)
+-- reserve({ user_id: user_id, actor_type: 'user', method: 'POST', path: '/user/create', key_hash...
+with taken as (
+  insert into rate_limits as counter (key, hits, ends_at)
+  select distinct key, 1, now() + $1::integer * interval '1 second'
+  from unnest($2::bytea[]) key
+  order by key
+  on conflict (key) do update
+  set hits = case when counter.ends_at > now() then counter.hits else 0 end + excluded.hits,
+    ends_at = case when counter.ends_at > now() then counter.ends_at else excluded.ends_at end
+  where counter.ends_at <= now() or counter.hits < $3::integer
+  returning key
+)
 insert into idempotency_keys as kept (
   user_id, actor_type, actor_scope, method, path, key_hash,
   request_hash, claim_id, claimed_until
 )
-values (
-  $1::uuid, $2, $3, $4, $5, $6::bytea,
-  $7::bytea, $8::uuid, now() + $9::integer * interval '1 second'
-)
+select
+  $4::uuid, $5::text, $6::text, $7::text, $8::text,
+  $9::bytea, $10::bytea, $11::uuid,
+  now() + $12::integer * interval '1 second'
+from taken
 on conflict (user_id, method, path, key_hash) do update
 set actor_scope = excluded.actor_scope,
   request_hash = excluded.request_hash,
@@ -59,32 +71,18 @@ where (
   and key_hash = $6::bytea
 ) and claim_id = $7::uuid and status is null;
 
--- keep(scope, other_id, 201, '{}', hash)
-update idempotency_keys
-set status = $1::integer,
-  answer = $2::json,
-  request_hash = coalesce(request_hash, $3::bytea)
-where (
-  user_id = $4::uuid
-  and actor_type = $5::text
-  and method = $6::text
-  and path = $7::text
-  and key_hash = $8::bytea
-) and claim_id = $9::uuid
-returning claim_id;
-
--- settle(scope, other_id, 409, '{}', hash)
+-- keep(scope, other_id, { status: 201, answer: '{}', replace: true }, hash)
 update idempotency_keys
 set request_hash = coalesce(request_hash, $1::bytea),
-  answer = case when status is null then $2::json else answer end,
-  status = coalesce(status, $3::integer)
+  answer = case when $2::boolean or status is null then $3::json else answer end,
+  status = case when $4::boolean or status is null then $5::integer else status end
 where (
-  user_id = $4::uuid
-  and actor_type = $5::text
-  and method = $6::text
-  and path = $7::text
-  and key_hash = $8::bytea
-) and claim_id = $9::uuid
+  user_id = $6::uuid
+  and actor_type = $7::text
+  and method = $8::text
+  and path = $9::text
+  and key_hash = $10::bytea
+) and claim_id = $11::uuid
 returning claim_id;
 
 -- release(scope, other_id)

@@ -4,6 +4,8 @@ import { from, lastValueFrom, type Observable } from 'rxjs';
 import { AppError, invalid } from '../common/errors/app-error';
 import { errorKind } from '../common/errors/error-codes';
 import { toAppError } from '../common/http/problem';
+import { readBoolean } from '../common/query/boolean-parameter';
+import type { RawQuery } from '../common/query/filter';
 import { IdempotencyService, type Reservation, type StoredResponse } from './idempotency.service';
 
 const header = 'Idempotency-Key';
@@ -14,6 +16,7 @@ export const idempotencyKeyForm = /^[!-~]{1,255}$/;
  * Returns the stored response for a repeated request.
  * Runs closest to the handler (`@Idempotent()`). Guards and other interceptors handle a repeated
  * request like any other: access is checked again, and headers are derived from the response again.
+ * A dry run changes nothing, so it runs again each time and stores nothing (B32).
  */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
@@ -39,6 +42,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
         detail: 'must be 1–255 visible ASCII characters',
       });
     if (request.actor === undefined) throw new Error('@Idempotent on a route without @Allow');
+    if (readBoolean(request.query as RawQuery, 'dry_run')) return lastValueFrom(next.handle());
     const [path = ''] = request.originalUrl.split('?');
     const { actor, method, query } = request;
     const body = request.upload ?? request.body;

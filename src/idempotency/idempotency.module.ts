@@ -1,7 +1,12 @@
 import { Module } from '@nestjs/common';
+import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { IdempotencyRepository } from './idempotency.repository';
 import { IdempotencyService } from './idempotency.service';
 
 /** Provides idempotency keys. */
-@Module({ providers: [IdempotencyService, IdempotencyRepository], exports: [IdempotencyService] })
+@Module({
+  imports: [RateLimitsModule],
+  providers: [IdempotencyService, IdempotencyRepository],
+  exports: [IdempotencyService],
+})
 export class IdempotencyModule {}

@@ -1,10 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
+import type { RateLimit } from '../rate-limits/rate-limits.service';
+import { takeHitsSql } from '../rate-limits/rate-limits.sql';
 import type { IdempotencyKeyEntity } from './idempotency-key.entity';
 
 /** Identifies a key: its caller, its operation and its hash. */
 export type KeyScope = Pick<IdempotencyKeyEntity, 'user_id' | 'actor_type' | 'method' | 'path' | 'key_hash'>;
+/** A new reservation of a key. */
+interface NewReservation extends KeyScope {
+  actor_scope: string;
+  reservation_id: string;
+}
 /** The stored request and response of a key. */
 export type KeyState = Pick<IdempotencyKeyEntity, 'actor_scope' | 'request_hash' | 'status' | 'answer'>;
 
@@ -20,25 +27,28 @@ export class IdempotencyRepository {
 
   /**
    * Reserves a key that is new or expired, or whose reservation expired for the same request.
-   * Returns false if the key is taken.
+   * Returns false if the key is taken, or if the caller has reached the limit.
+   * @param counter counter of the caller, which gets a hit
    */
   async reserve(
-    scope: KeyScope,
-    actor_scope: string,
-    reservation_id: string,
+    { user_id, actor_type, method, path, key_hash, actor_scope, reservation_id }: NewReservation,
     request_hash: Buffer | null,
     lease_seconds: number,
+    counter: RateLimit & { key: Buffer },
   ): Promise<boolean> {
-    const { user_id, actor_type, method, path, key_hash } = scope;
     const rows = await this.database.runPrepared(sql`
+      with taken as (
+        ${takeHitsSql(sql`${[counter.key]}`, counter.max, counter.window_seconds)}
+      )
       insert into idempotency_keys as kept (
         user_id, actor_type, actor_scope, method, path, key_hash,
         request_hash, claim_id, claimed_until
       )
-      values (
-        ${user_id}::uuid, ${actor_type}, ${actor_scope}, ${method}, ${path}, ${key_hash}::bytea,
-        ${request_hash}::bytea, ${reservation_id}::uuid, now() + ${lease_seconds}::integer * interval '1 second'
-      )
+      select
+        ${user_id}::uuid, ${actor_type}::text, ${actor_scope}::text, ${method}::text, ${path}::text,
+        ${key_hash}::bytea, ${request_hash}::bytea, ${reservation_id}::uuid,
+        now() + ${lease_seconds}::integer * interval '1 second'
+      from taken
       on conflict (user_id, method, path, key_hash) do update
       set actor_scope = excluded.actor_scope,
         request_hash = excluded.request_hash,
@@ -88,40 +98,21 @@ export class IdempotencyRepository {
       where ${isKey(scope)} and claim_id = ${reservation_id}::uuid and status is null`);
   }
 
-  /** Stores the response. Returns false if another request took the reservation over. */
+  /**
+   * Stores the response. Returns false if another process took the request over.
+   * @param replace replaces a response that the transaction of the request stored
+   */
   async keep(
     scope: KeyScope,
     reservation_id: string,
-    status: number,
-    answer: string,
-    request_hash: Buffer | null,
-  ): Promise<boolean> {
-    const rows = await this.database.runPrepared(sql`
-      update idempotency_keys
-      set status = ${status}::integer,
-        answer = ${answer}::json,
-        request_hash = coalesce(request_hash, ${request_hash}::bytea)
-      where ${isKey(scope)} and claim_id = ${reservation_id}::uuid
-      returning claim_id`);
-    return rows.length > 0;
-  }
-
-  /**
-   * Stores the response of a finished request, unless its transaction already stored one. Returns
-   * false if another process took the request over.
-   */
-  async settle(
-    scope: KeyScope,
-    reservation_id: string,
-    status: number,
-    answer: string,
+    { status, answer, replace }: { status: number; answer: string; replace: boolean },
     request_hash: Buffer | null,
   ): Promise<boolean> {
     const rows = await this.database.runPrepared(sql`
       update idempotency_keys
       set request_hash = coalesce(request_hash, ${request_hash}::bytea),
-        answer = case when status is null then ${answer}::json else answer end,
-        status = coalesce(status, ${status}::integer)
+        answer = case when ${replace}::boolean or status is null then ${answer}::json else answer end,
+        status = case when ${replace}::boolean or status is null then ${status}::integer else status end
       where ${isKey(scope)} and claim_id = ${reservation_id}::uuid
       returning claim_id`);
     return rows.length > 0;

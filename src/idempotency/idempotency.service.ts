@@ -1,11 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { Actor } from '../access/actor';
+import { type Actor, selfOf } from '../access/actor';
 import { canonicalJson } from '../common/canonical-json';
 import { AppError, type ErrorExtras } from '../common/errors/app-error';
 import type { ErrorCode } from '../common/errors/error-codes';
 import { createKeyedHash, deriveKey, newId } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
+import { type RateLimit, RateLimitsService } from '../rate-limits/rate-limits.service';
 import { Fingerprint } from './fingerprint';
 import { IdempotencyRepository, type KeyScope, type KeyState } from './idempotency.repository';
 
@@ -23,6 +24,8 @@ export interface Reservation {
   reservation_id: string;
   scope: KeyScope;
   fingerprint: Fingerprint;
+  /** the caller for the limit of stored responses */
+  caller: string;
 }
 
 /** The response to a request: a body or an error. */
@@ -34,6 +37,9 @@ export interface StoredResponse {
 
 const leaseSeconds = 10;
 const renewEveryMs = 3_000;
+/** Limits what a caller stores in a day: a hit per request, and per 2 KiB of its response (B32). */
+const limit: RateLimit = { name: 'idempotency-keys', max: 50_000, window_seconds: 86_400 };
+const hitBytes = 2_048;
 
 /**
  * Carries out requests with an `Idempotency-Key` once, and returns the same response for 24 hours
@@ -49,6 +55,7 @@ export class IdempotencyService {
 
   constructor(
     private readonly records: IdempotencyRepository,
+    private readonly limits: RateLimitsService,
     @Inject(CONFIG) config: Config,
   ) {
     this.hashKey = deriveKey(config.APP_SECRET, 'idempotency');
@@ -56,7 +63,7 @@ export class IdempotencyService {
 
   /**
    * Reserves a request, or returns the response to the first request.
-   * @throws idempotency.key_reused, idempotency.in_progress
+   * @throws idempotency.key_reused, idempotency.in_progress, request.rate_limited
    */
   async reserve({ actor, method, path, key, query, body }: KeyedRequest): Promise<Reservation | StoredResponse> {
     const { actor_type, user_id } = actor;
@@ -65,12 +72,19 @@ export class IdempotencyService {
     const actor_scope = scopeOf(actor);
     const reservation_id = newId();
     const fingerprint = new Fingerprint(this.hashKey, query, body);
-    if (await this.records.reserve(scope, actor_scope, reservation_id, fingerprint.known, leaseSeconds)) {
+    const caller = selfOf(actor) ?? user_id;
+    const counter = { key: this.limits.keyOf(limit, caller), ...limit };
+    if (
+      await this.records.reserve({ ...scope, actor_scope, reservation_id }, fingerprint.known, leaseSeconds, counter)
+    ) {
       await this.records.sweep();
-      return { reservation_id, scope, fingerprint };
+      return { reservation_id, scope, fingerprint, caller };
     }
     const state = await this.records.find(scope);
-    if (state === null) throw new AppError('idempotency.in_progress');
+    if (state === null) {
+      await this.limits.assertBelow(limit, caller, 'Too many requests with an `Idempotency-Key` in 24 hours.');
+      throw new AppError('idempotency.in_progress');
+    }
     return firstResponse(state, actor_scope, fingerprint);
   }
 
@@ -98,7 +112,8 @@ export class IdempotencyService {
     const reservation = this.reservations.getStore();
     if (reservation === undefined) return;
     const { scope, reservation_id, fingerprint } = reservation;
-    const kept = await this.records.keep(scope, reservation_id, status, JSON.stringify({ body }), fingerprint.known);
+    const response = { status, answer: JSON.stringify({ body }), replace: true };
+    const kept = await this.records.keep(scope, reservation_id, response, fingerprint.known);
     if (!kept) throw new AppError('idempotency.in_progress');
   }
 
@@ -107,14 +122,20 @@ export class IdempotencyService {
    * another process took the request over. Never throws.
    * @param response null releases the reservation, so that the request can be retried
    */
-  async settle({ scope, reservation_id, fingerprint }: Reservation, response: StoredResponse | null): Promise<boolean> {
+  async settle(
+    { scope, reservation_id, fingerprint, caller }: Reservation,
+    response: StoredResponse | null,
+  ): Promise<boolean> {
     try {
       const request_hash = response === null ? null : await fingerprint.complete().catch(() => null);
       // A request whose body was incomplete may be sent again with the whole body.
       if (response === null || (response.refusal !== undefined && request_hash === null))
         return await this.records.release(scope, reservation_id).then(() => true);
       const { status, body, refusal } = response;
-      return await this.records.settle(scope, reservation_id, status, JSON.stringify({ body, refusal }), request_hash);
+      const answer = JSON.stringify({ body, refusal });
+      const isOwner = await this.records.keep(scope, reservation_id, { status, answer, replace: false }, request_hash);
+      if (answer.length >= hitBytes) await this.limits.add(limit, caller, Math.floor(answer.length / hitBytes));
+      return isOwner;
     } catch (error) {
       // The request was carried out: return its response, and let the reservation expire.
       this.logger.warn(`a response could not be stored: ${(error as Error).message}`);

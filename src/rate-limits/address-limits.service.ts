@@ -5,6 +5,7 @@ import type { ErrorCode } from '../common/errors/error-codes';
 import { isWorker } from '../common/instance';
 import { addressKey } from '../common/ip';
 import { CONFIG, type Config } from '../config/config';
+import { limitReached } from './rate-limits.service';
 
 /** A request with the address of its client. Counting it sets `counted`. */
 interface CountableRequest {
@@ -73,11 +74,7 @@ async function count(limit: Limit, request: CountableRequest): Promise<void> {
   const rejection = await rejectionOf(limit, addressKey(request.ip));
   if (rejection === null) return;
   const seconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
-  const headers = {
-    'ratelimit-policy': `"${name}";q=${points};w=${windowSeconds}`,
-    ratelimit: `"${name}";r=0;t=${seconds}`,
-  };
-  throw new AppError(code, { retry_after_seconds: seconds, headers });
+  throw limitReached(code, { name, max: points, window_seconds: windowSeconds }, seconds);
 }
 
 /** Adds one hit. Returns the state of the limit if the hit exceeds it, otherwise null. */

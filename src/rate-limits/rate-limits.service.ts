@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { AppError } from '../common/errors/app-error';
+import type { ErrorCode } from '../common/errors/error-codes';
 import { createKeyedHash, deriveKey } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { JobsService } from '../jobs/jobs.service';
@@ -55,16 +56,18 @@ export class RateLimitsService implements OnModuleInit {
    */
   async demand(limit: RateLimit, subject: string, detail: string): Promise<void> {
     if ((await this.take(limit, [subject])).size > 0) return;
-    const { name, max, window_seconds } = limit;
-    const seconds = (await this.find(limit, subject))?.seconds_left ?? 0;
-    throw new AppError('request.rate_limited', {
-      detail: `${detail} Wait for \`Retry-After\`.`,
-      retry_after_seconds: seconds,
-      headers: {
-        'ratelimit-policy': `"${name}";q=${max};w=${window_seconds}`,
-        ratelimit: `"${name}";r=0;t=${seconds}`,
-      },
-    });
+    const window = await this.find(limit, subject);
+    throw limitReached('request.rate_limited', limit, window?.seconds_left ?? 0, detail);
+  }
+
+  /**
+   * Rejects a subject that has reached the limit.
+   * @throws request.rate_limited
+   */
+  async assertBelow(limit: RateLimit, subject: string, detail: string): Promise<void> {
+    const window = await this.find(limit, subject);
+    if (window !== null && window.hits >= limit.max)
+      throw limitReached('request.rate_limited', limit, window.seconds_left, detail);
   }
 
   /** Returns the open window of a subject, or null. */
@@ -80,4 +83,20 @@ export class RateLimitsService implements OnModuleInit {
   keyOf({ name }: RateLimit, subject: string): Buffer {
     return createKeyedHash(this.hashKey).update(`${name}\n${subject}`).digest();
   }
+}
+
+/**
+ * Returns the error of a reached limit, with the headers of draft-ietf-httpapi-ratelimit-headers.
+ */
+export function limitReached(
+  code: ErrorCode,
+  { name, max, window_seconds }: RateLimit,
+  seconds: number,
+  detail?: string,
+): AppError {
+  return new AppError(code, {
+    detail,
+    retry_after_seconds: seconds,
+    headers: { 'ratelimit-policy': `"${name}";q=${max};w=${window_seconds}`, ratelimit: `"${name}";r=0;t=${seconds}` },
+  });
 }

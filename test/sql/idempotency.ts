@@ -9,13 +9,14 @@ const scope = named('scope', {
   key_hash: hash,
 });
 
+const counter = named('counter', { key: hash, name: 'idempotency-keys', max: 50_000, window_seconds: 86_400 });
+
 export const idempotency = sqlExamples(IdempotencyRepository, {
-  reserve: [[scope, 'all', other_id, hash, 60]],
+  reserve: [[{ ...scope, actor_scope: 'all', reservation_id: other_id }, hash, 60, counter]],
   sweep: [[]],
   find: [[scope]],
   renew: [[scope, other_id, 60]],
-  keep: [[scope, other_id, 201, '{}', hash]],
-  settle: [[scope, other_id, 409, '{}', hash]],
+  keep: [[scope, other_id, { status: 201, answer: '{}', replace: true }, hash]],
   release: [[scope, other_id]],
   eraseUsers: [[[user_id]]],
 });

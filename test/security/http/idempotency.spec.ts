@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
+import { createKey } from '../../support/keys';
 import { until } from '../../support/until';
 import { password, type TestAnswer, TestService } from '../../support/service';
 
@@ -202,6 +203,71 @@ describe('requests with an Idempotency-Key', () => {
     } finally {
       await blocker.end();
     }
+  });
+
+  it('stores no dry run, so that previews fill no disk and share a key with the real request (B32)', async () => {
+    const body = person();
+    await create('made', body);
+    await service.rows('delete from idempotency_keys');
+    const headers = { 'idempotency-key': 'one' };
+    const change = (query: string) =>
+      service.patch(`/user/all?name=${body.name}${query}`, { token, headers, body: { timezone: 'Asia/Tokyo' } });
+    const remove = (query: string) => service.delete(`/user/all?name=${body.name}${query}`, { token, headers });
+    const load = (query: string) =>
+      service.post(`/user/import?${query}`, {
+        token,
+        headers: { ...headers, 'content-type': 'application/x-ndjson' },
+        body: JSON.stringify({ user_type: 'carrier', carrier_id: 'c1', name: 'loaded', email: 'loaded@example.com' }),
+      });
+    for (const [send, dryRun, real] of [
+      [change, '&dry_run=true', ''],
+      [load, 'dry_run=true', ''],
+      [remove, '&dry_run=true', ''],
+    ] as const) {
+      await service.rows('delete from idempotency_keys');
+      expect((await send(dryRun)).body.kind).toBe('preview');
+      expect((await send(dryRun)).body.kind).toBe('preview');
+      expect(await keys()).toEqual([]);
+      const first = await send(real);
+      expect([first.status, first.body.changed]).toEqual([200, 1]);
+      expect((await send(real)).text).toBe(first.text);
+      expect((await send(dryRun)).body.kind).toBe('preview');
+      expect(await keys()).toHaveLength(1);
+    }
+  });
+
+  it('limits the requests with a key of a user together with their API keys, and still replays (B32)', async () => {
+    const deputy = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+    const { key } = await createKey(service, ['user:create'], {}, deputy);
+    await service.rows('delete from rate_limits');
+    const body = person();
+    const first = await create('first', body, deputy.token);
+    await service.rows('update rate_limits set hits = 49999');
+    expect((await create('last', person(), key)).status).toBe(201);
+    for (const by of [deputy.token, key]) {
+      const refused = await create('more', person(), by);
+      expect(brief(refused)).toEqual([429, 'request.rate_limited']);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(86_000);
+      expect(refused.headers['ratelimit-policy']).toBe('"idempotency-keys";q=50000;w=86400');
+    }
+    expect((await create('first', body, deputy.token)).text).toBe(first.text);
+    expect((await create('more', person())).status).toBe(201);
+    expect((await service.post('/user/create', { token: deputy.token, body: person() })).status).toBe(201);
+    await service.rows(`update rate_limits set ends_at = now() - interval '1 second'`);
+    expect((await create('more', person(), key)).status).toBe(201);
+  });
+
+  it('counts a stored response by its size (B32)', async () => {
+    const rows = Array.from({ length: 100 }, () => JSON.stringify({ user_type: 'carrier', name: '!', email: '!' }));
+    await service.rows('delete from rate_limits');
+    const { text } = await service.post('/user/import', {
+      token,
+      headers: { 'idempotency-key': 'large', 'content-type': 'application/x-ndjson' },
+      body: rows.join('\n'),
+    });
+    expect(text.length).toBeGreaterThan(20_000);
+    const [counted] = await service.rows<{ hits: number }>('select hits from rate_limits');
+    expect(counted?.hits).toBe(1 + Math.floor(JSON.stringify({ body: JSON.parse(text) as unknown }).length / 2_048));
   });
 
   it('removes a purged user from stored responses and keys, and repeats no effect (Z19)', async () => {
