@@ -578,21 +578,45 @@ where users.user_id = any($1::uuid[])
   )
 order by users.user_id;
 
--- findTaken('jane', 'jane@example.com')
-select case
-  when exists (
-    select 1
+-- findHiddenConflicts([ user_id ], limited)
+select user_id
+from users
+where user_id = any($1::uuid[]) and deleted_at is not null
+  and ((
+    select not (
+      (other.user_type = 'carrier' and other.carrier_id = any($2::text[]))
+      or other.user_id = $3::uuid
+    )
     from users other
     where (other.deleted_at is null or other.deleted_at > 'infinity')
-      and lower(other.name) = lower($1::text)
-  ) then 'user.name_taken'
-  when exists (
-    select 1
+      and lower(other.name) = lower(users.name)
+  ) or (
+    select not (
+      (other.user_type = 'carrier' and other.carrier_id = any($4::text[]))
+      or other.user_id = $5::uuid
+    )
     from users other
     where (other.deleted_at is null or other.deleted_at < '-infinity')
-      and lower(other.email) = lower($2::text)
-  ) then 'user.email_taken'
-end as code;
+      and lower(other.email) = lower(users.email)
+  ))
+order by user_id;
+
+-- findHiddenConflicts([ user_id ], null)
+select user_id
+from users
+where user_id = any($1::uuid[]) and deleted_at is not null
+  and ((
+    select true
+    from users other
+    where (other.deleted_at is null or other.deleted_at > 'infinity')
+      and lower(other.name) = lower(users.name)
+  ) or (
+    select true
+    from users other
+    where (other.deleted_at is null or other.deleted_at < '-infinity')
+      and lower(other.email) = lower(users.email)
+  ))
+order by user_id;
 
 -- insert(user, user_id, eventBase, { name: { after: 'jane' } })
 with written as (

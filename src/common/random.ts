@@ -38,15 +38,6 @@ export function deriveKey(secret: string, purpose: string): Buffer {
 }
 
 /**
- * Returns 53 bits of SHA-256 as a number, to keep millions of texts in eight bytes each.
- * The probability of a collision among ten million texts is about 0.5 %.
- */
-export function shortHash(text: string): number {
-  const digest = createHash('sha256').update(text).digest();
-  return digest.readUIntBE(0, 6) * 32 + ((digest[6] ?? 0) >> 3);
-}
-
-/**
  * Creates an HMAC-SHA256 (RFC 2104) for guessable texts, such as text that people chose.
  * Guesses cannot be tested without the key.
  */

@@ -30,7 +30,6 @@ import { MetricsService } from '../metrics/metrics.service';
 import { showUnfinished, unfinishedGauges } from './operations.metrics';
 import { SkippedRowsRepository } from './skipped-rows.repository';
 
-export { listedMax } from './operation-queues';
 export type { BatchOutcome, OperationRecord } from './operations.repository';
 
 /**

@@ -24,7 +24,7 @@ import { type BatchOutcome, type OperationTimes, OperationsRepository } from './
 import { SkippedRowsRepository } from './skipped-rows.repository';
 
 export type { OperationTimes } from './operations.repository';
-export { type SkippedLimits, skippedLimits } from './operation-queues';
+export { listedMax, type SkippedLimits, skippedLimits } from './operation-queues';
 export type { SkippedRow } from './operation-skipped.entity';
 export { skippedRowList } from './skipped-row-list';
 

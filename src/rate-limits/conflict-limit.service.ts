@@ -1,73 +1,92 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, identityOf } from '../access/actor';
+import { type Actor, selfOf } from '../access/actor';
 import { holds } from '../access/permissions';
+import type { Scope } from '../access/scope';
 import { AppError } from '../common/errors/app-error';
 import { fromDatabaseError } from '../common/errors/database-error';
 import { type RateLimit, RateLimitsService } from './rate-limits.service';
 
-/** Identifies an actor whose conflicts are counted. */
-type Prober = Pick<Actor, 'actor_type' | 'user_id' | 'user_type' | 'carrier_scope' | 'permissions'>;
-
-const limit: RateLimit = { name: 'conflicts', max: 1_000, window_seconds: 3_600 };
+const limit: RateLimit = { name: 'conflicts', max: 100, window_seconds: 3_600 };
 const conflictCodes: string[] = ['user.name_taken', 'user.email_taken'];
 
 /**
- * Limits how often an actor learns that a name or address is taken: 1,000 times an hour (B25).
- * Names and addresses are unique across carriers, so each conflict may reveal a user outside the
- * actor's scope.
+ * Limits how often callers learn that a user whom they cannot see has a name or address: 100 times
+ * an hour. The users and keys of a carrier count together; without a carrier, a user and the keys
+ * they created (B25, B33). Names and addresses are unique across carriers.
+ * Requests that are already running when the limit is reached report no further conflict, but
+ * their success still shows that a name is free.
  */
 @Injectable()
 export class ConflictLimitService {
   constructor(private readonly limits: RateLimitsService) {}
 
-  /**
-   * Counts conflicts before they are reported. Returns how many may be reported with their field.
-   */
-  async count(actor: Prober, conflicts: number): Promise<number> {
+  /** Counts conflicts before they are reported. Returns how many may be reported. */
+  async count(actor: Actor, conflicts: number): Promise<number> {
     if (conflicts === 0 || seesEveryUser(actor)) return conflicts;
-    const { hits } = await this.limits.add(limit, identityOf(actor), conflicts);
+    const { hits } = await this.limits.add(limit, subjectOf(actor), conflicts);
     return Math.max(0, conflicts - Math.max(0, hits - limit.max));
+  }
+
+  /** Returns whether the actor may learn of further conflicts. */
+  async isOpen(actor: Actor): Promise<boolean> {
+    return seesEveryUser(actor) || ((await this.limits.find(limit, subjectOf(actor)))?.hits ?? 0) < limit.max;
   }
 
   /**
    * Rejects requests that reveal whether a name or address is taken, once the limit is reached.
    * @throws request.rate_limited
    */
-  async assertOpen(actor: Prober): Promise<void> {
-    if (seesEveryUser(actor)) return;
-    const window = await this.limits.find(limit, identityOf(actor));
-    if (window === null || window.hits < limit.max) return;
-    const seconds = window.seconds_left;
-    throw new AppError('request.rate_limited', {
-      detail: 'Too many conflicts with names and e-mail addresses of other users. Wait for `Retry-After`.',
-      retry_after_seconds: seconds,
-      headers: {
-        'ratelimit-policy': `"${limit.name}";q=${limit.max};w=${limit.window_seconds}`,
-        ratelimit: `"${limit.name}";r=0;t=${seconds}`,
-      },
-    });
+  async assertOpen(actor: Actor): Promise<void> {
+    if (!seesEveryUser(actor))
+      await this.limits.assertBelow(
+        limit,
+        subjectOf(actor),
+        'Too many conflicts with names and e-mail addresses of other users. Wait for `Retry-After`.',
+      );
   }
 
   /**
    * Runs work that fails if a name or address is taken, and counts the failure. Call it outside the
    * work's transaction, because a rollback would undo the count.
+   * @param isHidden returns whether the actor cannot see the user who has the name or address
    * @throws request.rate_limited once the limit is reached, before the work runs, so that taken and
    * free names get the same response
    */
-  async limit<Result>(actor: Prober, work: () => Promise<Result>): Promise<Result> {
+  async limit<Result>(
+    actor: Actor,
+    work: () => Promise<Result>,
+    isHidden: (code: string) => Promise<boolean> = () => Promise.resolve(true),
+  ): Promise<Result> {
     await this.assertOpen(actor);
     try {
       return await work();
     } catch (error) {
       const { code = '' } = (error instanceof AppError ? error : fromDatabaseError(error)) ?? {};
       // Parallel requests may have used up the limit since it was checked.
-      if (conflictCodes.includes(code) && (await this.count(actor, 1)) === 0) await this.assertOpen(actor);
+      if (conflictCodes.includes(code) && (await isHidden(code)) && (await this.count(actor, 1)) === 0)
+        await this.assertOpen(actor);
       throw error;
     }
   }
 }
 
+/**
+ * Returns the scope whose users are visible to the actor, or null if no user is. An unlimited scope
+ * shows users only together with `user:read`.
+ */
+export function visibleScope(actor: Actor): Scope | null {
+  return isUnlimited(actor) && !seesEveryUser(actor) ? null : actor;
+}
+
 /** Returns whether the actor can list every user, so that a conflict reveals nothing new. */
-function seesEveryUser({ user_type, carrier_scope, permissions }: Prober): boolean {
-  return user_type === 'system' && carrier_scope === null && holds(permissions, 'user:read');
+function seesEveryUser(actor: Actor): boolean {
+  return isUnlimited(actor) && holds(actor.permissions, 'user:read');
+}
+
+function isUnlimited({ user_type, carrier_scope }: Actor): boolean {
+  return user_type === 'system' && carrier_scope === null;
+}
+
+function subjectOf(actor: Actor): string {
+  return actor.carrier_id === null ? (selfOf(actor) ?? actor.user_id) : `carrier ${actor.carrier_id}`;
 }

@@ -78,8 +78,12 @@ export class RecoveryService {
     await this.conflicts.limit(proberOf(link, caller), () => this.useConfirmation(token, caller));
   }
 
-  /** Proposes a new address for the actor's own user. @throws auth.wrong_current_password */
+  /**
+   * Proposes a new address for the actor's own user.
+   * @throws auth.wrong_current_password, request.rate_limited
+   */
   async proposeEmail(actor: Actor, email: string, current_password: string): Promise<void> {
+    await this.conflicts.assertOpen(actor);
     const verified = await this.auth.verifyOwn(actor, current_password);
     await this.users.proposeEmail(actor, email, verified.password_changed_at);
   }

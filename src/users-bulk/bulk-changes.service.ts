@@ -3,15 +3,12 @@ import type { Actor } from '../access/actor';
 import { FactorChangesService } from '../logins/factors/factor-changes.service';
 import { RememberedActorsService } from '../logins/remembered-actors.service';
 import { type BatchOutcome, type OperationRecord, OperationRunner } from '../operations/operation-runner.service';
-import { OperationsService } from '../operations/operations.service';
+import { listedMax, OperationsService } from '../operations/operations.service';
 import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
-import {
-  type ActionOutcome,
-  type CheckedAction,
-  type UserAction,
-  UserChangesService,
-} from '../users/user-changes.service';
+import { type CheckedAction, type UserAction, UserChangesService } from '../users/user-changes.service';
 import { countSkipped, toSkipped } from './users-bulk.dto';
+
+const rateLimited = 'request.rate_limited';
 
 /** The result of a bulk change, with the users that it changed. */
 export interface BulkOutcome extends BatchOutcome {
@@ -55,32 +52,38 @@ export class BulkChangesService implements OnModuleInit {
 
   /** Applies an action to the users of an operation, in the current transaction. */
   async apply(actor: Actor, checked: CheckedAction, user_ids: string[], operation_id: string): Promise<BulkOutcome> {
-    const applied = await this.changes.apply(actor, checked, user_ids, operation_id);
+    const limited = new Set(await this.limitedOf(actor, checked, user_ids));
+    const open = limited.size === 0 ? user_ids : user_ids.filter((id) => !limited.has(id));
+    const applied = await this.changes.apply(actor, checked, open, operation_id);
     const { unchanged, changed_ids, reset_ids } = applied;
     if (reset_ids.length > 0) await this.factors.removeAll(actor, reset_ids, operation_id);
-    const { skipped, skipped_reasons } = await this.hideConflicts(actor, applied);
     const changed = changed_ids.length;
-    const counts = countSkipped(skipped_reasons);
+    const reasons: Record<string, number> = limited.size === 0 ? {} : { [rateLimited]: limited.size };
+    const counts = countSkipped({ ...applied.skipped_reasons, ...reasons });
     const processed = changed + unchanged + counts.skipped_count;
-    const kept = skipped.map((user) => ({ ...toSkipped(user) }));
+    const skipped = [...applied.skipped, ...[...limited].map((user_id) => ({ user_id, reason: rateLimited }))];
+    const kept = skipped.slice(0, listedMax).map((user) => ({ ...toSkipped(user) }));
     return { processed, changed, unchanged, ...counts, skipped: kept, changed_ids };
   }
 
   /**
-   * Counts the conflicts with names and addresses. If the actor exceeds the limit of conflicts,
-   * hides whether the name or the address is taken (B25).
+   * Rejects the undo of a deletion once the limit of conflicts is reached.
+   * @throws request.rate_limited
    */
-  private async hideConflicts(
-    actor: Actor,
-    { skipped, skipped_reasons }: ActionOutcome,
-  ): Promise<Pick<ActionOutcome, 'skipped' | 'skipped_reasons'>> {
-    const { 'user.name_taken': names = 0, 'user.email_taken': emails = 0, ...others } = skipped_reasons;
-    const conflicts = names + emails;
-    if ((await this.conflicts.count(actor, conflicts)) === conflicts) return { skipped, skipped_reasons };
-    const hidden = skipped.map(({ user_id, reason }) => ({
-      user_id,
-      reason: ['user.name_taken', 'user.email_taken'].includes(reason) ? 'field.conflict' : reason,
-    }));
-    return { skipped: hidden, skipped_reasons: { ...others, 'field.conflict': conflicts } };
+  async assertMayRestore(actor: Actor): Promise<void> {
+    await this.conflicts.assertOpen(actor);
+  }
+
+  /**
+   * Counts the conflicts of restored users with users whom the actor cannot see. Returns the users
+   * from the first conflict beyond the limit on: none of them is restored, so that taken and free
+   * names look alike (B25).
+   */
+  private async limitedOf(actor: Actor, { action }: CheckedAction, user_ids: string[]): Promise<string[]> {
+    if (action.kind !== 'undo' || !action.restores) return [];
+    if (!(await this.conflicts.isOpen(actor))) return user_ids;
+    const hidden = await this.changes.findHiddenConflicts(actor, user_ids);
+    const first = hidden[await this.conflicts.count(actor, hidden.length)];
+    return first === undefined ? [] : user_ids.filter((id) => id >= first);
   }
 }

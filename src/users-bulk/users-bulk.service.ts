@@ -88,12 +88,13 @@ export class UsersBulkService {
   /**
    * Restores the users that an operation changed and that have not changed since. Retries users
    * that an earlier undo skipped.
-   * @throws operation.not_found, operation.not_undoable, operation.overlaps
+   * @throws operation.not_found, operation.not_undoable, operation.overlaps, request.rate_limited
    */
   @Transactional()
   async undo(actor: Actor, operation_id: string): Promise<OperationResponse> {
     const { kind, finished_at } = await this.operations.get(actor, operation_id);
     if (finished_at === null || kind === 'undo' || kind === 'import') throw new AppError('operation.not_undoable');
+    if (kind === 'delete') await this.bulkChanges.assertMayRestore(actor);
     const times = await this.operations.timesOf(operation_id);
     const checked = await this.changes.check(actor, { kind: 'undo', operation_id, times, restores: kind === 'delete' });
     const operation: OperationRequest = {

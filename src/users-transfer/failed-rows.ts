@@ -1,6 +1,6 @@
 import type { FieldError } from '../common/errors/app-error';
 import { type OperationResponse, toSkippedResponse } from '../operations/operations.dto';
-import type { SkippedRow } from '../operations/operations.service';
+import { listedMax, type SkippedRow } from '../operations/operations.service';
 import { importableHash } from '../credentials/credentials.service';
 import { cellText } from './csv-cells';
 import type { ImportLine } from './import-file';
@@ -81,8 +81,8 @@ export function emptySummary(): FailedSummary {
   return { skipped_count: 0, skipped_reasons: {}, skipped: [] };
 }
 
-/** Adds rows to a summary, which lists the first `listedMax` rows. */
-export function addFailed(summary: FailedSummary, rows: FailedRow[], listedMax: number): FailedSummary {
+/** Adds rows to a summary, which lists the first 100 rows. */
+export function addFailed(summary: FailedSummary, rows: FailedRow[]): FailedSummary {
   summary.skipped_count += rows.length;
   for (const row of rows) {
     const listed = toSkippedResponse(row);

@@ -1,11 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { CredentialsService } from '../credentials/credentials.service';
-import {
-  type BatchOutcome,
-  listedMax,
-  type OperationRecord,
-  OperationRunner,
-} from '../operations/operation-runner.service';
+import { type BatchOutcome, type OperationRecord, OperationRunner } from '../operations/operation-runner.service';
 import { OperationsService } from '../operations/operations.service';
 import { RememberedActorsService } from '../logins/remembered-actors.service';
 import { addFailed, emptySummary } from './failed-rows';
@@ -59,7 +54,7 @@ export class ImportBatchesService implements OnModuleInit {
       options,
       operation.operation_id,
     );
-    const { skipped: listed, ...counts } = addFailed(emptySummary(), failed, listedMax);
+    const { skipped: listed, ...counts } = addFailed(emptySummary(), failed);
     return {
       processed: lines.length,
       changed: created,

@@ -13,7 +13,8 @@ export interface ImportOptions {
 export const importParameters = [
   {
     name: 'dry_run',
-    description: '`true`: checks all rows and their conflicts, but creates no users; recorded in the audit log',
+    description:
+      '`true`: checks all rows and their conflicts with users, but creates no users; recorded in the audit log',
     schema: { type: 'boolean', default: false },
   },
   {

@@ -13,7 +13,6 @@ import { OperationRunner } from '../operations/operation-runner.service';
 import type { OperationResponse } from '../operations/operations.dto';
 import { OperationsService, type SkippedLimits, skippedLimits } from '../operations/operations.service';
 import { ConflictLimitService } from '../rate-limits/conflict-limit.service';
-import { DryRunState } from './dry-run-state';
 import { addFailed, cellsOf, emptySummary } from './failed-rows';
 import { faultSize, type ImportLine, readFile } from './import-file';
 import { type ImportOptions, readImportOptions } from './import-options';
@@ -27,8 +26,6 @@ const md5AtOnceMax = 100;
 const rowsMax = 5_000_000;
 /** Limits that keep memory and transaction of a batch small. The first limit reached applies. */
 const batchMax = { rows: 1_000, characters: 1_048_576, md5: 20 };
-/** Number of failed rows that the result of a dry run lists. */
-const previewedMax = 10_000;
 
 /** Imports users from a file. */
 @Injectable()
@@ -127,18 +124,17 @@ export class UsersImportService {
   /** Checks the rows and records an event with the counts. @throws request.rate_limited */
   private async preview(actor: Actor, options: ImportOptions, file: UploadedFile): Promise<ImportPreviewResponse> {
     await this.conflicts.assertOpen(actor);
-    const state = new DryRunState();
     const result = { matched: 0, would_create: 0, unchanged: 0 };
     const summary = emptySummary();
     let conflictCount = 0;
     for await (const lines of batchesOf(file, skippedLimits)) {
       result.matched += lines.length;
       if (result.matched > rowsMax) throw new AppError('request.too_large');
-      const { created, unchanged, failed, conflicts } = await this.rows.preview(actor, lines, state, options);
+      const { created, unchanged, failed, conflicts } = await this.rows.preview(actor, lines, options);
       conflictCount += conflicts;
       result.would_create += created;
       result.unchanged += unchanged;
-      addFailed(summary, failed, previewedMax);
+      addFailed(summary, failed);
     }
     const counts = {
       rows: { after: result.matched },

@@ -93,9 +93,11 @@ const importDescription = [
     '`skipped`. Up to 10,000 rows (100 with an MD5 hash) are imported within the request (200); ' +
     'a larger or delayed import continues in the background (202). ' +
     '`GET /user/operation/{operation_id}/skipped` returns all failed rows, as a CSV file to correct and import.',
-  'A caller who cannot list all users sees at most 1,000 conflicts per hour with names, addresses and ids ' +
-    'outside their scope. After that, an import reports conflicting rows as `field.conflict` without a pointer, ' +
-    'and a dry run reports all further rows in this way. Another dry run in the same hour returns 429.',
+  'A dry run compares the rows with the stored users, not with each other: only the import itself reports rows ' +
+    'with the same name, address or id. Its response lists the first 100 failed rows.',
+  'The users and API keys of a carrier together learn of at most 100 conflicts per hour with names, addresses and ' +
+    'ids outside their scope; without a carrier, a user and the keys that they created. After that, all further rows ' +
+    'fail with `request.rate_limited`, and another dry run returns 429. Callers who can list all users have no limit.',
   'Password hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text forms, of limited cost, ' +
     'and MD5 in hexadecimal, which is wrapped in Argon2id. ' +
     'Only System Users without `carrier_scope` can import hashes other than MD5, ' +

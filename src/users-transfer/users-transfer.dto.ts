@@ -66,7 +66,7 @@ export class ImportPreviewResponse {
   skipped_count!: number;
   /** number of rows that would fail, by the code of their first error */
   skipped_reasons!: Record<string, number>;
-  /** the first 10,000 rows that would fail */
+  /** the first 100 rows that would fail */
   skipped!: SkippedResponse[];
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import type { Actor } from '../access/actor';
+import { type Actor, systemActor } from '../access/actor';
 import { assertFresh } from '../access/fresh';
 import { mayGiveScope, mayReach } from '../access/scope';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
@@ -51,8 +51,8 @@ export class UserCreationService {
     const context = { name, email, carrier_id, first_name, last_name, phone };
     const checked = await this.credentials.checkNewPassword(password, context);
     // Only an early check before the hash. The unique indexes decide at the insert.
-    const taken = await this.users.findTaken(name, email);
-    if (taken !== null) throw new AppError(taken);
+    if ((await this.users.findByLogin(name, systemActor)) !== null) throw new AppError('user.name_taken');
+    if ((await this.users.findByLogin(email, systemActor)) !== null) throw new AppError('user.email_taken');
     return this.credentials.hashNewPassword(checked, actor);
   }
 

@@ -15,7 +15,7 @@ import type { Page } from '../common/query/page';
 import { listParameters } from '../common/query/parameters';
 import type { Answered } from '../common/times';
 import { Idempotent } from '../idempotency/idempotent.decorator';
-import { ConflictLimitInterceptor } from '../rate-limits/conflict-limit.interceptor';
+import { ConflictLimitInterceptor } from './conflict-limit.interceptor';
 import { UserCreationService } from './user-creation.service';
 import { userFieldsWith } from './user-fields';
 import { userList } from './user-list';

@@ -20,7 +20,7 @@ import { userListSql } from './user-list.sql';
 import type { UserRecord } from './users.dto';
 import {
   insertUsersSql,
-  isTaken,
+  ofHolder,
   newUserColumns,
   returningUsers,
   userColumns,
@@ -30,8 +30,6 @@ import {
 
 /** A new user. */
 export type NewUser = NewUserValues & Pick<UserEntity, 'user_id'> & { has_password: boolean };
-
-type TakenCode = 'user.name_taken' | 'user.email_taken';
 
 /** SQL of the users. */
 @Injectable()
@@ -116,14 +114,20 @@ export class UsersRepository {
       order by users.user_id`);
   }
 
-  /** Returns the error code if another user has the name or address, or null. */
-  async findTaken(name: string, email: string): Promise<TakenCode | null> {
-    const [row] = await this.database.runPrepared<{ code: TakenCode | null }>(sql`
-      select case
-        when ${isTaken('name', sql`${name}::text`)} then 'user.name_taken'
-        when ${isTaken('email', sql`${email}::text`)} then 'user.email_taken'
-      end as code`);
-    return row?.code ?? null;
+  /**
+   * Returns the deleted users among ids whose name or address a user outside a scope has, by id.
+   * @param scope null = every user is outside
+   */
+  async findHiddenConflicts(user_ids: string[], scope: Scope | null): Promise<string[]> {
+    const hidden = scope === null ? sql`true` : sql`not ${visibleUsers(scope, 'other')}`;
+    const holder = (column: 'name' | 'email') => ofHolder(column, rawSql(`users.${column}`), hidden);
+    const rows = await this.database.run<{ user_id: string }>(sql`
+      select user_id
+      from users
+      where user_id = any(${user_ids}::uuid[]) and deleted_at is not null
+        and (${holder('name')} or ${holder('email')})
+      order by user_id`);
+    return rows.map(({ user_id }) => user_id);
   }
 
   /**

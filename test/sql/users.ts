@@ -42,7 +42,10 @@ export const users = sqlExamples(UsersRepository, {
     [carrierUser, { last_name_like: 'doe', order_by: 'last_name', page: '2' }, true],
   ],
   listByIds: [[[user_id], limited]],
-  findTaken: [['jane', 'jane@example.com']],
+  findHiddenConflicts: [
+    [[user_id], limited],
+    [[user_id], null],
+  ],
   insert: [[user, user_id, event, { name: { after: 'jane' } }]],
   preview: [[limited, { action: changeMany, grants }, [lastNameLike], 'seed']],
   apply: [

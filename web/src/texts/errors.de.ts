@@ -70,7 +70,7 @@ export const errorTexts: Record<string, string> = {
   'request.unsupported_media_type': 'Der Dienst nimmt diese Art von Datei nicht an.',
   'request.headers_too_large': 'Der Filter ist zu lang. Entfernen Sie einige Werte.',
   'auth.too_many_attempts': 'Zu viele Versuche.',
-  'request.rate_limited': 'Zu viele Anfragen.',
+  'request.rate_limited': 'Es gab zu viele Anfragen oder Konflikte. Versuchen Sie es später noch einmal.',
   'service.internal_error':
     'Im Dienst ist ein Fehler aufgetreten. Wenn er wieder auftritt, nennen Sie dem Betreiber die Anfrage-ID.',
   'service.overloaded': 'Der Dienst ist ausgelastet. Versuchen Sie es gleich erneut.',
@@ -84,7 +84,6 @@ export const errorTexts: Record<string, string> = {
 /** Ein Text für jeden Grund, aus dem ein Feld ungültig ist. */
 export const fieldErrorTexts: Record<string, string> = {
   'field.required': 'fehlt',
-  'field.conflict': 'passt nicht zu einem anderen Feld',
   'password.common': 'wird zu häufig verwendet',
   'password.contains_identity': 'enthält Ihren Namen, Ihre E-Mail-Adresse, Ihren Carrier oder den Namen des Produkts',
   'password.too_weak': 'ist zu leicht zu erraten',

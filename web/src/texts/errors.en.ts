@@ -58,7 +58,7 @@ export const errorTexts: Record<string, string> = {
   'request.unsupported_media_type': 'The service does not accept this kind of file.',
   'request.headers_too_large': 'The filter is too long. Remove some values.',
   'auth.too_many_attempts': 'Too many attempts.',
-  'request.rate_limited': 'Too many requests.',
+  'request.rate_limited': 'There were too many requests or conflicts. Try again later.',
   'service.internal_error': 'The service failed. If it happens again, give the request ID to the operator.',
   'service.overloaded': 'The service is busy. Try again in a moment.',
   'service.stopping': 'The service is restarting. Try again in a moment.',
@@ -71,7 +71,6 @@ export const errorTexts: Record<string, string> = {
 /** A text for each reason why a field is invalid. Other reasons show the text of the API. */
 export const fieldErrorTexts: Record<string, string> = {
   'field.required': 'is required',
-  'field.conflict': 'conflicts with another field',
   'password.common': 'is too common',
   'password.contains_identity': 'contains your name, e-mail address or carrier, or the name of this product',
   'password.too_weak': 'is too easy to guess',

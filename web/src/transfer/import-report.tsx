@@ -31,6 +31,8 @@ export function ImportReport({ file, preview, invites, onImport }: ImportReportP
   const { matched, would_create, unchanged, skipped_count } = preview;
   const number = (value: number) => value.toLocaleString(language);
   const badRows = preview.skipped.map(({ line = 0, errors = [] }): BadRow => ({ line, errors }));
+  // The result of a check lists the first 100 rows with errors.
+  const listsAll = badRows.length === skipped_count;
   const figures: Figure[] = [
     { label: texts.rows, value: matched },
     { label: texts.wouldCreate, value: would_create },
@@ -40,7 +42,8 @@ export function ImportReport({ file, preview, invites, onImport }: ImportReportP
   const advice = () => {
     if (matched === 0) return texts.noRows;
     if (would_create === 0) return skipped_count === 0 ? texts.nothingNew : texts.noneGood;
-    return skipped_count === 0 ? texts.allGood(number(would_create)) : texts.someBad(number(skipped_count));
+    if (skipped_count === 0) return texts.allGood(number(would_create));
+    return (listsAll ? texts.someBad : texts.manyBad)(number(skipped_count));
   };
   const download = () => form.submit(async () => saveFile(await badRowsOf(file, badRows), correctionName(file.name)));
   return (
@@ -57,7 +60,7 @@ export function ImportReport({ file, preview, invites, onImport }: ImportReportP
               {(invites ? texts.submitInvite : texts.submit)(number(would_create))}
             </Button>
           )}
-          {badRows.length > 0 && (
+          {badRows.length > 0 && listsAll && (
             <Button variant="default" onClick={() => void download()}>
               {texts.download(number(badRows.length))}
             </Button>

@@ -27,7 +27,8 @@ export const transferTexts: typeof en = {
     title: 'Benutzer importieren',
     text:
       'Legen Sie Benutzer aus einer CSV- oder NDJSON-Datei an. Die Datei wird zuerst geprüft; ' +
-      'vor Ihrer Bestätigung wird nichts angelegt.',
+      'vor Ihrer Bestätigung wird nichts angelegt. ' +
+      'Die Prüfung vergleicht die Zeilen mit vorhandenen Benutzern, nicht untereinander.',
     source: 'Datei',
     drop: 'Datei hier ablegen',
     or: 'oder',
@@ -64,6 +65,9 @@ export const transferTexts: typeof en = {
       `${rows(count)} ${count === '1' ? 'hat Fehler und wird' : 'haben Fehler und werden'} übersprungen. ` +
       'Laden Sie diese Zeilen herunter, korrigieren Sie sie, und importieren Sie sie als zweite Datei. ' +
       'Oder korrigieren Sie die Datei, und prüfen Sie sie noch einmal.',
+    manyBad: (count) =>
+      `${rows(count)} haben Fehler und werden übersprungen. Korrigieren Sie die Datei, und prüfen Sie sie noch ` +
+      'einmal. Oder importieren Sie die Datei: Der Vorgang bietet dann alle übersprungenen Zeilen zur Korrektur an.',
     noneGood:
       'Aus dieser Datei kann kein Benutzer angelegt werden. Korrigieren Sie die Datei, und prüfen Sie sie noch einmal.',
     noRows: 'Die Datei enthält außer der Kopfzeile keine Zeilen.',

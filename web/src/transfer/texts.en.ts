@@ -24,7 +24,9 @@ export const transferTexts = {
     menu: 'Import users…',
     back: 'Users',
     title: 'Import users',
-    text: 'Create users from a CSV or NDJSON file. The file is checked first; nothing is created before you confirm.',
+    text:
+      'Create users from a CSV or NDJSON file. The file is checked first; nothing is created before you confirm. ' +
+      'The check compares the rows with existing users, not with each other.',
     source: 'File',
     drop: 'Drop a file here',
     or: 'or',
@@ -56,6 +58,9 @@ export const transferTexts = {
     someBad: (count: string) =>
       `${rows(count)} ${count === '1' ? 'has' : 'have'} errors and will be skipped. Download the rows, ` +
       'correct them, and import them as a second file. Or correct the file and check it again.',
+    manyBad: (count: string) =>
+      `${rows(count)} have errors and will be skipped. Correct the file and check it again. ` +
+      'Or import it: the operation then offers all skipped rows for correction.',
     noneGood: 'No user can be created from this file. Correct it, and check it again.',
     noRows: 'The file has no rows below its header.',
     nothingNew: 'All users in this file already exist.',
