@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { JobsModule } from '../jobs/jobs.module';
+import { RateLimitsModule } from '../rate-limits/rate-limits.module';
 import { AuditController } from './audit.controller';
 import { EventPartitions } from './event-partitions.service';
 import { EventsRepository } from './events.repository';
@@ -7,7 +8,7 @@ import { EventsService } from './events.service';
 
 /** The append-only audit log. */
 @Module({
-  imports: [JobsModule],
+  imports: [JobsModule, RateLimitsModule],
   controllers: [AuditController],
   providers: [EventsService, EventPartitions, EventsRepository],
   exports: [EventsService],

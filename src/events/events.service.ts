@@ -3,6 +3,7 @@ import type { Actor } from '../access/actor';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
 import type { Answered } from '../common/times';
+import { SelfChangeLimitService } from '../rate-limits/self-change-limit.service';
 import { type EventResponse, toEventResponse } from './audit.dto';
 import { eventBase } from './event-base';
 import type { ChangesOf, EventType, TargetOf } from './event-catalogue';
@@ -24,21 +25,37 @@ export interface EventTarget<Type extends EventType> {
   carrier_id?: string | null;
 }
 
+/** Events of changes that users can make to their own user at will. */
+const selfChanges: EventType[] = [
+  'password.changed',
+  'factor.enrolled',
+  'factor.renamed',
+  'factor.recovery_codes_renewed',
+  'login.reauthenticated',
+];
+
 /**
  * The audit log.
  * An event is written in the transaction of the change, so neither exists without the other.
  */
 @Injectable()
 export class EventsService {
-  constructor(private readonly events: EventsRepository) {}
+  constructor(
+    private readonly events: EventsRepository,
+    private readonly limit: SelfChangeLimitService,
+  ) {}
 
-  /** Records one event. `changes` must not contain a secret. */
+  /**
+   * Records one event. `changes` must not contain a secret.
+   * @throws request.rate_limited after too many changes of the actor's own user (B34)
+   */
   async record<Type extends EventType>(
     actor: Actor,
     event_type: Type,
     { id = null, carrier_id = null, operation_id = null }: EventTarget<Type>,
     changes: ChangesOf<Type> = {},
   ): Promise<void> {
+    if (id !== null && selfChanges.includes(event_type)) await this.limit.count(actor, id, event_type);
     await this.events.insert(eventBase(actor, event_type, { operation_id }), { id, carrier_id, changes });
   }
 

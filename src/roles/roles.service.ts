@@ -50,7 +50,7 @@ export class RolesService {
    * transaction. Call it before users are locked: a change of a role takes its lock first, and then
    * reads users.
    * @param inBulk whether the transaction changes many users; it then waits for changes of roles
-   * that are announced (B32)
+   * that are announced (B35)
    */
   async frozenGrantsOf(actor: Actor, inBulk: boolean): Promise<Grants> {
     await (inBulk ? this.roles.freezeForBulk() : this.roles.freeze());

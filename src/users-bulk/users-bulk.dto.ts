@@ -1,6 +1,6 @@
 import { type OperationResponse, SkippedResponse } from '../operations/operations.dto';
 import type { SkippedUser } from '../users/user-changes.service';
-import { UserResponse } from '../users/users.dto';
+import { PreviewedUserResponse } from '../users/users.dto';
 
 /** The counts that a preview and a result have in common. */
 export class BulkCounts {
@@ -22,8 +22,8 @@ export class BulkPreviewResponse extends BulkCounts {
   kind!: 'preview';
   /** users that would change */
   would_change!: number;
-  /** the first 20 users that would change, as they are now */
-  sample!: UserResponse[];
+  /** the first 20 users that would change, as they are now; only their ids without `user:read` */
+  sample!: PreviewedUserResponse[];
   /**
    * repeat the request with this token instead of `dry_run` to change exactly the previewed users;
    * if other users match by then, the request fails; valid once

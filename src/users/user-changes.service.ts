@@ -8,6 +8,8 @@ import type { ErrorCode } from '../common/errors/error-codes';
 import type { Condition } from '../common/query/filter';
 import { CredentialsService } from '../credentials/credentials.service';
 import { eventBase, type EventType } from '../events/events.service';
+import { visibleScope } from '../rate-limits/conflict-limit.service';
+import { SelfChangeLimitService } from '../rate-limits/self-change-limit.service';
 import { RolesService } from '../roles/roles.service';
 import { SessionsService } from '../sessions/sessions.service';
 import {
@@ -23,7 +25,7 @@ import {
   type UserAction,
   voidsProposals,
 } from './user-change';
-import { toUserResponse, type UserResponse } from './users.dto';
+import { type PreviewedUserResponse, toUserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';
 
 export { needsFreshAuthentication } from './user-change';
@@ -32,8 +34,8 @@ export type { ActionOutcome, AppliedAction, CheckedAction, SkippedUser, UserActi
 /** A preview of an action, with some of the users that would change. */
 export interface ActionPreview
   extends ActionOutcome, Pick<PreviewedAction, 'would_change' | 'digest' | 'previewed_at'> {
-  /** the first 20 users that would change, as they are now */
-  sample: UserResponse[];
+  /** the first 20 users that would change, as they are now; ids only without `user:read` (Z33) */
+  sample: PreviewedUserResponse[];
 }
 
 /**
@@ -47,6 +49,7 @@ export class UserChangesService {
     private readonly roles: RolesService,
     private readonly sessions: SessionsService,
     private readonly credentials: CredentialsService,
+    private readonly selfChanges: SelfChangeLimitService,
   ) {}
 
   /**
@@ -75,8 +78,18 @@ export class UserChangesService {
    */
   async preview(actor: Actor, checked: CheckedAction, conditions: Condition[], seed: string): Promise<ActionPreview> {
     const { sample_ids, ...preview } = await this.users.preview(actor, checked, conditions, seed);
+    if (!holds(actor.permissions, 'user:read'))
+      return { ...preview, sample: sample_ids.map((user_id) => ({ user_id })) };
     const sample = await this.users.listByIds(sample_ids, actor);
     return { ...preview, sample: sample.map(toUserResponse) };
+  }
+
+  /**
+   * Returns those of the users, by id, who cannot be restored because a user whom the actor cannot
+   * see has the name or address.
+   */
+  findHiddenConflicts(actor: Actor, user_ids: string[]): Promise<string[]> {
+    return this.users.findHiddenConflicts(user_ids, visibleScope(actor));
   }
 
   /**
@@ -117,7 +130,7 @@ export class UserChangesService {
   /**
    * Applies an action to one user. See `apply`.
    * @param missing error code if the user is not within the actor's scope
-   * @throws auth.reauthentication_required, and the codes of the rules
+   * @throws auth.reauthentication_required, request.rate_limited, and the codes of the rules
    */
   async applyToOne(
     actor: Actor,
@@ -127,8 +140,10 @@ export class UserChangesService {
   ): Promise<AppliedAction> {
     const checked = await this.check(actor, action);
     if (needsFreshAuthentication(action)) assertFresh(actor);
+    await this.selfChanges.assertOpen(actor, user_id, 'user.changed');
     const applied = await this.apply(actor, checked, [user_id]);
     if (applied.matched === 0) throw new AppError(missing);
+    if (applied.changed_ids.length > 0) await this.selfChanges.count(actor, user_id, 'user.changed');
     const [skipped] = applied.skipped;
     if (skipped === undefined) return applied;
     const [code, field] = skipped.reason.split('/');

@@ -1,4 +1,4 @@
-import { IntersectionType, PickType } from '@nestjs/swagger';
+import { IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
 import type { FactorKind, UserType } from '../access/actor';
 import { roleForm } from '../access/grant';
 import { BooleanField, EmailField, JsonObjectField, TextField, TextListField, TimeField } from '../common/http/fields';
@@ -214,6 +214,12 @@ export class UserResponse {
   /** increases with each change; the `ETag` */
   version!: number;
 }
+
+/** A user in a preview. Callers without `user:read` see only the id. */
+export class PreviewedUserResponse extends IntersectionType(
+  PickType(UserResponse, ['user_id']),
+  PartialType(OmitType(UserResponse, ['user_id'])),
+) {}
 
 /** The logged-in user. */
 export class CurrentUserResponse extends UserResponse {

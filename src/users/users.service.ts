@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import { type Actor, selfOf } from '../access/actor';
+import { type Actor, isOneself, selfOf } from '../access/actor';
 import { assertFresh } from '../access/fresh';
 import { holds } from '../access/permissions';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
@@ -61,6 +61,9 @@ export class UsersService {
     versions: number[] | null,
   ): Promise<Answered<UserResponse>> {
     const change = { ...request };
+    // It would only read the user, without a trace in the audit log (Z33).
+    if (Object.keys(change).length === 0 && !isOneself(actor, user_id) && !holds(actor.permissions, 'user:read'))
+      throw new AppError('access.denied', { detail: 'An empty change of another user needs `user:read`.' });
     if (!holds(actor.permissions, 'user:update') && Object.keys(change).some((field) => !selfFields.includes(field)))
       throw new AppError('access.denied');
     const { changes } = await this.changes.applyToOne(actor, user_id, { kind: 'change', change, versions });

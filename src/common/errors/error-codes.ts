@@ -231,9 +231,9 @@ export const errorCodes = {
     status: 429,
     title: 'Too many requests',
     meaning:
-      'Too many requests without a valid token from this address, too many conflicts with names and e-mail ' +
-      'addresses of other users, or too many new passwords of one caller at the same time. Wait for ' +
-      '`Retry-After`.',
+      'Too many requests without a valid token from this address, conflicts with names and e-mail addresses of ' +
+      'other users, changes of your own user or requests with an `Idempotency-Key`, or too many new passwords of ' +
+      'one caller at the same time. Wait for `Retry-After`.',
     retry_after_seconds: 60,
   },
   'service.internal_error': {

@@ -40,7 +40,7 @@ describe('changes of a role beside bulk changes that grant roles', () => {
       as $$ begin ${statements} return null; end $$;
       create or replace trigger on_change after update on users for each statement execute function on_change()`);
 
-  it('waits for running bulk changes and delays later ones, but not the creation of users (B32)', async () => {
+  it('waits for running bulk changes and delays later ones, but not the creation of users (B35)', async () => {
     const gate = new Client({ connectionString: cluster.databaseUrl });
     await gate.connect();
     let answers: Promise<TestAnswer[]>;
@@ -63,7 +63,7 @@ describe('changes of a role beside bulk changes that grant roles', () => {
     }
   });
 
-  it('succeeds, as does each creation of a user with the role, beside endless bulk changes (B32)', async () => {
+  it('succeeds, as does each creation of a user with the role, beside endless bulk changes (B35)', async () => {
     await onChange('perform pg_sleep(0.7);');
     let stop = false;
     const grants: number[] = [];

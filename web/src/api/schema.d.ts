@@ -476,7 +476,7 @@ export interface paths {
         put?: never;
         /**
          * Create users from a file
-         * @description Accepts CSV (RFC 4180, UTF-8, with a header line) or NDJSON, as an export writes them. `user_type`, `name` and `email` are required. The columns: `user_id`, `user_type`, `name`, `email`, `email_verified_at`, `first_name`, `last_name`, `phone`, `job_title`, `locale`, `timezone`, `carrier_id`, `carrier_scope`, `roles`, `status`, `allowed_ips`, `attributes`, `must_change_password`, `created_at`, `last_login_at`, `last_login_ip`, `last_seen_at`, `password_changed_at`, `password_hash`. At most 5,000,000 rows of at most 131,072 characters each, and at most 4 GiB (413). CSV as spreadsheets write it: the delimiter is `,`, `;` or tab, as in the header line or in a first line such as `sep=;`. A byte order mark, quoted line breaks, rows of empty cells and missing cells at the end of a row are accepted. An empty cell is no value. `roles`, `carrier_scope` and `allowed_ips` are plain text with `;` between the items (`carrier_user;carrier_administrator`), or JSON; `attributes` is JSON. The columns `import_line` and `import_errors` are ignored. Each row succeeds or fails on its own, by the rules of `POST /user/create`. A file that cannot be read creates no users. The response is the operation, with the first 100 failed rows in `skipped`. Up to 10,000 rows (100 with an MD5 hash) are imported within the request (200); a larger or delayed import continues in the background (202). `GET /user/operation/{operation_id}/skipped` returns all failed rows, as a CSV file to correct and import. A caller who cannot list all users sees at most 1,000 conflicts per hour with names, addresses and ids outside their scope. After that, an import reports conflicting rows as `field.conflict` without a pointer, and a dry run reports all further rows in this way. Another dry run in the same hour returns 429. Password hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text forms, of limited cost, and MD5 in hexadecimal, which is wrapped in Argon2id. Only System Users without `carrier_scope` can import hashes other than MD5, because they increase the cost of each rejected login. The first login replaces the hash; if the password policy rejects the password, the user must change it. A user without a hash is `invited` or `disabled`.
+         * @description Accepts CSV (RFC 4180, UTF-8, with a header line) or NDJSON, as an export writes them. `user_type`, `name` and `email` are required. The columns: `user_id`, `user_type`, `name`, `email`, `email_verified_at`, `first_name`, `last_name`, `phone`, `job_title`, `locale`, `timezone`, `carrier_id`, `carrier_scope`, `roles`, `status`, `allowed_ips`, `attributes`, `must_change_password`, `created_at`, `last_login_at`, `last_login_ip`, `last_seen_at`, `password_changed_at`, `password_hash`. At most 5,000,000 rows of at most 131,072 characters each, and at most 4 GiB (413). CSV as spreadsheets write it: the delimiter is `,`, `;` or tab, as in the header line or in a first line such as `sep=;`. A byte order mark, quoted line breaks, rows of empty cells and missing cells at the end of a row are accepted. An empty cell is no value. `roles`, `carrier_scope` and `allowed_ips` are plain text with `;` between the items (`carrier_user;carrier_administrator`), or JSON; `attributes` is JSON. The columns `import_line` and `import_errors` are ignored. Each row succeeds or fails on its own, by the rules of `POST /user/create`. A file that cannot be read creates no users. The response is the operation, with the first 100 failed rows in `skipped`. Up to 10,000 rows (100 with an MD5 hash) are imported within the request (200); a larger or delayed import continues in the background (202). `GET /user/operation/{operation_id}/skipped` returns all failed rows, as a CSV file to correct and import. A dry run compares the rows with the stored users, not with each other: only the import itself reports rows with the same name, address or id. Its response lists the first 100 failed rows. The users and API keys of a carrier together learn of at most 100 conflicts per hour with names, addresses and ids outside their scope; without a carrier, a user and the keys that they created. After that, all further rows fail with `request.rate_limited`, and another dry run returns 429. Callers who can list all users have no limit. Password hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text forms, of limited cost, and MD5 in hexadecimal, which is wrapped in Argon2id. Only System Users without `carrier_scope` can import hashes other than MD5, because they increase the cost of each rejected login. The first login replaces the hash; if the password policy rejects the password, the user must change it. A user without a hash is `invited` or `disabled`.
          *
          *     Permission: `user:import`
          *
@@ -2231,8 +2231,8 @@ export interface components {
             /** @description number of rows that match the filter; null with `count=none` */
             total: components["schemas"]["PageTotalResponse"] | null;
         };
-        /** @description A user, without any secret. */
-        UserResponse: {
+        /** @description A user in a preview. Callers without `user:read` see only the id. */
+        PreviewedUserResponse: {
             /**
              * Format: uuid
              * @description UUIDv7
@@ -2243,185 +2243,185 @@ export interface components {
              * @description `system` or `carrier`; never changes
              * @example carrier
              */
-            user_type: components["schemas"]["UserType"];
+            user_type?: components["schemas"]["UserType"];
             /**
              * @description login name
              * @example ada
              */
-            name: string;
+            name?: string;
             /**
              * @description current e-mail address
              * @example ada@example.com
              */
-            email: string;
+            email?: string;
             /**
              * @description proposed new e-mail address, not yet confirmed
              * @example ada@example.net
              */
-            email_pending: string | null;
+            email_pending?: string | null;
             /**
              * Format: date-time
              * @description time of the last verification of `email`
              * @example 2026-11-20T13:00:00.000Z
              */
-            email_verified_at: string | null;
+            email_verified_at?: string | null;
             /**
              * @description first name, or empty
              * @example Ada
              */
-            first_name: string;
+            first_name?: string;
             /**
              * @description last name, or empty
              * @example Lovelace
              */
-            last_name: string;
+            last_name?: string;
             /**
              * @description E.164 phone number
              * @example +4312345678
              */
-            phone: string | null;
+            phone?: string | null;
             /**
              * @description job title
              * @example Head of Operations
              */
-            job_title: string | null;
+            job_title?: string | null;
             /**
              * @description BCP 47 language tag
              * @example en-GB
              */
-            locale: string | null;
+            locale?: string | null;
             /**
              * @description IANA name of the time zone
              * @example Europe/Vienna
              */
-            timezone: string | null;
+            timezone?: string | null;
             /**
              * @description carrier of a Carrier User
              * @example acme
              */
-            carrier_id: string | null;
+            carrier_id?: string | null;
             /**
              * @description carriers to which a System User is limited; null = all
              * @example [
              *       "acme"
              *     ]
              */
-            carrier_scope: string[] | null;
+            carrier_scope?: string[] | null;
             /**
              * @description names of roles
              * @example [
              *       "carrier_user"
              *     ]
              */
-            roles: string[];
+            roles?: string[];
             /**
              * @description `invited` (no password yet), `active` or `disabled`
              * @example active
              */
-            status: components["schemas"]["UserStatus"];
+            status?: components["schemas"]["UserStatus"];
             /**
              * @description CIDRs from which the user may log in; empty = any
              * @example [
              *       "203.0.113.0/24"
              *     ]
              */
-            allowed_ips: string[];
+            allowed_ips?: string[];
             /**
              * @description free JSON object
              * @example {
              *       "tier": "gold"
              *     }
              */
-            attributes: {
+            attributes?: {
                 [key: string]: unknown;
             };
             /**
              * @description whether the user must change the password before any other request
              * @example false
              */
-            must_change_password: boolean;
+            must_change_password?: boolean;
             /**
              * @description whether the user was seen within the last 5 minutes
              * @example true
              */
-            online: boolean;
+            online?: boolean;
             /**
              * @description kinds of the confirmed second factors, `totp` or `passkey`, each once
              * @example [
              *       "totp"
              *     ]
              */
-            second_factors: components["schemas"]["FactorKind"][];
+            second_factors?: components["schemas"]["FactorKind"][];
             /**
              * Format: date-time
              * @description time from which the user needs a second factor; null = as the roles require
              * @example 2026-11-20T13:00:00.000Z
              */
-            second_factor_required_from: string | null;
+            second_factor_required_from?: string | null;
             /**
              * @description whether a second factor is required now and none is enrolled
              * @example true
              */
-            must_enroll_second_factor: boolean;
+            must_enroll_second_factor?: boolean;
             /**
              * Format: date-time
              * @description time of creation, RFC 3339 in UTC
              * @example 2026-11-20T13:00:00.000Z
              */
-            created_at: string;
+            created_at?: string;
             /**
              * Format: uuid
              * @description user or API key that created the user; null = the service
              * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
              */
-            created_by: string | null;
+            created_by?: string | null;
             /**
              * Format: date-time
              * @description time of the last change of a field
              * @example 2026-11-20T13:00:00.000Z
              */
-            updated_at: string;
+            updated_at?: string;
             /**
              * Format: date-time
              * @description time of the last login
              * @example 2026-11-20T13:00:00.000Z
              */
-            last_login_at: string | null;
+            last_login_at?: string | null;
             /**
              * @description IP address of the last login
              * @example 203.0.113.7
              */
-            last_login_ip: string | null;
+            last_login_ip?: string | null;
             /**
              * Format: date-time
              * @description time of the last activity, to the minute
              * @example 2026-11-20T13:00:00.000Z
              */
-            last_seen_at: string | null;
+            last_seen_at?: string | null;
             /**
              * Format: date-time
              * @description time when the password was last set
              * @example 2026-11-20T13:00:00.000Z
              */
-            password_changed_at: string | null;
+            password_changed_at?: string | null;
             /**
              * Format: date-time
              * @description end of the account lockout; IP addresses from which the user logged in within 30 days are exempt. The year 9999 = until the password is reset
              * @example 2026-11-20T13:00:00.000Z
              */
-            locked_until: string | null;
+            locked_until?: string | null;
             /**
              * Format: date-time
              * @description time of the deletion; null = not deleted
              * @example 2026-11-20T13:00:00.000Z
              */
-            deleted_at: string | null;
+            deleted_at?: string | null;
             /**
              * Format: int64
              * @description increases with each change; the `ETag`
              * @example 3
              */
-            version: number;
+            version?: number;
         };
         /** @description What a bulk change would do. A preview changes nothing. */
         BulkPreviewResponse: {
@@ -2436,8 +2436,8 @@ export interface components {
              * @example 110
              */
             would_change: number;
-            /** @description the first 20 users that would change, as they are now */
-            sample: components["schemas"]["UserResponse"][];
+            /** @description the first 20 users that would change, as they are now; only their ids without `user:read` */
+            sample: components["schemas"]["PreviewedUserResponse"][];
             /**
              * @description repeat the request with this token instead of `dry_run` to change exactly the previewed users; if other users match by then, the request fails; valid once
              * @example eyJjIjoiMDE5MmYwYzMifQ.kV7d2RZs
@@ -2666,7 +2666,7 @@ export interface components {
             skipped_reasons: {
                 [key: string]: number;
             };
-            /** @description the first 10,000 rows that would fail */
+            /** @description the first 100 rows that would fail */
             skipped: components["schemas"]["SkippedResponse"][];
         };
         /** @description A row of a file that an import skipped, as it is kept for correction. */
@@ -2720,6 +2720,198 @@ export interface components {
             next_cursor: string | null;
             /** @description number of rows that match the filter; null with `count=none` */
             total: components["schemas"]["PageTotalResponse"] | null;
+        };
+        /** @description A user, without any secret. */
+        UserResponse: {
+            /**
+             * Format: uuid
+             * @description UUIDv7
+             * @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e
+             */
+            user_id: string;
+            /**
+             * @description `system` or `carrier`; never changes
+             * @example carrier
+             */
+            user_type: components["schemas"]["UserType"];
+            /**
+             * @description login name
+             * @example ada
+             */
+            name: string;
+            /**
+             * @description current e-mail address
+             * @example ada@example.com
+             */
+            email: string;
+            /**
+             * @description proposed new e-mail address, not yet confirmed
+             * @example ada@example.net
+             */
+            email_pending: string | null;
+            /**
+             * Format: date-time
+             * @description time of the last verification of `email`
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            email_verified_at: string | null;
+            /**
+             * @description first name, or empty
+             * @example Ada
+             */
+            first_name: string;
+            /**
+             * @description last name, or empty
+             * @example Lovelace
+             */
+            last_name: string;
+            /**
+             * @description E.164 phone number
+             * @example +4312345678
+             */
+            phone: string | null;
+            /**
+             * @description job title
+             * @example Head of Operations
+             */
+            job_title: string | null;
+            /**
+             * @description BCP 47 language tag
+             * @example en-GB
+             */
+            locale: string | null;
+            /**
+             * @description IANA name of the time zone
+             * @example Europe/Vienna
+             */
+            timezone: string | null;
+            /**
+             * @description carrier of a Carrier User
+             * @example acme
+             */
+            carrier_id: string | null;
+            /**
+             * @description carriers to which a System User is limited; null = all
+             * @example [
+             *       "acme"
+             *     ]
+             */
+            carrier_scope: string[] | null;
+            /**
+             * @description names of roles
+             * @example [
+             *       "carrier_user"
+             *     ]
+             */
+            roles: string[];
+            /**
+             * @description `invited` (no password yet), `active` or `disabled`
+             * @example active
+             */
+            status: components["schemas"]["UserStatus"];
+            /**
+             * @description CIDRs from which the user may log in; empty = any
+             * @example [
+             *       "203.0.113.0/24"
+             *     ]
+             */
+            allowed_ips: string[];
+            /**
+             * @description free JSON object
+             * @example {
+             *       "tier": "gold"
+             *     }
+             */
+            attributes: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description whether the user must change the password before any other request
+             * @example false
+             */
+            must_change_password: boolean;
+            /**
+             * @description whether the user was seen within the last 5 minutes
+             * @example true
+             */
+            online: boolean;
+            /**
+             * @description kinds of the confirmed second factors, `totp` or `passkey`, each once
+             * @example [
+             *       "totp"
+             *     ]
+             */
+            second_factors: components["schemas"]["FactorKind"][];
+            /**
+             * Format: date-time
+             * @description time from which the user needs a second factor; null = as the roles require
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            second_factor_required_from: string | null;
+            /**
+             * @description whether a second factor is required now and none is enrolled
+             * @example true
+             */
+            must_enroll_second_factor: boolean;
+            /**
+             * Format: date-time
+             * @description time of creation, RFC 3339 in UTC
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description user or API key that created the user; null = the service
+             * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+             */
+            created_by: string | null;
+            /**
+             * Format: date-time
+             * @description time of the last change of a field
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            updated_at: string;
+            /**
+             * Format: date-time
+             * @description time of the last login
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            last_login_at: string | null;
+            /**
+             * @description IP address of the last login
+             * @example 203.0.113.7
+             */
+            last_login_ip: string | null;
+            /**
+             * Format: date-time
+             * @description time of the last activity, to the minute
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            last_seen_at: string | null;
+            /**
+             * Format: date-time
+             * @description time when the password was last set
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            password_changed_at: string | null;
+            /**
+             * Format: date-time
+             * @description end of the account lockout; IP addresses from which the user logged in within 30 days are exempt. The year 9999 = until the password is reset
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            locked_until: string | null;
+            /**
+             * Format: date-time
+             * @description time of the deletion; null = not deleted
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            deleted_at: string | null;
+            /**
+             * Format: int64
+             * @description increases with each change; the `ETag`
+             * @example 3
+             */
+            version: number;
         };
         /** @description A new user. */
         CreateUserRequest: {
@@ -5844,7 +6036,7 @@ export interface components {
          */
         Expected: number;
         /**
-         * @description A unique text of your choice, such as a UUID. A repeated request with the same key within 24 hours is not carried out again but gets the first response. A different query or body is rejected with 422. A repeated request while the first is still running is rejected with 409. Responses with 401, 429 or 5xx are not stored.
+         * @description A unique text of your choice, such as a UUID. A repeated request with the same key within 24 hours is not carried out again but gets the first response. A different query or body is rejected with 422. A repeated request while the first is still running is rejected with 409. Responses with 401, 429 or 5xx and dry runs are not stored. A user and the API keys that they created can send 50,000 requests with a key in 24 hours. A response of more than 2 KiB counts as several requests, one for each 2 KiB.
          * @example 5f0c1a52-3b1e-4c37-9b8e-0d6f2a7c4e19
          */
         IdempotencyKey: string;
@@ -9182,7 +9374,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A unique text of your choice, such as a UUID. A repeated request with the same key within 24 hours is not carried out again but gets the first response. A different query or body is rejected with 422. A repeated request while the first is still running is rejected with 409. Responses with 401, 429 or 5xx are not stored.
+                 * @description A unique text of your choice, such as a UUID. A repeated request with the same key within 24 hours is not carried out again but gets the first response. A different query or body is rejected with 422. A repeated request while the first is still running is rejected with 409. Responses with 401, 429 or 5xx and dry runs are not stored. A user and the API keys that they created can send 50,000 requests with a key in 24 hours. A response of more than 2 KiB counts as several requests, one for each 2 KiB.
                  * @example 5f0c1a52-3b1e-4c37-9b8e-0d6f2a7c4e19
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -9874,7 +10066,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A unique text of your choice, such as a UUID. A repeated request with the same key within 24 hours is not carried out again but gets the first response. A different query or body is rejected with 422. A repeated request while the first is still running is rejected with 409. Responses with 401, 429 or 5xx are not stored.
+                 * @description A unique text of your choice, such as a UUID. A repeated request with the same key within 24 hours is not carried out again but gets the first response. A different query or body is rejected with 422. A repeated request while the first is still running is rejected with 409. Responses with 401, 429 or 5xx and dry runs are not stored. A user and the API keys that they created can send 50,000 requests with a key in 24 hours. A response of more than 2 KiB counts as several requests, one for each 2 KiB.
                  * @example 5f0c1a52-3b1e-4c37-9b8e-0d6f2a7c4e19
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -11335,7 +11527,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `true`: checks all rows and their conflicts, but creates no users; recorded in the audit log
+                 * @description `true`: checks all rows and their conflicts with users, but creates no users; recorded in the audit log
                  * @example true
                  */
                 dry_run?: boolean;
@@ -11352,7 +11544,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description A unique text of your choice, such as a UUID. A repeated request with the same key within 24 hours is not carried out again but gets the first response. A different query or body is rejected with 422. A repeated request while the first is still running is rejected with 409. Responses with 401, 429 or 5xx are not stored.
+                 * @description A unique text of your choice, such as a UUID. A repeated request with the same key within 24 hours is not carried out again but gets the first response. A different query or body is rejected with 422. A repeated request while the first is still running is rejected with 409. Responses with 401, 429 or 5xx and dry runs are not stored. A user and the API keys that they created can send 50,000 requests with a key in 24 hours. A response of more than 2 KiB counts as several requests, one for each 2 KiB.
                  * @example 5f0c1a52-3b1e-4c37-9b8e-0d6f2a7c4e19
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -11479,7 +11671,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description A unique text of your choice, such as a UUID. A repeated request with the same key within 24 hours is not carried out again but gets the first response. A different query or body is rejected with 422. A repeated request while the first is still running is rejected with 409. Responses with 401, 429 or 5xx are not stored.
+                 * @description A unique text of your choice, such as a UUID. A repeated request with the same key within 24 hours is not carried out again but gets the first response. A different query or body is rejected with 422. A repeated request while the first is still running is rejected with 409. Responses with 401, 429 or 5xx and dry runs are not stored. A user and the API keys that they created can send 50,000 requests with a key in 24 hours. A response of more than 2 KiB counts as several requests, one for each 2 KiB.
                  * @example 5f0c1a52-3b1e-4c37-9b8e-0d6f2a7c4e19
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];

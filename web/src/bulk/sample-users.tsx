@@ -9,7 +9,8 @@ import { bulkTexts as de } from './texts.de';
 import { bulkTexts as en } from './texts.en';
 import classes from './sample-users.module.css';
 
-type User = Schema<'UserResponse'>;
+/** Without `user:read`, only the id is known. */
+type User = Schema<'PreviewedUserResponse'>;
 
 interface SampleUsersProps {
   users: User[];
@@ -40,7 +41,7 @@ export function SampleUsers({ users, change }: SampleUsersProps): ReactNode {
       <Table.Tbody>
         {users.map((user) => (
           <Table.Tr key={user.user_id}>
-            <Table.Td>{user.name}</Table.Td>
+            <Table.Td>{user.name ?? user.user_id}</Table.Td>
             <Table.Td className={classes.wide}>{user.email}</Table.Td>
             {change !== null && (
               <Table.Td>
@@ -66,6 +67,8 @@ export function SampleUsers({ users, change }: SampleUsersProps): ReactNode {
 
 /** Returns the fields of a user that a change touches, with their values before and after. */
 function differencesOf(user: User, change: Change): Difference[] {
+  if (user.roles === undefined) return [];
+  const { roles: before_roles } = user;
   const { roles_add, roles_remove, attributes, reset_second_factors, ...plain } = change;
   const differences: Difference[] = Object.entries(plain).map(([field, after]) => ({
     field,
@@ -73,11 +76,11 @@ function differencesOf(user: User, change: Change): Difference[] {
     after,
   }));
   if (roles_add !== undefined || roles_remove !== undefined) {
-    const kept = user.roles.filter((role) => roles_remove?.includes(role) !== true);
-    differences.push({ field: 'roles', before: user.roles, after: [...new Set([...kept, ...(roles_add ?? [])])] });
+    const kept = before_roles.filter((role) => roles_remove?.includes(role) !== true);
+    differences.push({ field: 'roles', before: before_roles, after: [...new Set([...kept, ...(roles_add ?? [])])] });
   }
   if (attributes !== undefined) {
-    const before = Object.fromEntries(Object.keys(attributes).map((key) => [key, own(user.attributes, key)]));
+    const before = Object.fromEntries(Object.keys(attributes).map((key) => [key, own(user.attributes ?? {}, key)]));
     differences.push({ field: 'attributes', before, after: attributes });
   }
   if (reset_second_factors === true)
