@@ -1456,8 +1456,7 @@ select
 -- lockAdministrators(limited, { kind: 'delete' }, [ user_id ])
 select pg_advisory_xact_lock($1::bigint)
 from (
-  select 1
-  from users
+  select 1 from users
   where users.user_id = any($2::uuid[])
     and (
       (users.user_type = 'carrier' and users.carrier_id = any($3::text[]))
@@ -1469,10 +1468,8 @@ from (
 ) found;
 
 -- dropProposedEmails([ user_id ])
-update users
-set email_pending = null
-where user_id = any($1::uuid[])
-  and email_pending is not null;
+update users set email_pending = null
+where user_id = any($1::uuid[]) and email_pending is not null;
 
 -- notePassword(user_id, 'user@example.com', null, true)
 with written as (
@@ -1491,8 +1488,7 @@ with written as (
     end,
     status = case when status = 'invited' then 'active' else status end
   where user_id = $5::uuid
-    and deleted_at is null
-    and status <> 'disabled'
+    and deleted_at is null and status <> 'disabled'
     and true
   returning users.*
 )
@@ -1554,8 +1550,7 @@ with written as (
     end,
     status = case when status = 'invited' then 'active' else status end
   where user_id = $3::uuid
-    and deleted_at is null
-    and status <> 'disabled'
+    and deleted_at is null and status <> 'disabled'
     and password_changed_at is not distinct from $4::timestamptz
   returning users.*
 )
@@ -1665,8 +1660,7 @@ with written as (
     updated_at = now(),
     version = version + 1
   where user_id = $2::uuid
-    and version = $3::integer
-    and deleted_at is not null
+    and version = $3::integer and deleted_at is not null
   returning users.*
 )
 select

@@ -27,7 +27,7 @@ export class OneTimeTokenEntity {
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) expires_at!: Date | null;
   /** when the user last used a link for this purpose */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) used_at!: Date | null;
-  /** rights of the user when the address of an `email` link was proposed; seed of a `not_me` link */
+  /** rights of the user when an `email` link was proposed; seed of a `not_me` link */
   @Column('bytea', { nullable: true }) digest!: Buffer | null;
   /** factors of the user before the first change that a `not_me` link undoes */
   @Column('uuid', { array: true, nullable: true }) factors!: string[] | null;

@@ -37,8 +37,8 @@ const introduction = [
     'null is rejected unless the schema allows it. Times are RFC 3339 in UTC. Later versions may add fields to ' +
     'responses: ignore the fields that you do not know.',
   '**Filters** are query parameters named like the fields. All filters must match. A suffix selects the operator: ' +
-    'none is equality, `_ne` (also finds null), `_in` (a list of up to 500 values, separated by commas), `_gt` `_gte` ' +
-    '`_lt` `_lte` (times), `_isnull` (`true` or `false`), `_like` (contains, at least 3 characters). ' +
+    'none is equality, `_ne` (also finds null), `_in` (a list of up to 500 values, separated by commas), `_gt` ' +
+    '`_gte` `_lt` `_lte` (times), `_isnull` (`true` or `false`), `_like` (contains, at least 3 characters). ' +
     'Write the `+` of a time as `%2B`.',
   '**Pages.** Send `next_cursor` of a page as `cursor` to get the next page, until `next_cursor` is null. ' +
     '`relation` in `total` is `eq` for an exact number and `approx` for an estimate.',

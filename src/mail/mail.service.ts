@@ -66,8 +66,8 @@ export interface SentMail {
  * Sends mails, with one method per mail with a link or code, and one method for all notices.
  * A mail contains texts that other users chose: the login name and the carrier, which consist of
  * letters, digits, `.`, `_` and `-`, so that they contain neither markup nor a URL with a scheme or
- * path, and names of API keys. `mail-content.ts` keeps mail programs from turning a name such as `www.evil.test` into a
- * link. Links are built from the configuration, never from request headers
+ * path, and names of API keys. `mail-content.ts` keeps mail programs from turning a name such as
+ * `www.evil.test` into a link. Links are built from the configuration, never from request headers
  * (GHSA-93m4-mfpg-c3xf).
  */
 @Injectable()
@@ -126,8 +126,8 @@ export class MailService {
   }
 
   /**
-   * Renders and discards mails to addresses under `.invalid` (RFC 6761). The first administrator has
-   * such an address until it changes.
+   * Renders and discards mails to addresses under `.invalid` (RFC 6761). The first administrator
+   * has such an address until it changes.
    * @throws LoggedError of `mailError`
    */
   private async send(

@@ -168,8 +168,8 @@ export class OperationBatchesRepository {
   }
 
   /**
-   * Splits a batch in two, of which the first has at least `min` users or rows. Ends the turn of the
-   * actor. The first half gets the number before: batches are done in the order of their
+   * Splits a batch in two, of which the first has at least `min` users or rows. Ends the turn of
+   * the actor. The first half gets the number before: batches are done in the order of their
    * numbers, so none is left there. Returns false if the batch is too small or done.
    */
   async halve(operation_id: string, number: number, min: number): Promise<boolean> {

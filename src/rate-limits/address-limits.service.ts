@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { AppError } from '../common/errors/app-error';
 import type { ErrorCode } from '../common/errors/error-codes';
 import { isWorker } from '../common/instance';
 import { addressKey } from '../common/ip';

@@ -96,7 +96,7 @@ describe('files of an import', () => {
     ]);
   });
 
-  it('csv: rejects a header with more than 200 columns, and names 20 wrong columns of a shorter one (H30)', async () => {
+  it('csv: rejects a header with more than 200 columns, and names 20 wrong ones of fewer (H30)', async () => {
     const read = (count: number) => readFile(fileOf('csv', `${'a,'.repeat(count - 1)}a\n`)).next();
     await expect(read(201)).rejects.toMatchObject({
       extras: { errors: [{ detail: 'line 1: must have at most 200 columns' }] },

@@ -170,8 +170,7 @@ export class UsersRepository {
     await this.database.run(sql`
       select pg_advisory_xact_lock(${administratorsLock}::bigint)
       from (
-        select 1
-        from users
+        select 1 from users
         where ${targetSql(actor, action, user_ids)}
           and users.user_type = 'system'
         limit 1
@@ -181,10 +180,8 @@ export class UsersRepository {
   /** Drops the proposed addresses of users. */
   async dropProposedEmails(user_ids: string[]): Promise<void> {
     await this.database.run(sql`
-      update users
-      set email_pending = null
-      where user_id = any(${user_ids}::uuid[])
-        and email_pending is not null`);
+      update users set email_pending = null
+      where user_id = any(${user_ids}::uuid[]) and email_pending is not null`);
   }
 
   /**
@@ -222,8 +219,7 @@ export class UsersRepository {
           end,
           status = case when status = 'invited' then 'active' else status end
         where user_id = ${user_id}::uuid
-          and deleted_at is null
-          and status <> 'disabled'
+          and deleted_at is null and status <> 'disabled'
           and ${unchanged}`),
     );
     return row ?? null;
@@ -265,8 +261,7 @@ export class UsersRepository {
           updated_at = now(),
           version = version + 1
         where user_id = ${user_id}::uuid
-          and version = ${version}::integer
-          and deleted_at is not null`),
+          and version = ${version}::integer and deleted_at is not null`),
     );
     return row ?? null;
   }

@@ -27,7 +27,7 @@ export const de: PageTexts = {
   },
   undo:
     'Dies beendet alle Sitzungen und stellt die E-Mail-Adresse wieder her, an die der Link gesendet wurde. ' +
-    'Es entfernt auch zweite Faktoren und API-Schlüssel, die seit der ersten Änderung hinzukamen, die Sie rückgängig machen.',
+    'Es entfernt auch zweite Faktoren und API-Schlüssel, die seit der ersten rückgängig gemachten Änderung hinzukamen.',
   done: 'Sie können diese Seite schließen und sich anmelden.',
   portal: 'Weiter zu {product}',
   newLink: 'Neuen Link anfordern',
