@@ -47,14 +47,21 @@ export class RolesRepository {
   }
 
   /**
-   * Lets a bulk change wait while a change of a role is announced or under way, and announced
-   * changes wait for its end. Call it before `freeze`.
+   * Does the same as `freeze` for a bulk change: first waits while a change of a role is announced
+   * or under way, longer than for other locks. Announced changes wait for its end.
    */
   async freezeForBulk(): Promise<void> {
-    const before = await this.waitAtMost(rolesLockWait.bulk_ms);
-    await this.database.runPrepared(sql`select pg_advisory_xact_lock_shared(${announcementLock}::bigint)`);
-    await this.waitAtMost(before);
-    await this.freeze();
+    await this.database.runPrepared(sql`
+      select set_config('lock_timeout', usual, true), pg_advisory_xact_lock_shared(${rolesLock}::bigint)
+      from (
+        select usual, pg_advisory_xact_lock_shared(${announcementLock}::bigint)
+        from (
+          select usual, set_config('lock_timeout', ${String(rolesLockWait.bulk_ms)}, true)
+          from (select current_setting('lock_timeout') as usual offset 0) settings
+          offset 0
+        ) waiting
+        offset 0
+      ) announced`);
   }
 
   /**
@@ -71,13 +78,9 @@ export class RolesRepository {
     await this.database.run(sql`select pg_advisory_xact_lock(${rolesLock}::bigint)`);
   }
 
-  /** Limits waits for locks in this transaction. Returns the limit before. */
-  private async waitAtMost(limit: number | string): Promise<string> {
-    const [row] = await this.database.runPrepared<{ before: string }>(sql`
-      select before
-      from (select current_setting('lock_timeout') as before offset 0) settings,
-        set_config('lock_timeout', ${String(limit)}, true)`);
-    return row?.before ?? '';
+  /** Limits waits for locks in this transaction. */
+  private async waitAtMost(ms: number): Promise<void> {
+    await this.database.run(sql`select set_config('lock_timeout', ${String(ms)}, true)`);
   }
 
   /** Locks the set of administrators until the end of the transaction. */

@@ -13,7 +13,8 @@ describe('changes of a role beside bulk changes that grant roles', () => {
   let token: string;
   beforeAll(async () => {
     cluster = await Cluster.create();
-    instance = await cluster.start();
+    // The requests of the one actor must wait for locks, not for a place in the admission.
+    instance = await cluster.start({ DATABASE_POOL_MAX: '20' });
     token = await cluster.login(instance);
     for (const carrier of ['one', 'two', 'three']) await addManyUsers(cluster, 2, carrier);
     const body = { name: 'courier', user_types: ['carrier'], permissions: [] };
