@@ -60,6 +60,8 @@ export const errorTexts: Record<string, string> = {
   'operation.not_undoable':
     'Dieser Vorgang lässt sich nicht rückgängig machen: Er läuft noch, wurde bereits rückgängig gemacht, ist zu alt ' +
     'oder hat keinen Benutzer geändert.',
+  'operation.too_slow':
+    'Der Vorgang hat zu lange gedauert und wurde beendet. Sie können ihn rückgängig machen oder kleiner wiederholen.',
   'operation.overlaps':
     'Ein laufender Vorgang ändert noch einige dieser Benutzer. Warten Sie, oder brechen Sie ihn ab.',
   'mail.being_sent': 'Die E-Mail wird gerade gesendet. Laden Sie die Liste gleich noch einmal.',

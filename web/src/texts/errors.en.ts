@@ -49,6 +49,8 @@ export const errorTexts: Record<string, string> = {
   'bulk.set_changed': 'The matching users changed since the preview. Nothing was changed. Preview again.',
   'operation.not_undoable':
     'This operation cannot be undone: it is running, already undone, too old, or changed no user.',
+  'operation.too_slow':
+    'The operation took too long and ended. You can undo what it changed, or repeat it with a smaller change.',
   'operation.overlaps': 'A running operation still changes some of these users. Wait for it, or cancel it.',
   'mail.being_sent': 'The e-mail is being sent. Reload the list in a moment.',
   'idempotency.in_progress': 'The first attempt is still running. Try again in a moment.',
