@@ -27,7 +27,7 @@ export interface AdmissionLimits {
   waitingPerActorMax: number;
   /** milliseconds that a request waits for a place */
   patienceMs: number;
-  /** maximum milliseconds of short work */
+  /** maximum average milliseconds of short work */
   shortMs: number;
 }
 
@@ -38,8 +38,8 @@ interface Waiting {
 }
 
 const retryAfterSeconds = 5;
-/** Time after longer work in which an actor borrows no places, in ms. */
-const judgedForMs = 5_000;
+/** Weight of the latest work in the average duration. One outlier changes little. */
+const latestWeight = 0.1;
 
 /**
  * Admits long work to the database connections, so that no caller takes them from the others.
@@ -57,8 +57,8 @@ export class Admission {
   private readonly held = new Map<string, number>();
   /** waiting work by actor; the actor who got a place last comes last */
   private readonly queues = new Map<string, Waiting[]>();
-  /** actors whose recent work was always short; false after longer work */
-  private readonly isShort = new LRUCache<string, boolean>({ max: 1_000, ttl: judgedForMs });
+  /** average milliseconds of the recent work of each actor */
+  private readonly averages = new LRUCache<string, number>({ max: 1_000 });
 
   constructor(private readonly limits: AdmissionLimits) {}
 
@@ -146,12 +146,12 @@ export class Admission {
     if (shares.every(([holder, part]) => this.heldBy(holder) < share(placesMax, part))) return true;
     const holdsAll = shares.every(([holder]) => this.heldBy(holder) === this.taken);
     const isAlone = holdsAll && [...this.queues.keys()].every((actor) => actor === owner.actor);
-    return isAlone && this.taken < placesMax - 1 && this.isShort.get(owner.actor) === true;
+    return isAlone && this.taken < placesMax - 1 && (this.averages.get(owner.actor) ?? Infinity) <= this.limits.shortMs;
   }
 
   private judge({ actor }: WorkOwner, ms: number): void {
-    if (ms > this.limits.shortMs) this.isShort.set(actor, false);
-    else if (this.isShort.get(actor) !== false) this.isShort.set(actor, true);
+    const average = this.averages.get(actor) ?? ms;
+    this.averages.set(actor, average + (ms - average) * latestWeight);
   }
 
   private hold(owner: WorkOwner, change: 1 | -1): void {
