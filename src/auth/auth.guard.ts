@@ -8,6 +8,7 @@ import { callerOf } from '../access/caller.decorator';
 import { isFresh } from '../access/fresh';
 import { holds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
+import { parseBody } from '../common/http/body-parsers';
 import { ApiKeysService } from '../api-keys/api-keys.service';
 import { accessTokenFrom, type ClientCredentials, clientCredentialsFrom, findAccessToken } from './request-tokens';
 import { ActorsService } from './actors.service';
@@ -73,6 +74,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
 
   private async authenticate(rule: AccessRule, context: ExecutionContext, request: FastifyRequest): Promise<Actor> {
     const token = accessTokenFrom(request);
+    if (rule.clientCredentials === true) parseBody(request);
     const credentials = token === null && rule.clientCredentials === true ? clientCredentialsFrom(request) : null;
     if (credentials !== null) return this.clientActor(credentials, request);
     if (token === null) throw new AppError('auth.token_missing');

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest, preHandlerHookHandler } from 'fastify';
+import { parseBody } from '../common/http/body-parsers';
 import type { CheckTokenService } from './check-token.service';
 import { findAccessToken } from './request-tokens';
 
@@ -18,6 +19,7 @@ declare module 'fastify' {
  */
 export function respondToKnownTokens(fastify: FastifyInstance, tokens: CheckTokenService): void {
   const hook: preHandlerHookHandler = (request, reply, done) => {
+    parseBody(request);
     const response = isUsual(request) ? findResponse(request, tokens) : null;
     if (response === null) done();
     else void reply.header('content-type', 'application/json; charset=utf-8').send(response);

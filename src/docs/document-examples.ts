@@ -136,6 +136,7 @@ const examples: Record<string, unknown> = {
   type: 'https://identity.example.net/docs/errors/user.not_found',
   title: 'User not found',
   'ProblemResponse.status': 404,
+  errors_omitted: 12,
   detail: 'The user does not exist, or the caller may not see this user.',
   instance: `/user/${ids.user}`,
   code: 'user.not_found',

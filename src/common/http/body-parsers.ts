@@ -6,6 +6,8 @@ import { noFile, registerUploads, takesUpload } from './upload';
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** body that `parseBody` has not parsed yet */
+    unparsed?: Buffer | undefined;
     /** error in the body; thrown after the guards, because 401 and 403 come before 400 */
     bodyFault?: AppError;
   }
@@ -33,20 +35,29 @@ const contentType = /^application\/(json|x-www-form-urlencoded)(?:[ \t]*;[ \t]*c
 /**
  * Parses bodies strictly: one JSON object in UTF-8, of bounded depth, without prototype keys,
  * repeated keys, NUL, lone surrogates, or numbers that a double cannot hold.
- * Rejects all other media types. Errors are kept on the request and thrown after the guards.
+ * Rejects all other media types. Bodies are parsed by `parseBody`, after the guard: a rejected
+ * request must not occupy the event loop with its body (H30).
  */
 export function registerBodyParsers(fastify: FastifyInstance, uploadMaxBytes: number): void {
   fastify.removeAllContentTypeParsers();
   registerUploads(fastify, uploadMaxBytes);
   // `application/json` by name, because Fastify does not cache the parser of `*`.
   fastify.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (request, body, done) => {
-    try {
-      done(null, readBody(request, body as Buffer));
-    } catch (error) {
-      request.bodyFault = error instanceof AppError ? error : new AppError('request.malformed_json');
-      done(null, undefined);
-    }
+    request.unparsed = body as Buffer;
+    done(null, undefined);
   });
+}
+
+/** Parses the body of a request once. Keeps an error as `bodyFault`. */
+export function parseBody(request: FastifyRequest): void {
+  const { unparsed } = request;
+  if (unparsed === undefined) return;
+  request.unparsed = undefined;
+  try {
+    request.body = readBody(request, unparsed);
+  } catch (error) {
+    request.bodyFault = error instanceof AppError ? error : new AppError('request.malformed_json');
+  }
 }
 
 function readBody(request: FastifyRequest, body: Buffer): Body | undefined {

@@ -5,6 +5,7 @@ import { AppError, type FieldError, invalid } from '../errors/app-error';
 import { readBoolean } from '../query/boolean-parameter';
 import type { RawQuery } from '../query/filter';
 import type { ParameterDoc } from '../query/parameters';
+import { parseBody } from './body-parsers';
 import { assertDecoded } from './query-string';
 import { hasBody } from './receiving';
 import { endpointRules, type EndpointRules } from './endpoint.decorator';
@@ -22,6 +23,7 @@ export class RequestRulesGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const rules = this.reflector.get<EndpointRules | undefined>(endpointRules, context.getHandler());
     rejectEncoding(request);
+    parseBody(request);
     if (request.bodyFault !== undefined) throw request.bodyFault;
     assertDecoded(request.query);
     if (rules?.grammar !== true) rejectQuery(request.query as RawQuery, rules?.query ?? []);

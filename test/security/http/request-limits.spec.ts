@@ -68,6 +68,22 @@ describe('requests of the largest size', () => {
     }
   });
 
+  it.each([
+    ['a route without a token', 401, 'POST', '/user/create', {}],
+    ['a route with an invalid token', 401, 'POST', '/role/create', { token: 'none of ours' }],
+    ['an unknown path', 404, 'POST', '/nothing/here', {}],
+    ['a wrong method', 405, 'PATCH', '/auth/login', {}],
+  ])(
+    'does not parse the body of a request that is rejected anyway: %s (H30)',
+    async (_kind, status, method, path, own) => {
+      const body = fields(3_000);
+      const parse = jest.spyOn(JSON, 'parse');
+      const answer = await service.send(method, path, { ...own, body });
+      const parsed = parse.mock.calls.filter(([text]) => text.includes('field2999'));
+      expect([answer.status, parsed]).toEqual([status, []]);
+    },
+  );
+
   it('accepts attributes with more than 200 keys (H30)', async () => {
     const attributes = fields(300);
     expect(await service.createUser({ attributes })).toMatchObject({ attributes });

@@ -4382,6 +4382,7 @@ export interface components {
             /**
              * Format: int64
              * @description number of further invalid fields or parameters that `errors` does not name
+             * @example 12
              */
             errors_omitted?: number;
         };
