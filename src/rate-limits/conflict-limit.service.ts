@@ -41,7 +41,7 @@ export class ConflictLimitService {
       await this.limits.assertBelow(
         limit,
         subjectOf(actor),
-        'Too many conflicts with names and e-mail addresses of other users. Wait for `Retry-After`.',
+        'Too many conflicts with names and e-mail addresses of other users.',
       );
   }
 

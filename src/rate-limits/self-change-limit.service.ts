@@ -3,6 +3,7 @@ import { type Actor, selfOf } from '../access/actor';
 import { type RateLimit, RateLimitsService } from './rate-limits.service';
 
 const limit: RateLimit = { name: 'self-changes', max: 60, window_seconds: 3_600 };
+const reached = 'Too many changes of your own user in an hour.';
 
 /**
  * Limits the recorded changes of users to their own user: 60 of each kind in an hour (B34). Kinds
@@ -15,8 +16,7 @@ export class SelfChangeLimitService {
 
   /** Rejects a change of the own user before it starts. @throws request.rate_limited */
   async assertOpen(actor: Actor, user_id: string, kind: string): Promise<void> {
-    if (selfOf(actor) === user_id)
-      await this.limits.assertBelow(limit, `${kind} ${user_id}`, 'Too many changes of your own user in an hour.');
+    if (selfOf(actor) === user_id) await this.limits.assertBelow(limit, `${kind} ${user_id}`, reached);
   }
 
   /**
@@ -24,7 +24,6 @@ export class SelfChangeLimitService {
    * @throws request.rate_limited if parallel requests have reached the limit
    */
   async count(actor: Actor, user_id: string, kind: string): Promise<void> {
-    if (selfOf(actor) !== user_id) return;
-    if ((await this.limits.take(limit, [`${kind} ${user_id}`])).size === 0) await this.assertOpen(actor, user_id, kind);
+    if (selfOf(actor) === user_id) await this.limits.demand(limit, `${kind} ${user_id}`, reached);
   }
 }
