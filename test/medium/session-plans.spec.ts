@@ -233,7 +233,7 @@ describe('query plans of 120,000 sessions', () => {
       const lockout = loadConfig({ DATABASE_URL: 'postgres://nowhere/nothing', APP_SECRET: appSecret });
       const [logins, attempts] = [new LoginsRepository(database), new LoginAttemptsRepository(database, lockout)];
       const { user_id } = member;
-      const found = await logins.find(await logins.findId({ user_id }));
+      const found = await logins.find(user_id);
       const attempt = await attempts.begin(missing, { account: user_id, user_id, address: '' });
       const lock = await logins.lockForLogin(user_id, found?.password_changed_at ?? null, null);
       expect(lock).toMatchObject({ rejection: null, second_factors: [] });

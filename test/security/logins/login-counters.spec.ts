@@ -14,6 +14,8 @@ const evaluations = jest.mocked(argon2.verify).mock.calls;
 const wrong = `${password}!`;
 const home = '127.0.0.1';
 const strange = '203.0.113.9';
+/** An address from which no user logs in. */
+const far = '192.0.2.77';
 
 describe('counters of failed logins', () => {
   let service: TestService;
@@ -133,7 +135,7 @@ describe('counters of failed logins', () => {
 
   it('removes old counters, but keeps lockouts that only a reset ends, of missing logins too (L5, L22)', async () => {
     const [gone, stays] = [await service.createUser(), await service.createUser()];
-    for (const login of [gone.name, stays.name, 'unknown-old']) await attempt(login);
+    for (const login of [gone.name, stays.name, 'unknown-old']) await attempt(login, wrong, far);
     await service.rows(
       `
         update login_attempts
@@ -141,7 +143,7 @@ describe('counters of failed logins', () => {
         where account = $1 or length(account) = 43`,
       [stays.user_id],
     );
-    await attempt('unknown-older');
+    await attempt('unknown-older', wrong, far);
     const attempts = service.app.get(LoginAttemptsService, { strict: false });
     const count = async () =>
       (await service.rows<{ n: number }>(`select count(*)::integer as n from login_attempts`))[0]?.n;
@@ -155,8 +157,8 @@ describe('counters of failed logins', () => {
         used_on = current_date - 31,
         locked_until = case when locked_until > now() + interval '1 day' then locked_until end`);
     await attempts.forgetOld();
-    for (const login of [stays.name, 'unknown-old']) expect((await attempt(login)).status).toBe(429);
-    for (const login of [gone.name, 'unknown-older']) expect((await attempt(login)).status).toBe(401);
+    for (const login of [stays.name, 'unknown-old']) expect((await attempt(login, wrong, far)).status).toBe(429);
+    for (const login of [gone.name, 'unknown-older']) expect((await attempt(login, wrong, far)).status).toBe(401);
     expect((await attempt(adminEmail, password)).status).toBe(200);
   });
 });
