@@ -119,13 +119,18 @@ async function workerOf(agent: Agent | undefined): Promise<number> {
   return Number([...respondents(id)][0]?.split(':').at(-1));
 }
 
-/** Logs in, and returns a function that sets the first name of the user over a connection. */
+/**
+ * Creates a user, and returns their token, and a function that sets their first name over a
+ * connection. Changes of the own user are limited.
+ */
 async function changeable(): Promise<{ token: string; rename: (agent: Agent, name: string) => Promise<Answer> }> {
-  const token = await login();
-  const { user_id } = (await send(agents[0], 'GET', '/user', { token })).body;
+  const administrator = await login();
+  const name = `renamed-${logins}`;
+  const user = { user_type: 'system', name, email: `${name}@example.com`, password, must_change_password: false };
+  const { body } = await send(agents[0], 'POST', '/user/create', { token: administrator, body: user });
   const rename = (agent: Agent, first_name: string) =>
-    send(agent, 'PATCH', `/user/${user_id}`, { token, body: { first_name } });
-  return { token, rename };
+    send(agent, 'PATCH', `/user/${body.user_id}`, { token: administrator, body: { first_name } });
+  return { token: await login(agents[0], name), rename };
 }
 
 /** The tests use the same workers in order. The last one kills them. */
@@ -223,15 +228,15 @@ describe('an instance with two workers', () => {
   });
 
   it('counts limits per address for all workers, and per worker while the primary process hangs (L6)', async () => {
-    const address = '203.0.113.5';
-    const attempt = (index: number) =>
+    const attempt = (index: number, address = '203.0.113.5') =>
       send(agents[index % 2], 'POST', '/auth/login', { body: { login: `unknown-${index}`, password }, address });
     const answers = await Promise.all(Array.from({ length: 60 }, (_, index) => attempt(index)));
     expect(answers.filter(({ code }) => code === 'auth.invalid_credentials')).toHaveLength(20);
     expect(answers.filter(({ code }) => code === 'auth.too_many_attempts')).toHaveLength(40);
     process.kill(service.pid, 'SIGSTOP');
     try {
-      expect((await attempt(60)).code).toBe('auth.invalid_credentials');
+      expect((await attempt(60)).code).toBe('auth.too_many_attempts');
+      expect((await attempt(60, '203.0.113.6')).code).toBe('auth.invalid_credentials');
     } finally {
       process.kill(service.pid, 'SIGCONT');
     }
