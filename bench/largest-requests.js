@@ -5,6 +5,7 @@
 //   --repeat 3 (the median is printed)
 // `busy`: CPU time of the event loop for a request. `longest`: longest time in one piece. A request
 // without a token may take 5 ms, one piece of a request with a token 50 ms.
+// Run it on an idle machine: other processes prolong `longest`.
 const http = require('node:http');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
