@@ -77,8 +77,8 @@ describe('interrupted exports', () => {
     expect(ofOther.statusCode).toBe(200);
     held.destroy();
     ofOther.destroy();
-    await until(async () => (await service.rows(snapshots)).length === 0);
-    expect((await begin()).statusCode).toBe(200);
+    // The place is free a moment after PostgreSQL has closed the snapshot.
+    await until(async () => (await begin()).statusCode === 200);
   });
 
   it('allows one export to a user and their API keys together, and makes a third user wait (D30)', async () => {
