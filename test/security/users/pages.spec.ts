@@ -142,7 +142,7 @@ describe('pages, cursors and nested filters', () => {
       `and${'[and]'.repeat(deep)}=1`,
       `filter=${'{"and":['.repeat(2_000)}`,
       `carrier_id_in=${Array.from({ length: 501 }, (_item, index) => `c${index}`).join()}`,
-      `last_login_ip_in=${Array.from({ length: 501 }, () => '10.0.0.1').join()}`,
+      `last_login_ip_in=${Array.from({ length: 501 }, (_item, index) => `10.0.${index >> 8}.${index & 255}`).join()}`,
       Array.from({ length: 5_000 }, () => 'carrier_id=c1').join('&'),
       Array.from({ length: 3_000 }, (_item, index) => `attributes.k${index}=1`).join('&'),
       `q=${'a%20'.repeat(deep)}`,
