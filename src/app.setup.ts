@@ -12,7 +12,7 @@ import { AppError } from './common/errors/app-error';
 import { addHeadRules } from './common/http/head-rules';
 import { addMethodNotAllowed } from './common/http/method-not-allowed';
 import { registerBodyParsers } from './common/http/body-parsers';
-import { decodeQuery, limitQuery } from './common/http/query-string';
+import { decodeQuery } from './common/http/query-string';
 import { destroyLater, limitReceiving, type ReceivingLimits } from './common/http/receiving';
 import { uploadMaxBytes } from './common/http/upload';
 import { problemHeaders, toProblem } from './common/http/problem';
@@ -129,7 +129,7 @@ function createAdapter(config: Config): FastifyAdapter {
     requestIdHeader: false,
     // No route needs escapes. Paths with escapes get 404, so that a proxy and the router cannot
     // read a path differently (CVE-2026-22031, -33804, -85184).
-    rewriteUrl: (raw: IncomingMessage) => (isPlain(raw.url ?? '/') ? limitQuery(raw) : nowhere),
+    rewriteUrl: (raw: IncomingMessage) => (isPlain(raw.url ?? '/') ? (raw.url ?? '/') : nowhere),
     // The router must not reject long parameters, because its response would repeat them.
     // A long id is an unknown id.
     routerOptions: {

@@ -41,11 +41,15 @@ export class RefusedRequests {
     );
   }
 
-  /** A fault of the service is not the fault of the address (5xx). */
+  /**
+   * A fault of the service is not the fault of the address (5xx). A token in the body counts, even
+   * if the header has a valid one: a module sends the tokens of its clients.
+   */
   private isExempt(error: AppError, request: FastifyRequest): boolean {
     const { url = '' } = request.routeOptions;
     if (errorKind(error.code).status >= 500 || exempt.test(url.slice(this.config.BASE_PATH.length))) return true;
-    const token = findAccessToken(request);
+    const { token: checked } = (request.body ?? {}) as { token?: unknown };
+    const token = checked === undefined ? findAccessToken(request) : null;
     const claims = token === null ? null : this.verified.find(token);
     return claims !== null && this.actors.known(claims, () => callerOf(request)) !== null;
   }

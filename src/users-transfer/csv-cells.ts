@@ -1,4 +1,4 @@
-import { readJson } from '../common/http/body-parsers';
+import { readJsonValue } from '../common/http/body-parsers';
 import type { CellForm } from '../users/user-fields';
 import { unguarded } from './csv-formula';
 
@@ -32,8 +32,7 @@ function isPlainList(value: unknown): value is string[] {
 
 function readJsonCell(text: string): unknown {
   try {
-    const { value, ...more } = readJson(`{"value":${text}}`);
-    return Object.keys(more).length === 0 ? value : undefined;
+    return readJsonValue(text);
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { AppError, invalid } from '../errors/app-error';
+import { AppError, type FieldError, invalid } from '../errors/app-error';
 import { pointerTo } from './field-rules';
 import { hasMore, parametersMax } from './query-string';
 import { noFile, registerUploads, takesUpload } from './upload';
@@ -27,14 +27,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Keys that reach prototypes (CWE-1321). */
 export const forbiddenKeys = ['__proto__', 'constructor', 'prototype'];
 const depthMax = 32;
-/** The usual body of check-token. It cannot contain anything that the strict reader rejects. */
-const onlyToken = /^\{"(token|refresh_token)":"([A-Za-z0-9._-]+)"\}$/;
-const colonFollows = /[ \t\n\r]*:/y;
 const contentType = /^application\/(json|x-www-form-urlencoded)(?:[ \t]*;[ \t]*charset="?utf-8"?)?[ \t]*$/i;
 
 /**
- * Parses bodies strictly: one JSON object in UTF-8, of bounded depth, without prototype keys,
- * repeated keys, NUL, lone surrogates, or numbers that a double cannot hold.
+ * Parses bodies strictly: one JSON object in UTF-8, of bounded depth, without prototype keys, NUL,
+ * lone surrogates, or numbers that a double cannot hold. Of two equal keys, the last one wins.
  * Rejects all other media types. Bodies are parsed by `parseBody`, after the guard: a rejected
  * request must not occupy the event loop with its body (H30).
  */
@@ -85,107 +82,63 @@ function readForm(text: string): Body {
       throw invalid({ pointer: `/${name}`, code: 'field.malformed', detail: 'must be given once' });
     fields[name] = value;
   }
-  assertStorable(fields, []);
+  assertStorable(fields);
   return fields;
 }
 
 /** Parses one JSON object strictly. @throws AppError or SyntaxError */
 export function readJson(text: string): Body {
-  const [, name, token] = onlyToken.exec(text) ?? [];
-  if (name !== undefined && token !== undefined) return { [name]: token };
-  assertUnambiguous(text);
-  const body: unknown = JSON.parse(text);
+  const body = readJsonValue(text);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw invalid({ pointer: '', code: 'field.wrong_type', detail: 'must be a JSON object' });
-  assertStorable(body, []);
+  if (Object.keys(body).length > parametersMax) throw tooManyFields();
   return body as Body;
 }
 
-/**
- * Rejects deep and ambiguous JSON before it is parsed.
- * Depth is limited, so that no recursive code receives a deep body (CVE-2026-102281). Repeated keys
- * are rejected, because some parsers use the first value and others the last (RFC 8259 §4).
- * The number of fields is limited, because each unknown field costs more than the rest of its body.
- */
-function assertUnambiguous(text: string): void {
-  /** keys of each open object, undefined before the first; null for a list */
-  const open: (Set<string> | null | undefined)[] = [];
-  for (let index = 0; index < text.length; index++) {
-    const character = text[index];
-    if (character === '"') {
-      const end = endOfText(text, index);
-      const depth = open.length - 1;
-      colonFollows.lastIndex = end;
-      if (open[depth] !== null && depth >= 0 && colonFollows.test(text))
-        addKey((open[depth] ??= new Set()), text.slice(index, end), depth);
-      index = end - 1;
-    } else if (character === '{' || character === '[') {
-      open.push(character === '{' ? undefined : null);
-      if (open.length > depthMax)
-        throw invalid({ pointer: '', code: 'field.too_deep', detail: `must be at most ${depthMax} levels deep` });
-    } else if (character === '}' || character === ']') open.pop();
-  }
-}
-
-/** Returns the index after the string that starts at `start`. */
-function endOfText(text: string, start: number): number {
-  let end = text.indexOf('"', start + 1);
-  while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end < 0 ? text.length : end + 1;
-}
-
-/** Returns whether an odd number of backslashes precedes a quote. */
-function isEscaped(text: string, at: number): boolean {
-  let first = at;
-  while (text[first - 1] === '\\') first--;
-  return (at - first) % 2 === 1;
-}
-
-function addKey(keys: Set<string>, quoted: string, depth: number): void {
-  const key = quoted.includes('\\') ? (JSON.parse(quoted) as string) : quoted.slice(1, -1);
-  if (keys.has(key)) throw invalid({ pointer: '', code: 'field.malformed', detail: 'must not contain a key twice' });
-  if (depth === 0 && keys.size === parametersMax) throw tooManyFields();
-  keys.add(key);
+/** Parses one JSON value that PostgreSQL can store unchanged. @throws AppError or SyntaxError */
+export function readJsonValue(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  assertStorable(value);
+  return value;
 }
 
 function tooManyFields(): AppError {
   return invalid({ pointer: '', code: 'field.too_many', detail: `must have at most ${parametersMax} fields` });
 }
 
+function assertStorable(value: unknown): void {
+  const fault = faultIn(value, 0);
+  if (fault !== null) throw invalid(fault);
+}
+
 /**
- * Rejects NUL, which PostgreSQL cannot store, text that is not Unicode, keys that reach prototypes
- * (CWE-1321), and numbers that would change silently: 1e400 becomes Infinity and then null, and
- * 2^53 + 1 becomes another number (RFC 7493 §2.2).
+ * Returns the first part of a value that must not be stored: NUL, which PostgreSQL cannot store,
+ * text that is not Unicode, keys that reach prototypes (CWE-1321), numbers that would change
+ * silently, and deep nesting. 1e400 becomes Infinity and then null, and 2^53 + 1 becomes another
+ * number (RFC 7493 §2.2). Recursive code must not receive a deep body (CVE-2026-102281).
  */
-function assertStorable(value: unknown, path: (string | number)[]): void {
-  if (typeof value === 'string') {
-    if (value.includes('\0') || !value.isWellFormed())
-      throw faultAt(path, 'field.malformed', 'must be well-formed Unicode without NUL');
-  } else if (typeof value === 'number') {
-    if (!(Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)))
-      throw faultAt(
-        path,
-        'field.malformed',
-        'must be a number that a double can hold exactly; send larger numbers as text',
-      );
-  } else if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) assertInner(value[index], path, index);
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [key, inner] of Object.entries(value)) {
-      if (forbiddenKeys.includes(key) || key.includes('\0') || !key.isWellFormed())
-        throw faultAt(path, 'field.unknown', 'contains a key that is not allowed');
-      assertInner(inner, path, key);
-    }
+function faultIn(value: unknown, depth: number): FieldError | null {
+  if (typeof value === 'string') return isText(value) ? null : malformed('must be well-formed Unicode without NUL');
+  if (typeof value === 'number')
+    return (Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value))
+      ? null
+      : malformed('must be a number that a double can hold exactly; send larger numbers as text');
+  if (typeof value !== 'object' || value === null) return null;
+  if (depth === depthMax)
+    return { pointer: '', code: 'field.too_deep', detail: `must be at most ${depthMax} levels deep` };
+  for (const [key, inner] of Object.entries(value)) {
+    if (forbiddenKeys.includes(key) || !isText(key))
+      return { pointer: '', code: 'field.unknown', detail: 'contains a key that is not allowed' };
+    const fault = faultIn(inner, depth + 1);
+    if (fault !== null) return { ...fault, pointer: `${pointerTo(key)}${fault.pointer ?? ''}` };
   }
+  return null;
 }
 
-function assertInner(value: unknown, path: (string | number)[], key: string | number): void {
-  path.push(key);
-  assertStorable(value, path);
-  path.pop();
+function isText(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
 }
 
-/** Creates the error for a part of a body. Only a fault costs the text of its pointer. */
-function faultAt(path: (string | number)[], code: string, detail: string): AppError {
-  return invalid({ pointer: path.map((key) => pointerTo(String(key))).join(''), code, detail });
+function malformed(detail: string): FieldError {
+  return { pointer: '', code: 'field.malformed', detail };
 }

@@ -1,14 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { type AppError, invalid } from '../errors/app-error';
-import { overfullFault } from './query-string';
 
 /** Maximum length of the proxies that are read in `X-Forwarded-For`. */
 const proxiesMax = 1_024;
 
 /**
- * Rejects HTTP/1.1 requests without exactly one Host, unknown expectations, and queries with too
- * many parameters. Shortens the list of proxies.
+ * Rejects HTTP/1.1 requests without exactly one Host, and unknown expectations. Shortens the list of
+ * proxies.
  * Node itself would respond without a body and without a log line, so the server must be created
  * with `requireHostHeader: false`.
  */
@@ -19,7 +18,7 @@ export function addHeadRules(fastify: FastifyInstance): void {
   );
   fastify.addHook('onRequest', ({ raw }, _reply, done) => {
     shortenProxies(raw);
-    done(overfullFault(raw) ?? hostFault(raw) ?? expectFault(raw));
+    done(hostFault(raw) ?? expectFault(raw));
   });
 }
 
