@@ -16,7 +16,7 @@ const counted: [string, number, string, string, object?][] = [
   ['an unknown path', 404, 'GET', '/nothing/here'],
   ['a path with an escape', 404, 'GET', '/user/%61ll'],
   ['a wrong method', 405, 'DELETE', '/auth/login'],
-  ['too many parameters', 400, 'GET', `/docs${parameters}`],
+  ['too many parameters', 400, 'POST', `/auth/check-token${parameters}`, { body: {} }],
   ['a body that is too large', 413, 'POST', '/auth/check-token', { body: { token: wide } }],
   ['a token check without a token', 401, 'POST', '/auth/check-token', { body: {} }],
   ['a token check of a refused token', 401, 'POST', '/auth/check-token', { body: { token: 'none of ours' } }],
@@ -91,6 +91,15 @@ describe('the limit per address', () => {
     await statusesOf(() => check('none of ours'), perMinute);
     expect((await check('none of ours')).status).toBe(429);
     expect(await statusesOf(() => check(user.token), perMinute * 2)).toEqual(Array<number>(perMinute * 2).fill(200));
+  });
+
+  it('counts a refused token in the body, although the header has a valid one (H30)', async () => {
+    const ip = newAddress();
+    const check = (token: string) => service.post('/auth/check-token', { token: user.token, body: { token }, ip });
+    const refused = [...Array<number>(perMinute).fill(401), 429];
+    expect((await service.get('/user', { token: user.token, ip })).status).toBe(200);
+    expect(await statusesOf(() => check('none of ours'), perMinute + 1)).toEqual(refused);
+    expect((await check(user.token)).status).toBe(200);
   });
 
   it('counts a request once, although its route and its refusal both count (H30)', async () => {
