@@ -39,8 +39,10 @@ function send(url, { method = 'GET', headers: own = {}, body }) {
         response.once('end', () => resolve({ status: response.statusCode, body: Buffer.concat(chunks) }));
       },
     );
-    // A refused upload ends the connection.
-    request.once('error', (error) => (error.code === 'ECONNRESET' ? resolve({ status: 0, body: '' }) : reject(error)));
+    // A refused upload ends the connection. The 431 to a HEAD request has a body.
+    const expected = ['ECONNRESET', 'HPE_CLOSED_CONNECTION'];
+    const fail = (error) => (expected.includes(error.code) ? resolve({ status: 0, body: '' }) : reject(error));
+    request.once('error', fail);
     request.end(body);
   });
 }

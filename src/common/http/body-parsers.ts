@@ -126,13 +126,22 @@ function faultIn(value: unknown, depth: number): FieldError | null {
   if (typeof value !== 'object' || value === null) return null;
   if (depth === depthMax)
     return { pointer: '', code: 'field.too_deep', detail: `must be at most ${depthMax} levels deep` };
-  for (const [key, inner] of Object.entries(value)) {
-    if (forbiddenKeys.includes(key) || !isText(key))
-      return { pointer: '', code: 'field.unknown', detail: 'contains a key that is not allowed' };
-    const fault = faultIn(inner, depth + 1);
-    if (fault !== null) return { ...fault, pointer: `${pointerTo(key)}${fault.pointer ?? ''}` };
+  // Not `Object.entries`, which takes twice as long for 64 KiB of short lists.
+  const isList = Array.isArray(value);
+  const keys = isList ? null : Object.keys(value);
+  const items: unknown[] = isList ? value : Object.values(value);
+  if (keys !== null && !keys.every(isKey))
+    return { pointer: '', code: 'field.unknown', detail: 'contains a key that is not allowed' };
+  for (let index = 0; index < items.length; index++) {
+    const fault = faultIn(items[index], depth + 1);
+    if (fault !== null)
+      return { ...fault, pointer: `${pointerTo(keys?.[index] ?? String(index))}${fault.pointer ?? ''}` };
   }
   return null;
+}
+
+function isKey(key: string): boolean {
+  return !forbiddenKeys.includes(key) && isText(key);
 }
 
 function isText(text: string): boolean {

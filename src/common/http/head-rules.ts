@@ -6,8 +6,8 @@ import { type AppError, invalid } from '../errors/app-error';
 const proxiesMax = 1_024;
 
 /**
- * Rejects HTTP/1.1 requests without exactly one Host, and unknown expectations. Shortens the list of
- * proxies.
+ * Rejects HTTP/1.1 requests without exactly one Host, and unknown expectations. Shortens the list
+ * of proxies.
  * Node itself would respond without a body and without a log line, so the server must be created
  * with `requireHostHeader: false`.
  */
