@@ -6,7 +6,7 @@ import { writeNow } from './common/log-stream';
 import { name, version } from './common/project';
 import { type Config, consoleUrl, docsUrl, loadConfig, serviceUrl, withDatabase } from './config/config';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/embedded-postgres';
-import { prepareDatabase } from './database/prepare';
+import { prepareDatabase } from './database/migrate';
 import { storeAddress } from './config/running-address';
 import { setUpProcess } from './process-setup';
 import type { Served, Serving } from './serving';

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import { prepareDatabase } from '../database/prepare';
+import { prepareDatabase } from '../database/migrate';
 import { configWithDatabase } from './database-url';
 
-/** Applies all pending migrations and checks the schema. */
+/** Applies all pending migrations. */
 export async function migrate(args: string[]): Promise<void> {
   parseArgs({ args });
   const { config, stop } = await configWithDatabase();

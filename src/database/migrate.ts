@@ -3,6 +3,7 @@ import { runMigrations as migrateJobs } from 'graphile-worker';
 import { Pool } from 'pg';
 import { DataSource, type Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { monotonicMs } from '../common/clock';
+import { checkConnections, type DatabaseUrls } from './connection-check';
 import { dataSourceOptions, migrationSettings } from './data-source';
 import { DatabaseFault } from './database-fault';
 import { type StartLog, withMigrationLock } from './migration-lock';
@@ -17,6 +18,15 @@ const attemptsMax = 30;
 const slowMs = 500;
 const retryAfterMs = 1_000;
 const silent: StartLog = { log: () => undefined, warn: () => undefined };
+
+/**
+ * Checks the connections and applies all pending migrations.
+ * @throws DatabaseFault
+ */
+export async function prepareDatabase(urls: DatabaseUrls, log: StartLog): Promise<void> {
+  await checkConnections(urls);
+  await migrateDatabase(urls.DATABASE_DIRECT_URL, log);
+}
 
 /**
  * Applies all pending migrations. Each runs in a transaction, except migrations with
@@ -56,6 +66,11 @@ async function runPending(dataSource: DataSource, log: StartLog): Promise<void> 
   const runner = dataSource.createQueryRunner();
   try {
     const executor = new MigrationExecutor(dataSource, runner);
+    const known = dataSource.migrations.map(({ name, constructor }) => name ?? constructor.name);
+    const newer = (await executor.getExecutedMigrations())
+      .map(({ name }) => name)
+      .filter((name) => !known.includes(name));
+    if (newer.length > 0) log.warn(`a newer release has migrated the database: ${newer.join(', ')}`);
     for (const migration of inOrder(await executor.getPendingMigrations(), dataSource)) {
       const beganAt = monotonicMs();
       await untilUnlocked(migration.name, log, () =>

@@ -7,7 +7,7 @@ export type Changes = Record<string, Change>;
 /**
  * An event of the audit log, written in the transaction of the change. Rows are only added.
  * The table has a partition for each month (ADR 13). TypeORM supports neither partitions nor the
- * type of the column `tx`, so `expected-schema.json` alone describes the table.
+ * type of the column `tx`, so the migrations alone describe the table.
  */
 @Entity('events', { synchronize: false })
 @Check('events_actor_type_check', `actor_type in ('user', 'key', 'system')`)

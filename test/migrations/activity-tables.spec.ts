@@ -2,8 +2,7 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source';
 import { migrateDatabase } from '../../src/database/migrate';
-import { checkSchema } from '../../src/database/schema-check';
-import { StartLines } from '../support/start-lines';
+import { describeSchema } from '../support/schema';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
 const first = 'AddUserActivity1795200026000';
@@ -14,10 +13,12 @@ describe('the migrations to the tables of activity', () => {
   let database: TestDatabase;
   let dataSource: DataSource;
   let client: Client;
+  let fresh: string[];
   beforeAll(async () => {
     database = await createTestDatabase();
     client = new Client({ connectionString: database.url });
     await client.connect();
+    fresh = await describeSchema(client);
     dataSource = await new DataSource(
       dataSourceOptions({ url: database.url, poolMax: 1, purpose: 'migrations' }),
     ).initialize();
@@ -30,7 +31,7 @@ describe('the migrations to the tables of activity', () => {
 
   const migrate = async () => {
     await migrateDatabase(database.url);
-    await checkSchema(database.url, new StartLines());
+    expect(await describeSchema(client)).toEqual(fresh);
   };
   const isApplied = async (name: string) =>
     (await client.query('select 1 from migrations where name = $1', [name])).rowCount === 1;
