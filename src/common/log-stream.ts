@@ -6,12 +6,11 @@ import { logLine } from './log-line';
 const flushEveryMs = 100;
 /** Maximum size of unwritten lines, about ten thousand lines. Further lines are dropped. */
 const keepAtMost = 4 * 1_024 * 1_024;
-/** Time that an exiting process waits for a reader that reads nothing, and for a slow reader. */
-const exitWaitMs = { silent: 1_000, slow: 5_000 };
+/** Time that an exiting process waits for a slow reader. */
+const exitWaitMs = 3_000;
 
 let stream: ReturnType<typeof destination> | null = null;
 let dropped = 0;
-let written = 0;
 /** error code of the last failed write */
 let fault: string | null = null;
 
@@ -51,7 +50,6 @@ function open(): ReturnType<typeof destination> {
   opened.removeAllListeners('error');
   opened.on('error', (error: NodeJS.ErrnoException) => (fault = error.code ?? error.message));
   opened.on('drop', (lines: string) => (dropped += lines.split('\n').length - 1));
-  opened.on('write', (bytes: number) => (written += bytes));
   opened.on('drain', reportDropped);
   setInterval(flush, flushEveryMs).unref();
   process.once('exit', writeRest);
@@ -73,24 +71,15 @@ function reportDropped(): void {
 
 /** Writes the remaining lines and the number of dropped lines when the process exits. */
 function writeRest(): void {
-  const began = monotonicMs();
-  if (writeAll(began)) reportDropped();
-  writeAll(began);
+  const until = monotonicMs() + exitWaitMs;
+  writeUntil(until);
+  reportDropped();
+  writeUntil(until);
 }
 
-/**
- * Writes all lines. Returns false if the reader did not read them in time.
- * Does not use `flushSync`, which has no time limit.
- */
-function writeAll(began: number): boolean {
+/** Writes all lines while a reader reads them. `flushSync` has no time limit. */
+function writeUntil(until: number): void {
   const clock = new Int32Array(new SharedArrayBuffer(4));
-  let [before, movedAt] = [written, monotonicMs()];
   // The first flush leaves up to `minLength` bytes.
-  while ((flush() ?? flush()) === 'EAGAIN') {
-    const now = monotonicMs();
-    if (written > before) [before, movedAt] = [written, now];
-    if (now > movedAt + exitWaitMs.silent || now > began + exitWaitMs.slow) return false;
-    Atomics.wait(clock, 0, 0, 1);
-  }
-  return fault === null;
+  while ((flush() ?? flush()) === 'EAGAIN' && monotonicMs() < until) Atomics.wait(clock, 0, 0, 1);
 }
