@@ -2,7 +2,7 @@ import type { Worker } from 'node:cluster';
 import { AggregatorRegistry, register } from 'prom-client';
 import type { Config } from '../config/config';
 import { startProcessMetrics } from '../metrics/process.metrics';
-import { send } from './catch-ups';
+import { send } from './messages';
 
 /** Time for the workers to respond. They wait two seconds for the database. */
 const patienceMs = 3_000;

@@ -1,3 +1,4 @@
+import type { Worker } from 'node:cluster';
 import type { Config } from '../config/config';
 import type { Served } from '../serving';
 
@@ -13,10 +14,6 @@ export type ToWorker =
   | { kind: 'settled' }
   /** the listener is closed */
   | { kind: 'all-closed' }
-  /** asks to wait until all committed changes have arrived */
-  | { kind: 'catch-up'; id: number }
-  /** response to the worker's own `catch-up` */
-  | { kind: 'all-caught-up'; id: number }
   /** asks for the metrics of the worker */
   | { kind: 'collect'; id: number }
   /** response to `render` */
@@ -24,8 +21,6 @@ export type ToWorker =
 
 /** Messages of a worker to the primary process. */
 export type ToPrimary =
-  /** the worker will use its caches: ask it to catch up from now on */
-  | { kind: 'joined' }
   /** the service listens */
   | { kind: 'listens'; served: Served }
   /** the service could not start, with an explanation */
@@ -34,11 +29,12 @@ export type ToPrimary =
   | { kind: 'settle' }
   /** this worker has left the listener */
   | { kind: 'closed' }
-  /** asks all other workers to catch up; `id` is unique in the worker */
-  | { kind: 'catch-up'; id: number }
-  /** response to a `catch-up` of the primary process */
-  | { kind: 'caught-up'; id: number }
   /** response to `collect`, with metrics as `MetricsService.collect` returns them */
   | { kind: 'collected'; id: number; metrics: object[] }
   /** asks for the merged metrics of all workers */
   | { kind: 'render' };
+
+/** Sends a message to a worker. Does nothing if the worker has ended. */
+export function send(worker: Worker, message: ToWorker): void {
+  if (worker.isConnected()) worker.send(message, () => undefined);
+}

@@ -1,5 +1,4 @@
 import { inspect } from 'node:util';
-import { Notifications } from '../database/notifications.service';
 import { MetricsService } from '../metrics/metrics.service';
 import { setUpProcess } from '../process-setup';
 import { Service } from '../service';
@@ -17,7 +16,7 @@ async function start({ config, createsAdministrator }: Extract<ToWorker, { kind:
   service = new Service(config, {
     createsAdministrator,
     servesMetrics: false,
-    beforeListen: (app) => siblings.join(app.get(Notifications), app.get(MetricsService)),
+    beforeListen: (app) => siblings.join(app.get(MetricsService)),
     listener: siblings,
   });
   toPrimary({ kind: 'listens', served: await service.start() });

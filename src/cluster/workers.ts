@@ -9,9 +9,8 @@ import { createLogger } from '../common/log';
 import type { Config } from '../config/config';
 import type { Served, Serving } from '../serving';
 import { serveMetricsPort } from '../metrics/metrics-server';
-import { CatchUps, send } from './catch-ups';
 import { MergedMetrics } from './merged-metrics';
-import type { ToPrimary } from './messages';
+import { send, type ToPrimary } from './messages';
 import { WorkerFault } from './worker-fault';
 import { passOnLines } from './worker-output';
 
@@ -41,7 +40,6 @@ interface Place {
 export class Workers implements Serving {
   private readonly log;
   private readonly places: Place[];
-  private readonly catchUps = new CatchUps();
   private readonly metrics: MergedMetrics;
   private stopping = false;
 
@@ -64,7 +62,7 @@ export class Workers implements Serving {
 
   /** Starts the designated worker before all others, so that a fault is reported once. */
   async start(): Promise<Served> {
-    await serveMetricsPort(this.config, () => this.metrics.render(this.catchUps.members));
+    await serveMetricsPort(this.config, () => this.metrics.render(this.running()));
     const [first, ...others] = this.places as [Place, ...Place[]];
     const served = await this.fork(first);
     await Promise.all(others.map((place) => this.fork(place)));
@@ -126,10 +124,7 @@ export class Workers implements Serving {
           resolve(message.served);
         } else this.receive(worker, message);
       });
-      worker.once('disconnect', () => {
-        this.catchUps.leave(worker);
-        this.metrics.leave(worker);
-      });
+      worker.once('disconnect', () => this.metrics.leave(worker));
       worker.process.once('close', (code, signal) => {
         const reason = fault ?? (signal === null ? `exit code ${code}` : `signal ${signal}`);
         reject(new WorkerFault(fault ?? `Worker ${place.number} ended while it started: ${reason}`));
@@ -139,17 +134,14 @@ export class Workers implements Serving {
   }
 
   private receive(worker: Worker, message: ToPrimary): void {
-    if (message.kind === 'joined') this.catchUps.join(worker);
-    else if (message.kind === 'catch-up') this.catchUps.ask(worker, message.id);
-    else if (message.kind === 'caught-up') this.catchUps.answer(worker, message.id);
-    else if (message.kind === 'collected') this.metrics.add(worker, message.id, message.metrics);
+    if (message.kind === 'collected') this.metrics.add(worker, message.id, message.metrics);
     else if (message.kind === 'render') void this.render(worker);
     else if (message.kind === 'closed' && !this.stopping) send(worker, { kind: 'all-closed' });
     else if (message.kind === 'settle') void settle().then(() => send(worker, { kind: 'settled' }));
   }
 
   private async render(worker: Worker): Promise<void> {
-    send(worker, { kind: 'rendered', text: await this.metrics.render(this.catchUps.members) });
+    send(worker, { kind: 'rendered', text: await this.metrics.render(this.running()) });
   }
 
   private report(place: Place, worker: Worker): void {

@@ -38,8 +38,6 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   private client: Client | null = null;
   private readonly probes = new SharedRuns(() => this.sendProbe());
   private trustedUntil = 0;
-  /** waits for the other workers of this instance */
-  private others: (() => Promise<void>) | null = null;
   /** time of the last response on the listening connection, at first the start of the process */
   private respondedAt = monotonicMs();
   private timer: NodeJS.Timeout | undefined;
@@ -74,25 +72,11 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     return monotonicMs() < this.trustedUntil;
   }
 
-  /** Registers the function with which `caughtUp` waits for the other workers of this instance. */
-  alsoAwait(others: () => Promise<void>): void {
-    this.others = others;
-  }
-
-  /**
-   * Waits until all committed changes have arrived in all workers of this instance, or until they
-   * distrust their caches.
-   */
-  async caughtUp(): Promise<void> {
-    if (this.others === null) await this.caughtUpHere();
-    else await Promise.all([this.caughtUpHere(), withinLease(this.others())]);
-  }
-
   /**
    * Waits until all committed changes have arrived in this process, or until it distrusts its
    * caches.
    */
-  async caughtUpHere(): Promise<void> {
+  async caughtUp(): Promise<void> {
     if (this.isCurrent) await withinLease(this.probes.run());
   }
 
