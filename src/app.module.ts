@@ -5,7 +5,7 @@ import { AuthModule } from './auth/auth.module';
 import { RefusedRequests } from './auth/refused-requests';
 import { ProblemFilter } from './common/http/problem.filter';
 import { RequestRulesGuard } from './common/http/request-rules.guard';
-import { createValidationPipe } from './common/http/validation.pipe';
+import { BodyPipe } from './common/http/validation.pipe';
 import { type Config, serviceUrl } from './config/config';
 import { ConfigModule } from './config/config.module';
 import { DatabaseModule } from './database/database.module';
@@ -58,7 +58,7 @@ export class AppModule {
         DocsModule,
       ],
       providers: [
-        { provide: APP_PIPE, useFactory: createValidationPipe },
+        { provide: APP_PIPE, useClass: BodyPipe },
         // The order matters: a caller without access must not see the errors of the second guard.
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_GUARD, useClass: RequestRulesGuard },

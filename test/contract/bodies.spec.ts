@@ -17,7 +17,7 @@ import {
   SecondFactorRequest,
 } from '../../src/auth/second-factor.dto';
 import type { AppError } from '../../src/common/errors/app-error';
-import { createValidationPipe } from '../../src/common/http/validation.pipe';
+import { BodyPipe } from '../../src/common/http/validation.pipe';
 import { patternOf, visibleText } from '../../src/common/text-forms';
 import { CreateKeyRequest } from '../../src/api-keys/api-keys.dto';
 import { AddTotpRequest, ConfirmTotpRequest, RenameFactorRequest } from '../../src/logins/factors/factors.dto';
@@ -144,7 +144,7 @@ describe('request bodies and their schemas', () => {
     expect([...requests.map(([name]) => name), 'ResetEmailRequest'].sort()).toEqual(documented.sort());
   });
 
-  const pipe = createValidationPipe();
+  const pipe = new BodyPipe();
   /** Returns whether the validation pipe rejects a field of a body. */
   const rejects = async (
     metatype: new () => object,

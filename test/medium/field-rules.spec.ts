@@ -5,7 +5,7 @@ import { IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagg
 import fc from 'fast-check';
 import type { AppError, FieldError } from '../../src/common/errors/app-error';
 import { checkFields, fieldsOf, type RequestClass } from '../../src/common/http/field-rules';
-import { createValidationPipe } from '../../src/common/http/validation.pipe';
+import { BodyPipe } from '../../src/common/http/validation.pipe';
 import { CreateUserRequest, PersonalFields, SharedChanges } from '../../src/users/users.dto';
 
 type FieldsClass = RequestClass & (new () => object);
@@ -46,7 +46,7 @@ function declaredClasses(): FieldsClass[] {
   );
 }
 
-const pipe = createValidationPipe();
+const pipe = new BodyPipe();
 const sorted = (errors: FieldError[]) => [...errors].sort((a, b) => String(a.pointer).localeCompare(String(b.pointer)));
 
 /** Reads a body with the validation pipe: the errors, or the values. */

@@ -31,7 +31,6 @@ interface RegisteredField {
   conditions: ((values: object, value: unknown) => boolean)[];
 }
 
-const validatorName = 'fieldRules';
 const known = new WeakMap<RequestClass, Map<string, RegisteredField>>();
 
 /**
@@ -41,25 +40,8 @@ const known = new WeakMap<RequestClass, Map<string, RegisteredField>>();
  * `IntersectionType`.
  */
 export function ValidateRules(rules: FieldRules): PropertyDecorator {
-  const validate = (value: unknown) => faultOf(rules, value) === null;
-  const defaultMessage = ({ value }: { value?: unknown } = {}) => {
-    const fault = faultOf(rules, value);
-    return fault === null ? '' : `${fault.code} ${fault.detail}`;
-  };
-  return ValidateBy({ name: validatorName, constraints: [rules], validator: { validate, defaultMessage } });
-}
-
-/** Returns the field error of a constraint that failed in class-validator. */
-export function errorOf(property: string, constraints: Record<string, string> = {}): FieldError {
-  const pointer = pointerTo(property);
-  const message = constraints[validatorName];
-  if (message !== undefined) {
-    const end = message.indexOf(' ');
-    return { pointer, code: message.slice(0, end), detail: message.slice(end + 1) };
-  }
-  return ValidationTypes.WHITELIST in constraints
-    ? unknownField(property)
-    : { pointer, code: 'field.malformed', detail: 'must be valid' };
+  const validator = { validate: (value: unknown) => faultOf(rules, value) === null };
+  return ValidateBy({ name: 'fieldRules', constraints: [rules], validator });
 }
 
 /** Returns the fields of a request class by name. */
@@ -82,9 +64,8 @@ function registeredFields(type: RequestClass): Map<string, RegisteredField> {
 }
 
 /**
- * Checks a plain object against the fields of a request class.
- * Returns the same errors as the validation pipe at a tenth of the cost, for imports with millions
- * of rows. Replaces values of the object by their canonical form.
+ * Checks a plain object against the fields of a request class, at a tenth of the cost of Nest's
+ * validation pipe. Replaces values of the object by their canonical form.
  */
 export function checkFields(
   fields: ReadonlyMap<string, RegisteredField>,

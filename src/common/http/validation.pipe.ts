@@ -1,19 +1,27 @@
-import { ValidationPipe } from '@nestjs/common';
+import { type ArgumentMetadata, ValidationPipe } from '@nestjs/common';
 import { invalid } from '../errors/app-error';
-import { errorOf } from './field-rules';
+import { readFields, type RequestClass } from './field-rules';
 
 /**
- * Creates the global pipe for bodies.
- * The pipe rejects fields that no DTO declares, and names each wrong field (OWASP ASVS 15.3.3).
+ * Validates bodies, and converts them to instances of their class.
+ * Rejects fields that no DTO declares, and names each wrong field (OWASP ASVS 15.3.3). Checks the
+ * fields before `class-transformer` copies the body: a copy of 64 KiB of nested lists takes 45 ms,
+ * the check 5 ms (H30).
  */
-export function createValidationPipe(): ValidationPipe {
-  return new ValidationPipe({
-    transform: true,
-    whitelist: true,
-    forbidNonWhitelisted: true,
-    forbidUnknownValues: true,
-    stopAtFirstError: true,
-    transformOptions: { exposeUnsetFields: false },
-    exceptionFactory: (errors) => invalid(...errors.map(({ property, constraints }) => errorOf(property, constraints))),
-  });
+export class BodyPipe extends ValidationPipe {
+  constructor() {
+    super({
+      transform: true,
+      whitelist: true,
+      forbidNonWhitelisted: true,
+      forbidUnknownValues: true,
+      transformOptions: { exposeUnsetFields: false },
+      exceptionFactory: () => invalid({ pointer: '', code: 'field.malformed', detail: 'must be valid' }),
+    });
+  }
+
+  override async transform(body: unknown, metadata: ArgumentMetadata): Promise<object> {
+    if (this.toValidate(metadata)) readFields(metadata.metatype as RequestClass, body);
+    return super.transform(body, metadata) as Promise<object>;
+  }
 }
