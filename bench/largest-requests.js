@@ -3,9 +3,9 @@
 //   --top 0 (lines to print; 0: all routes)
 //   --only /user/list,/auth (parts of paths)
 //   --repeat 3 (the median is printed)
-// `busy`: CPU time of the event loop for a request. `longest`: longest time in one piece. A request
-// without a token may take 5 ms, one piece of a request with a token 50 ms.
-// Run it on an idle machine: other processes prolong `longest`.
+// `busy`: CPU time of the event loop for a request, of which the measurement takes one to two.
+// `longest`: the most in one turn of the loop. A request may take 5 ms before the guard, and one
+// turn 50 ms after it.
 const http = require('node:http');
 const path = require('node:path');
 const { parseArgs } = require('node:util');
