@@ -4,7 +4,6 @@ import { runCommand } from './run-command';
 /** Commands by name. Each receives the arguments after its name and is loaded on use. */
 const commands = new Map<string | undefined, (args: string[]) => Promise<void>>([
   ['admin-recover', async (args) => (await import('./admin-recover.js')).adminRecover(args)],
-  ['breached-passwords', async (args) => (await import('./breached-passwords.js')).breachedPasswords(args)],
   ['app-secret', async (args) => (await import('./app-secret.js')).appSecret(args)],
   ['mail', async (args) => (await import('./mail.js')).mail(args)],
   ['migrate', async (args) => (await import('./migrate.js')).migrate(args)],
@@ -16,10 +15,6 @@ const usage = `Commands:
                                   print a one-time link with which an administrator sets a new password;
                                   --reset-factors also removes the second factors;
                                   write a login that begins with - after --: admin-recover -- -ada
-  breached-passwords build <download> [--output <file>] [--min-count <count>]
-                                  build the file for BREACHED_PASSWORDS_FILE from a download in the range format;
-                                  --min-count leaves out passwords that were found less often
-  breached-passwords check <file> check every byte of such a file
   app-secret                      after a change of APP_SECRET, encrypt all stored secrets with it and say when
                                   APP_SECRET_PREVIOUS may be removed
   mail test <address>             send a test mail and print the response of the mail server

@@ -236,6 +236,7 @@ it.each([
   ['DATABASE_URL_FIEL', 'DATABASE_URL_FILE'],
   ['SESSION_IDLE_SECONDS', 'SYSTEM_USER_SESSION_IDLE_SECONDS'],
   ['MAIL_FROM_ADDRESS', 'MAIL_FROM'],
+  ['BREACHED_PASSWORDS_FILE', 'BREACHED_PASSWORDS'],
 ])('warns about %s, which was probably meant to be %s', (given, meant) => {
   expect(warningsOf({ [given]: 'x' })).toEqual([`${given} is not a setting and has no effect: did you mean ${meant}?`]);
 });

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
 import { poolMinPerWorker } from '../common/instance';
 import { isAddressOrCidr } from '../common/ip';
+import { breachedSource } from './breached-source';
 import { postgresUrl } from './postgres-url';
 import { secret } from './secret-text';
 import { smtpUrl } from './smtp-url';
@@ -149,14 +150,11 @@ export const settings = z.object({
     .optional()
     .describe('Password of the first administrator; unset: a one-time link to set it is printed'),
   PASSWORD_MIN_LENGTH: integer(8, 64).default(15).describe('Minimum number of characters in a password, 8 to 64'),
-  BREACHED_PASSWORDS_FILE: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      'File of breached passwords, which are rejected as new passwords; `npm run cli -- breached-passwords build` ' +
-        'makes it (docs/operations.md); unset: passwords are not looked up',
-    ),
+  BREACHED_PASSWORDS: breachedSource.describe(
+    'Base URL of a service with the range protocol of Have I Been Pwned, such as `https://api.pwnedpasswords.com`, ' +
+      'or a folder with its range files (docs/operations.md); breached passwords are rejected as new passwords; ' +
+      'unset: passwords are not looked up',
+  ),
   ACCESS_TOKEN_TTL_SECONDS: seconds(600, accessTokenLifeMaxSeconds).describe(
     'Lifetime of an access token, at most one hour',
   ),

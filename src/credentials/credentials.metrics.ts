@@ -25,3 +25,11 @@ export const passwordChecks = new Counter({
   labelNames: ['outcome'] as const,
 });
 for (const outcome of ['strong', 'weak', 'skipped']) passwordChecks.inc({ outcome }, 0);
+
+/** Lookups in `BREACHED_PASSWORDS`. */
+export const breachedLookups = new Counter({
+  name: 'carrier_identity_breached_password_lookups_total',
+  help: 'Lookups of breached passwords by outcome: breached (rejected), not_found or failed (accepted)',
+  labelNames: ['outcome'] as const,
+});
+for (const outcome of ['breached', 'not_found', 'failed']) breachedLookups.inc({ outcome }, 0);

@@ -7,6 +7,7 @@ import { FactorChangesService } from '../logins/factors/factor-changes.service';
 import { UserCreationService } from '../users/user-creation.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 import { UsersService } from '../users/users.service';
+import type { CreateUserRequest, UserResponse } from '../users/users.dto';
 import { ShownLinks } from './shown-links';
 
 const administratorName = 'administrator';
@@ -30,18 +31,16 @@ export class FirstAdministrator {
    * There is no default password.
    * @returns a one-time link to set the password, or null if `ADMIN_PASSWORD` sets it
    */
-  @Transactional()
   async ensure(): Promise<string | null> {
     if (!(await this.passwords.isEmpty())) return null;
-    const { ADMIN_EMAIL: email = placeholderEmail, ADMIN_PASSWORD: password } = this.config;
-    const user = await this.creation.create(systemActor, {
-      user_type: 'system',
-      name: administratorName,
-      email,
-      roles: ['administrator'],
-      ...(password === undefined ? {} : { password, must_change_password: false }),
+    const { ADMIN_PASSWORD: password } = this.config;
+    if (password === undefined) return this.createWithLink();
+    // Outside a transaction, because the password is looked up and hashed. If another instance
+    // creates the administrator at the same time, the unique name rejects one of them.
+    await this.create({ password, must_change_password: false }).catch(async (error: unknown) => {
+      if (await this.passwords.isEmpty()) throw error;
     });
-    return password === undefined ? this.links.mint(user.user_id) : null;
+    return null;
   }
 
   /**
@@ -57,5 +56,19 @@ export class FirstAdministrator {
     await this.users.change(systemActor, user.user_id, { allowed_ips: [] }, null);
     if (reset_factors) await this.factors.reset(systemActor, user.user_id);
     return this.links.mint(user.user_id);
+  }
+
+  @Transactional()
+  private async createWithLink(): Promise<string | null> {
+    // Again, because only a transaction keeps other instances from creating the first user.
+    if (!(await this.passwords.isEmpty())) return null;
+    const { user_id } = await this.create({});
+    return this.links.mint(user_id);
+  }
+
+  private create(secret: Pick<CreateUserRequest, 'password' | 'must_change_password'>): Promise<UserResponse> {
+    const { ADMIN_EMAIL: email = placeholderEmail } = this.config;
+    const roles = ['administrator'];
+    return this.creation.create(systemActor, { user_type: 'system', name: administratorName, email, roles, ...secret });
   }
 }

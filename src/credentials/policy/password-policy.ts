@@ -21,6 +21,7 @@ export interface PasswordContext {
 
 type Fault = Omit<FieldError, 'pointer' | 'parameter'>;
 
+const breachedFault: Fault = { code: 'password.breached', detail: 'is in a list of stolen passwords' };
 const productName = 'carrier-identity';
 const contextMin = 4;
 /** Parts of names and addresses that are shorter occur in strong passwords by chance. */
@@ -36,17 +37,16 @@ export class PasswordPolicy {
   ) {}
 
   /**
-   * Returns why a new password is rejected, or null.
+   * Returns why a new password is rejected, null, or `unknown` if only its lookup failed.
    * There are no composition rules and no expiry (NIST SP 800-63B-4 §3.1.1.2, OWASP ASVS 6.2).
    */
-  async fault(password: string, context: PasswordContext, pointer: string): Promise<FieldError | null> {
-    const fault =
-      this.lengthFault(password) ??
-      (await commonFault(password)) ??
-      contextFault(password, context) ??
-      (await this.breachedFault(password)) ??
-      (await this.strengthFault(password, context));
-    return fault === null ? null : { pointer, ...fault };
+  async fault(password: string, context: PasswordContext, pointer: string): Promise<FieldError | 'unknown' | null> {
+    const simple = this.lengthFault(password) ?? (await commonFault(password)) ?? contextFault(password, context);
+    // A service must learn nothing about a password that the rules above reject (P18).
+    const isBreached = simple === null && (await this.breached.has(password));
+    const fault = simple ?? (isBreached === true ? breachedFault : await this.strengthFault(password, context));
+    if (fault !== null) return { pointer, ...fault };
+    return isBreached === null ? 'unknown' : null;
   }
 
   private lengthFault(password: string): Fault | null {
@@ -56,11 +56,6 @@ export class PasswordPolicy {
     if (length > passwordMax)
       return { code: 'password.too_long', detail: `must have at most ${passwordMax} characters` };
     return null;
-  }
-
-  private async breachedFault(password: string): Promise<Fault | null> {
-    if (!(await this.breached.has(password))) return null;
-    return { code: 'password.breached', detail: 'is in a list of stolen passwords' };
   }
 
   private async strengthFault(password: string, context: PasswordContext): Promise<Fault | null> {

@@ -1,227 +1,289 @@
-import { createHash } from 'node:crypto';
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { hash as hashBcrypt } from '@node-rs/bcrypt';
-import { buildBreachedFile } from '../../../src/credentials/policy/breached-build';
-import { BreachedFile } from '../../../src/credentials/policy/breached-file';
-import { BreachedPasswords } from '../../../src/credentials/policy/breached-passwords';
+import { Pool } from 'pg';
 import { loadConfig } from '../../../src/config/config';
-import { sha1, writeRanges, writeSorted } from '../../support/breached';
-import { runBuilt } from '../../support/built-program';
-import { appSecret, password, TestService } from '../../support/service';
+import { FirstAdministrator } from '../../../src/recovery/first-administrator.service';
+import { createApp } from '../../../src/app.setup';
+import { RangeServer, type Respond, sha1, writeRanges } from '../../support/breached';
+import { runBuilt, startServiceProcess } from '../../support/built-program';
+import { parseScrape, valuesOf } from '../../support/metrics';
+import { adminEmail, appSecret, password, TestService } from '../../support/service';
 import { createTestDatabase } from '../../support/test-database';
 
-const breached = ['nine purple lanterns', 'пароль из утечки', '🦊 stolen by foxes 🦊'];
-const rare = 'a rarely stolen phrase';
-const counts = { ...Object.fromEntries(breached.map((secret) => [secret, 12])), [rare]: 3, password1234567: 70_000 };
-const hashOf = (secret: string) => createHash('sha1').update(secret).digest();
+const secret = 'nine purple lanterns';
+const breached = [secret, 'пароль из утечки', '🦊 stolen by foxes 🦊', 'password1234567'];
+const resembling = [`${secret}!`, secret.toUpperCase()] as const;
+/** Has the count 0, like padding. */
+const padding = 'never stolen anywhere';
+const counts = { ...Object.fromEntries(breached.map((one) => [one, 12])), [padding]: 0 };
+const [prefix, suffix] = [sha1(secret).slice(0, 5), sha1(secret).slice(5)];
+const METRICS_TOKEN = 'prometheus-0123456789-abcdefghijklmnop';
+/** Counts the transactions that wait for the service. */
+const waiting = `select count(*)::int from pg_stat_activity
+  where datname = current_database() and state like 'idle in transaction%'`;
+/** Valid lines with the breached password in front, larger than any range. */
+const oversized = `${suffix}:12\r\n${`${'A'.repeat(35)}:1\r\n`.repeat(10_000)}`;
 
 describe('breached passwords', () => {
   let directory: string;
-  let ranges: string;
-  let file: string;
-  const at = (name: string) => join(directory, name);
-  const cli = (...args: string[]) => runBuilt('src/cli/cli.js', {}, ['breached-passwords', ...args]);
-  const build = (download: string, ...args: string[]) => cli('build', download, ...args);
-
+  let ranges: RangeServer;
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'carrier-identity-breached-'));
-    [ranges, file] = [at('ranges'), at('ranges.breached')];
-    writeRanges(ranges, counts);
-    const { code, stdout, stderr } = await build(ranges);
-    expect([code, stdout]).toEqual([0, expect.stringContaining(`${file} has 5 entries`)]);
-    expect(stdout).toContain('The download is incomplete: 1048571 of 1048576 prefixes are missing, such as 00000, ');
-    expect(stderr).not.toContain('Error');
+    writeRanges(directory, { ...counts, [resembling[0]]: 0, [resembling[1]]: 0 });
+    ranges = await RangeServer.start(counts);
   });
-  afterAll(() => rmSync(directory, { recursive: true }));
+  afterEach(() => (ranges.instead = null));
+  afterAll(async () => {
+    await ranges.stop();
+    rmSync(directory, { recursive: true });
+  });
 
-  /** Returns which of the known passwords a file has. */
-  async function entriesOf(path: string): Promise<string[]> {
-    const opened = await BreachedFile.open(path, Infinity);
-    const found: string[] = [];
-    for (const secret of Object.keys(counts)) if (await opened.has(hashOf(secret))) found.push(secret);
-    await opened.close();
-    return found;
+  /** Returns the number of lookups of this process by outcome. */
+  async function lookupsOf(service: TestService): Promise<{ breached: number; not_found: number; failed: number }> {
+    const { text } = await service.get('/metrics', { token: METRICS_TOKEN });
+    const values = valuesOf(parseScrape(text), 'carrier_identity_breached_password_lookups_total');
+    const of = (outcome: string) => values[`{outcome="${outcome}"}`] ?? NaN;
+    return { breached: of('breached'), not_found: of('not_found'), failed: of('failed') };
   }
 
-  describe('in the service', () => {
+  const create = (service: TestService, name: string, chosen: string) => {
+    const body = { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com`, password: chosen };
+    return service.post('/user/create', { token: service.admin.token, body });
+  };
+
+  /** Gives a user an old hash, or an imported one that no rule was applied to. */
+  async function keepOld(
+    service: TestService,
+    user_id: string,
+    chosen: string,
+    policy_checked: boolean,
+  ): Promise<void> {
+    await service.rows('update credentials set password_hash = $2, policy_checked = $3 where user_id = $1', [
+      ...[user_id, await hashBcrypt(chosen, { cost: 4 }), policy_checked],
+    ]);
+  }
+
+  describe.each(['a service', 'a folder'])('in %s', (source) => {
     let service: TestService;
     beforeAll(async () => {
-      service = await TestService.start({ BREACHED_PASSWORDS_FILE: file });
+      const BREACHED_PASSWORDS = source === 'a folder' ? directory : `${ranges.url}/`;
+      service = await TestService.start({ BREACHED_PASSWORDS, METRICS_TOKEN });
     });
     afterAll(() => service.close());
 
     it('rejects breached passwords, and accepts passwords that resemble them (P16)', async () => {
       const { token } = await service.loginAs();
+      const before = await lookupsOf(service);
       const change = (new_password: string, current_password = password) =>
         service.post('/auth/password', { token, body: { current_password, new_password } });
-      for (const secret of [...breached, rare]) {
-        const { status, body } = await change(secret);
-        expect([secret, status, body.errors]).toEqual([
-          secret,
+      for (const chosen of breached) {
+        const { status, body } = await change(chosen);
+        expect([chosen, status, body.errors]).toEqual([
+          chosen,
           400,
           [{ pointer: '/new_password', code: 'password.breached', detail: 'is in a list of stolen passwords' }],
         ]);
       }
-      expect((await change('password1234567')).body.errors[0].code).toBe('password.breached');
-      expect((await change(`${breached[0]}!`)).status).toBe(204);
-      expect((await change(breached[0]?.toUpperCase() ?? '', `${breached[0]}!`)).status).toBe(204);
-    });
-
-    it('rejects too short, common and personal passwords for these reasons first (P16)', async () => {
-      const fields = { user_type: 'carrier', carrier_id: 'c1', name: 'lantern', email: 'lantern@example.com' };
-      const body = { ...fields, password: breached[0] };
-      const { status, body: problem } = await service.post('/user/create', { token: service.admin.token, body });
-      expect([status, problem.errors[0].code]).toEqual([400, 'password.contains_identity']);
+      expect((await change(resembling[0])).status).toBe(204);
+      expect((await change(resembling[1], resembling[0])).status).toBe(204);
+      expect((await change(padding, resembling[1])).status).toBe(204);
+      const { breached: rejected, not_found, failed } = before;
+      expect(await lookupsOf(service)).toEqual({ breached: rejected + 4, not_found: not_found + 3, failed });
     });
   });
 
-  describe('in a file that is damaged while the service runs', () => {
+  it('finds a range in a file without extension (P16)', async () => {
+    renameSync(join(directory, `${prefix}.txt`), join(directory, prefix));
+    const service = await TestService.start({ BREACHED_PASSWORDS: directory });
+    expect((await create(service, 'plain', secret)).body.errors[0].code).toBe('password.breached');
+    renameSync(join(directory, prefix), join(directory, `${prefix}.txt`));
+    await service.close();
+  });
+
+  describe('over HTTP', () => {
     let service: TestService;
-    // The last filter of the file belongs to this password.
-    const secret = Object.keys(counts).sort((one, other) => (sha1(one) < sha1(other) ? 1 : -1))[0] ?? '';
-    const intact = () => readFileSync(file);
     beforeAll(async () => {
-      writeFileSync(at('running'), intact());
-      service = await TestService.start({ BREACHED_PASSWORDS_FILE: at('running'), LOG_LEVEL: 'silent' });
+      service = await TestService.start({ BREACHED_PASSWORDS: ranges.url, METRICS_TOKEN });
     });
     afterAll(() => service.close());
-    beforeEach(() => flip(at('running'), intact().length - 30));
-    afterEach(() => writeFileSync(at('running'), intact()));
 
-    const enter = async (login: string, entered: string) => {
-      const { status, body } = await service.post('/auth/login', { body: { login, password: entered } });
-      return [status, body.code ?? body.user.must_change_password];
-    };
+    it('sends five digits of the SHA-1 of a password, and nothing about the user (P18)', async () => {
+      ranges.requests.length = 0;
+      expect((await create(service, 'secretive', secret)).status).toBe(400);
+      const sent = ranges.requests.map(({ method, url, rawHeaders }) => [method, url, rawHeaders.join('\n')]);
+      expect(sent).toEqual([['GET', `/pwned/range/${prefix}`, expect.stringMatching(/^add-padding\ntrue$/im)]]);
+      const headers = Object.entries(ranges.requests[0]?.headers ?? {});
+      // Headers of every request of Node, which differ between its releases.
+      const ofNode = /^(host|connection|accept(-encoding|-language)?|sec-fetch-mode|priority)$/;
+      expect(Object.fromEntries(headers.filter(([name]) => !ofNode.test(name)))).toEqual({
+        'add-padding': 'true',
+        'user-agent': 'carrier-identity',
+      });
+      expect(JSON.stringify(headers)).not.toMatch(/secretive|example\.com|c1/);
+    });
+
+    it('asks for no password that is too short, common or personal (P16, P18)', async () => {
+      ranges.requests.length = 0;
+      const codes = ['lantern', 'passwordpassword', 'nine purple c1lanterns'].map(async (chosen) => {
+        const { body } = await create(service, 'c1lantern', chosen);
+        return body.errors[0].code;
+      });
+      expect(await Promise.all(codes)).toEqual([
+        ...['password.too_short', 'password.common', 'password.contains_identity'],
+      ]);
+      expect(ranges.requests).toEqual([]);
+    });
+
+    it('holds no transaction while it waits for the service (P19)', async () => {
+      const { user_id, name } = await service.createUser();
+      await keepOld(service, user_id, secret, false);
+      const found: unknown[] = [];
+      // Responds after the query, so that the query runs while the service waits.
+      ranges.instead = async (_request, response) => {
+        found.push((await service.sql.query(waiting)).rows[0]);
+        response.end(`${suffix}:12`);
+      };
+      const headers = { 'idempotency-key': 'breached-1' };
+      const body = { user_type: 'carrier', carrier_id: 'c1', name: 'waits', email: 'waits@example.com' };
+      const { token } = service.admin;
+      const answer = await service.post('/user/create', { token, headers, body: { ...body, password: secret } });
+      expect(answer.body.errors[0].code).toBe('password.breached');
+      const login = await service.post('/auth/login', { body: { login: name, password: secret } });
+      expect([login.status, login.body.user.must_change_password]).toEqual([200, true]);
+      expect(found).toEqual([{ count: 0 }, { count: 0 }]);
+    });
+
+    const failures: [string, Respond][] = [
+      ['does not respond', () => undefined],
+      ['stops within a range', (_request, response) => response.write(`${suffix}:12\r\n`)],
+      ['ends within a range', (_request, response) => response.write(suffix, () => response.destroy())],
+      ['returns an error', (_request, response) => response.writeHead(500).end(`${suffix}:12`)],
+      ['returns no range', (_request, response) => response.end()],
+      ['returns a page', (_request, response) => response.end(`<html>\n${suffix}:12\n</html>`)],
+      ['returns NTLM hashes', (_request, response) => response.end(`${suffix.slice(8)}:12`)],
+      ['returns an unfinished line', (_request, response) => response.end(`${suffix}:12\r\n${suffix}`)],
+      ['returns too much', (_request, response) => response.end(oversized)],
+      [
+        'returns too much in a small archive',
+        (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(oversized)),
+      ],
+      [
+        'redirects to another service',
+        (request, response) => {
+          ranges.instead = null;
+          response.writeHead(307, { location: request.url }).end();
+        },
+      ],
+    ];
+
+    it.each(failures)('sets a password without the lookup if the service %s (P19)', async (title, instead) => {
+      const before = await lookupsOf(service);
+      ranges.instead = instead;
+      ranges.requests.length = 0;
+      expect((await create(service, title.replaceAll(' ', '.'), secret)).status).toBe(201);
+      expect(ranges.requests).toHaveLength(1);
+      expect(await lookupsOf(service)).toEqual({ ...before, failed: before.failed + 1 });
+    });
 
     it.each([
       ['an imported password', false],
       ['a password with an outdated hash', true],
-    ])('logs in with %s, and checks it at the next login (P16)', async (_title, policy_checked) => {
-      const { name, user_id } = await service.createUser();
-      await service.rows('update credentials set password_hash = $2, policy_checked = $3 where user_id = $1', [
-        ...[user_id, await hashBcrypt(secret, { cost: 4 }), policy_checked],
-      ]);
-      for (let logins = 0; logins < 2; logins++) {
-        expect(await enter(name, secret)).toEqual([200, false]);
-        expect(await enter(name, `${secret}!`)).toEqual([401, 'auth.invalid_credentials']);
-      }
-      writeFileSync(at('running'), intact());
-      expect(await enter(name, secret)).toEqual([200, true]);
-    });
-
-    it('sets no password that cannot be checked (P16)', async () => {
-      const { token, name } = await service.loginAs();
-      const body = { current_password: password, new_password: secret };
-      const { status, body: problem } = await service.post('/auth/password', { token, body });
-      expect([status, problem.code]).toEqual([500, 'service.internal_error']);
-      expect(await enter(name, password)).toEqual([200, false]);
-    });
+    ])(
+      'logs in with %s while the service fails, and looks it up at the next login (P16, P19)',
+      async (_title, checked) => {
+        const enter = async (login: string, entered: string) => {
+          const { status, body } = await service.post('/auth/login', { body: { login, password: entered } });
+          return [status, body.code ?? body.user.must_change_password];
+        };
+        const { name, user_id } = await service.createUser();
+        await keepOld(service, user_id, secret, checked);
+        for (const [, instead] of failures.filter(([title]) => /not respond|an error/.test(title))) {
+          ranges.instead = instead;
+          expect(await enter(name, secret)).toEqual([200, false]);
+          expect(await enter(name, `${secret}!`)).toEqual([401, 'auth.invalid_credentials']);
+        }
+        ranges.instead = null;
+        expect(await enter(name, secret)).toEqual([200, true]);
+      },
+    );
   });
 
-  it('builds the same file from one sorted file as from a directory (P16)', async () => {
-    writeSorted(at('sorted.txt'), counts);
-    expect(await build(at('sorted.txt'), '--output', at('sorted'))).toMatchObject({ code: 0 });
-    expect(readFileSync(at('sorted')).equals(readFileSync(file))).toBe(true);
-    expect(await entriesOf(file)).toEqual(Object.keys(counts));
+  it('sets a password without the lookup if its file is missing or damaged (P19)', async () => {
+    const service = await TestService.start({ BREACHED_PASSWORDS: directory, METRICS_TOKEN });
+    const file = join(directory, `${prefix}.txt`);
+    const before = await lookupsOf(service);
+    rmSync(file);
+    expect((await create(service, 'missing', secret)).status).toBe(201);
+    writeFileSync(file, `${suffix}:12\r\n${suffix.slice(1)}:12`);
+    expect((await create(service, 'damaged', secret)).status).toBe(201);
+    expect(await lookupsOf(service)).toEqual({ ...before, failed: before.failed + 2 });
+    writeRanges(directory, counts);
+    await service.close();
   });
 
-  it('leaves out passwords that were found less often than --min-count (P16)', async () => {
-    const { stdout } = await build(ranges, '--min-count', '12', '--output', at('frequent'));
-    expect(stdout).toContain('has 4 entries');
-    expect((await entriesOf(at('frequent'))).includes(rare)).toBe(false);
-    expect(await cli('check', at('frequent'))).toMatchObject({
-      code: 0,
-      stdout: `${at('frequent')} is intact. It has 4 entries, found at least 12 times each.\n`,
-    });
-    const ends = await Promise.all(['0', '1.5'].map((count) => build(ranges, `--min-count=${count}`)));
-    expect(ends.map(({ code, stdout }) => [code, stdout])).toEqual([
-      [1, ''],
-      [1, ''],
-    ]);
-  });
-
-  it('stops at a malformed line, names it, and keeps the existing file (P16)', async () => {
-    const line = `${sha1('a').slice(5)}:1`;
-    const malformed: [string, string, RegExp][] = [
-      ['12345.txt', `${line}\n${line.slice(1)}\n`, /12345\.txt, line 2: expected 35 hexadecimal digits/],
-      ['12345.txt', `${line}\r\n\r\n${line}`, /line 2: expected/],
-      ['12345.txt', line.replace(':1', ':'), /line 1: expected/],
-      ['12345.txt', line.replace(':1', ':1x'), /line 1: expected/],
-      ['12345.txt', line.replace(':1', ':-1'), /line 1: expected/],
-      ['12345.txt', `G${line.slice(1)}`, /line 1: expected/],
-      ['12345.txt', `${line}\n${'0'.repeat(3_000_000)}`, /line 2: expected/],
-      ['abcde', '<html>\n<body>', /abcde, line 1: expected/],
-      ['whole', `${sha1('a')}:1\n${sha1('b')}:1\n`.split('\n').sort().reverse().join('\n').trim(), /not in the order/],
-      ['other', '', /contains no entries/],
-    ];
-    mkdirSync(at('bad'));
-    for (const [name, text, message] of malformed) {
-      writeFileSync(at(`bad/${name}`), text);
-      copyFileSync(file, at('target'));
-      const download = name === 'whole' ? at('bad/whole') : at('bad');
-      await expect(buildBreachedFile(download, at('target'), 1, () => undefined)).rejects.toThrow(message);
-      expect(readFileSync(at('target')).equals(readFileSync(file))).toBe(true);
-      rmSync(at(`bad/${name}`));
-    }
-    expect(readdirSync(directory).filter((name) => name.includes('partial'))).toEqual([]);
-  });
-
-  it('does not start with a missing or damaged file, and names the setting (P16)', async () => {
-    const { length } = readFileSync(file);
+  it('creates the first administrator outside a transaction, and only once (P19, F13)', async () => {
     const database = await createTestDatabase();
-    const environment = { DATABASE_URL: database.url, APP_SECRET: appSecret, LOG_LEVEL: 'silent' };
-    const config = loadConfig(environment);
-    const damage: [string, (path: string) => void][] = [
-      ['missing', (path) => rmSync(path)],
-      ['empty', (path) => truncateSync(path, 0)],
-      ['header', (path) => flip(path, 24)],
-      ['index', (path) => flip(path, 4_000_000)],
-      ['filter', (path) => flip(path, length - 30)],
-      ['shorter', (path) => truncateSync(path, length - 1)],
-      ['longer', (path) => writeFileSync(path, 'x', { flag: 'a' })],
-      ['other', (path) => writeFileSync(path, `${sha1('a')}:1\n`.repeat(120_000))],
-      ['directory', (path) => [rmSync(path), mkdirSync(path)]],
-    ];
-    for (const [name, change] of damage) {
-      copyFileSync(file, at(name));
-      change(at(name));
-      const fault = `The configuration is invalid:\n  - BREACHED_PASSWORDS_FILE: the file `;
-      await expect(
-        new BreachedPasswords({ ...config, BREACHED_PASSWORDS_FILE: at(name) }).onModuleInit(),
-      ).rejects.toThrow(fault);
-    }
-    const end = await runBuilt('src/main.js', { ...environment, BREACHED_PASSWORDS_FILE: at('filter') });
-    expect([end.code, end.stdout]).toEqual([1, '']);
-    expect(end.stderr).toContain('BREACHED_PASSWORDS_FILE: the file is damaged');
+    const environment = { ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: password, BREACHED_PASSWORDS: ranges.url };
+    const config = { DATABASE_URL: database.url, APP_SECRET: appSecret, LOG_LEVEL: 'silent', ...environment };
+    const app = await createApp(loadConfig(config));
+    const administrators = app.get(FirstAdministrator);
+    const sql = new Pool({ connectionString: database.url, max: 1 });
+    const found: unknown[] = [];
+    let second: Promise<string | null> | undefined;
+    // The first call waits for the service while the second one creates the administrator.
+    ranges.instead = async (_request, response) => {
+      ranges.instead = null;
+      found.push((await sql.query(waiting)).rows[0]);
+      second = administrators.ensure();
+      await second;
+      response.end(`${'0'.repeat(35)}:1`);
+    };
+    expect(await administrators.ensure()).toBeNull();
+    expect(await second).toBeNull();
+    expect(found).toEqual([{ count: 0 }]);
+    await sql.end();
+    await app.close();
     await database.drop();
-    const { code, stderr } = await cli('check', at('filter'));
-    expect([code, stderr]).toEqual([1, expect.stringContaining('the file is damaged')]);
   });
 
-  it('notices damage of a filter that the start did not check (P16)', async () => {
-    copyFileSync(file, at('later'));
-    flip(at('later'), readFileSync(file).length - 30);
-    const opened = await BreachedFile.open(at('later'), 0);
-    const found = await Promise.allSettled(Object.keys(counts).map((secret) => opened.has(hashOf(secret))));
-    await opened.close();
-    expect(found.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+  it('warns once a minute while lookups fail, without a digit of the hash (P18, P19)', async () => {
+    const database = await createTestDatabase();
+    ranges.instead = (_request, response) => response.destroy();
+    const service = await startServiceProcess({
+      DATABASE_URL: database.url,
+      APP_SECRET: appSecret,
+      ADMIN_EMAIL: adminEmail,
+      ADMIN_PASSWORD: secret,
+      BREACHED_PASSWORDS: ranges.url,
+    });
+    ranges.requests.length = 0;
+    const post = async (path: string, body: object, token = '') => {
+      const headers = { 'content-type': 'application/json', 'x-auth-token': token };
+      const response = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+      return { status: response.status, body: (await response.json()) as { access_token: string } };
+    };
+    const { access_token } = (await post('/auth/login', { login: adminEmail, password: secret })).body;
+    for (const name of ['first', 'second']) {
+      const user = { user_type: 'system', name, email: `${name}@example.com`, password: secret };
+      expect((await post('/user/create', user, access_token)).status).toBe(201);
+    }
+    expect(ranges.requests).toHaveLength(2);
+    await service.stop();
+    await database.drop();
+    const warnings = service.output().match(/^.*breached passwords: .*$/gm);
+    expect(warnings).toEqual([expect.stringContaining('"level":"warn"')]);
+    expect(warnings?.[0]).toContain('UND_ERR_SOCKET');
+    for (const digits of [prefix, suffix]) expect(service.output().toUpperCase()).not.toContain(digits);
+  });
+
+  it('does not start with a folder that is missing, and names the setting (P16, F27)', async () => {
+    const DATABASE_URL = 'postgres://user@127.0.0.1:1/nowhere';
+    const environment = { DATABASE_URL, APP_SECRET: appSecret, BREACHED_PASSWORDS: join(directory, 'missing') };
+    const { code, stdout, stderr } = await runBuilt('src/main.js', environment);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('BREACHED_PASSWORDS: must be');
   });
 });
-
-/** Changes one byte. */
-function flip(path: string, position: number): void {
-  const bytes = readFileSync(path);
-  bytes[position] = (bytes[position] ?? 0) ^ 0x10;
-  writeFileSync(path, bytes);
-}

@@ -92,7 +92,8 @@ describe('passwords', () => {
       PASSWORD_MIN_LENGTH: 8,
     });
     const faults = await Promise.all(listed.map((word) => policy.fault(word, context, '/password')));
-    expect(listed.filter((_word, index) => faults[index]?.code !== 'password.common')).toEqual([]);
+    const codes = faults.map((fault) => (fault === 'unknown' ? fault : fault?.code));
+    expect(listed.filter((_word, index) => codes[index] !== 'password.common')).toEqual([]);
     const tried = [
       '1q2w3e4r5t6y7u8i9o0p',
       'qwertyuiopasdfghjklzxcvbnm',
