@@ -1219,7 +1219,9 @@ with
         and not coalesce($3::inet <<= any(users.after_allowed_ips), false)
         then 'user.self_protected'
         when users.user_id = $4::uuid and (users.second_factor_required_from is distinct from users.after_second_factor_required_from) then 'user.self_protected'
-        when not users.user_id = $5::uuid and users.roles && $6::text[]
+        when users.user_id = $5::uuid and users.must_change_password and not users.after_must_change_password
+        then 'user.self_protected'
+        when not users.user_id = $6::uuid and users.roles && $7::text[]
         then 'access.protected_user'
         when users.deleted_at is not null and users.after_deleted_at is null and (
           exists (
@@ -1240,10 +1242,10 @@ with
           or row_number() over (partition by lower(users.email) order by users.user_id) > 1
         ) then 'user.email_taken'
         when users.deleted_at is not null and users.after_deleted_at is null and not (users.after_roles <@ (
-          case users.user_type when 'system' then $7::text[] else $8::text[] end
+          case users.user_type when 'system' then $8::text[] else $9::text[] end
         ))
         then 'request.invalid/roles'
-        when (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) || array(select role from unnest(users.roles) role where role <> all(users.after_roles))) && $9::text[]
+        when (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) || array(select role from unnest(users.roles) role where role <> all(users.after_roles))) && $10::text[]
         then 'access.grant_exceeds_own'
         when users.status <> users.after_status and users.after_status = 'active' and not exists (
           select 1
@@ -1257,9 +1259,9 @@ with
           where credentials.user_id = users.user_id
             and (credentials.expires_at is null or credentials.expires_at > now())
         ) then 'request.invalid/status'
-        when cardinality(users.after_roles) > $10
+        when cardinality(users.after_roles) > $11
         or not (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) <@ (
-          case users.user_type when 'system' then $11::text[] else $12::text[] end
+          case users.user_type when 'system' then $12::text[] else $13::text[] end
         ))
         then 'request.invalid/roles'
       end as refusal,
@@ -1307,18 +1309,18 @@ with
       cross join lateral (
         select changes, target_version
         from events
-        where operation_id = $13::uuid
+        where operation_id = $14::uuid
           and target_id = users.user_id
           and event_type in ('user.changed', 'user.deleted')
-          and events.occurred_at >= $14::timestamptz
-          and events.occurred_at <= $15::timestamptz
+          and events.occurred_at >= $15::timestamptz
+          and events.occurred_at <= $16::timestamptz
         offset 0
       ) before
       cross join lateral jsonb_populate_record(
         users,
         (select jsonb_object_agg(key, value -> 'before') from jsonb_each(before.changes))
       ) restored
-      where users.user_id = any($16::uuid[])
+      where users.user_id = any($17::uuid[])
         and true
       order by users.user_id for update of users
     ) users
@@ -1418,8 +1420,8 @@ with
       target_id, carrier_id, changes, target_version
     )
     select
-      $17, $18::uuid, $19, $20, $21::uuid, $22::uuid,
-      $23::inet, $24,
+      $18, $19::uuid, $20, $21, $22::uuid, $23::uuid,
+      $24::inet, $25,
       target.id, target.carrier_id, target.changes, target.version
     from changed target
   ),
@@ -1430,7 +1432,7 @@ with
     where verdict is not null
     union all
     select user_id, 'user.not_found'
-    from unnest($25::uuid[]) wanted (user_id)
+    from unnest($26::uuid[]) wanted (user_id)
     where user_id not in (select user_id from judged)
   )
 select
@@ -1442,7 +1444,7 @@ select
   ) as skipped_reasons,
   (
     select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
-    from (select * from skipped order by user_id limit $26::integer) first_skipped
+    from (select * from skipped order by user_id limit $27::integer) first_skipped
   ) as skipped,
   array(
     select id from changed

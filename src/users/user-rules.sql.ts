@@ -84,8 +84,9 @@ function powerRules(action: UserAction, assignments: Assignment[], isSelf: SqlFr
 /**
  * Renders the rules about the actor's own user. Actors cannot change their own e-mail address
  * without their password (OWASP ASVS 7.5.1), cannot exclude the IP address of the request, and
- * can neither reset their own second factors nor change when they need one. After a reset of
- * their factors, they must enrol one before they can change their address.
+ * can neither reset their own second factors, change when they need one, nor clear their own
+ * `must_change_password`. After a reset of their factors, they must enrol one before they can
+ * change their address.
  */
 function selfRules(actor: Actor, action: UserAction, assignments: Assignment[], isSelf: SqlFragment): SqlFragment[] {
   const rules: SqlFragment[] = [];
@@ -104,6 +105,9 @@ function selfRules(actor: Actor, action: UserAction, assignments: Assignment[], 
   if (resetsFactors(action)) rules.push(sql`when ${isSelf} then 'user.self_protected'`);
   const requirement = assignments.filter(({ column }) => column === 'second_factor_required_from');
   if (requirement.length > 0) rules.push(sql`when ${isSelf} and ${differsSql(requirement)} then 'user.self_protected'`);
+  if (assignments.some(({ column }) => column === 'must_change_password'))
+    rules.push(sql`when ${isSelf} and users.must_change_password and not users.after_must_change_password
+            then 'user.self_protected'`);
   return rules;
 }
 

@@ -71,7 +71,7 @@ export const errorCodes = {
     title: 'Not allowed on your own user',
     meaning:
       'Users cannot change their own roles, scope or status, delete themselves, reset their own second factors, ' +
-      'unlock themselves, or change when they need a second factor.',
+      'unlock themselves, clear their `must_change_password`, or change when they need a second factor.',
   },
   'request.not_found': {
     status: 404,

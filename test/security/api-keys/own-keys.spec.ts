@@ -47,12 +47,14 @@ describe("API keys and their creators' own users", () => {
     ['roles_remove', { roles_remove: ['reader'] }, 'bulk'],
     ['carrier_scope', { carrier_scope: ['c1'] }, 'both'],
     ['second_factor_required_from', { second_factor_required_from: null }, 'both'],
+    ['must_change_password false', { must_change_password: false }, 'both'],
     ['email', { email: 'elsewhere@example.com' }, 'single'],
     ['allowed_ips without the address of the request', { allowed_ips: ['192.0.2.0/24'] }, 'both'],
   ];
 
   it.each(changes)('lets no key change %s of its creator, singly or in bulk (Z31)', async (_name, body, bulk) => {
     const { user_id, key } = await managerWithKey({ second_factor_required_from: '2030-01-01T00:00:00Z' });
+    await service.rows('update users set must_change_password = true where user_id = $1', [user_id]);
     const before = await rowOf(user_id);
     if (bulk !== 'bulk')
       expect(code(await service.patch(`/user/${user_id}`, { token: key, body }))).toBe(protectedSelf);
@@ -82,7 +84,9 @@ describe("API keys and their creators' own users", () => {
   it('lets no key undo what an administrator did to its creator, and none restore its creator (Z31)', async () => {
     const { user_id, key } = await managerWithKey();
     const url = `/user/all?user_id=${user_id}`;
+    await service.rows('update users set must_change_password = false where user_id = $1', [user_id]);
     for (const [method, body] of [
+      ['PATCH', { must_change_password: true }],
       ['PATCH', { second_factor_required_from: '2030-01-01T00:00:00Z' }],
       ['PATCH', { roles: ['manager'] }],
       ['PATCH', { status: 'disabled' }],
