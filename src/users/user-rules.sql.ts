@@ -133,20 +133,24 @@ function valueRules(action: ChangeAction | UndoAction, assignments: Assignment[]
   return rules;
 }
 
+/** Renders the number of keys, including nested keys. */
+const keysOf = (column: 'attributes' | 'after_attributes') => sql`(
+                select count(*)
+                from jsonb_path_query(
+                  users.${rawSql(column)}, 'strict $.** ? (@.type() == "object").keyvalue().key'
+                )
+              )`;
+
 /**
- * Renders whether new attributes exceed their limits. Counts the keys only if the text has as many
- * places that look like the end of a key, because counting takes as long as the merge.
+ * Renders whether new attributes exceed a limit. Attributes that exceeded it before may shrink.
+ * Counts the keys only if the text contains more than the maximum of `":`, which follows each key:
+ * the count takes as long as the merge.
  */
 const exceedsAttributes = sql`(
             select
-              octet_length(text) > ${attributesMax.bytes}
+              octet_length(text) > ${attributesMax.bytes} and octet_length(text) >= octet_length(users.attributes::text)
               or (octet_length(text) - octet_length(replace(text, '":', ''))) / 2 > ${attributesMax.keys}
-              and ${attributesMax.keys} < (
-                select count(*)
-                from jsonb_path_query(
-                  users.after_attributes, 'strict $.** ? (@.type() == "object").keyvalue().key'
-                )
-              )
+              and ${keysOf('after_attributes')} > greatest(${attributesMax.keys}, ${keysOf('attributes')} - 1)
             from (select users.after_attributes::text as text offset 0) stored
           )`;
 

@@ -50,6 +50,40 @@ describe('merge patches of attributes (RFC 7396)', () => {
     expect(await changed(before, patch)).toEqual(mergePatch(before, patch));
   });
 
+  it.each<[string, Json, Json, Json, Json[]]>([
+    [
+      'keys',
+      Object.fromEntries(Array.from({ length: 103 }, (_, index) => [`k${index}`, { n: 1 }])),
+      { k0: { n: null } },
+      { k1: null },
+      [{ more: 1 }, { k2: 2, more: 1 }, { k2: { n: 2 } }],
+    ],
+    [
+      'bytes',
+      { a: 'a'.repeat(9_000), b: 'b'.repeat(9_000), c: 'c'.repeat(9_000) },
+      { c: 'c'.repeat(8_000) },
+      { a: null, d: 1 },
+      [{ more: 1 }, { b: 'B'.repeat(9_000) }],
+    ],
+  ])(
+    'lets attributes with too many %s shrink in steps, but not grow (B31)',
+    async (_what, before, first, second, more) => {
+      const { admin } = service;
+      const merge = async (attributes: Json) => {
+        const answer = await service.patch(`/user/${admin.user_id}`, { token: admin.token, body: { attributes } });
+        return answer.body.errors?.[0].pointer ?? answer.body.attributes;
+      };
+      await service.rows('update users set attributes = $2 where user_id = $1', [
+        admin.user_id,
+        JSON.stringify(before),
+      ]);
+      const smaller = mergePatch(before, first);
+      expect(await merge(first)).toEqual(smaller);
+      for (const patch of more) expect(await merge(patch)).toBe('/attributes');
+      expect(await merge(second)).toEqual(mergePatch(smaller, second));
+    },
+  );
+
   it('merges any patch into any values', async () => {
     const keys = oneof(constant('a'), constant('b'), constant('c'));
     const object: Arbitrary<Json> = dictionary(
