@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { rawSql } from '../../src/common/query/sql';
 import { Database } from '../../src/database/database';
@@ -53,6 +54,24 @@ describe('named statements', () => {
       }),
     );
     expect(new Set(texts.flat()).size).toBe(1);
+  });
+
+  it.each([
+    ['GET', '/auth/session/list'],
+    ['DELETE', '/auth/session/all'],
+  ] as const)('sends the same unnamed text of %s %s for any number of users (D31)', async (method, path) => {
+    const { token } = service.admin;
+    const sent = new Set<string>();
+    for (const count of [2, 100, 500]) {
+      const ids = Array.from({ length: count }, () => randomUUID());
+      const { named, unnamed } = await sentBy(() =>
+        service.send(method, `${path}?user_id_in=${ids.join()}`, { token }),
+      );
+      const ofSessions = (texts: Iterable<string>) => [...texts].filter((text) => text.includes('join session_search'));
+      expect(ofSessions(named.values())).toEqual([]);
+      sent.add(ofSessions(unnamed).join('\n'));
+    }
+    expect([...sent]).toEqual([expect.stringContaining('user_id = any(')]);
   });
 
   it('gives names to a bounded number of statements (D31)', async () => {
