@@ -57,62 +57,46 @@ const pairsMax = 50;
 
 /**
  * Renders a merge patch of the attributes (RFC 7396) as one expression. The patch decides its
- * shape, so that PostgreSQL reads the attributes once: 0.1 ms with 100 keys and 16 KiB.
+ * shape, so that PostgreSQL reads the attributes once: at most 0.13 ms with 100 keys and 16 KiB.
  */
 function attributesSql(patch: JsonObject): SqlFragment {
   // `|| '{}'` decompresses the value once instead of once per key.
-  return sql`(
-          select ${patchedSql(rawSql('stored.value'), patch, 1)}
-          from (select users.attributes || '{}'::jsonb as value offset 0) stored
-        )`;
+  return patchedSql(sql`users.attributes || '{}'::jsonb`, patch);
 }
 
 /**
- * Renders an object with the changes of a patch. Removes all keys of the patch first: joining two
+ * Renders an object with the changes of a patch. Removes the keys of the patch first: joining two
  * objects with the same keys takes twice as long.
- * @param target an object, written as often as the patch has nested objects
  */
-function patchedSql(target: SqlFragment, patch: JsonObject, depth: number): SqlFragment {
+function patchedSql(target: SqlFragment, patch: JsonObject): SqlFragment {
   const entries = Object.entries(patch);
-  if (entries.length === 0) return target;
-  const nested = entries.filter((entry): entry is [string, JsonObject] => isObject(entry[1]));
-  const merged = nested.map(([key, inner]) => ({
-    key,
-    value: mergedSql(sql`${target} -> ${key}::text`, inner, depth),
-  }));
-  const [only] = merged;
-  // Copies the object once instead of three times.
-  if (only !== undefined && entries.length === 1)
-    return sql`jsonb_set(${target}, array[${only.key}::text], ${only.value})`;
-  const set = entries.filter(([, value]) => value !== null && !isObject(value));
-  const added = set.length === 0 ? [] : [sql`${JSON.stringify(Object.fromEntries(set))}::jsonb`];
-  for (let at = 0; at < merged.length; at += pairsMax) {
-    const pairs = merged.slice(at, at + pairsMax).map(({ key, value }) => sql`${key}::text, ${value}`);
-    added.push(sql`jsonb_build_object(${joinSql(pairs, ', ')})`);
-  }
-  return sql`(${target} - ${entries.map(([key]) => key)}::text[]) || (${joinSql(added, ' || ', `'{}'`)})`;
-}
-
-/** Renders the merge of a patch into a value of any type. `offset 0` computes the value once. */
-function mergedSql(value: SqlFragment, patch: JsonObject, depth: number): SqlFragment {
-  const isLeaf = !Object.values(patch).some(isObject);
-  const target = isLeaf ? sql`(${value})` : rawSql(`object_${depth}.value`);
-  const merged = sql`case
-            when jsonb_typeof(${target}) = 'object' then ${patchedSql(target, patch, depth + 1)}
-            else ${JSON.stringify(withoutNulls(patch))}::jsonb
-          end`;
-  if (isLeaf) return merged;
-  return sql`(select ${merged} from (select ${value} as value offset 0) ${rawSql(`object_${depth}`)})`;
-}
-
-/** Returns the value that a patch leaves where no object was. */
-function withoutNulls(patch: JsonObject): JsonObject {
-  const kept = Object.entries(patch).filter(([, value]) => value !== null);
-  return Object.fromEntries(kept.map(([key, value]) => [key, isObject(value) ? withoutNulls(value) : value]));
+  const merged = entries.filter((entry): entry is [string, JsonObject] => isObject(entry[1]) && !isEmpty(entry[1]));
+  const pairs = merged.map(([key, inner]) => {
+    const value = sql`object.value -> ${key}::text`;
+    const object = sql`case jsonb_typeof(${value}) when 'object' then ${value} else '{}' end`;
+    return sql`${key}::text, ${patchedSql(object, inner)}`;
+  });
+  const set = entries.filter(([key, value]) => value !== null && merged.every(([other]) => other !== key));
+  // An empty object in the patch keeps an object, and replaces any other value.
+  const empty = set.filter(([, value]) => isObject(value)).map(([key]) => key);
+  const kept = empty.map(
+    (key) => sql`case jsonb_typeof(object.value -> ${key}::text) when 'object' then ${key}::text end`,
+  );
+  const added = [sql`(${JSON.stringify(Object.fromEntries(set))}::jsonb - array[${joinSql(kept, ', ', '')}]::text[])`];
+  for (let at = 0; at < pairs.length; at += pairsMax)
+    added.push(sql`jsonb_build_object(${joinSql(pairs.slice(at, at + pairsMax), ', ')})`);
+  const keys = entries.map(([key]) => key).filter((key) => !empty.includes(key));
+  const patched = (object: SqlFragment) => sql`((${object}) - ${keys}::text[]) || (${joinSql(added, ' || ')})`;
+  if (merged.length + empty.length === 0) return patched(target);
+  return sql`(select ${patched(rawSql('object.value'))} from (select ${target} as value offset 0) object)`;
 }
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isEmpty(object: JsonObject): boolean {
+  return Object.keys(object).length === 0;
 }
 
 function rolesSql({ roles, roles_add = [], roles_remove = [] }: UserChange): SqlFragment {

@@ -45,6 +45,10 @@ describe('merge patches of attributes (RFC 7396)', () => {
     [{ e: null }, { a: 1 }],
     [{ a: 'foo' }, { b: { bb: { ccc: null } } }],
     [{ a: { b: 1 } }, { a: null, b: 2 }],
+    [
+      { a: { b: 1 }, c: [], d: 1, e: null, f: { g: {} } },
+      { a: {}, c: {}, d: {}, e: {}, f: { g: {}, h: {} }, i: {} },
+    ],
     [{}, { toString: 'a', valueOf: { hasOwnProperty: 1 } }],
   ])('merges into %j the patch %j', async (before, patch) => {
     expect(await changed(before, patch)).toEqual(mergePatch(before, patch));
