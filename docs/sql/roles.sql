@@ -13,16 +13,10 @@ SELECT "RoleEntity"."name" AS "RoleEntity_name", "RoleEntity"."description" AS "
 select pg_advisory_xact_lock_shared($1::bigint);
 
 -- freezeForBulk()
-select set_config('lock_timeout', usual, true), pg_advisory_xact_lock_shared($1::bigint)
-from (
-  select usual, pg_advisory_xact_lock_shared($2::bigint)
-  from (
-    select usual, set_config('lock_timeout', $3, true)
-    from (select current_setting('lock_timeout') as usual offset 0) settings
-    offset 0
-  ) waiting
-  offset 0
-) announced;
+select set_config('lock_timeout', $1, true);
+select pg_advisory_xact_lock_shared($1::bigint);
+set local lock_timeout to default;
+select pg_advisory_xact_lock_shared($1::bigint);
 
 -- lock()
 select set_config('lock_timeout', $1, true);

@@ -51,17 +51,10 @@ export class RolesRepository {
    * or under way, longer than for other locks. Announced changes wait for its end.
    */
   async freezeForBulk(): Promise<void> {
-    await this.database.runPrepared(sql`
-      select set_config('lock_timeout', usual, true), pg_advisory_xact_lock_shared(${rolesLock}::bigint)
-      from (
-        select usual, pg_advisory_xact_lock_shared(${announcementLock}::bigint)
-        from (
-          select usual, set_config('lock_timeout', ${String(rolesLockWait.bulk_ms)}, true)
-          from (select current_setting('lock_timeout') as usual offset 0) settings
-          offset 0
-        ) waiting
-        offset 0
-      ) announced`);
+    await this.waitAtMost(rolesLockWait.bulk_ms);
+    await this.database.run(sql`select pg_advisory_xact_lock_shared(${announcementLock}::bigint)`);
+    await this.database.run(sql`set local lock_timeout to default`);
+    await this.freeze();
   }
 
   /**
