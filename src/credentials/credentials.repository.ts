@@ -18,7 +18,10 @@ export interface LiveToken {
 }
 
 const linkColumns = rawSql('user_id, purpose, one_time_tokens.email, requested_at, expires_at, factors');
-/** Renders whether a link sets a password, or an address that was proposed with today's rights. */
+/**
+ * Renders whether a link may be used. The link of a proposed address requires that the address is
+ * still proposed, and that the rights of the user are the rights at the time of the proposal.
+ */
 const isConfirmable = rawSql(`(
           purpose <> 'email'
           or (users.email_pending = one_time_tokens.email and rights_digest(user_id) = digest)
@@ -108,9 +111,9 @@ export class CredentialsRepository {
   }
 
   /**
-   * Records a change, and stores the link with which the owner of the current address can undo it
-   * for 24 hours. A valid link of earlier changes stays, and is prolonged if the address is the
-   * same.
+   * Records a change, and stores a link for the owner of the current address, who can undo the
+   * change for 24 hours. Keeps a valid link of earlier changes, and extends the link if the address
+   * is the same.
    * @param seed value that the token is derived from
    * @param removed factor that the change removed
    */

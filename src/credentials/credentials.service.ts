@@ -199,8 +199,8 @@ export class CredentialsService {
 
   /**
    * Returns the token that undoes the recorded changes of a user, or null if it is not valid or
-   * belongs to another address. All mails about these changes contain it, so that none of them
-   * voids the link of another.
+   * belongs to another address. All mails about these changes contain the same token, so a later
+   * mail does not void the link of an earlier mail.
    */
   async findChangeToken(user_id: string, email: string): Promise<string | null> {
     const seed = await this.credentials.findSeed(user_id, email);

@@ -169,7 +169,8 @@ export class LoginsService {
 
   /**
    * Closes the attempt with a failure. If the database fails, the attempt stays open and counts
-   * later (L18). Then the response is the one to a wrong password, because a 503 never counts.
+   * as a failure later (L18). The client still gets the response to a wrong password, because a
+   * login that ends with 503 never counts as a failure.
    */
   private async fail(attempt: LoginAttempt, user: UserResponse | null, actor: Actor): Promise<void> {
     // After the commit: a retried transaction must not count twice.

@@ -75,9 +75,9 @@ export class BulkChangesService implements OnModuleInit {
   }
 
   /**
-   * Counts the conflicts of restored users with users whom the actor cannot see. Returns the users
-   * from the first conflict beyond the limit on: none of them is restored, so that taken and free
-   * names look alike (B25).
+   * Counts the deleted users whose name or address belongs to a user outside the actor's scope.
+   * Returns the user of the first conflict beyond the limit and all users after this user. The undo
+   * skips them, so that the actor cannot tell taken names from free names (B25).
    */
   private async limitedOf(actor: Actor, { action }: CheckedAction, user_ids: string[]): Promise<string[]> {
     if (action.kind !== 'undo' || !action.restores) return [];

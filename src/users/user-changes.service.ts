@@ -119,7 +119,7 @@ export class UserChangesService {
     const applied = await this.users.apply(actor, checked, user_ids, event);
     const { changed_ids, shut_out_ids } = applied;
     if (changed_ids.length === 0) return applied;
-    // Otherwise an address that was proposed before would get the rights or codes of later (E30).
+    // A proposed address must not receive rights or codes that are newer than the proposal (E30).
     if (voidsProposals(action)) await this.users.dropProposedEmails(changed_ids);
     if (shut_out_ids.length > 0) await this.credentials.voidTokens(shut_out_ids);
     if (shut_out_ids.length > 0 || assignsNetworks(action))

@@ -142,9 +142,9 @@ const keysOf = (column: 'attributes' | 'after_attributes') => sql`(
               )`;
 
 /**
- * Renders whether new attributes exceed a limit. Attributes that exceeded it before may shrink.
- * Counts the keys only if the text contains more than the maximum of `":`, which follows each key:
- * the count takes as long as the merge.
+ * Renders whether new attributes exceed a limit. Attributes that exceeded the limit before may
+ * shrink. A `":` follows each key in the text. Counts the keys only if the text contains more of
+ * them than the maximum, because the count takes as long as the merge.
  */
 const exceedsAttributes = sql`(
             select

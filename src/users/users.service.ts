@@ -61,7 +61,7 @@ export class UsersService {
     versions: number[] | null,
   ): Promise<Answered<UserResponse>> {
     const change = { ...request };
-    // It would only read the user, without a trace in the audit log (Z33).
+    // An empty change only reads the user, and leaves no event in the audit log (Z33).
     if (Object.keys(change).length === 0 && !isOneself(actor, user_id) && !holds(actor.permissions, 'user:read'))
       throw new AppError('access.denied', { detail: 'An empty change of another user needs `user:read`.' });
     if (!holds(actor.permissions, 'user:update') && Object.keys(change).some((field) => !selfFields.includes(field)))
