@@ -60,7 +60,6 @@ function mailWarnings({ SMTP_URL, MAIL_FROM }: Settings): string[] {
   return [];
 }
 
-/** Returns the most similar setting, or undefined if no name is similar. */
 function closest(name: string): string | undefined {
   const [meant] = known
     .filter((setting) => isSimilar(name, setting))

@@ -91,7 +91,6 @@ export class CredentialsRepository {
     return rows.length > 0;
   }
 
-  /** Returns whether a link was requested in the last `within_seconds`. */
   async wasRequested(user_id: string, purpose: TokenPurpose, within_seconds: number): Promise<boolean> {
     const rows = await this.database.run(sql`
       select 1
@@ -102,7 +101,6 @@ export class CredentialsRepository {
     return rows.length > 0;
   }
 
-  /** Records what a user may do, for the confirmation of a proposed address. Voids no link. */
   async recordProposal(user_id: string): Promise<void> {
     await this.database.run(sql`
       insert into one_time_tokens (user_id, purpose, requested_at, digest)
@@ -150,7 +148,6 @@ export class CredentialsRepository {
     return row?.digest ?? null;
   }
 
-  /** Returns whether a user logged in from an address within the last 30 days. */
   async isKnown(user_id: string, address: string): Promise<boolean> {
     const [row] = await this.database.runPrepared<{ known: boolean }>(sql`
       select ${isKnownSql(user_id, address)} as known`);

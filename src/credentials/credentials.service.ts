@@ -182,7 +182,7 @@ export class CredentialsService {
     return (await this.credentials.putToken(user_id, purpose, hashToken(token), email, ttl[purpose])) ? token : null;
   }
 
-  /** Records what a user may do, for the confirmation of a proposed address. Voids no link. */
+  /** Records the rights with which a proposed address must be confirmed. Voids no link. */
   async recordProposal(user_id: string): Promise<void> {
     await this.credentials.recordProposal(user_id);
   }

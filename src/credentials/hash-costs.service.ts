@@ -52,7 +52,6 @@ export class HashCostsService implements OnModuleInit, OnApplicationBootstrap {
     return costs;
   }
 
-  /** Returns the cost that further hashes may add. */
   async budget(): Promise<RefusalBudget> {
     return new RefusalBudget(await this.costs.list());
   }

@@ -140,7 +140,6 @@ export class LoginAttemptsService implements OnModuleInit {
     await this.attempts.clearAt({ account: codesOf(user_id), user_id, address });
   }
 
-  /** Deletes the counters of purged users. */
   async remove(user_ids: string[]): Promise<void> {
     await this.attempts.remove([...user_ids, ...user_ids.map(codesOf)]);
   }

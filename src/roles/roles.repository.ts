@@ -33,7 +33,6 @@ export class RolesRepository {
       order by name`);
   }
 
-  /** Returns the role with a name, or null. */
   find(name: string): Promise<RoleEntity | null> {
     return this.database.repository(RoleEntity).findOneBy({ name });
   }
@@ -71,17 +70,14 @@ export class RolesRepository {
     await this.database.run(sql`select pg_advisory_xact_lock(${rolesLock}::bigint)`);
   }
 
-  /** Limits waits for locks in this transaction. */
   private async waitAtMost(ms: number): Promise<void> {
     await this.database.run(sql`select set_config('lock_timeout', ${String(ms)}, true)`);
   }
 
-  /** Locks the set of administrators until the end of the transaction. */
   async lockAdministrators(): Promise<void> {
     await this.database.run(sql`select pg_advisory_xact_lock(${administratorsLock}::bigint)`);
   }
 
-  /** Returns whether an administrator exists. */
   async hasAdministrator(): Promise<boolean> {
     const rows = await this.database.run(sql`select 1 from users where ${isAdministrator} limit 1`);
     return rows.length > 0;
@@ -126,7 +122,6 @@ export class RolesRepository {
       where name = ${name}`);
   }
 
-  /** Deletes a role. */
   async delete(name: string): Promise<void> {
     await this.database.run(sql`delete from roles where name = ${name}`);
   }

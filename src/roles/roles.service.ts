@@ -20,7 +20,6 @@ export interface Grants {
 export class RolesService {
   constructor(private readonly roles: RolesRepository) {}
 
-  /** Returns all roles, sorted by name. */
   async list(): Promise<RoleListResponse> {
     const roles = await this.roles.listAll();
     return { items: roles.map(toRoleResponse) };

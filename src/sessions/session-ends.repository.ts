@@ -69,7 +69,6 @@ export class SessionEndsRepository {
     });
   }
 
-  /** Ends the session with an id. */
   endById(session_id: string, reason: EndedReason, event: EventBase): Promise<number> {
     return this.run(event, {
       matching: sql`sessions.session_id = ${session_id}::uuid`,

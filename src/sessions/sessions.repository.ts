@@ -101,7 +101,6 @@ export class SessionsRepository {
     return row ?? null;
   }
 
-  /** Returns a session within the reach of an actor. */
   async find(session_id: string, reach: SessionReach): Promise<SessionRecord | null> {
     const [row] = await this.database.runPrepared<SessionRecord>(sql`
       select ${columns}
@@ -110,7 +109,6 @@ export class SessionsRepository {
     return row ?? null;
   }
 
-  /** Lists the sessions within the reach of an actor that match a query. */
   async list(reach: SessionReach, query: RawQuery, caller_id: string): Promise<Page<Answered<SessionRecord>>> {
     const parsed = parseListQuery(query, sessionList, caller_id, this.cursors);
     const conditions = await this.withAgents(parsed.conditions);

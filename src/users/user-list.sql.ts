@@ -3,7 +3,6 @@ import type { ListSql } from '../common/query/page';
 import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { userFilter, userList } from './user-list';
 
-/** A user is online if seen within this time. */
 const onlineWithin = rawSql(`interval '5 minutes'`);
 
 /**

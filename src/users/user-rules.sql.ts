@@ -185,7 +185,6 @@ function undoRules({ restores }: UndoAction, grants: Grants): SqlFragment[] {
   ];
 }
 
-/** Renders the names of the roles that are open to the kind of the user. */
 function openRoles({ open_to_system, open_to_carrier }: Grants): SqlFragment {
   return sql`(
               case users.user_type when 'system' then ${open_to_system}::text[] else ${open_to_carrier}::text[] end

@@ -103,7 +103,6 @@ export class UsersRepository {
     return readPage<Answered<UserRecord>>(this.database.answers, source, parsed, this.cursors);
   }
 
-  /** Returns the users with these ids within a scope, by id. */
   listByIds(user_ids: string[], scope: Scope): Promise<UserRecord[]> {
     return this.database.run(sql`
       select ${userColumns}
@@ -177,7 +176,6 @@ export class UsersRepository {
       ) found`);
   }
 
-  /** Drops the proposed addresses of users. */
   async dropProposedEmails(user_ids: string[]): Promise<void> {
     await this.database.run(sql`
       update users set email_pending = null

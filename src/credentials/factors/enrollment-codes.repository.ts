@@ -48,7 +48,6 @@ export class EnrollmentCodesRepository {
     return row?.is_right ?? false;
   }
 
-  /** Deletes the code of a user. */
   async delete(user_id: string): Promise<void> {
     await this.database.run(sql`
       delete from enrollment_codes

@@ -44,7 +44,6 @@ export class EnrollmentCodesService {
     return codeForm.test(plain) && this.codes.accept(user_id, this.hash(user_id, plain), wrongCodesMax);
   }
 
-  /** Deletes the code of a user who no longer needs one. */
   async delete(user_id: string): Promise<void> {
     await this.codes.delete(user_id);
   }

@@ -63,7 +63,6 @@ export class FactorUpkeepRepository {
       where second_factors.factor_id = renewed.factor_id and second_factors.secret = renewed.before`);
   }
 
-  /** Counts the secrets that another key encrypted. */
   async countOutdated(key_id: Buffer): Promise<number> {
     const [row] = await this.database.run<{ count: number }>(sql`
       select count(*)::integer as count

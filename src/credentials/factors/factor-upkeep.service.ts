@@ -28,7 +28,6 @@ export class FactorUpkeepService implements OnModuleInit {
       this.jobs.every('*/10 * * * *', 'encrypt-factor-secrets', async () => void (await this.encryptAgain()));
   }
 
-  /** Deletes the factors that were not confirmed in time, in batches. */
   async removeExpired(): Promise<void> {
     while ((await this.factors.removeExpired(batchMax)) === batchMax);
   }

@@ -41,7 +41,6 @@ const columns = rawSql(
 export class FactorsRepository {
   constructor(private readonly database: Database) {}
 
-  /** Lists the factors of a user, oldest first. */
   list(user_id: string): Promise<FactorRecord[]> {
     return this.database.runPrepared<FactorRecord>(sql`
       select ${columns}
@@ -81,7 +80,6 @@ export class FactorsRepository {
       values (${factor_id}::uuid, ${user_id}::uuid, 'totp', ${name}, ${secret}::bytea)`);
   }
 
-  /** Deletes the authenticator apps of a user that are not confirmed. */
   async deleteUnconfirmed(user_id: string): Promise<void> {
     await this.database.run(sql`
       delete from second_factors
@@ -147,7 +145,6 @@ export class FactorsRepository {
       where factor_id = ${factor_id}::uuid and not exists (select from counted)`);
   }
 
-  /** Renames a factor. Returns the factor with its previous name, or null. */
   async rename(user_id: string, factor_id: string, name: string): Promise<(FactorRecord & PreviousName) | null> {
     const [row] = await this.database.run<FactorRecord & PreviousName>(sql`
       with before as (
@@ -164,7 +161,6 @@ export class FactorsRepository {
     return row ?? null;
   }
 
-  /** Deletes a factor of a user. Returns the factor, or null. */
   async delete(user_id: string, factor_id: string): Promise<FactorRecord | null> {
     const [row] = await this.database.run<FactorRecord>(sql`
       delete from second_factors
@@ -173,7 +169,6 @@ export class FactorsRepository {
     return row ?? null;
   }
 
-  /** Deletes all factors of users, and returns them. */
   deleteAll(user_ids: string[]): Promise<FactorRecord[]> {
     return this.database.run<FactorRecord>(sql`
       delete from second_factors
@@ -181,7 +176,6 @@ export class FactorsRepository {
       returning ${columns}`);
   }
 
-  /** Stores the hashes of recovery codes. */
   async insertCodes(user_id: string, code_hashes: Buffer[]): Promise<void> {
     await this.database.run(sql`
       insert into recovery_codes (user_id, code_hash)
@@ -189,7 +183,6 @@ export class FactorsRepository {
       from unnest(${code_hashes}::bytea[]) code_hash`);
   }
 
-  /** Deletes all recovery codes of users. */
   async deleteCodes(user_ids: string[]): Promise<void> {
     await this.database.run(sql`
       delete from recovery_codes

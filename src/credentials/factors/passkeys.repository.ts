@@ -32,7 +32,6 @@ export interface NewPasskey extends PasskeyDescriptor {
 export class PasskeysRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the passkey with a credential id, or null. */
   async find(credential_id: Buffer, rp_id: string): Promise<StoredPasskey | null> {
     const [row] = await this.database.runPrepared<StoredPasskey>(sql`
       select factor_id, user_id, public_key, backup_eligible
@@ -41,7 +40,6 @@ export class PasskeysRepository {
     return row ?? null;
   }
 
-  /** Lists the passkeys of a user for one RP id, oldest first. */
   list(user_id: string, rp_id: string): Promise<PasskeyDescriptor[]> {
     return this.database.runPrepared<PasskeyDescriptor>(sql`
       select credential_id, coalesce(transports, '{}') as transports

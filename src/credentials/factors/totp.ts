@@ -26,7 +26,6 @@ export function matchingStep(secret: Buffer, code: string, step: number): number
   return matching;
 }
 
-/** Returns the code of a step. */
 function codeAt(secret: Buffer, step: number): string {
   return TOTP.generate({
     secret: secretOf(secret),
