@@ -91,12 +91,9 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     await this.jobs.add(name, [key === undefined ? { payload } : { payload, key }]);
   }
 
-  /**
-   * Enqueues jobs of a name. A delayed job is skipped if a job with the same key runs earlier.
-   * @param priority of the jobs that are due, those with the lowest number run first
-   */
-  async enqueueMany(name: string, jobs: Job[], priority = 0): Promise<void> {
-    await this.jobs.add(name, jobs, priority);
+  /** Enqueues jobs of a name. A delayed job is skipped if a job with the same key runs earlier. */
+  async enqueueMany(name: string, jobs: Job[]): Promise<void> {
+    await this.jobs.add(name, jobs);
   }
 
   /** Cancels the waiting jobs with these keys. */

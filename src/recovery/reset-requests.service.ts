@@ -10,10 +10,7 @@ import { UserPasswordsService } from '../users/user-passwords.service';
 
 /** Name of the job that handles a request to reset a password. */
 const resetJob = 'request-reset';
-/**
- * Limits of the imitation of mails. A job is picked up within two seconds after its delay, so that
- * it runs within five seconds.
- */
+/** Limits of the imitation of mails. A job starts within two seconds after its delay. */
 export const resetLimits = { delaySeconds: 3, imitationsPerSecond: 20 };
 
 /** Payload of the job that handles a request. */
@@ -43,13 +40,13 @@ export class ResetRequestsService implements OnModuleInit {
   }
 
   /**
-   * Enqueues a job that looks up the user later, after all mails that are due.
+   * Enqueues a job that looks up the user later.
    * Known and unknown addresses get the same response after the same work (OWASP Forgot Password;
    * ASVS 6.3.8).
    */
   async request(email: string, { ip, request_id }: Caller): Promise<void> {
     const payload: ResetRequest = { email, ip, request_id };
-    await this.jobs.enqueueMany(resetJob, [{ payload, delay_seconds: Math.random() * resetLimits.delaySeconds }], 1);
+    await this.jobs.enqueueMany(resetJob, [{ payload, delay_seconds: Math.random() * resetLimits.delaySeconds }]);
   }
 
   private async handle(request: ResetRequest): Promise<void> {

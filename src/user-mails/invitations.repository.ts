@@ -23,7 +23,8 @@ export class InvitationsRepository {
 
   /**
    * Counts the invitations of new users, requests their links and enqueues their mails, in one
-   * statement. Skips addresses that have reached the limit.
+   * statement. Other mails overtake these, so that an import delays no reset. Skips addresses that
+   * have reached the limit.
    * @returns the ids of the invited users
    */
   async add(invitations: Invitation[], { max, window_seconds }: RateLimit): Promise<string[]> {
@@ -46,7 +47,7 @@ export class InvitationsRepository {
       ),
       enqueued as (
         select count(*) as jobs
-        from ${addJobsSql(mailJob, sql`(select payload, key, null::timestamptz as run_at from invited) job`)}
+        from ${addJobsSql(mailJob, sql`(select payload, key, null::timestamptz as run_at from invited) job`, 1)}
       )
       select user_id
       from invited
