@@ -114,7 +114,10 @@ export class RecoveryService {
   }
 }
 
-/** Returns the user of a link as the actor whose conflicts are counted. */
-function proberOf({ user_id }: Pick<LiveToken, 'user_id'>, caller: Caller): Actor {
-  return { ...systemActorFor(caller), actor_type: 'user', user_id, permissions: [] };
+/**
+ * Returns the actor whose conflicts are counted. Each kind of link of a user has a counter of its
+ * own, so that a thief with a session cannot use up the limit of the owner of the mailbox.
+ */
+function proberOf({ purpose, user_id }: Pick<LiveToken, 'purpose' | 'user_id'>, caller: Caller): Actor {
+  return { ...systemActorFor(caller), actor_type: 'user', user_id: `${purpose} ${user_id}`, permissions: [] };
 }

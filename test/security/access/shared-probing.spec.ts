@@ -1,7 +1,7 @@
 import { createKey } from '../../support/keys';
 import { addManyUsers } from '../../support/many-users';
 import { probing } from '../../support/probing';
-import { TestService } from '../../support/service';
+import { password, TestService } from '../../support/service';
 
 /** Conflicts per carrier and hour that the service reports. */
 const limit = 100;
@@ -51,5 +51,24 @@ describe('probing for names and addresses of other carriers by several callers',
     await dryRun(actor, takenRows(limit));
     for (const token of [actor.token, key]) expect((await create({ token }, row('taken-1'))).status).toBe(429);
     expect((await create(other, row('taken-1'))).status).toBe(409);
+  });
+
+  it('counts conflicts of a session, of confirmations and of links that undo changes apart (B33, R30)', async () => {
+    const scope = { user_type: 'system', carrier_scope: [carrier], roles: ['administrator'] };
+    const user = await login(scope);
+    const own = { current_password: password, new_password: 'a thief knows this phrase' };
+    expect((await service.post('/auth/password', { token: user.token, body: own })).status).toBe(204);
+    const undo = (await service.mailbox.take(user.email, /This was not me/)).token;
+    const email = `${carrier}@confirmed.example`;
+    const proposal = { email, current_password: own.new_password };
+    expect((await service.post('/auth/email', { token: user.token, body: proposal })).status).toBe(202);
+    const confirmation = (await service.mailbox.take(email, /\/auth\/email\//)).token;
+    await dryRun(user, takenRows(limit));
+    expect((await create(user, row('taken-1'))).status).toBe(429);
+    await service.createUser({ email });
+    const confirm = () => service.post(`/auth/email/${confirmation}`);
+    for (let conflict = 0; conflict < limit; conflict++) expect((await confirm()).body.code).toBe('user.email_taken');
+    expect((await confirm()).status).toBe(429);
+    expect((await service.post(`/auth/reset/${undo}`, { body: { password } })).status).toBe(204);
   });
 });
