@@ -59,7 +59,7 @@ select
 from users
 where user_id = $4::uuid
 on conflict (user_id, purpose) do update set
-  expires_at = excluded.expires_at,
+  expires_at = least(excluded.expires_at, case when coalesce(link.expires_at > now(), false) then link.requested_at + interval '48 hours' end),
   email = excluded.email,
   digest = case when coalesce(link.expires_at > now(), false) then link.digest else excluded.digest end,
   token_hash = case when coalesce(link.expires_at > now(), false) then link.token_hash else excluded.token_hash end,

@@ -111,7 +111,7 @@ export class CredentialsRepository {
   /**
    * Records a change, and stores a link for the owner of the current address, who can undo the
    * change for 24 hours. Keeps a valid link of earlier changes, and extends the link if the address
-   * is the same.
+   * is the same, up to 48 hours after the first change.
    * @param seed value that the token is derived from
    * @param removed factor that the change removed
    */
@@ -130,7 +130,7 @@ export class CredentialsRepository {
       from users
       where user_id = ${user_id}::uuid
       on conflict (user_id, purpose) do update set
-        expires_at = excluded.expires_at,
+        expires_at = least(excluded.expires_at, case when ${isLive} then link.requested_at + interval '48 hours' end),
         email = excluded.email,
         digest = case when ${isLive} then link.digest else excluded.digest end,
         token_hash = case when ${isLive} then link.token_hash else excluded.token_hash end,
