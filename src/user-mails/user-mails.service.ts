@@ -22,7 +22,7 @@ const invitationLimit: RateLimit = { name: 'invitations', max: 3, window_seconds
 const confirmationLimit: RateLimit = { name: 'confirmations', max: 3, window_seconds: 3_600 };
 /** Per inbox: addresses with different plus-tags share one. */
 const inboxLimit: RateLimit = { name: 'confirmations of an inbox', max: 10, window_seconds: 3_600 };
-/** Per user whose address is proposed. */
+/** Per user. The user's own proposals and those of others count apart (R30). */
 const proposalLimit: RateLimit = { name: 'proposals', max: 5, window_seconds: 3_600 };
 /** Per address. Requests from known addresses of the user have their own counters (R7). */
 const resetLimits: RateLimit[] = [
@@ -99,7 +99,7 @@ export class UserMailsService {
    * Sending the current address with other changes voids no link.
    * Beyond the limit, the link is mailed later; until then, a link to the same address stays valid.
    * The notice has no limit, because it warns of a takeover.
-   * @throws request.rate_limited beyond 5 proposals for the user in an hour
+   * @throws request.rate_limited beyond 5 own proposals, or 5 of others, in an hour
    */
   async emailProposed(
     actor: Actor,
@@ -119,7 +119,8 @@ export class UserMailsService {
     if (!isOwn) await this.credentials.voidTokens([user_id], ['not_me']);
     if (changes.email !== undefined) await this.invite(user);
     if (email_pending === null) return;
-    await this.limits.demand(proposalLimit, user_id, 'Too many new e-mail addresses of this user.');
+    const subject = isOwn ? `own ${user_id}` : user_id;
+    await this.limits.demand(proposalLimit, subject, 'Too many new e-mail addresses of this user.');
     await this.credentials.recordProposal(user_id);
     const isMailed = await this.confirm(user_id, email_pending);
     if (isRepeated && !isMailed) return;
