@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { monotonicMs } from '../common/clock';
 import type { AppError } from '../common/errors/app-error';
-import { tooManyAtOnce } from '../common/errors/too-many-at-once';
+import { limitReached } from '../common/errors/limit-reached';
 import { type Actor, identityOf, selfOf } from './actor';
 
 /** The identities whose shares limit long work. */
@@ -38,6 +38,8 @@ interface Waiting {
 }
 
 const retryAfterSeconds = 5;
+const tooMuchWork =
+  'Too many lists, bulk changes or imports at the same time. Send the next one when an earlier one is done.';
 /** Weight of the latest work in the average duration. One outlier changes little. */
 const latestWeight = 0.1;
 
@@ -168,13 +170,8 @@ export class Admission {
   }
 
   private tooMany(): AppError {
-    return tooManyAtOnce({
-      name: 'long-work',
-      max: share(this.limits.placesMax, 1 / 2),
-      retry_after_seconds: retryAfterSeconds,
-      detail:
-        'Too many lists, bulk changes or imports at the same time. Send the next one when an earlier one is done.',
-    });
+    const max = share(this.limits.placesMax, 1 / 2);
+    return limitReached({ name: 'long-work', max, detail: tooMuchWork }, retryAfterSeconds);
   }
 }
 

@@ -1,9 +1,9 @@
 import { monotonicMs } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
-import { tooManyAtOnce } from '../common/errors/too-many-at-once';
+import { limitReached } from '../common/errors/limit-reached';
 import { hashesWaiting, hashWaits } from './credentials.metrics';
 
-const retryAfterSeconds = 1;
+const tooManyPasswords = 'Too many new passwords at the same time. Send the next one when an earlier one is done.';
 
 /** Limits of a `HashQueue`. */
 export interface HashQueueLimits {
@@ -55,12 +55,7 @@ export class HashQueue {
   async runNewPassword<T>(actor: string, work: () => Promise<T>): Promise<T> {
     const share = this.shares.get(actor) ?? 0;
     if (share >= this.limits.newPasswordsPerActorMax)
-      throw tooManyAtOnce({
-        name: 'new-passwords',
-        max: share,
-        retry_after_seconds: retryAfterSeconds,
-        detail: 'Too many new passwords at the same time. Send the next one when an earlier one is done.',
-      });
+      throw limitReached({ name: 'new-passwords', max: share, detail: tooManyPasswords }, 1);
     if (this.newPasswords >= this.limits.newPasswordsMax) throw new AppError('service.overloaded');
     this.count(actor, 1);
     try {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { AppError } from '../common/errors/app-error';
+import type { AppError } from '../common/errors/app-error';
+import { limitReached } from '../common/errors/limit-reached';
 import { newId } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { JobsService } from '../jobs/jobs.service';
@@ -180,9 +181,6 @@ function lockedError({ failures, locked_seconds }: AttemptState, config: Config,
   const doublings = Math.max(0, failures - config.LOCKOUT_THRESHOLD);
   const lock = Math.min(config.LOCKOUT_MAX_SECONDS, config.LOCKOUT_FIRST_SECONDS * 2 ** doublings);
   const window = isForever ? foreverSeconds : lock;
-  return new AppError('auth.too_many_attempts', {
-    detail: `${texts.what} ${isForever ? texts.forever : texts.otherwise}`,
-    retry_after_seconds: seconds,
-    headers: { 'ratelimit-policy': `"account";q=1;w=${window}`, ratelimit: `"account";r=0;t=${seconds}` },
-  });
+  const detail = `${texts.what} ${isForever ? texts.forever : texts.otherwise}`;
+  return limitReached({ name: 'account', max: 1, window_seconds: window, detail }, seconds, 'auth.too_many_attempts');
 }

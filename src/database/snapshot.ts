@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { AppError } from '../common/errors/app-error';
 import { markDriverFault } from '../common/errors/database-error';
-import { tooManyAtOnce } from '../common/errors/too-many-at-once';
+import { limitReached } from '../common/errors/limit-reached';
 import type { SqlFragment } from '../common/query/sql';
 
 /**
@@ -11,6 +11,7 @@ import type { SqlFragment } from '../common/query/sql';
 const openMax = 2;
 /** Holders of the open snapshots. One each, so that no actor can occupy all of them. */
 const holders = new Set<string>();
+const alreadyRunning = 'You already have a running request of this kind. Wait until it ends, or close its connection.';
 
 /**
  * A read-only snapshot of the database, to be read in batches for any length of time.
@@ -40,13 +41,7 @@ export class Snapshot {
     holder: string,
     signal: AbortSignal,
   ): Promise<Snapshot> {
-    if (holders.has(holder))
-      throw tooManyAtOnce({
-        name: 'concurrent',
-        max: 1,
-        retry_after_seconds: 5,
-        detail: 'You already have a running request of this kind. Wait until it ends, or close its connection.',
-      });
+    if (holders.has(holder)) throw limitReached({ name: 'concurrent', max: 1, detail: alreadyRunning }, 5);
     if (holders.size >= openMax) throw new AppError('service.overloaded');
     holders.add(holder);
     const client = new Client({

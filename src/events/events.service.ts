@@ -3,7 +3,7 @@ import type { Actor } from '../access/actor';
 import type { RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
 import type { Answered } from '../common/times';
-import { SelfChangeLimitService } from '../rate-limits/self-change-limit.service';
+import { RateLimitsService, selfChangeLimit, selfChangeOf } from '../rate-limits/rate-limits.service';
 import { type EventResponse, toEventResponse } from './audit.dto';
 import { eventBase } from './event-base';
 import type { ChangesOf, EventType, TargetOf } from './event-catalogue';
@@ -42,7 +42,7 @@ const selfChanges: EventType[] = [
 export class EventsService {
   constructor(
     private readonly events: EventsRepository,
-    private readonly limit: SelfChangeLimitService,
+    private readonly limits: RateLimitsService,
   ) {}
 
   /**
@@ -55,7 +55,8 @@ export class EventsService {
     { id = null, carrier_id = null, operation_id = null }: EventTarget<Type>,
     changes: ChangesOf<Type> = {},
   ): Promise<void> {
-    if (id !== null && selfChanges.includes(event_type)) await this.limit.count(actor, id, event_type);
+    if (selfChanges.includes(event_type))
+      await this.limits.demand(selfChangeLimit, selfChangeOf(actor, id, event_type));
     await this.events.insert(eventBase(actor, event_type, { operation_id }), { id, carrier_id, changes });
   }
 

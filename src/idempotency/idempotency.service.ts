@@ -38,7 +38,12 @@ export interface StoredResponse {
 const leaseSeconds = 10;
 const renewEveryMs = 3_000;
 /** Limits what a caller stores in a day: a hit per request, and per 2 KiB of its response (B32). */
-const limit: RateLimit = { name: 'idempotency-keys', max: 50_000, window_seconds: 86_400 };
+const limit: RateLimit = {
+  name: 'idempotency-keys',
+  max: 50_000,
+  window_seconds: 86_400,
+  detail: 'Too many requests with an `Idempotency-Key` in 24 hours.',
+};
 const hitBytes = 2_048;
 
 /**
@@ -82,7 +87,7 @@ export class IdempotencyService {
     }
     const state = await this.records.find(scope);
     if (state === null) {
-      await this.limits.assertBelow(limit, caller, 'Too many requests with an `Idempotency-Key` in 24 hours.');
+      await this.limits.assertBelow(limit, caller);
       throw new AppError('idempotency.in_progress');
     }
     return firstResponse(state, actor_scope, fingerprint);

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { ErrorCode } from '../common/errors/error-codes';
+import { limitReached } from '../common/errors/limit-reached';
 import { isWorker } from '../common/instance';
 import { addressKey } from '../common/ip';
 import { CONFIG, type Config } from '../config/config';
-import { limitReached } from './rate-limits.service';
 
 /** A request with the address of its client. Counting it sets `counted`. */
 interface CountableRequest {
@@ -73,7 +73,7 @@ async function count(limit: Limit, request: CountableRequest): Promise<void> {
   const rejection = await rejectionOf(limit, addressKey(request.ip));
   if (rejection === null) return;
   const seconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
-  throw limitReached(code, { name, max: points, window_seconds: windowSeconds }, seconds);
+  throw limitReached({ name, max: points, window_seconds: windowSeconds }, seconds, code);
 }
 
 /** Adds one hit. Returns the state of the limit if the hit exceeds it, otherwise null. */

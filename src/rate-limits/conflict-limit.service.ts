@@ -6,7 +6,12 @@ import { AppError } from '../common/errors/app-error';
 import { fromDatabaseError } from '../common/errors/database-error';
 import { type RateLimit, RateLimitsService } from './rate-limits.service';
 
-const limit: RateLimit = { name: 'conflicts', max: 100, window_seconds: 3_600 };
+const limit: RateLimit = {
+  name: 'conflicts',
+  max: 100,
+  window_seconds: 3_600,
+  detail: 'Too many conflicts with names and e-mail addresses of other users.',
+};
 const conflictCodes: string[] = ['user.name_taken', 'user.email_taken'];
 
 /**
@@ -22,14 +27,16 @@ export class ConflictLimitService {
 
   /** Counts conflicts before they are reported. Returns how many may be reported. */
   async count(actor: Actor, conflicts: number): Promise<number> {
-    if (conflicts === 0 || seesEveryUser(actor)) return conflicts;
-    const { hits } = await this.limits.add(limit, subjectOf(actor), conflicts);
+    const subject = subjectOf(actor);
+    if (conflicts === 0 || subject === null) return conflicts;
+    const { hits } = await this.limits.add(limit, subject, conflicts);
     return Math.max(0, conflicts - Math.max(0, hits - limit.max));
   }
 
   /** Returns whether the actor may learn of further conflicts. */
   async isOpen(actor: Actor): Promise<boolean> {
-    return seesEveryUser(actor) || ((await this.limits.find(limit, subjectOf(actor)))?.hits ?? 0) < limit.max;
+    const subject = subjectOf(actor);
+    return subject === null || ((await this.limits.find(limit, subject))?.hits ?? 0) < limit.max;
   }
 
   /**
@@ -37,12 +44,7 @@ export class ConflictLimitService {
    * @throws request.rate_limited
    */
   async assertOpen(actor: Actor): Promise<void> {
-    if (!seesEveryUser(actor))
-      await this.limits.assertBelow(
-        limit,
-        subjectOf(actor),
-        'Too many conflicts with names and e-mail addresses of other users.',
-      );
+    await this.limits.assertBelow(limit, subjectOf(actor));
   }
 
   /**
@@ -87,6 +89,8 @@ function isUnlimited({ user_type, carrier_scope }: Actor): boolean {
   return user_type === 'system' && carrier_scope === null;
 }
 
-function subjectOf(actor: Actor): string {
+/** Returns the counter of an actor, or null if a conflict reveals nothing to the actor. */
+function subjectOf(actor: Actor): string | null {
+  if (seesEveryUser(actor)) return null;
   return actor.carrier_id === null ? (selfOf(actor) ?? actor.user_id) : `carrier ${actor.carrier_id}`;
 }

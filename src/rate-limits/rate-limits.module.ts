@@ -4,18 +4,11 @@ import { AddressLimitsService } from './address-limits.service';
 import { ConflictLimitService } from './conflict-limit.service';
 import { RateLimitsRepository } from './rate-limits.repository';
 import { RateLimitsService } from './rate-limits.service';
-import { SelfChangeLimitService } from './self-change-limit.service';
 
 /** Provides rate limits per address in memory, and rate limits that all instances share. */
 @Module({
   imports: [JobsModule],
-  providers: [
-    AddressLimitsService,
-    ConflictLimitService,
-    SelfChangeLimitService,
-    RateLimitsService,
-    RateLimitsRepository,
-  ],
-  exports: [AddressLimitsService, ConflictLimitService, SelfChangeLimitService, RateLimitsService],
+  providers: [AddressLimitsService, ConflictLimitService, RateLimitsService, RateLimitsRepository],
+  exports: [AddressLimitsService, ConflictLimitService, RateLimitsService],
 })
 export class RateLimitsModule {}

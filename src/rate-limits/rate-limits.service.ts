@@ -1,18 +1,24 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
-import { AppError } from '../common/errors/app-error';
-import type { ErrorCode } from '../common/errors/error-codes';
+import { type Actor, selfOf } from '../access/actor';
+import { type Limit, limitReached } from '../common/errors/limit-reached';
 import { createKeyedHash, deriveKey } from '../common/random';
 import { CONFIG, type Config } from '../config/config';
 import { JobsService } from '../jobs/jobs.service';
 import { RateLimitsRepository, type RateLimitWindow } from './rate-limits.repository';
 
-/** A rate limit: `max` hits per subject in a window that begins with the first hit. */
-export interface RateLimit {
-  /** separates the counters of different limits */
-  name: string;
-  max: number;
-  window_seconds: number;
-}
+/**
+ * A rate limit: `max` hits per subject in a window that begins with the first hit. The name
+ * separates the counters of different limits.
+ */
+export type RateLimit = Limit & Required<Pick<Limit, 'window_seconds'>>;
+
+/** Limits the recorded changes of users to their own user: 60 of each kind in an hour (B34). */
+export const selfChangeLimit: RateLimit = {
+  name: 'self-changes',
+  max: 60,
+  window_seconds: 3_600,
+  detail: 'Too many changes of your own user in an hour.',
+};
 
 const removedAtOnce = 1_000;
 
@@ -50,24 +56,30 @@ export class RateLimitsService implements OnModuleInit {
     return new Set(taken.map((key) => bySubject.get(key.toString('hex')) as string));
   }
 
+  /** Adds a hit and returns null, or returns the seconds to wait if the limit is reached. */
+  async takeOrWait(limit: RateLimit, subject: string): Promise<number | null> {
+    if ((await this.take(limit, [subject])).size > 0) return null;
+    return (await this.find(limit, subject))?.seconds_left ?? 0;
+  }
+
   /**
    * Adds a hit for a subject, which a rollback of the transaction removes.
+   * @param subject null = no limit
    * @throws request.rate_limited if the limit is reached
    */
-  async demand(limit: RateLimit, subject: string, detail: string): Promise<void> {
-    if ((await this.take(limit, [subject])).size > 0) return;
-    const window = await this.find(limit, subject);
-    throw limitReached('request.rate_limited', limit, window?.seconds_left ?? 0, detail);
+  async demand(limit: RateLimit, subject: string | null): Promise<void> {
+    const seconds = subject === null ? null : await this.takeOrWait(limit, subject);
+    if (seconds !== null) throw limitReached(limit, seconds);
   }
 
   /**
    * Rejects a subject that has reached the limit.
+   * @param subject null = no limit
    * @throws request.rate_limited
    */
-  async assertBelow(limit: RateLimit, subject: string, detail: string): Promise<void> {
-    const window = await this.find(limit, subject);
-    if (window !== null && window.hits >= limit.max)
-      throw limitReached('request.rate_limited', limit, window.seconds_left, detail);
+  async assertBelow(limit: RateLimit, subject: string | null): Promise<void> {
+    const window = subject === null ? null : await this.find(limit, subject);
+    if (window !== null && window.hits >= limit.max) throw limitReached(limit, window.seconds_left);
   }
 
   /** Returns the open window of a subject, or null. */
@@ -86,17 +98,9 @@ export class RateLimitsService implements OnModuleInit {
 }
 
 /**
- * Returns the error of a reached limit, with the headers of draft-ietf-httpapi-ratelimit-headers.
+ * Returns the counter of a change, or null if it does not change the actor's own user. Kinds count
+ * apart, so that a thief with a session cannot keep the owner from a new password.
  */
-export function limitReached(
-  code: ErrorCode,
-  { name, max, window_seconds }: RateLimit,
-  seconds: number,
-  detail?: string,
-): AppError {
-  return new AppError(code, {
-    detail,
-    retry_after_seconds: seconds,
-    headers: { 'ratelimit-policy': `"${name}";q=${max};w=${window_seconds}`, ratelimit: `"${name}";r=0;t=${seconds}` },
-  });
+export function selfChangeOf(actor: Actor, user_id: string | null, kind: string): string | null {
+  return user_id !== null && selfOf(actor) === user_id ? `${kind} ${user_id}` : null;
 }

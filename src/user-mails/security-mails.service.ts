@@ -77,15 +77,14 @@ export class SecurityMailsService {
 
   /** Notifies a user of a passkey whose signature counter went back, at most 5 times a day. */
   async passkeyCounterWentBack(caller: Origin, user_id: string): Promise<void> {
-    const [allowed] = await this.limits.take(passkeyLimit, [user_id]);
-    if (allowed === undefined) return;
+    if ((await this.limits.takeOrWait(passkeyLimit, user_id)) !== null) return;
     await this.enqueueEach(user_id, 'passkey-counter', originOf(caller), { factor: 'passkey' });
   }
 
   /** Notifies a user of a login from a new address, at most 5 times a day. */
   async newAddressLogin(caller: Origin, user_id: string): Promise<void> {
-    const [allowed] = await this.limits.take(addressLimit, [user_id]);
-    if (allowed !== undefined) await this.enqueueEach(user_id, 'new-address-login', originOf(caller));
+    if ((await this.limits.takeOrWait(addressLimit, user_id)) === null)
+      await this.enqueueEach(user_id, 'new-address-login', originOf(caller));
   }
 
   /** Notifies users of right passwords without a second step, each user at most once a day. */
@@ -108,8 +107,7 @@ export class SecurityMailsService {
    * the code.
    */
   async enrollmentCode(caller: Origin, user_id: string): Promise<void> {
-    const [allowed] = await this.limits.take(enrollmentCodeLimit, [user_id]);
-    if (allowed === undefined) return;
+    if ((await this.limits.takeOrWait(enrollmentCodeLimit, user_id)) !== null) return;
     await this.enqueue([{ user_id, mail: 'enrollment-code', origin: originOf(caller) }]);
   }
 

@@ -23,7 +23,12 @@ const confirmationLimit: RateLimit = { name: 'confirmations', max: 3, window_sec
 /** Per inbox: addresses with different plus-tags share one. */
 const inboxLimit: RateLimit = { name: 'confirmations of an inbox', max: 10, window_seconds: 3_600 };
 /** Per user. The user's own proposals and those of others count apart (R30). */
-const proposalLimit: RateLimit = { name: 'proposals', max: 5, window_seconds: 3_600 };
+const proposalLimit: RateLimit = {
+  name: 'proposals',
+  max: 5,
+  window_seconds: 3_600,
+  detail: 'Too many new e-mail addresses of this user.',
+};
 /** Per address. Requests from known addresses of the user have their own counters (R7). */
 const resetLimits: RateLimit[] = [
   { name: 'resets an hour', max: 3, window_seconds: 3_600 },
@@ -66,10 +71,7 @@ export class UserMailsService {
       job_key: mailKey(invitationOf(user)),
     }));
     const invited = new Set(await this.invitations.add(invitations, invitationLimit));
-    for (const user of users.filter(({ user_id }) => !invited.has(user_id))) {
-      const delay = await this.delayOf(invitationLimit, canonical(user.email));
-      await this.enqueueDelayed({ ...invitationOf(user), delayed: true }, delay);
-    }
+    for (const user of users.filter(({ user_id }) => !invited.has(user_id))) await this.invite(user);
   }
 
   /**
@@ -86,7 +88,7 @@ export class UserMailsService {
     const isKnown = ip !== null && (await this.credentials.isKnown(user_id, addressKey(ip)));
     const subject = isKnown ? `known ${canonical(email)}` : canonical(email);
     for (const limit of invited ? [invitationLimit] : resetLimits)
-      if ((await this.limits.take(limit, [subject])).size === 0) return false;
+      if ((await this.limits.takeOrWait(limit, subject)) !== null) return false;
     if (!(await this.credentials.requestToken(user_id, purpose, pauseSeconds))) return false;
     await this.enqueue(invited ? invitationOf({ user_id, email }) : { user_id, mail: 'reset' });
     return true;
@@ -119,8 +121,7 @@ export class UserMailsService {
     if (!isOwn) await this.credentials.voidTokens([user_id], ['not_me']);
     if (changes.email !== undefined) await this.invite(user);
     if (email_pending === null) return;
-    const subject = isOwn ? `own ${user_id}` : user_id;
-    await this.limits.demand(proposalLimit, subject, 'Too many new e-mail addresses of this user.');
+    await this.limits.demand(proposalLimit, isOwn ? `own ${user_id}` : user_id);
     await this.credentials.recordProposal(user_id);
     const isMailed = await this.confirm(user_id, email_pending);
     if (isRepeated && !isMailed) return;
@@ -186,13 +187,11 @@ export class UserMailsService {
 
   /** Counts a mail and returns null, or the seconds to wait if a limit is reached. */
   private async takeOrDelay(limits: [RateLimit, string][]): Promise<number | null> {
-    for (const [limit, subject] of limits)
-      if ((await this.limits.take(limit, [subject])).size === 0) return this.delayOf(limit, subject);
+    for (const [limit, subject] of limits) {
+      const seconds = await this.limits.takeOrWait(limit, subject);
+      if (seconds !== null) return seconds;
+    }
     return null;
-  }
-
-  private async delayOf(limit: RateLimit, subject: string): Promise<number> {
-    return (await this.limits.find(limit, subject))?.seconds_left ?? 0;
   }
 }
 

@@ -9,7 +9,7 @@ import type { Condition } from '../common/query/filter';
 import { CredentialsService } from '../credentials/credentials.service';
 import { eventBase, type EventType } from '../events/events.service';
 import { visibleScope } from '../rate-limits/conflict-limit.service';
-import { SelfChangeLimitService } from '../rate-limits/self-change-limit.service';
+import { RateLimitsService, selfChangeLimit, selfChangeOf } from '../rate-limits/rate-limits.service';
 import { RolesService } from '../roles/roles.service';
 import { SessionsService } from '../sessions/sessions.service';
 import {
@@ -49,7 +49,7 @@ export class UserChangesService {
     private readonly roles: RolesService,
     private readonly sessions: SessionsService,
     private readonly credentials: CredentialsService,
-    private readonly selfChanges: SelfChangeLimitService,
+    private readonly limits: RateLimitsService,
   ) {}
 
   /**
@@ -140,10 +140,11 @@ export class UserChangesService {
   ): Promise<AppliedAction> {
     const checked = await this.check(actor, action);
     if (needsFreshAuthentication(action)) assertFresh(actor);
-    await this.selfChanges.assertOpen(actor, user_id, 'user.changed');
+    const counter = selfChangeOf(actor, user_id, 'user.changed');
+    await this.limits.assertBelow(selfChangeLimit, counter);
     const applied = await this.apply(actor, checked, [user_id]);
     if (applied.matched === 0) throw new AppError(missing);
-    if (applied.changed_ids.length > 0) await this.selfChanges.count(actor, user_id, 'user.changed');
+    if (applied.changed_ids.length > 0) await this.limits.demand(selfChangeLimit, counter);
     const [skipped] = applied.skipped;
     if (skipped === undefined) return applied;
     const [code, field] = skipped.reason.split('/');
