@@ -34,9 +34,6 @@ const batchMax = 1_000;
  */
 @Injectable()
 export class LoginAttemptsService implements OnModuleInit {
-  /** attempts to give back when the database responds again */
-  private readonly owed: LoginAttempt[] = [];
-
   constructor(
     private readonly attempts: LoginAttemptsRepository,
     private readonly jobs: JobsService,
@@ -105,22 +102,13 @@ export class LoginAttemptsService implements OnModuleInit {
   }
 
   /**
-   * Closes an attempt that a fault of the service ended, without counting it. Never throws: tries
-   * again until the database responds (L23). Only the attempts of a killed process count.
+   * Closes an attempt that a fault of the service ended, without counting it. Never throws: retries
+   * each second until the database responds (L23). Only the attempts of a killed process count.
    */
   async giveBack(attempt: LoginAttempt): Promise<void> {
     await this.attempts.release(attempt).catch(() => {
-      if (this.owed.push(attempt) === 1) void this.giveBackOwed();
+      void delay(1_000, attempt, { ref: false }).then((late) => this.giveBack(late));
     });
-  }
-
-  /** Uses one connection at a time, because a full pool may be the fault. */
-  private async giveBackOwed(): Promise<void> {
-    for (let [next] = this.owed; next !== undefined; [next] = this.owed)
-      await this.attempts.release(next).then(
-        () => this.owed.shift(),
-        () => delay(1_000, undefined, { ref: false }),
-      );
   }
 
   /** Resets the password counters of a user, at all addresses. Wrong codes still count (M8). */
