@@ -1,7 +1,6 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import type { Actor } from '../access/actor';
 import { canonicalEmail } from '../common/http/email-address';
 import { ConflictLimitService, visibleScope } from '../rate-limits/conflict-limit.service';
 import { UsersRepository } from './users.repository';
@@ -26,23 +25,18 @@ export class ConflictLimitInterceptor implements NestInterceptor {
     const { actor, body, method, params } = context.switchToHttp().getRequest<FastifyRequest>();
     if (actor === undefined) throw new Error('ConflictLimitInterceptor on a route without @Allow');
     const { user_id } = params as { user_id?: string };
-    // A restore ignores its body and may conflict with the name and address of the deleted user.
-    const restored = method === 'POST' && user_id !== undefined ? user_id : null;
     const sent = (body ?? {}) as UniqueValues;
     if (method === 'PATCH' && sent.name === undefined && sent.email === undefined) return next.handle();
+    const isHidden = async (code: string) => {
+      const scope = visibleScope(actor);
+      if (scope === null) return true;
+      // A restore ignores its body and may conflict with the name and address of the deleted user.
+      const isRestore = method === 'POST' && user_id !== undefined;
+      const values: UniqueValues | null = isRestore ? await this.users.findWithDeleted(user_id, actor) : sent;
+      const { name = '', email = '' } = values ?? {};
+      return (await this.users.findByLogin(code === 'user.name_taken' ? name : canonicalEmail(email), scope)) === null;
+    };
     const work = () => lastValueFrom(next.handle() as Observable<unknown>);
-    return from(
-      this.conflicts.limit(actor, work, async (code) =>
-        this.isHidden(actor, code, restored === null ? sent : await this.users.findWithDeleted(restored, actor)),
-      ),
-    );
-  }
-
-  /** Returns whether the actor cannot see the user who has the name or address. */
-  private async isHidden(actor: Actor, code: string, values: UniqueValues | null): Promise<boolean> {
-    const scope = visibleScope(actor);
-    const { name = '', email = '' } = values ?? {};
-    const login = code === 'user.name_taken' ? name : canonicalEmail(email);
-    return scope === null || (await this.users.findByLogin(login, scope)) === null;
+    return from(this.conflicts.limit(actor, work, isHidden));
   }
 }
