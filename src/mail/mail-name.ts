@@ -16,8 +16,13 @@ const noticeNames = [
   'new-address-login',
 ] as const;
 
+const linkMails = ['invitation', 'reset', 'email-confirmation'] as const;
+
+/** Name of a mail with a link, other than a notice. */
+export type LinkMail = (typeof linkMails)[number];
+
 /** Names of the mails to users. */
-export const mailNames = ['invitation', 'reset', 'email-confirmation', 'enrollment-code', ...noticeNames] as const;
+export const mailNames = [...linkMails, 'enrollment-code', ...noticeNames] as const;
 
 /** Name of a mail that reports a change or a login. */
 export type NoticeName = (typeof noticeNames)[number];

@@ -8,11 +8,12 @@ import { CONFIG, type Config, homeUrl, serviceUrl } from '../config/config';
 import { detailsOf, plainText, shortLink } from './mail-content';
 import { mailError } from './mail-error';
 import { mails } from './mail.metrics';
-import type { MailFacts, MailName, NoticeName } from './mail-name';
+import type { LinkMail, MailFacts, MailName, NoticeName } from './mail-name';
 import type { MailOrigin } from './mail-origin';
 import { mailText } from './mail-text';
 
-export { isNotice, type MailFacts, type MailName, mailNames, type NoticeName, undoableNotices } from './mail-name';
+export { isNotice, type LinkMail, type MailFacts, type MailName, mailNames, type NoticeName } from './mail-name';
+export { undoableNotices } from './mail-name';
 export { type MailOrigin, originOf, originOfOther } from './mail-origin';
 export { shownMailError } from './mail-error';
 
@@ -63,7 +64,7 @@ export interface SentMail {
 }
 
 /**
- * Sends mails, with one method per mail with a link or code, and one method for all notices.
+ * Sends mails.
  * A mail contains texts that other users chose: the login name and the carrier, which consist of
  * letters, digits, `.`, `_` and `-`, so that they contain neither markup nor a URL with a scheme or
  * path, and names of API keys. `mail-content.ts` keeps mail programs from turning a name such as
@@ -82,22 +83,16 @@ export class MailService {
     this.recipientKey = deriveKey(config.APP_SECRET, 'mail-recipients');
   }
 
-  /** Sends an invitation with a link to set the first password. */
-  async sendInvitation(to: Recipient, token: string): Promise<void> {
-    const ttl_seconds = this.config.INVITE_TOKEN_TTL_SECONDS;
-    await this.send('invitation', to, { link: { page: this.resetPage, token, ttl_seconds } });
-  }
-
-  /** Sends a link to set a new password. */
-  async sendReset(to: Recipient, token: string): Promise<void> {
-    const ttl_seconds = this.config.RESET_TOKEN_TTL_SECONDS;
-    await this.send('reset', to, { link: { page: this.resetPage, token, ttl_seconds } });
-  }
-
-  /** Sends a confirmation link to the proposed address. */
-  async sendEmailConfirmation(to: Recipient, token: string): Promise<void> {
-    const page = this.config.EMAIL_PAGE_URL ?? `${serviceUrl(this.config)}/auth/email/{token}`;
-    await this.send('email-confirmation', to, { link: { page, token, ttl_seconds: daySeconds } });
+  /** Sends a mail with a link. A confirmation goes to the proposed address. */
+  async sendLink(name: LinkMail, to: Recipient, token: string): Promise<void> {
+    const { INVITE_TOKEN_TTL_SECONDS, RESET_TOKEN_TTL_SECONDS, EMAIL_PAGE_URL } = this.config;
+    const emailPage = EMAIL_PAGE_URL ?? `${serviceUrl(this.config)}/auth/email/{token}`;
+    const links = {
+      invitation: { page: this.resetPage, ttl_seconds: INVITE_TOKEN_TTL_SECONDS },
+      reset: { page: this.resetPage, ttl_seconds: RESET_TOKEN_TTL_SECONDS },
+      'email-confirmation': { page: emailPage, ttl_seconds: daySeconds },
+    };
+    await this.send(name, to, { link: { ...links[name], token } });
   }
 
   /** Sends the code that the user enters to enrol the first factor. */

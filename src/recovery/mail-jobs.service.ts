@@ -4,10 +4,15 @@ import type { Answered } from '../common/times';
 import { CredentialsService } from '../credentials/credentials.service';
 import { EnrollmentCodesService, enrollmentCodeSeconds } from '../credentials/factors/enrollment-codes.service';
 import { JobsService } from '../jobs/jobs.service';
-import { isNotice, MailService, type Recipient, undoableNotices } from '../mail/mail.service';
+import { isNotice, type LinkMail, MailService, type Recipient, undoableNotices } from '../mail/mail.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 import { mailJob, type MailJob, UserMailsService } from '../user-mails/user-mails.service';
 import type { UserResponse } from '../users/users.dto';
+
+/** A user as the recipient of a mail. */
+type Addressee = Recipient & { user_id: string };
+
+const purposes = { invitation: 'invite', reset: 'reset', 'email-confirmation': 'email' } as const;
 
 /**
  * Handles the jobs that send mail.
@@ -33,7 +38,7 @@ export class MailJobsService implements OnModuleInit {
     const user = await this.passwords.find(user_id);
     // A disabled user must also learn of a reset: the user may be enabled again.
     if (user === null || (user.status === 'disabled' && mail !== 'factors-reset')) return;
-    const to: Recipient = { ...user, email: email ?? user.email };
+    const to: Addressee = { ...user, email: email ?? user.email };
     if (isNotice(mail)) {
       const token = undoableNotices.includes(mail) ? await this.credentials.findChangeToken(user_id, to.email) : null;
       return this.mail.sendNotice(mail, to, { origin, facts, token });
@@ -41,15 +46,14 @@ export class MailJobsService implements OnModuleInit {
     switch (mail) {
       case 'invitation':
         if (user.status !== 'invited') return;
-        return delayed === true
-          ? this.inviteDelayed(user, to.email)
-          : this.sendLink(user_id, 'invite', to, (token) => this.mail.sendInvitation(to, token));
+        return delayed === true ? this.inviteDelayed(user, to.email) : this.sendLink(mail, to);
       case 'reset':
-        return user.status === 'active'
-          ? this.sendLink(user_id, 'reset', to, (token) => this.mail.sendReset(to, token))
-          : undefined;
+        return user.status === 'active' ? this.sendLink(mail, to) : undefined;
       case 'email-confirmation':
-        return delayed === true ? this.confirmDelayed(user) : this.sendConfirmation(user);
+        if (user.email_pending === null) return;
+        return delayed === true
+          ? this.confirmDelayed(user_id, user.email_pending)
+          : this.sendLink(mail, { ...user, email: user.email_pending });
       case 'enrollment-code':
         return user.status === 'active' ? this.sendCode(user_id, to, origin) : undefined;
     }
@@ -62,28 +66,17 @@ export class MailJobsService implements OnModuleInit {
   }
 
   @Transactional()
-  private async confirmDelayed({ user_id, email_pending }: Answered<UserResponse>): Promise<void> {
-    if (email_pending !== null) await this.mails.confirm(user_id, email_pending);
-  }
-
-  private async sendConfirmation(user: Answered<UserResponse>): Promise<void> {
-    if (user.email_pending === null) return;
-    const to = { ...user, email: user.email_pending };
-    await this.sendLink(user.user_id, 'email', to, (token) => this.mail.sendEmailConfirmation(to, token));
+  private async confirmDelayed(user_id: string, email_pending: string): Promise<void> {
+    await this.mails.confirm(user_id, email_pending);
   }
 
   /**
    * Mints a token and sends its link. Skips the mail if the user was disabled or the address was
    * dropped while the job was waiting.
    */
-  private async sendLink(
-    user_id: string,
-    purpose: 'invite' | 'reset' | 'email',
-    to: Recipient,
-    send: (token: string) => Promise<void>,
-  ): Promise<void> {
-    const token = await this.credentials.mintToken(user_id, purpose, to.email);
-    if (token !== null) await send(token);
+  private async sendLink(mail: LinkMail, to: Addressee): Promise<void> {
+    const token = await this.credentials.mintToken(to.user_id, purposes[mail], to.email);
+    if (token !== null) await this.mail.sendLink(mail, to, token);
   }
 
   /** Mints a code and sends it. Skips the mail if the code is no longer needed. */

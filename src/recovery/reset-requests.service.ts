@@ -53,7 +53,7 @@ export class ResetRequestsService implements OnModuleInit {
     if (await this.mailLink(request)) return;
     // Beyond the limit, a flood of requests must not take the time of other jobs.
     const { consumedPoints } = await this.imitations.penalty('');
-    if (consumedPoints <= resetLimits.imitationsPerSecond) await this.mail.sendReset(nobody, 'A'.repeat(43));
+    if (consumedPoints <= resetLimits.imitationsPerSecond) await this.mail.sendLink('reset', nobody, 'A'.repeat(43));
   }
 
   /**
