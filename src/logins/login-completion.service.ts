@@ -10,7 +10,7 @@ import { type Authentication, type OpenedSession, SessionsService } from '../ses
 import { toUserResponse, type UserResponse } from '../users/users.dto';
 import { LoginNoticesService } from './login-notices.service';
 import { type IssuedChallenge, LoginChallengesService } from './login-challenges.service';
-import { type LoginLock, type LoginState, LoginsRepository } from './logins.repository';
+import { LoginsRepository } from './logins.repository';
 
 /** A user with a verified password, and the open attempt. */
 export interface VerifiedLogin {
@@ -58,28 +58,17 @@ export class LoginCompletionService {
     { user: { user_id, password_changed_at }, attempt, renewal }: VerifiedLogin,
     caller: Caller,
   ): Promise<CompletedLogin | IssuedChallenge> {
-    const { rejection, second_factors, carrier_id } = await this.lock(user_id, password_changed_at, caller.ip);
+    const { rejection, second_factors, carrier_id } = await this.logins.lockForLogin(
+      user_id,
+      password_changed_at,
+      caller.ip,
+    );
     if (rejection !== null) throw new AppError(rejection);
     if (second_factors.length === 0)
       return this.complete({ user_id, attempt, renewal, amr: ['pwd'], auth_time: attempt.began_at }, caller);
     const issued = await this.challenges.issue({ user_id, password_changed_at, attempt, renewal }, caller);
     await this.events.record(systemActorFor(caller), 'login.challenged', { type: 'login', id: user_id, carrier_id });
     return issued;
-  }
-
-  /**
-   * Locks a user, and returns why the user may not log in, and which factors the user has.
-   * Call it first in the transaction of a login. A change since the password was verified wins: a
-   * disabled or deleted user, or a user with another password, is not logged in (CVE-2026-1609).
-   * @param password_changed_at value of the user when the password was verified
-   */
-  lock(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginLock> {
-    return this.logins.lockForLogin(user_id, password_changed_at, ip);
-  }
-
-  /** Returns the same as `lock` without locking the user, for responses that change nothing. */
-  find(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginState> {
-    return this.logins.findForLogin(user_id, password_changed_at, ip);
   }
 
   /**

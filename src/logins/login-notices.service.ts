@@ -21,17 +21,15 @@ export class LoginNoticesService {
    */
   async noteAddress(user_id: string, attempt: LoginAttempt | null, caller: Caller): Promise<void> {
     const address = caller.ip === null ? null : addressKey(caller.ip);
-    const isNew = await this.know(user_id, attempt, address);
+    const isNew =
+      attempt === null
+        ? address !== null && (await this.attempts.know(user_id, address))
+        : await this.attempts.pass(attempt, address);
     if (isNew) await this.mails.newAddressLogin(caller, user_id);
   }
 
   /** Mails a code to a user who needs one to enrol the first factor. */
   async mailEnrollmentCode(user: LoggedInUser, caller: Caller): Promise<void> {
     await this.enrollmentCodes.request(user, caller);
-  }
-
-  private async know(user_id: string, attempt: LoginAttempt | null, address: string | null): Promise<boolean> {
-    if (attempt !== null) return this.attempts.pass(attempt, address);
-    return address === null ? false : this.attempts.know(user_id, address);
   }
 }

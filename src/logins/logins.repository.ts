@@ -87,8 +87,10 @@ export class LoginsRepository {
   }
 
   /**
-   * Locks a user, and returns whether the user may log in. See `LoginCompletionService.lock`.
-   * A change since the password was verified commits before the lock is granted.
+   * Locks a user, and returns why the user may not log in, and which factors the user has.
+   * Call it first in the transaction of a login. A change since the password was verified wins: a
+   * disabled or deleted user, or a user with another password, is not logged in (CVE-2026-1609).
+   * @param password_changed_at value of the user when the password was verified
    */
   lockForLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginLock> {
     return this.lockActive(user_id, ip, isStale(password_changed_at));

@@ -8,7 +8,7 @@ import { type FactorProof, FactorProofsService, type ProofRejection } from './fa
 import { type LoginChallenge, LoginChallengesService } from './login-challenges.service';
 import { type CompletedLogin, LoginCompletionService } from './login-completion.service';
 import { logins, outcomeOf } from './logins.metrics';
-import type { LoginRejection, LoginState } from './logins.repository';
+import { type LoginRejection, LoginsRepository, type LoginState } from './logins.repository';
 
 /** Completes logins that need a second factor. */
 @Injectable()
@@ -17,6 +17,7 @@ export class SecondStepService {
     private readonly challenges: LoginChallengesService,
     private readonly factorProofs: FactorProofsService,
     private readonly completion: LoginCompletionService,
+    private readonly repository: LoginsRepository,
     private readonly events: EventsService,
   ) {}
 
@@ -28,7 +29,7 @@ export class SecondStepService {
     const challenge = await this.challenges.find(given);
     if (challenge === null) throw new AppError('auth.challenge_invalid');
     const { user_id, password_changed_at } = challenge;
-    const state = await this.completion.find(user_id, password_changed_at, ip);
+    const state = await this.repository.findForLogin(user_id, password_changed_at, ip);
     if (reasonAgainst(state) !== null) throw new AppError('auth.challenge_invalid');
     return challenge;
   }
@@ -66,7 +67,7 @@ export class SecondStepService {
     caller: Caller,
   ): Promise<CompletedLogin | ProofRejection> {
     const actor = systemActorFor(caller);
-    const lock = await this.completion.lock(user_id, password_changed_at, caller.ip);
+    const lock = await this.repository.lockForLogin(user_id, password_changed_at, caller.ip);
     // A concurrent request may have used the challenge before the lock was granted (M1).
     const challenge = await this.challenges.find(given);
     if (challenge === null) return 'auth.challenge_invalid';
